@@ -291,7 +291,7 @@ struct DespawnFound;
 
 impl Operation for DespawnFound {
     fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        query.change(player.entities, EntityManager::despawn_found)?;
+        query.change(player.entities, EntityManager::despawn_rows)?;
         Ok(())
     }
 
@@ -310,7 +310,7 @@ impl<S: CloneSet> Operation for AddToFound<S> {
     fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
         resolve_entities(player.resolved, &mut self.0)?;
         let added =
-            query.change(player.entities, |entities, found| entities.add_to_found(found, self.0));
+            query.change(player.entities, |entities, found| entities.add_to_rows(found, self.0));
         added.map_err(|rejected| rejected.error)?;
         Ok(())
     }
@@ -336,7 +336,7 @@ impl<S: ComponentSet> Operation for AddEachToFound<S> {
             self.0.iter_mut().try_for_each(|set| resolve_entities(player.resolved, set))?;
         }
         let added = query
-            .change(player.entities, |entities, found| entities.add_each_to_found(found, self.0));
+            .change(player.entities, |entities, found| entities.add_each_to_rows(found, self.0));
         added.map_err(|rejected| rejected.error)?;
         Ok(())
     }
@@ -358,7 +358,7 @@ struct RemoveFromFound<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Operation for RemoveFromFound<S> {
     fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
-        query.change(player.entities, EntityManager::remove_from_found::<S>)?;
+        query.change(player.entities, EntityManager::remove_from_rows::<S>)?;
         Ok(())
     }
 
@@ -377,7 +377,7 @@ impl<T: SharedComponent> Operation for SetSharedOfFound<T> {
     fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
         resolve_entities(player.resolved, &mut self.0)?;
         query.change(player.entities, |entities, found| {
-            entities.set_shared_of_found(found, self.0)
+            entities.set_shared_of_rows(found, self.0)
         })?;
         Ok(())
     }
@@ -418,7 +418,7 @@ struct EnableFound(bool);
 impl Operation for EnableFound {
     fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
         query
-            .change(player.entities, |entities, found| entities.set_found_enabled(found, self.0))?;
+            .change(player.entities, |entities, found| entities.set_rows_enabled(found, self.0))?;
         Ok(())
     }
 
@@ -441,8 +441,8 @@ impl<const ADDS: bool> TypesOfFound<ADDS> {
         player: &mut Player<'_>,
     ) -> Result<(), Fault> {
         query.change(player.entities, |entities, found| match ADDS {
-            true => entities.add_types_to_found(found, types.as_slice()),
-            false => entities.remove_types_from_found(found, types.as_slice()),
+            true => entities.add_types_to_rows(found, types.as_slice()),
+            false => entities.remove_types_from_rows(found, types.as_slice()),
         })?;
         Ok(())
     }

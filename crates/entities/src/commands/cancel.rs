@@ -9,7 +9,7 @@ use super::recorder::CommandRecorder;
 use super::verb::{Deed, Verb};
 use super::walk::Walk;
 use crate::entity::Entity;
-use crate::manager::{Course, End};
+use crate::manager::{ChangeSequence, SequenceEnd};
 use crate::storage::Change;
 
 impl<'l> Walk<'l> {
@@ -32,7 +32,7 @@ impl<'l> Walk<'l> {
             return None;
         }
         let mut ahead = *self;
-        let mut course = Course::new();
+        let mut course = ChangeSequence::new();
         let first = ahead.next_targets()?;
         let mut others = 0;
         let (end, last) = loop {
@@ -50,7 +50,7 @@ impl<'l> Walk<'l> {
                 }
             }
             match verb.deed {
-                Deed::Destroy if others > 0 => break (End::Despawned, next),
+                Deed::Destroy if others > 0 => break (SequenceEnd::Despawned, next),
                 Deed::Create if others == 0 => course.creates = true,
                 Deed::Change(_) => {}
                 _ => return None,
@@ -61,15 +61,15 @@ impl<'l> Walk<'l> {
             if is_duplicated && !player.entities.can_be_duplicated(set) {
                 return None;
             }
-            if change == Change::Remove && player.entities.gives_only(&course, set) {
-                break (End::Taken(set), next);
+            if change == Change::Remove && player.entities.inserts_only(&course, set) {
+                break (SequenceEnd::Taken(set), next);
             }
             if !course.then(change, set) {
                 return None;
             }
             others += 1;
         };
-        if end == End::Despawned && player.entities.storage.chunks.may_be_shared() {
+        if end == SequenceEnd::Despawned && player.entities.storage.chunks.may_be_shared() {
             // Without memory, somebody stays, who is to have been changed.
             return None;
         }
@@ -87,12 +87,12 @@ impl<'l> Walk<'l> {
         }
         for target in first.all() {
             let entity = player.resolved.resolve(target).ok()?;
-            if !player.entities.vanishes(entity, &mut course, end) {
+            if !player.entities.is_elidable(entity, &mut course, end) {
                 return None;
             }
         }
         if course.creates {
-            player.entities.before_moving([]);
+            player.entities.sync_for_move([]);
             for target in first.all() {
                 if let Ok(entity) = player.resolved.resolve(target) {
                     player.entities.storage.table.use_up(entity);
@@ -100,7 +100,7 @@ impl<'l> Walk<'l> {
             }
         }
         // Entities that are there are still to be despawned.
-        Some(others + usize::from(course.creates || end != End::Despawned))
+        Some(others + usize::from(course.creates || end != SequenceEnd::Despawned))
     }
 
     /// What the next run names.

@@ -402,10 +402,10 @@ fn replace_elements<T: BufferElement>(
 ) -> Result<(), Fault> {
     if player.keeps {
         // With the memory of the last time.
-        let mut cellar = mem::take(player.entities.stretch.cellar());
+        let mut cellar = mem::take(player.entities.coalesced.cellar());
         let replaced = replace_by_duplicates(elements, player, &mut cellar, buffer);
         cellar.clear();
-        *player.entities.stretch.cellar() = cellar;
+        *player.entities.coalesced.cellar() = cellar;
         return replaced;
     }
     if T::HAS_ENTITIES {

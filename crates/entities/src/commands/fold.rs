@@ -13,7 +13,7 @@ use std::ptr;
 use super::play::{Player, resolve_entities};
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{Gift, Given, Giving, Owner};
+use crate::manager::{InsertPlan, StagedValue, ValueOwner, WriteFn};
 use crate::set::ComponentSet;
 use crate::storage::{Change, RowPlace};
 
@@ -74,13 +74,17 @@ impl<'f, 'p, C> Folding<'f, 'p, C> {
         }
         let Ok(entity) = self.player.resolved.resolve(self.target) else { return false };
         let Ok(set) = self.player.entities.set_number::<S>() else { return false };
-        let Some(gift) = self.player.entities.can_give(entity, set, change) else { return false };
+        let Some(gift) = self.player.entities.can_insert(entity, set, change) else { return false };
         self.note(gift, set_of)
     }
 
     /// Notes that an entity is given the values of the command, unless they are refused.
     #[inline(always)]
-    fn note<S: ComponentSet>(self, gift: Gift, set_of: impl FnOnce(&mut C) -> &mut S) -> bool {
+    fn note<S: ComponentSet>(
+        self,
+        gift: InsertPlan,
+        set_of: impl FnOnce(&mut C) -> &mut S,
+    ) -> bool {
         // SAFETY: there is a command, which is this one's to use.
         let set: *mut S = set_of(unsafe { &mut *self.payload });
         let given = if S::COUNT == 0 {
@@ -95,15 +99,16 @@ impl<'f, 'p, C> Folding<'f, 'p, C> {
         } else {
             Some(self.own(set))
         };
-        self.player.entities.note_given(gift, given);
+        self.player.entities.record_insert(gift, given);
         true
     }
 
     /// The values of the command where they are.
     #[inline(always)]
-    fn own<S: ComponentSet>(&self, set: *mut S) -> Given {
-        let owner = if needs_drop::<C>() { Owner::Command(self.place) } else { Owner::Nobody };
-        Given { values: set.cast(), giving: GivingOf::<S>::GIVING, owner }
+    fn own<S: ComponentSet>(&self, set: *mut S) -> StagedValue {
+        let owner =
+            if needs_drop::<C>() { ValueOwner::Command(self.place) } else { ValueOwner::Nobody };
+        StagedValue { values: set.cast(), giving: GivingOf::<S>::GIVING, owner }
     }
 
     /// Notes that components are taken from an entity.
@@ -122,20 +127,20 @@ impl<'f, 'p, C> Folding<'f, 'p, C> {
     #[inline(always)]
     fn take_set(self, set: u32) -> bool {
         let Ok(entity) = self.player.resolved.resolve(self.target) else { return false };
-        self.player.entities.note_taken(entity, set, self.target.is_placeholder())
+        self.player.entities.record_remove(entity, set, self.target.is_placeholder())
     }
 
     /// Notes that an entity is despawned.
     #[inline(always)]
     pub(super) fn despawn(self) -> bool {
         let Ok(entity) = self.player.resolved.resolve(self.target) else { return false };
-        self.player.entities.note_despawned(entity, self.target.is_placeholder())
+        self.player.entities.record_despawn(entity, self.target.is_placeholder())
     }
 
     /// Notes that a component is switched on or off.
     pub(super) fn switch(self, ty: ComponentType, on: bool) -> bool {
         let Ok(entity) = self.player.resolved.resolve(self.target) else { return false };
-        self.player.entities.note_switched(entity, ty, on)
+        self.player.entities.record_enabled(entity, ty, on)
     }
 }
 
@@ -143,7 +148,7 @@ impl Player<'_> {
     /// The values of a command with entities in place of placeholders, if it can be put there: duplicates, if the command is
     /// kept. What panics is noted, and refused.
     #[inline(never)]
-    fn values_of<S: ComponentSet>(&mut self, set: *mut S) -> Option<Given> {
+    fn values_of<S: ComponentSet>(&mut self, set: *mut S) -> Option<StagedValue> {
         let (keeps, resolved) = (self.keeps, self.resolved);
         // SAFETY: there is a set, which is nobody else's to use.
         let set = unsafe { &mut *set };
@@ -159,21 +164,23 @@ impl Player<'_> {
         }));
         let giving = GivingOf::<S>::GIVING;
         match made {
-            Ok(Some(None)) => {
-                Some(Given { values: ptr::from_mut(set).cast(), giving, owner: Owner::Nobody })
-            }
+            Ok(Some(None)) => Some(StagedValue {
+                values: ptr::from_mut(set).cast(),
+                giving,
+                owner: ValueOwner::Nobody,
+            }),
             Ok(Some(Some(other))) => {
-                let cellar = self.entities.stretch.cellar();
+                let cellar = self.entities.coalesced.cellar();
                 let values = cellar.place(Layout::new::<S>());
                 // SAFETY: there is room for it.
                 unsafe { values.cast::<S>().write(other) };
                 let owner = if needs_drop::<S>() {
                     // SAFETY: it was just written there.
-                    Owner::Cellar(unsafe { cellar.drop_later_by(drop_set::<S>, values) })
+                    ValueOwner::Cellar(unsafe { cellar.drop_later_by(drop_set::<S>, values) })
                 } else {
-                    Owner::Nobody
+                    ValueOwner::Nobody
                 };
-                Some(Given { values, giving, owner })
+                Some(StagedValue { values, giving, owner })
             }
             Ok(None) => None,
             Err(panic) => {
@@ -188,10 +195,10 @@ impl Player<'_> {
 struct GivingOf<S>(S);
 
 impl<S: ComponentSet> GivingOf<S> {
-    const GIVING: &'static Giving = &Giving { write: write_set::<S> };
+    const GIVING: &'static WriteFn = &WriteFn { write: write_set::<S> };
 }
 
-/// See [`Giving`].
+/// See [`WriteFn`].
 ///
 /// # Safety
 ///

@@ -20,7 +20,7 @@ use super::recorder::{CommandRecorder, NO_KEY};
 use super::verb::Kind;
 use super::walk::Walk;
 use crate::entity::Entity;
-use crate::manager::{Distinct, EntityManager};
+use crate::manager::{DistinctEntities, EntityManager};
 use crate::panics::FirstPanic;
 
 /// What an [`EntityCommandBuffer`] shares with jobs: what its tokens are of.
@@ -46,7 +46,7 @@ pub struct CommandLog {
     /// Memory for what is needed while this is played.
     segments: Vec<Segment>,
     list: Vec<Entity>,
-    members: Distinct,
+    members: DistinctEntities,
 }
 
 /// Commands that are played one after the other.
@@ -154,7 +154,7 @@ impl CommandLog {
             promised_by: None,
             segments: Vec::new(),
             list: Vec::new(),
-            members: Distinct::default(),
+            members: DistinctEntities::default(),
         }
     }
 
@@ -328,7 +328,7 @@ impl Playing<'_> {
         let Self { log, entities, .. } = self;
         let CommandLog { lanes, resolved, stamps, reusable, .. } = &mut **log;
         resolved.stamps.clone_from(stamps);
-        entities.before_moving([]);
+        entities.sync_for_move([]);
         let table = &mut entities.storage.table;
         resolved.lanes.resize_with(lanes.len(), LaneIds::default);
         for (lane, of_lane) in lanes.iter_mut().zip(&mut resolved.lanes) {

@@ -12,7 +12,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::{Distinct, EntityManager, Spaced};
+use crate::manager::{DistinctEntities, EntityManager, Spaced};
 use crate::set::ComponentSet;
 
 /// Why a command could not be carried out.
@@ -130,7 +130,7 @@ pub(super) struct Player<'p> {
     /// Memory for lists of entities.
     pub(super) list: Vec<Entity>,
     /// Memory for lists of members of groups.
-    pub(super) members: Distinct,
+    pub(super) members: DistinctEntities,
     /// What has panicked while a command was noted.
     pub(super) panic: Option<Panic>,
 }
@@ -162,7 +162,7 @@ impl Player<'_> {
         }
         let ids = self.resolved.ids_from(first)?;
         let ids = ids.get(..count).ok_or(Fault::NotCreatedYet { placeholder: first })?;
-        self.entities.before_moving([]);
+        self.entities.sync_for_move([]);
         let handed_out = self.entities.storage.table.hand_out_next(ids);
         handed_out.map_err(|entity| Fault::PromiseBroken { entity })
     }

@@ -54,7 +54,7 @@ impl EntityManager {
     /// Uses up those of the ids that no entity was given, as if one had been there and died: others may have noted them. They are
     /// null then.
     pub(super) fn take_back_unused<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
-        self.before_moving([]);
+        self.sync_for_move([]);
         for id in ids.filter(|id| !id.is_null()) {
             if self.storage.table.use_up(*id) {
                 *id = Entity::NULL;

@@ -119,7 +119,7 @@ impl<'l> Walk<'l> {
 
     /// Carries out all that is left, together as far as it goes.
     fn play_together(&mut self, player: &mut Player<'_>) -> Result<(), StoppedAt> {
-        player.entities.stretch.clear();
+        player.entities.coalesced.clear();
         while let Some((_, rest)) = self.rest_of_run() {
             if rest.verb.fold.is_none() {
                 self.play_some(player, rest.count)?;
@@ -131,7 +131,7 @@ impl<'l> Walk<'l> {
             let panic = player.panic.take();
             // One command is as quickly carried out as noted.
             let done = if count > 1 { carry_out(player) } else { Carried::NotAtAll };
-            player.entities.clear_stretch();
+            player.entities.clear_coalesced();
             let panic = match done {
                 Carried::Out => panic,
                 Carried::NotAtAll => {
@@ -197,9 +197,9 @@ enum Carried {
 /// Carries out what was noted.
 fn carry_out(player: &mut Player<'_>) -> Carried {
     // Code of the user may run before anything is changed, and panic.
-    match catch_unwind(AssertUnwindSafe(|| player.entities.prepare_stretch())) {
+    match catch_unwind(AssertUnwindSafe(|| player.entities.prepare_coalesced())) {
         Ok(Ok(())) => {
-            player.entities.carry_out_stretch();
+            player.entities.apply_coalesced();
             Carried::Out
         }
         Ok(Err(_)) => Carried::NotAtAll,

@@ -24,7 +24,7 @@ impl EntityManager {
     #[inline]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of::<T>();
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
             // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably.
             Some(value) => Ok(unsafe { &*value.cast::<T>() }),
@@ -53,7 +53,7 @@ impl EntityManager {
         entity: Entity,
         ty: ComponentType,
     ) -> Result<(*mut u8, usize), EntityError> {
-        self.before_writing(entity, ty);
+        self.sync_for_write(entity, ty);
         let Some(Location { chunk: number, row }) = self.storage.table.locate(entity) else {
             return Err(self.no_such(entity));
         };
@@ -101,7 +101,7 @@ impl EntityManager {
             };
         }
         if S::SHARED {
-            return self.give_shared(entity, set, Change::Set).map(drop);
+            return self.insert_shared(entity, set, Change::Set).map(drop);
         }
         let prepared = self.prepare_set::<S>(entity);
         match prepared {
@@ -119,7 +119,7 @@ impl EntityManager {
         entity: Entity,
     ) -> Result<(Location, u32), EntityError> {
         let (location, transfer) = self.find_set::<S>(entity)?;
-        self.before_transfer(location, transfer);
+        self.sync_for_transfer(location, transfer);
         self.storage.make_unique(location.chunk)?;
         Ok((location, transfer))
     }
@@ -193,7 +193,7 @@ impl EntityManager {
         if archetype != self.storage.chunks[to.chunk].archetype {
             return Err(EntityError::DifferentArchetypes { left, right });
         }
-        self.before_moving([archetype]);
+        self.sync_for_move([archetype]);
         self.storage.make_unique(from.chunk)?;
         self.storage.make_unique(to.chunk)?;
         if self.storage.chunks[from.chunk].group != self.storage.chunks[to.chunk].group {
@@ -253,7 +253,7 @@ impl EntityManager {
     /// assert_eq!(world.get_bytes(ship, fuel), Ok(&[7, 0, 0, 0][..]));
     /// ```
     pub fn get_bytes(&self, entity: Entity, ty: ComponentType) -> Result<&[u8], EntityError> {
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         let Some(value) = self.storage.find(entity, ty) else {
             return Err(self.not_found(entity, ty));
         };
@@ -291,7 +291,7 @@ impl EntityManager {
         entity: Entity,
         ty: ComponentType,
     ) -> Result<UntypedBuffer<'_>, EntityError> {
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         let Some(value) = self.storage.find(entity, ty) else {
             return Err(self.not_found(entity, ty));
         };
@@ -319,7 +319,7 @@ impl EntityManager {
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
         check_bytes(ty, bytes)?;
-        self.before_writing(entity, ty);
+        self.sync_for_write(entity, ty);
         self.storage.make_unique(location.chunk)?;
         let chunk = &self.storage.chunks[location.chunk];
         // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
@@ -409,7 +409,7 @@ impl EntityManager {
     #[inline]
     pub fn managed<T: ManagedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of_managed::<T>();
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
             // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably. No other
             // thread can read it: the memory is shared with no fork, and what leads to it is not sent to threads.
@@ -473,7 +473,7 @@ impl EntityManager {
         entity: Entity,
     ) -> Result<&T, EntityError> {
         let ty = ComponentType::of_chunk::<T>();
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         let location = self.locate(entity)?;
         match self.storage.chunks[location.chunk].find_value(ty) {
             // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably.
@@ -511,7 +511,7 @@ impl EntityManager {
         value: T,
     ) -> Result<(), Rejected<T, EntityError>> {
         let ty = ComponentType::of_chunk::<T>();
-        self.before_writing_beside(ty);
+        self.sync_for_external_write(ty);
         let location = match self.locate(entity) {
             Ok(location) => location,
             Err(error) => return Err(Rejected { value, error }),

@@ -6,8 +6,8 @@ use std::iter;
 
 use ancho_collections::Rejected;
 
-use super::shared_components::Given;
-use super::{Archetype, EntityManager, LinkedEntityGroup, QuickWay};
+use super::shared_components::InsertOutcome;
+use super::{Archetype, EntityManager, LinkedEntityGroup, RecentTransfer};
 use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -73,8 +73,8 @@ impl EntityManager {
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
         if S::SHARED {
-            let given = self.give_shared(entity, set, Change::Add)?;
-            return Ok(matches!(given, Given::New));
+            let given = self.insert_shared(entity, set, Change::Add)?;
+            return Ok(matches!(given, InsertOutcome::New));
         }
         let (location, transfer, to) = match self.prepare_add::<S>(entity) {
             Ok(prepared) => prepared,
@@ -115,7 +115,7 @@ impl EntityManager {
         {
             return Err(EntityError::AlreadyPresent { entity, component });
         }
-        self.before_transfer(location, number);
+        self.sync_for_transfer(location, number);
         // SAFETY: the table names chunks that are there.
         unsafe { self.storage.make_unique_at(location.chunk)? };
         let stays = transfer.to == from;
@@ -165,7 +165,7 @@ impl EntityManager {
         if transfer.to == from {
             return Ok(false);
         }
-        self.before_transfer(location, number);
+        self.sync_for_transfer(location, number);
         self.storage.move_with_initial(&mut self.runs, entity, location, transfer)?;
         Ok(true)
     }
@@ -189,7 +189,7 @@ impl EntityManager {
                 Ok(false)
             };
         }
-        self.before_transfer(location, number);
+        self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let to = self.storage.room_by(transfer, location.chunk)?;
         let chunk = &self.storage.chunks[to];
@@ -278,7 +278,7 @@ impl EntityManager {
         if transfer.present.is_none() {
             return Ok(false);
         }
-        self.before_transfer(location, number);
+        self.sync_for_transfer(location, number);
         // SAFETY: the table names chunks that are there.
         unsafe { self.storage.make_unique_at(location.chunk)? };
         if transfer.ends {
@@ -326,7 +326,7 @@ impl EntityManager {
         let from = self.storage.chunks[location.chunk].archetype;
         let set = self.set_number::<S>()?;
         let number = self.transfer(from, set, Change::Remove)?;
-        self.before_transfer(location, number);
+        self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let transfer = &self.transfers[number];
         let to = if transfer.ends {
@@ -381,7 +381,7 @@ impl EntityManager {
             // Without the mark it would be alive again, and never go.
             return Err(EntityError::CleanupOnly { entity });
         }
-        self.before_moving([from, to]);
+        self.sync_for_move([from, to]);
         let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
         let transfer = Transfer::new(shapes.0, shapes.1, to, &[], Change::AddMissing);
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
@@ -417,8 +417,8 @@ impl EntityManager {
         let location = unsafe { slot.location() };
         // SAFETY: the table names chunks that are there.
         let source = unsafe { self.storage.chunks.at(location.chunk) };
-        let QuickWay { set, from, transfer, mut to, room_changes } =
-            self.quick_ways[change as usize];
+        let RecentTransfer { set, from, transfer, mut to, room_changes } =
+            self.recent_transfers[change as usize];
         if from != source.archetype || set != TypeId::of::<S>() || !source.moves_simply() {
             return None;
         }
@@ -434,7 +434,7 @@ impl EntityManager {
     #[inline(never)]
     fn renew_way(&mut self, change: Quick) -> Option<u32> {
         let Storage { archetypes, room_changes, .. } = &self.storage;
-        let way = &mut self.quick_ways[change as usize];
+        let way = &mut self.recent_transfers[change as usize];
         way.to = *archetypes[self.transfers[way.transfer].to].with_room.last()?;
         way.room_changes = *room_changes;
         Some(way.to)
@@ -446,8 +446,8 @@ impl EntityManager {
         if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
             let set = TypeId::of::<S>();
             // Where to is found by the next one.
-            let way = QuickWay { set, from, transfer: number, to: 0, room_changes: u64::MAX };
-            self.quick_ways[change as usize] = way;
+            let way = RecentTransfer { set, from, transfer: number, to: 0, room_changes: u64::MAX };
+            self.recent_transfers[change as usize] = way;
         }
     }
 

@@ -54,7 +54,7 @@ impl EntityManager {
     /// If a type is there twice, or an entity would be larger than a chunk.
     #[track_caller]
     pub fn archetype<S: ComponentSet>(&mut self) -> Archetype {
-        let found = self.set_number::<S>().and_then(|set| Ok(self.home(set)?.archetype));
+        let found = self.set_number::<S>().and_then(|set| Ok(self.layout(set)?.archetype));
         match found {
             Ok(number) => self.archetype_handle(number),
             Err(error) => panic!("{error}"),
@@ -192,11 +192,11 @@ pub(crate) struct SetPlan {
     pub(crate) types: Box<[ComponentType]>,
     /// In the order of archetypes.
     pub(crate) sorted: Box<[ComponentType]>,
-    pub(crate) home: Option<Home>,
+    pub(crate) layout: Option<SetLayout>,
 }
 
 /// The archetype of a set.
-pub(crate) struct Home {
+pub(crate) struct SetLayout {
     pub(crate) archetype: u32,
     /// Which columns the components have, in the order of the set.
     pub(crate) columns: Box<[u32]>,
@@ -208,7 +208,7 @@ pub(crate) struct Home {
 #[derive(Default)]
 pub(crate) struct Sets {
     list: Vec<SetPlan>,
-    /// For each set with a home, which of its shared values is that of each shared type, in the order of the archetype's
+    /// For each set with a layout, which of its shared values is that of each shared type, in the order of the archetype's
     /// columns. Not in the plans, which most sets need without.
     shared: Vec<Box<[SharedSource]>>,
     by_type: HashMap<TypeId, u32, FixedState>,
@@ -281,7 +281,7 @@ impl Sets {
         let mut sorted = types.to_vec();
         sort_types(&mut sorted)?;
         let number = u32::try_from(self.list.len()).expect("fewer sets than entities");
-        self.list.push(SetPlan { types: types.into(), sorted: sorted.into(), home: None });
+        self.list.push(SetPlan { types: types.into(), sorted: sorted.into(), layout: None });
         self.shared.push(Box::default());
         self.by_types.insert(types.into(), number);
         Ok(number)
@@ -292,14 +292,19 @@ impl Sets {
         &self.list[number as usize]
     }
 
-    /// Where the values of shared types come from when an entity is made of a set that has a home.
+    /// Where the values of shared types come from when an entity is made of a set that has a layout.
     pub(crate) fn shared_sources(&self, number: u32) -> &[SharedSource] {
         &self.shared[number as usize]
     }
 
-    /// Gives a set its home.
-    pub(crate) fn set_home(&mut self, number: u32, home: Home, shared: Box<[SharedSource]>) {
-        self.list[number as usize].home = Some(home);
+    /// Gives a set its layout.
+    pub(crate) fn set_layout(
+        &mut self,
+        number: u32,
+        layout: SetLayout,
+        shared: Box<[SharedSource]>,
+    ) {
+        self.list[number as usize].layout = Some(layout);
         self.shared[number as usize] = shared;
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use ancho_collections::Rejected;
 
-use super::{Distinct, EntityManager, Found};
+use super::{DistinctEntities, EntityManager, RowSelection};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
@@ -45,14 +45,14 @@ pub struct Targets<'t>(TargetsKind<'t>);
 #[derive(Debug)]
 enum TargetsKind<'t> {
     Slice(&'t [Entity]),
-    List(Distinct),
-    Rows(Found),
+    List(DistinctEntities),
+    Rows(RowSelection),
 }
 
 impl Targets<'_> {
     /// The rows that a query has matched.
     #[expect(dead_code, reason = "for query descriptions as targets")]
-    pub(crate) fn rows(found: Found) -> Self {
+    pub(crate) fn rows(found: RowSelection) -> Self {
         Self(TargetsKind::Rows(found))
     }
 }
@@ -77,7 +77,7 @@ impl<'t> sealed::Resolve<'t> for &'t Vec<Entity> {
 
 impl<'t> sealed::Resolve<'t> for Linked {
     fn resolve(self, entities: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        let mut members = Distinct::default();
+        let mut members = DistinctEntities::default();
         entities.linked_members(self.0, &mut members)?;
         Ok(Targets(TargetsKind::List(members)))
     }
@@ -133,7 +133,7 @@ impl Batch<'_> {
         match &self.targets?.0 {
             TargetsKind::Slice(entities) => self.manager.despawn_slice(entities),
             TargetsKind::List(entities) => self.manager.despawn_slice(entities),
-            TargetsKind::Rows(rows) => self.manager.despawn_found(rows),
+            TargetsKind::Rows(rows) => self.manager.despawn_rows(rows),
         }
     }
 
@@ -152,8 +152,8 @@ impl Batch<'_> {
     pub fn add<S: CloneSet>(self, components: S) -> Result<usize, Rejected<S, EntityError>> {
         match self.into_rows() {
             Ok((manager, rows)) => {
-                let added = manager.add_to_found(&rows, components);
-                manager.keep_found(rows);
+                let added = manager.add_to_rows(&rows, components);
+                manager.keep_selection(rows);
                 added
             }
             Err(error) => Err(Rejected { value: components, error }),
@@ -169,7 +169,7 @@ impl Batch<'_> {
     ///
     /// The errors of [`add`](Self::add), and [`EntityError::NoInitialValue`] for a component without a default value.
     pub fn add_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
-        self.change(|manager, rows| manager.add_types_to_found(rows, types))
+        self.change(|manager, rows| manager.add_types_to_rows(rows, types))
     }
 
     /// Replaces components of the entities by clones of these.
@@ -198,7 +198,7 @@ impl Batch<'_> {
     ///
     /// If an entity does not exist, or there is no memory. In a strict world, if an entity lacks one of the components.
     pub fn remove<S: ComponentSet>(self) -> Result<usize, EntityError> {
-        self.change(EntityManager::remove_from_found::<S>)
+        self.change(EntityManager::remove_from_rows::<S>)
     }
 
     /// Removes components from the entities, as [`remove`](Self::remove).
@@ -207,7 +207,7 @@ impl Batch<'_> {
     ///
     /// The errors of [`remove`](Self::remove).
     pub fn remove_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
-        self.change(|manager, rows| manager.remove_types_from_found(rows, types))
+        self.change(|manager, rows| manager.remove_types_from_rows(rows, types))
     }
 
     /// Replaces the value of a shared component of the entities. Returns the number of entities that had another value.
@@ -244,7 +244,7 @@ impl Batch<'_> {
             TargetsKind::List(list) => {
                 self.manager.set_shared_for_all(list, ty, &value.into_erased())
             }
-            TargetsKind::Rows(rows) => self.manager.set_shared_of_found(rows, value),
+            TargetsKind::Rows(rows) => self.manager.set_shared_of_rows(rows, value),
         }
     }
 
@@ -257,7 +257,7 @@ impl Batch<'_> {
     ///
     /// If an entity does not exist, or there is no memory.
     pub fn set_enabled(self, enabled: bool) -> Result<usize, EntityError> {
-        self.change(|manager, rows| manager.set_found_enabled(rows, enabled))
+        self.change(|manager, rows| manager.set_rows_enabled(rows, enabled))
     }
 
     /// Enables or disables a component of the entities. It keeps its values, and the entities their places.
@@ -311,7 +311,7 @@ impl Batch<'_> {
     /// assert_eq!((moved.len(), here.entity_count(), there.entity_count()), (3, 3, 7));
     /// ```
     pub fn move_to(self, destination: &mut EntityManager) -> Result<EntityMap, EntityError> {
-        self.change(|source, rows| destination.move_found_from(source, rows))
+        self.change(|source, rows| destination.move_rows_from(source, rows))
     }
 
     /// Copies the entities to another world, as [`EntityManager::copy_entities_from`] does with all entities. Returns which became
@@ -336,23 +336,23 @@ impl Batch<'_> {
     /// assert_eq!((copied.len(), here.entity_count(), there.entity_count()), (3, 3, 10));
     /// ```
     pub fn copy_to(self, destination: &mut EntityManager) -> Result<EntityMap, EntityError> {
-        self.change(|source, rows| destination.copy_found_from(source, rows))
+        self.change(|source, rows| destination.copy_rows_from(source, rows))
     }
 
     /// Changes the rows of the entities.
     fn change<R>(
         self,
-        change: impl FnOnce(&mut EntityManager, &Found) -> Result<R, EntityError>,
+        change: impl FnOnce(&mut EntityManager, &RowSelection) -> Result<R, EntityError>,
     ) -> Result<R, EntityError> {
         let (manager, rows) = self.into_rows()?;
         let changed = change(manager, &rows);
-        manager.keep_found(rows);
+        manager.keep_selection(rows);
         changed
     }
 }
 
 impl<'w> Batch<'w> {
-    fn into_rows(self) -> Result<(&'w mut EntityManager, Found), EntityError> {
+    fn into_rows(self) -> Result<(&'w mut EntityManager, RowSelection), EntityError> {
         let rows = match self.targets?.0 {
             TargetsKind::Slice(entities) => self.manager.found_entities(entities)?,
             TargetsKind::List(entities) => self.manager.found_entities(&entities)?,

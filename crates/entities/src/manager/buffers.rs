@@ -79,7 +79,7 @@ impl EntityManager {
     #[inline]
     pub fn buffer<T: BufferElement>(&self, entity: Entity) -> Result<&[T], EntityError> {
         let ty = ComponentType::of_buffer::<T>();
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
             // SAFETY: there is a buffer of this type. Who could change it would have to borrow this mutably.
             Some(value) => Ok(unsafe { elements_of(value.cast()) }),

@@ -241,7 +241,7 @@ impl EntityManager {
     ///
     /// All jobs over entities are completed first, since everything can be read of a chunk.
     pub fn chunks(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         self.chunks_in_use()
     }
 
@@ -277,7 +277,7 @@ impl EntityManager {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 21);
     /// ```
     pub fn for_each_chunk_mut(&mut self, mut function: impl FnMut(ArchetypeChunkMut<'_>)) {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         let storage = &mut self.storage;
         for (number, owner) in storage.archetypes.iter() {
             let archetype = Archetype::new(number, owner.shape.serial);

@@ -80,7 +80,7 @@ impl EntityManager {
         if owner.shape().stays() {
             return self.despawn_partly(entity, Location { chunk, row });
         }
-        self.before_moving([owner.archetype]);
+        self.sync_for_move([owner.archetype]);
         if owner.len == 1 {
             // Nothing has to move, hence nothing to be copied if the memory is shared.
             self.storage.destroy_chunk(chunk);
@@ -105,7 +105,7 @@ impl EntityManager {
         if transfer.to == from {
             return Ok(false);
         }
-        self.before_transfer(location, number);
+        self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let to = self.storage.room_by(transfer, location.chunk)?;
         // SAFETY: nothing is new in the archetype it goes to but a tag, so the transfer moves everything.
@@ -121,7 +121,7 @@ impl EntityManager {
             return Err(self.no_such(missing));
         }
         // What goes or moves besides, as members of groups do, is waited for when it does.
-        self.before_moving(self.archetypes_of(entities));
+        self.sync_for_move(self.archetypes_of(entities));
         let mut despawned = 0;
         let mut rest = entities;
         while let Some((&entity, after)) = rest.split_first() {
@@ -165,7 +165,7 @@ impl EntityManager {
             let all = self.all_entities();
             return self.despawn_slice(&all);
         }
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         self.names = Default::default();
         Ok(self.storage.remove_all())
     }

@@ -10,7 +10,7 @@ use crate::storage::{EnabledMasks, Location};
 
 /// Where a type that can be switched off and on is in an archetype: mostly one entity after another is of the same.
 #[derive(Clone, Copy)]
-pub(super) struct Switch {
+pub(super) struct EnabledSlot {
     archetype: u32,
     ty: Option<ComponentType>,
     column: u32,
@@ -18,7 +18,7 @@ pub(super) struct Switch {
     first_word: u32,
 }
 
-impl Switch {
+impl EnabledSlot {
     pub(super) const NONE: Self = Self { archetype: 0, ty: None, column: 0, first_word: 0 };
 }
 
@@ -72,8 +72,8 @@ impl EntityManager {
         ty: ComponentType,
         enabled: bool,
     ) -> Result<(), EntityError> {
-        self.before_switching(ty);
-        if self.switch_again(entity, ty, enabled) {
+        self.sync_for_set_enabled(ty);
+        if self.set_enabled_again(entity, ty, enabled) {
             return Ok(());
         }
         self.switch(entity, ty, enabled)
@@ -84,9 +84,9 @@ impl EntityManager {
     ///
     /// It calls nothing and refuses nothing, so that it has nothing to keep for afterwards.
     #[inline]
-    fn switch_again(&mut self, entity: Entity, ty: ComponentType, enabled: bool) -> bool {
+    fn set_enabled_again(&mut self, entity: Entity, ty: ComponentType, enabled: bool) -> bool {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
-        let Switch { archetype, ty: last, column, first_word, .. } = self.last_switch;
+        let EnabledSlot { archetype, ty: last, column, first_word, .. } = self.last_enabled;
         // SAFETY: the table names chunks that are there.
         let chunk = unsafe { self.storage.chunks.at(chunk) };
         if chunk.archetype != archetype || last != Some(ty) {
@@ -113,9 +113,9 @@ impl EntityManager {
         let Location { chunk, row } = self.locate(entity)?;
         // SAFETY: the table names chunks that are there.
         let archetype = unsafe { self.storage.chunks.at(chunk) }.archetype;
-        let mut switch = self.last_switch;
+        let mut switch = self.last_enabled;
         if switch.archetype != archetype || switch.ty != Some(ty) {
-            switch = self.find_switch(entity, archetype, ty)?;
+            switch = self.find_enabled_slot(entity, archetype, ty)?;
         }
         // SAFETY: as above.
         let chunk = unsafe { self.storage.chunks.at(chunk) };
@@ -135,17 +135,17 @@ impl EntityManager {
         ty: ComponentType,
     ) -> Result<(), EntityError> {
         let archetype = self.storage.archetype_at(self.locate(entity)?);
-        self.find_switch(entity, archetype, ty).map(drop)
+        self.find_enabled_slot(entity, archetype, ty).map(drop)
     }
 
     /// Finds which mask is that of a type, and remembers it.
     #[inline(never)]
-    fn find_switch(
+    fn find_enabled_slot(
         &mut self,
         entity: Entity,
         archetype: u32,
         ty: ComponentType,
-    ) -> Result<Switch, EntityError> {
+    ) -> Result<EnabledSlot, EntityError> {
         let shape = &self.storage.archetypes[archetype].shape;
         let Some(found) = shape.index.find(ty) else {
             return Err(EntityError::MissingComponent { entity, component: ty });
@@ -155,8 +155,8 @@ impl EntityManager {
         };
         let first_word = EnabledMasks::first_word(mask, shape.capacity);
         let column = found.column;
-        self.last_switch = Switch { archetype, ty: Some(ty), column, first_word };
-        Ok(self.last_switch)
+        self.last_enabled = EnabledSlot { archetype, ty: Some(ty), column, first_word };
+        Ok(self.last_enabled)
     }
 
     /// Whether a component of an entity is switched on. Those that are not enableable always are.
@@ -174,7 +174,7 @@ impl EntityManager {
     ///
     /// If there is no such entity, or it does not have the component.
     pub fn is_type_enabled(&self, entity: Entity, ty: ComponentType) -> Result<bool, EntityError> {
-        self.jobs.before_asking(ty);
+        self.jobs.sync_for_enabled_read(ty);
         let Location { chunk, row } = self.locate(entity)?;
         let chunk = &self.storage.chunks[chunk];
         let Some(found) = chunk.find(ty) else {

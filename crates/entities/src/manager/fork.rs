@@ -16,7 +16,7 @@ impl EntityManager {
         if let Some(component) = self.storage.not_duplicable() {
             return Err(EntityError::NotDuplicable { component });
         }
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         // The fork does not know of them, and is to go on as this world does.
         self.take_back_promises();
         let mut fork =
@@ -46,7 +46,7 @@ impl EntityManager {
     /// With A0154 if entities have components of two types that share a stable name.
     #[track_caller]
     pub fn state_hash(&self) -> u64 {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         let mut state = StateHasher::new();
         self.storage.hash_state(&mut state);
         state.finish()
@@ -76,7 +76,7 @@ impl EntityManager {
         &mut self,
         mut map: impl FnMut(Entity) -> Entity,
     ) -> Result<(), EntityError> {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         self.storage.make_all_unique()?;
         let mut map = EntityRemap::new(&mut map);
         self.remap_shared(&mut map)?;
@@ -88,42 +88,42 @@ impl EntityManager {
 impl EntityManager {
     /// Takes all entities out, with all that is known of them, for a thread to work on. What stays has none, and the scheduler of
     /// the world.
-    pub(crate) fn lend(&mut self) -> Self {
-        self.jobs.before_everything();
+    pub(crate) fn detach(&mut self) -> Self {
+        self.jobs.sync_all();
         let empty = Storage::new(self.storage.settings.clone());
         let stays = Self::with_storage(empty, self.jobs.of_same_pool(), self.strict);
-        let mut lent = mem::replace(self, stays);
-        mem::swap(&mut lent.jobs, &mut self.jobs);
-        lent
+        let mut detached = mem::replace(self, stays);
+        mem::swap(&mut detached.jobs, &mut self.jobs);
+        detached
     }
 
-    /// Completes all jobs over entities that were [lent](Self::lend). Their failures are kept.
-    pub(crate) fn complete_jobs_over_lent(&mut self) {
-        self.jobs.before_everything();
+    /// Completes all jobs over entities that were [detached](Self::detach). Their failures are kept.
+    pub(crate) fn complete_jobs_over_detached(&mut self) {
+        self.jobs.sync_all();
     }
 
-    /// Completes all jobs over entities that were [lent](Self::lend). Returns the first failure that nobody was told of.
+    /// Completes all jobs over entities that were [detached](Self::detach). Returns the first failure that nobody was told of.
     ///
     /// # Panics
     ///
     /// With A0006 from inside of a job over these entities.
     #[track_caller]
-    pub(crate) fn complete_lent(&mut self) -> Option<JobFailed> {
-        self.complete_jobs_over_lent();
+    pub(crate) fn complete_detached(&mut self) -> Option<JobFailed> {
+        self.complete_jobs_over_detached();
         self.jobs.scheduler().take_failures().into_iter().next()
     }
 
-    /// Takes entities back in that were [lent](Self::lend). Returns the first failure of a job over them that nobody was told of.
+    /// Takes entities back in that were [detached](Self::detach). Returns the first failure of a job over them that nobody was told of.
     ///
     /// # Panics
     ///
     /// With A0006 from inside of a job over these entities.
     #[track_caller]
-    pub(crate) fn take_in(&mut self, mut lent: Self) -> Option<JobFailed> {
+    pub(crate) fn reattach(&mut self, mut detached: Self) -> Option<JobFailed> {
         // The scheduler of the world knows nothing of jobs that were scheduled meanwhile, and would let others get in their way.
-        let failed = lent.complete_lent();
-        mem::swap(&mut lent.jobs, &mut self.jobs);
-        *self = lent;
+        let failed = detached.complete_detached();
+        mem::swap(&mut detached.jobs, &mut self.jobs);
+        *self = detached;
         failed
     }
 }
@@ -171,8 +171,8 @@ impl EntityManager {
         if let Some(component) = source.storage.not_duplicable() {
             return Err(EntityError::NotDuplicable { component });
         }
-        source.jobs.before_everything();
-        self.jobs.before_everything();
+        source.jobs.sync_all();
+        self.jobs.sync_all();
         // This runs code of the user, and may be refused. Nothing was changed yet.
         let mut storage = source.storage.fork()?;
         storage.settings = self.storage.settings.clone();
@@ -198,7 +198,7 @@ impl EntityManager {
         if !self.storage.settings.divide_as(&snapshot.storage.settings) {
             return Err(EntityError::DifferentChunks);
         }
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         let mut new = snapshot.fork()?;
         new.storage.settings = self.storage.settings.clone();
         new.strict = self.strict;

@@ -8,7 +8,7 @@ use std::{mem, ptr};
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::{Distinct, EntityManager, NewEntities};
+use super::{DistinctEntities, EntityManager, NewEntities};
 use crate::component::Copying;
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
@@ -132,7 +132,7 @@ impl EntityManager {
     fn list_copied(
         &mut self,
         entities: &[Entity],
-        lists: &mut InstanceLists,
+        lists: &mut InstanceMemory,
     ) -> Result<(), EntityError> {
         entities.iter().for_each(|&entity| _ = lists.members.insert(entity));
         for &entity in &*lists.members {
@@ -145,7 +145,7 @@ impl EntityManager {
     fn list_sources(
         &mut self,
         source: Entity,
-        lists: &mut InstanceLists,
+        lists: &mut InstanceMemory,
     ) -> Result<(), EntityError> {
         let group = self.group_of(source);
         match group.first() {
@@ -190,15 +190,15 @@ impl EntityManager {
     /// Instantiates entities so many times, as one. The first stays the first. Returns how many of the runs are its own.
     fn instantiate_sources(
         &mut self,
-        lists: &mut InstanceLists,
+        lists: &mut InstanceMemory,
         count: usize,
     ) -> Result<usize, EntityError> {
-        let InstanceLists { sources, references: reference_lists, filled, name, .. } = lists;
+        let InstanceMemory { sources, references: reference_lists, filled, name, .. } = lists;
         let archetypes = sources.iter().flat_map(|source| {
             // What is copied may not be written meanwhile.
             [self.storage.archetype_at(source.from), source.to]
         });
-        self.before_moving(archetypes);
+        self.sync_for_move(archetypes);
         let rows = sources.len().saturating_mul(count);
         self.storage.table.require(rows);
         let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
@@ -206,7 +206,7 @@ impl EntityManager {
             source.group = reserved.group_by(&self.transfers[source.transfer], source.from.chunk);
         }
         put_together(sources);
-        for same in sources.chunk_by(|one, other| one.home() == other.home()) {
+        for same in sources.chunk_by(|one, other| one.layout() == other.layout()) {
             reserved.more(same[0].to, same[0].group, same.len() * count)?;
         }
         if sources.len() > 1 && count > 0 {
@@ -353,8 +353,8 @@ impl EntityManager {
 fn put_together(sources: &mut [Source]) {
     if sources.len() > 1 {
         (0..).zip(&mut *sources).for_each(|(place, source)| source.place = place);
-        sources.sort_unstable_by_key(|source| (source.home(), source.place));
-        for same in sources.chunk_by_mut(|one, other| one.home() == other.home()) {
+        sources.sort_unstable_by_key(|source| (source.layout(), source.place));
+        for same in sources.chunk_by_mut(|one, other| one.layout() == other.layout()) {
             // In the upper half, where the first of them was. Each has a place of its own all the same.
             let first = same[0].place << u32::BITS;
             same.iter_mut().for_each(|source| source.place |= first);
@@ -365,15 +365,15 @@ fn put_together(sources: &mut [Source]) {
 
 /// What is needed to instantiate entities, so that the next time has the memory. Between two of them, nothing is in these.
 #[derive(Default)]
-pub(super) struct InstanceLists {
-    members: Distinct,
+pub(super) struct InstanceMemory {
+    members: DistinctEntities,
     sources: Vec<Source>,
     references: ReferenceLists,
     filled: Vec<NewRows<'static>>,
     name: String,
 }
 
-impl InstanceLists {
+impl InstanceMemory {
     /// Leaves nothing but the memory.
     fn clear(&mut self) {
         self.members.clear();
@@ -383,7 +383,7 @@ impl InstanceLists {
 
 impl Source {
     /// Where its instances are.
-    fn home(&self) -> (u32, u32) {
+    fn layout(&self) -> (u32, u32) {
         (self.to, self.group)
     }
 }
@@ -449,7 +449,7 @@ impl References {
             let places = lists.sources.iter().enumerate().map(|(at, &source)| (source, at));
             lists.places.extend(places);
         }
-        let memory = std::mem::take(&mut lists.instances);
+        let memory = mem::take(&mut lists.instances);
         let instances = table.upcoming(lists.sources.len() * count, memory);
         Self { lists, count, instances, done: 0 }
     }

@@ -46,10 +46,10 @@ pub(crate) type ResourceUse = (Resource, Access);
 
 /// The fences of a world.
 #[derive(Default)]
-pub(crate) struct Fences {
+pub(crate) struct JobFences {
     /// Whether a job may be uncompleted.
     is_live: Cell<bool>,
-    known: RefCell<Known>,
+    known: RefCell<FenceMap>,
     /// What is about to be used, between two questions memory to keep.
     uses: Cell<Vec<ResourceUse>>,
     /// Jobs that were scheduled, if somebody wants to know.
@@ -61,29 +61,29 @@ pub(crate) struct Fences {
 }
 
 #[derive(Default)]
-struct Known {
-    types: HashMap<ComponentType, OfType, FixedState>,
+struct FenceMap {
+    types: HashMap<ComponentType, TypeFences, FixedState>,
     /// By the number of the archetype. In boxes, like all of them: their addresses are given to who schedules.
     rows: Vec<Option<Box<Fence>>>,
     table: Option<Box<Fence>>,
     /// What is in the way, between two questions memory to keep.
-    in_the_way: Vec<JobHandle>,
+    conflicting: Vec<JobHandle>,
     /// How many jobs were scheduled.
     scheduled: u32,
 }
 
 #[derive(Default)]
-struct OfType {
+struct TypeFences {
     values: Option<Box<Fence>>,
     mask: Option<Box<Fence>>,
 }
 
 /// After so many jobs those that have finished are forgotten.
-const MANY: u32 = 64;
+const FORGET_INTERVAL: u32 = 64;
 /// If so many are uncompleted still, they are completed.
-const TOO_MANY: usize = 1024;
+const MAX_UNCOMPLETED: usize = 1024;
 
-impl Known {
+impl FenceMap {
     /// The fence of something, made if there is none.
     fn fence(&mut self, resource: Resource, scheduler: &JobScheduler) -> &Fence {
         let (place, name) = match resource {
@@ -120,7 +120,7 @@ impl Known {
     }
 }
 
-impl Fences {
+impl JobFences {
     /// Whether a job may be uncompleted.
     #[inline(always)]
     pub(crate) fn is_live(&self) -> bool {
@@ -147,7 +147,7 @@ impl Fences {
         self.scheduled.replace(list);
     }
 
-    pub(super) fn note_returned(&self, job: JobHandle) {
+    pub(super) fn record_returned(&self, job: JobHandle) {
         let scheduled = &mut *self.scheduled.borrow_mut();
         if self.lists_scheduled.get() && !scheduled.contains(&job) {
             scheduled.push(job);
@@ -168,10 +168,10 @@ impl Fences {
     /// Completes the jobs that are in the way of uses.
     #[cold]
     fn complete(&self, scheduler: &JobScheduler, uses: impl Iterator<Item = ResourceUse>) {
-        self.complete_listed(scheduler, |known, in_the_way| {
+        self.complete_listed(scheduler, |known, conflicting| {
             for (resource, access) in uses {
                 if let Some(fence) = known.find(resource) {
-                    fence.uncompleted(access, in_the_way);
+                    fence.uncompleted(access, conflicting);
                 }
             }
         });
@@ -183,8 +183,8 @@ impl Fences {
     /// Completes all jobs that use the world.
     #[cold]
     fn complete_all(&self, scheduler: &JobScheduler) {
-        self.complete_listed(scheduler, |known, in_the_way| {
-            known.all().for_each(|fence| fence.uncompleted(Access::Write, in_the_way));
+        self.complete_listed(scheduler, |known, conflicting| {
+            known.all().for_each(|fence| fence.uncompleted(Access::Write, conflicting));
         });
         self.is_live.set(false);
     }
@@ -193,20 +193,20 @@ impl Fences {
     fn complete_listed(
         &self,
         scheduler: &JobScheduler,
-        list: impl FnOnce(&Known, &mut Vec<JobHandle>),
+        list: impl FnOnce(&FenceMap, &mut Vec<JobHandle>),
     ) {
-        let mut in_the_way = std::mem::take(&mut self.known.borrow_mut().in_the_way);
-        in_the_way.clear();
-        list(&self.known.borrow(), &mut in_the_way);
+        let mut conflicting = std::mem::take(&mut self.known.borrow_mut().conflicting);
+        conflicting.clear();
+        list(&self.known.borrow(), &mut conflicting);
         // Mostly one job is behind several fences. If it is the only one, nobody has to be woken for it.
-        in_the_way.dedup();
+        conflicting.dedup();
         // Jobs run now, which are code of the user. Nothing is borrowed.
-        scheduler.complete_quietly(&in_the_way);
-        self.known.borrow_mut().in_the_way = in_the_way;
+        scheduler.complete_quietly(&conflicting);
+        self.known.borrow_mut().conflicting = conflicting;
     }
 
     /// Sees to it that who schedules again and again, and never waits, does not fill all memory.
-    fn note_scheduled(&self, scheduler: &JobScheduler, job: JobHandle, name: &'static str) {
+    fn record_scheduled(&self, scheduler: &JobScheduler, job: JobHandle, name: &'static str) {
         self.writes.scheduled(name);
         if self.lists_scheduled.get() {
             self.scheduled.borrow_mut().push(job);
@@ -217,9 +217,9 @@ impl Fences {
             known.scheduled = known.scheduled.wrapping_add(1);
             known.scheduled
         };
-        if scheduled.is_multiple_of(MANY) {
+        if scheduled.is_multiple_of(FORGET_INTERVAL) {
             scheduler.flush();
-            if scheduler.forget_finished() >= TOO_MANY {
+            if scheduler.forget_finished() >= MAX_UNCOMPLETED {
                 self.complete_all(scheduler);
             }
         }
@@ -236,38 +236,38 @@ impl Jobs {
 
     /// Before something of the world is used. If jobs are not [live](Self::are_live), there is no need to ask.
     #[cold]
-    pub(crate) fn before(&self, uses: impl IntoIterator<Item = ResourceUse>) {
+    pub(crate) fn sync(&self, uses: impl IntoIterator<Item = ResourceUse>) {
         self.fences.complete(self.scheduler(), uses.into_iter());
     }
 
     /// Before something of the world is used, which a function lists.
-    pub(crate) fn before_uses(&self, list: impl FnOnce(&mut Vec<ResourceUse>)) {
+    pub(crate) fn sync_for_uses(&self, list: impl FnOnce(&mut Vec<ResourceUse>)) {
         let mut uses = self.fences.uses.take();
         uses.clear();
         list(&mut uses);
-        self.before(uses.iter().copied());
+        self.sync(uses.iter().copied());
         self.fences.uses.set(uses);
     }
 
     /// Before values of a component are read.
     #[inline(always)]
-    pub(crate) fn before_reading(&self, ty: ComponentType) {
+    pub(crate) fn sync_for_read(&self, ty: ComponentType) {
         if self.are_live() {
-            self.before([(Resource::Values(ty), Access::Read)]);
+            self.sync([(Resource::Values(ty), Access::Read)]);
         }
     }
 
     /// Before it is asked whether a component is switched on.
     #[inline(always)]
-    pub(crate) fn before_asking(&self, ty: ComponentType) {
+    pub(crate) fn sync_for_enabled_read(&self, ty: ComponentType) {
         if self.are_live() {
-            self.before([(Resource::Mask(ty), Access::Read)]);
+            self.sync([(Resource::Mask(ty), Access::Read)]);
         }
     }
 
     /// Before anything is done that nobody has thought of further.
     #[inline(always)]
-    pub(crate) fn before_everything(&self) {
+    pub(crate) fn sync_all(&self) {
         if self.are_live() {
             self.fences.complete_all(self.scheduler());
         }
@@ -280,7 +280,7 @@ impl Jobs {
 
     /// After a job was scheduled.
     pub(crate) fn after_scheduling(&self, job: JobHandle, name: &'static str) {
-        self.fences.note_scheduled(self.scheduler(), job, name);
+        self.fences.record_scheduled(self.scheduler(), job, name);
     }
 }
 
@@ -312,12 +312,12 @@ impl DeclaredWrites {
     #[inline(always)]
     pub(super) fn declare(&self, uses: &[ResourceUse]) {
         if self.is_watched.get() {
-            self.note_uses(uses);
+            self.record_uses(uses);
         }
     }
 
     #[cold]
-    fn note_uses(&self, uses: &[ResourceUse]) {
+    fn record_uses(&self, uses: &[ResourceUse]) {
         let declared = &mut *self.declared.borrow_mut();
         for &(resource, access) in uses {
             if let (Resource::Values(ty) | Resource::Mask(ty), Access::Write) = (resource, access)
@@ -361,7 +361,7 @@ pub(crate) struct Jobs {
     pool: Option<JobPool>,
     scheduler: OnceCell<JobScheduler>,
     /// Which jobs use what of the world.
-    pub(super) fences: Fences,
+    pub(super) fences: JobFences,
     /// What jobs that are done had, so that the next have its memory.
     rows: Pool<Rows>,
     lookups: Pool<LookupMemory>,
@@ -373,7 +373,7 @@ impl Jobs {
         Self {
             pool,
             scheduler: OnceCell::new(),
-            fences: Fences::default(),
+            fences: JobFences::default(),
             rows: Pool::default(),
             lookups: Pool::default(),
             declared: DeclaredJob::default(),
@@ -432,8 +432,8 @@ impl Jobs {
     }
 
     /// Lists a job that a system has returned, unless it is listed already.
-    pub(crate) fn note_returned(&self, job: JobHandle) {
-        self.fences.note_returned(job);
+    pub(crate) fn record_returned(&self, job: JobHandle) {
+        self.fences.record_returned(job);
     }
 
     /// Starts all jobs that wait for it. Inside a job of another scheduler, the next start outside does.

@@ -31,7 +31,7 @@ use crate::storage::{Location, Storage};
 impl EntityManager {
     /// Before a value of an entity is written.
     #[inline(always)]
-    pub(super) fn before_writing(&self, entity: Entity, ty: ComponentType) {
+    pub(super) fn sync_for_write(&self, entity: Entity, ty: ComponentType) {
         if self.jobs.are_live() {
             self.wait_to_write(entity, ty);
         }
@@ -39,15 +39,15 @@ impl EntityManager {
 
     /// Before a value is written that is not in the memory of its chunk.
     #[inline(always)]
-    pub(super) fn before_writing_beside(&self, ty: ComponentType) {
+    pub(super) fn sync_for_external_write(&self, ty: ComponentType) {
         if self.jobs.are_live() {
-            self.jobs.before([(Resource::Values(ty), Access::Write)]);
+            self.jobs.sync([(Resource::Values(ty), Access::Write)]);
         }
     }
 
     /// Before values of a component are written, of all that is found in archetypes.
     #[inline(always)]
-    pub(crate) fn before_writing_all(
+    pub(crate) fn sync_for_write_all(
         &self,
         ty: ComponentType,
         archetypes: impl IntoIterator<Item = u32>,
@@ -57,23 +57,23 @@ impl EntityManager {
             let is_copied = |&number: &u32| chunks.may_share_one(&all[number].chunks);
             let copied = archetypes.into_iter().filter(is_copied);
             let rows = copied.map(|number| (Resource::Rows(number), Access::Write));
-            self.jobs.before(rows.chain([(Resource::Values(ty), Access::Write)]));
+            self.jobs.sync(rows.chain([(Resource::Values(ty), Access::Write)]));
         }
     }
 
     /// Before a component is switched on or off: that counts as a change of its values.
     #[inline(always)]
-    pub(crate) fn before_switching(&self, ty: ComponentType) {
+    pub(crate) fn sync_for_set_enabled(&self, ty: ComponentType) {
         if self.jobs.are_live() {
             let mask = (Resource::Mask(ty), Access::Write);
-            self.jobs.before([mask, (Resource::Values(ty), Access::Write)]);
+            self.jobs.sync([mask, (Resource::Values(ty), Access::Write)]);
         }
     }
 
     /// Before rows of archetypes come, go or move, their chunks are copied, or all their values are written. Without archetypes:
     /// before something else is done to the table of entities.
     #[inline(always)]
-    pub(crate) fn before_moving(&self, archetypes: impl IntoIterator<Item = u32>) {
+    pub(crate) fn sync_for_move(&self, archetypes: impl IntoIterator<Item = u32>) {
         if self.jobs.are_live() {
             self.wait_to_move(archetypes);
         }
@@ -81,7 +81,7 @@ impl EntityManager {
 
     /// Before a transfer, by which an entity goes to another archetype, or stays and gets other values.
     #[inline(always)]
-    pub(super) fn before_transfer(&self, location: Location, transfer: u32) {
+    pub(super) fn sync_for_transfer(&self, location: Location, transfer: u32) {
         if self.jobs.are_live() {
             self.wait_for_transfer(location, transfer);
         }
@@ -108,7 +108,7 @@ impl EntityManager {
         let copied =
             chunk.may_be_shared().then_some((Resource::Rows(chunk.archetype), Access::Write));
         let written = types.iter().map(|&ty| (Resource::Values(ty), Access::Write));
-        self.jobs.before(written.chain(copied));
+        self.jobs.sync(written.chain(copied));
     }
 
     #[cold]
@@ -119,7 +119,7 @@ impl EntityManager {
         let distinct =
             archetypes.into_iter().filter(|&number| last.replace(number) != Some(number));
         let rows = distinct.map(|number| (Resource::Rows(number), Access::Write));
-        self.jobs.before(rows.chain([(Resource::Table, Access::Write)]));
+        self.jobs.sync(rows.chain([(Resource::Table, Access::Write)]));
     }
 
     #[cold]

@@ -81,8 +81,8 @@ impl BufferElement for LinkedEntityGroup {
 ///
 /// Who changes something takes them, and puts them back when all is done. If code of the user panics meanwhile, they are dropped.
 #[derive(Default)]
-pub(super) struct GroupLists {
-    pub(super) members: Distinct,
+pub(super) struct GroupMemory {
+    pub(super) members: DistinctEntities,
     /// Who is to be looked at next, from the end.
     pub(super) next: Vec<Entity>,
     /// Archetypes, chunks and rows.
@@ -90,17 +90,17 @@ pub(super) struct GroupLists {
     /// Who moves, and by which transfer.
     moves: Vec<(Entity, u32)>,
     /// The archetypes, and the groups of those, that they move to.
-    homes: Vec<(u32, u32)>,
+    places: Vec<(u32, u32)>,
 }
 
-impl GroupLists {
+impl GroupMemory {
     /// Leaves nothing but the memory.
     pub(super) fn clear(&mut self) {
         self.members.clear();
         self.next.clear();
         self.rows.clear();
         self.moves.clear();
-        self.homes.clear();
+        self.places.clear();
     }
 }
 
@@ -123,7 +123,7 @@ impl EntityManager {
     pub(crate) fn linked_members(
         &self,
         root: Entity,
-        members: &mut Distinct,
+        members: &mut DistinctEntities,
     ) -> Result<(), EntityError> {
         let location = self.locate(root)?;
         // Who writes the groups of others is not waited for.
@@ -144,7 +144,7 @@ impl EntityManager {
     /// were.
     pub(super) fn despawn_group(&mut self, root: Entity) -> Result<usize, EntityError> {
         let mut lists = mem::take(&mut self.group_lists);
-        let GroupLists { members, next, moves, homes, .. } = &mut lists;
+        let GroupMemory { members, next, moves, places, .. } = &mut lists;
         next.push(root);
         while let Some(entity) = next.pop() {
             if self.exists(entity) && members.insert(entity) {
@@ -164,7 +164,7 @@ impl EntityManager {
             }
         }
         let to = moves.iter().map(|&(_, transfer)| self.transfers[transfer].to);
-        self.before_moving(self.archetypes_of(members).chain(to));
+        self.sync_for_move(self.archetypes_of(members).chain(to));
         for &entity in &**members {
             let location = self.locate(entity)?;
             let owner = &self.storage.chunks[location.chunk];
@@ -173,7 +173,7 @@ impl EntityManager {
                 self.storage.make_unique(location.chunk)?;
             }
         }
-        self.make_way(moves, homes)?;
+        self.reserve_moves(moves, places)?;
         let mut despawned = 0;
         self.with_each(members, |manager, entity| {
             let gone =
@@ -212,10 +212,10 @@ impl EntityManager {
     }
 
     /// Sees to it that there is memory for these entities to move by these transfers, all of them at once. Where to is listed.
-    fn make_way(
+    fn reserve_moves(
         &mut self,
         moves: &[(Entity, u32)],
-        homes: &mut Vec<(u32, u32)>,
+        places: &mut Vec<(u32, u32)>,
     ) -> Result<(), EntityError> {
         let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
         for &(entity, transfer) in moves {
@@ -224,11 +224,11 @@ impl EntityManager {
             let transfer = &self.transfers[transfer];
             if !transfer.ends {
                 let group = reserved.group_by(transfer, location.chunk);
-                homes.push((transfer.to, group));
+                places.push((transfer.to, group));
             }
         }
-        homes.sort_unstable();
-        for same in homes.chunk_by(|one, other| one == other) {
+        places.sort_unstable();
+        for same in places.chunk_by(|one, other| one == other) {
             let (archetype, group) = same[0];
             reserved.more(archetype, group, same.len())?;
         }
@@ -266,7 +266,7 @@ impl EntityManager {
             };
         }
         let mut lists = mem::take(&mut self.group_lists);
-        let GroupLists { members, moves, homes, .. } = &mut lists;
+        let GroupMemory { members, moves, places, .. } = &mut lists;
         let group = self.group_of(entity).iter().map(|member| member.0);
         for member in group.chain([entity]) {
             if self.exists(member) && enabled == self.has::<Disabled>(member) {
@@ -280,8 +280,8 @@ impl EntityManager {
                 moves.push((member, self.transfer_of::<Disabled>(from, change)?));
             }
             let to = moves.iter().map(|&(_, transfer)| self.transfers[transfer].to);
-            self.before_moving(self.archetypes_of(members).chain(to));
-            self.make_way(moves, homes)?;
+            self.sync_for_move(self.archetypes_of(members).chain(to));
+            self.reserve_moves(moves, places)?;
         }
         let is_change = !members.is_empty();
         let mut refused = None;
@@ -312,7 +312,7 @@ impl EntityManager {
 
 /// Entities in the order in which they came, each once. It keeps its memory when it is cleared.
 #[derive(Debug, Default)]
-pub(crate) struct Distinct {
+pub(crate) struct DistinctEntities {
     list: Vec<Entity>,
     /// All of them, once they are not few.
     seen: HashSet<Entity, FixedState>,
@@ -322,7 +322,7 @@ pub(crate) struct Distinct {
 /// as long as it has room.
 const FEW: usize = 16;
 
-impl Distinct {
+impl DistinctEntities {
     /// Adds an entity, unless it is there. Returns whether it was not.
     pub(crate) fn insert(&mut self, entity: Entity) -> bool {
         let is_new = if self.list.len() < FEW {
@@ -346,7 +346,7 @@ impl Distinct {
     }
 }
 
-impl Deref for Distinct {
+impl Deref for DistinctEntities {
     type Target = [Entity];
 
     fn deref(&self) -> &[Entity] {
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn each_is_there_once_whether_they_are_few_or_many() {
-        let mut distinct = Distinct::default();
+        let mut distinct = DistinctEntities::default();
         for count in [3, 100, FEW as u32, 0, FEW as u32 + 1] {
             let all: Vec<_> = (0..count).map(|index| Entity::from_parts(index, 1)).collect();
             for round in 0..2 {

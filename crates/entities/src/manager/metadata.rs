@@ -144,7 +144,7 @@ pub struct EntityChanges {
 impl EntityManager {
     /// Which entities came and went since the tracker was last asked about. One that did both is in neither list.
     pub fn entity_changes(&mut self, tracker: &mut EntityTracker) -> EntityChanges {
-        self.before_moving([]);
+        self.sync_for_move([]);
         let mut changes = EntityChanges::default();
         let now = self.storage.table.fork();
         let seen = tracker.seen.take().unwrap_or_else(EntityTable::new);

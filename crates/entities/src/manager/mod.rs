@@ -32,15 +32,17 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use archetypes::Archetype;
-use archetypes::{Home, Sets};
+use archetypes::{SetLayout, Sets};
 pub use batch::{Batch, BatchTargets, Linked};
 pub use buffers::BufferLookup;
-pub(crate) use bulk::Found;
+pub(crate) use bulk::RowSelection;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
-pub(crate) use coalesce::{Course, End, Gift, Given, Giving, Owner, Stretch};
-use enabled::Switch;
+pub(crate) use coalesce::{
+    ChangeSequence, CoalescedBatch, InsertPlan, SequenceEnd, StagedValue, ValueOwner, WriteFn,
+};
+use enabled::EnabledSlot;
 pub(crate) use job_access::{JobWrites, Jobs, Resource, ResourceUse};
-pub(crate) use linked_groups::Distinct;
+pub(crate) use linked_groups::DistinctEntities;
 pub use linked_groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
 use metadata::{Caches, Names};
@@ -66,7 +68,7 @@ use crate::world::WorldSettings;
 /// A way that entities took, and where nothing is to be thought of but moving values: mostly one entity after another
 /// takes the same.
 #[derive(Clone, Copy)]
-struct QuickWay {
+struct RecentTransfer {
     set: TypeId,
     /// The archetype it starts from, or [`u32::MAX`], which none is.
     from: u32,
@@ -77,7 +79,7 @@ struct QuickWay {
     room_changes: u64,
 }
 
-impl QuickWay {
+impl RecentTransfer {
     const NONE: Self =
         Self { set: TypeId::of::<()>(), from: u32::MAX, transfer: 0, to: 0, room_changes: 0 };
 }
@@ -110,9 +112,9 @@ pub struct EntityManager {
     transfers: Transfers,
     sets: Sets,
     /// The last ways that entities took when components were added, and when they were removed.
-    quick_ways: [QuickWay; 2],
+    recent_transfers: [RecentTransfer; 2],
     /// What was switched off or on last.
-    last_switch: Switch,
+    last_enabled: EnabledSlot,
     names: Arc<Names>,
     /// What becomes of ids that were promised to entities of commands.
     pub(crate) promises: Promises,
@@ -121,13 +123,13 @@ pub struct EntityManager {
     /// Rows that threads fill.
     fills: Vec<Fill>,
     /// Lists for changes of all that a query finds.
-    memory: bulk::Memory,
+    memory: bulk::BulkMemory,
     /// Lists for changes of groups.
-    group_lists: linked_groups::GroupLists,
+    group_lists: linked_groups::GroupMemory,
     /// Lists for entities that are instantiated. In a box, since they are taken for each, and large.
-    instance_lists: Option<Box<instantiate::InstanceLists>>,
+    instance_lists: Option<Box<instantiate::InstanceMemory>>,
     /// Commands that are carried out together.
-    pub(crate) stretch: Stretch,
+    pub(crate) coalesced: CoalescedBatch,
     strict: bool,
     /// How often entities came from other worlds, or left for them.
     world_transfers: u64,
@@ -152,16 +154,16 @@ impl EntityManager {
             jobs,
             transfers: Transfers::default(),
             sets: Sets::default(),
-            quick_ways: [QuickWay::NONE; 2],
-            last_switch: Switch::NONE,
+            recent_transfers: [RecentTransfer::NONE; 2],
+            last_enabled: EnabledSlot::NONE,
             names: Arc::default(),
             promises: Promises::default(),
             runs: Vec::new(),
             fills: Vec::new(),
-            memory: bulk::Memory::default(),
-            group_lists: linked_groups::GroupLists::default(),
+            memory: bulk::BulkMemory::default(),
+            group_lists: linked_groups::GroupMemory::default(),
             instance_lists: None,
-            stretch: Stretch::default(),
+            coalesced: CoalescedBatch::default(),
             strict,
             world_transfers: 0,
             caches: Caches::default(),
@@ -281,7 +283,7 @@ impl EntityManager {
     ///
     /// The first thing that is wrong: a mistake in ancho.
     pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         self.storage.check_invariants()
     }
 
@@ -333,15 +335,15 @@ impl EntityManager {
 
     /// The archetype of a set, which is remembered.
     #[inline]
-    fn home(&mut self, set: u32) -> Result<&Home, EntityError> {
-        if self.sets.get(set).home.is_none() {
-            self.find_home(set)?;
+    fn layout(&mut self, set: u32) -> Result<&SetLayout, EntityError> {
+        if self.sets.get(set).layout.is_none() {
+            self.find_layout(set)?;
         }
-        Ok(self.sets.get(set).home.as_ref().expect("it was just found"))
+        Ok(self.sets.get(set).layout.as_ref().expect("it was just found"))
     }
 
     #[cold]
-    fn find_home(&mut self, set: u32) -> Result<(), EntityError> {
+    fn find_layout(&mut self, set: u32) -> Result<(), EntityError> {
         let sorted = self.sets.get(set).sorted.clone();
         let archetype = self.find_archetype(&sorted)?;
         let shape = &self.storage.archetypes[archetype].shape;
@@ -353,8 +355,8 @@ impl EntityManager {
         let (columns, offsets): (Vec<_>, Vec<_>) =
             found.map(|found| (found.column, found.offset)).unzip();
         let shared = given_sources(shape, &plan.types);
-        let home = Home { archetype, columns: columns.into(), offsets: offsets.into() };
-        self.sets.set_home(set, home, shared);
+        let layout = SetLayout { archetype, columns: columns.into(), offsets: offsets.into() };
+        self.sets.set_layout(set, layout, shared);
         Ok(())
     }
 }

@@ -78,8 +78,8 @@ impl EntityManager {
         if let Some(moved) = self.set_known_shared::<T>(entity, &value)? {
             return Ok(moved);
         }
-        match self.give_shared(entity, Shared::new(value), Change::Set) {
-            Ok(given) => Ok(!matches!(given, Given::Same)),
+        match self.insert_shared(entity, Shared::new(value), Change::Set) {
+            Ok(given) => Ok(!matches!(given, InsertOutcome::Same)),
             Err(rejected) => Err(rejected.error),
         }
     }
@@ -114,7 +114,7 @@ impl EntityManager {
             }
         }
         let Some(table) = self.storage.shared.table(ty) else { return Ok(0) };
-        self.before_moving(self.archetypes_of(entities));
+        self.sync_for_move(self.archetypes_of(entities));
         let sought = self.storage.shared.seek(table, value);
         let index = self.storage.shared.settle(table, sought);
         self.storage.shared.hold(table, index);
@@ -250,7 +250,7 @@ impl EntityManager {
 }
 
 /// What became of a set that was given to an entity.
-pub(super) enum Given {
+pub(super) enum InsertOutcome {
     /// The entity is where it was.
     Same,
     /// It had all components, and is among others that share its values now.
@@ -271,12 +271,12 @@ enum Way {
 
 impl EntityManager {
     /// Gives a set with shared components to an entity.
-    pub(super) fn give_shared<S: ComponentSet>(
+    pub(super) fn insert_shared<S: ComponentSet>(
         &mut self,
         entity: Entity,
         set: S,
         change: Change,
-    ) -> Result<Given, Rejected<S, EntityError>> {
+    ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
         // To be dropped at the end: the set lets go of them when it is written, in the midst of the change.
         let given = shared_values_of(&set);
         let way = match self.way_to_give::<S>(entity, &given, change) {
@@ -284,11 +284,11 @@ impl EntityManager {
             Err(error) => return Err(Rejected { value: set, error }),
         };
         match way {
-            Way::Nothing => Ok(Given::Same),
+            Way::Nothing => Ok(InsertOutcome::Same),
             Way::Replace(location, transfer) => {
                 // SAFETY: the transfer is from the entity's archetype to itself, and the chunk the world's alone.
                 unsafe { self.replace(location, transfer, set) };
-                Ok(Given::Same)
+                Ok(InsertOutcome::Same)
             }
             Way::Move(location, transfer, to) => {
                 let transfer = &self.transfers[transfer];
@@ -303,7 +303,7 @@ impl EntityManager {
                 unsafe {
                     self.storage.move_row(entity, location, transfer, to, &transfer.left);
                 };
-                Ok(if is_new { Given::New } else { Given::Moved })
+                Ok(if is_new { InsertOutcome::New } else { InsertOutcome::Moved })
             }
         }
     }
@@ -332,7 +332,7 @@ impl EntityManager {
         }
         let from = self.storage.archetype_at(location);
         let transfer = self.transfer_of::<Shared<T>>(from, Change::Set)?;
-        self.before_transfer(location, transfer);
+        self.sync_for_transfer(location, transfer);
         self.storage.make_unique(location.chunk)?;
         self.storage.make_unique(to)?;
         let transfer = &self.transfers[transfer];
@@ -367,7 +367,7 @@ impl EntityManager {
                 }
             }
         }
-        self.before_transfer(location, number);
+        self.sync_for_transfer(location, number);
         let sought = self.storage.seek(&self.sets.get(set).types, given);
         let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
         let wanted = self.storage.wanted_of(&transfer.shared, from, given_of);
@@ -393,8 +393,8 @@ impl EntityManager {
         // To be dropped at the end, as above.
         let given = shared_values_of(&set);
         let room = self.set_number::<S>().and_then(|number| {
-            let archetype = self.home(number)?.archetype;
-            self.before_moving([archetype]);
+            let archetype = self.layout(number)?.archetype;
+            self.sync_for_move([archetype]);
             let wanted = self.wanted_by_set(number, &given);
             Ok((number, self.storage.room_for(archetype, wanted)?))
         });
@@ -431,7 +431,7 @@ impl EntityManager {
         self.storage.group_of(archetype, wanted)
     }
 
-    /// The values that entities have which are made of a set with a home. Runs code of the user.
+    /// The values that entities have which are made of a set with a layout. Runs code of the user.
     fn wanted_by_set(&self, number: u32, given: &Few<SharedValue, FEW_SHARED>) -> Wanted {
         let sought = self.storage.seek(&self.sets.get(number).types, given);
         self.storage.wanted_of(self.sets.shared_sources(number), None, |at| sought.get(at))

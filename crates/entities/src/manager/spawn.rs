@@ -7,7 +7,7 @@ use std::iter::FusedIterator;
 use ancho_burst::dispatch;
 use ancho_collections::Rejected;
 
-use super::{Archetype, EntityManager, Home};
+use super::{Archetype, EntityManager, SetLayout};
 use crate::component::Beginning;
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -52,8 +52,8 @@ impl EntityManager {
             return self.try_spawn_shared(set);
         }
         let room = self.set_number::<S>().and_then(|number| {
-            let archetype = self.home(number)?.archetype;
-            self.before_moving([archetype]);
+            let archetype = self.layout(number)?.archetype;
+            self.sync_for_move([archetype]);
             Ok((number, self.storage.chunk_with_room(archetype)?))
         });
         let (number, chunk_number) = match room {
@@ -72,7 +72,8 @@ impl EntityManager {
         chunk_number: u32,
         set: S,
     ) -> Entity {
-        let home = self.sets.get(number).home.as_ref().expect("the chunk is of the set's home");
+        let layout =
+            self.sets.get(number).layout.as_ref().expect("the chunk is of the set's layout");
         let chunk = &mut self.storage.chunks[chunk_number];
         let row = chunk.len;
         let entity = self.storage.table.allocate(Location { chunk: chunk_number, row });
@@ -80,7 +81,7 @@ impl EntityManager {
         // - the offsets are those of the set in its archetype, which the chunk is of
         // - the row is behind the last, and there is room for it: it has no values
         unsafe {
-            set.write(chunk.row(row, &home.offsets));
+            set.write(chunk.row(row, &layout.offsets));
             chunk.id(row).write(entity);
         }
         let is_uniform = chunk.note_new(row, 1, self.storage.version);
@@ -128,19 +129,19 @@ impl EntityManager {
         }
 
         let number = self.set_number::<S>()?;
-        let archetype = self.home(number)?.archetype;
-        self.before_moving([archetype]);
+        let archetype = self.layout(number)?.archetype;
+        self.sync_for_move([archetype]);
         self.storage.table.require(count);
         let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
         let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
-        let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
         let (storage, runs) = (&mut self.storage, &mut self.runs);
         let mut reserved = Reserved::in_group(storage, runs, archetype, group, count)?;
         if is_bytes && let Some(&Run { chunk, first: row, .. }) = reserved.runs.first() {
             let number = chunk;
             let chunk = &reserved.storage.chunks[number];
             // SAFETY: as below, for one row.
-            unsafe { set.fill(chunk.row(row, &home.offsets), 1, &mut 0) };
+            unsafe { set.fill(chunk.row(row, &layout.offsets), 1, &mut 0) };
             let source = chunk.data().cast_const();
             // The others are copies of that row, so that no code of the user's runs any more.
             reserved.fill(|chunk, run| {
@@ -159,15 +160,17 @@ impl EntityManager {
             let shape = unsafe { chunk.unbound_shape() };
             // SAFETY: columns are added when they are written, and the rows are nobody's yet.
             let new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
-            let mut filling = Filling { rows: Some(new), columns: &home.columns, done: 0 };
+            let mut filling = Filling { rows: Some(new), columns: &layout.columns, done: 0 };
             // SAFETY:
             // - the offsets are those of the set in its archetype, which the chunk is of
             // - the rows are reserved, behind the last of the chunk
             // - the set is borrowed mutably, so that nobody else uses it
-            unsafe { set.fill(chunk.row(first, &home.offsets), rows as usize, &mut filling.done) };
+            unsafe {
+                set.fill(chunk.row(first, &layout.offsets), rows as usize, &mut filling.done)
+            };
             if !shape.dropped.is_empty() {
                 let mut new = filling.rows.take().expect("taken only here");
-                new.columns.extend_from_slice(&home.columns);
+                new.columns.extend_from_slice(&layout.columns);
                 filled.push(new);
             } else {
                 filling.done = 0;
@@ -251,11 +254,11 @@ impl EntityManager {
 
         self.storage.table.require(1);
         let number = self.set_number::<S>()?;
-        let archetype = self.home(number)?.archetype;
-        self.before_moving([archetype]);
+        let archetype = self.layout(number)?.archetype;
+        self.sync_for_move([archetype]);
         let chunk = self.storage.chunk_with_room(archetype)?;
-        let home = self.sets.get(number).home.as_ref().expect("it was just found");
-        let (offsets, data) = (&*home.offsets, self.storage.chunks[chunk].data());
+        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
+        let (offsets, data) = (&*layout.offsets, self.storage.chunks[chunk].data());
         let first_row = self.storage.chunks[chunk].len;
         let room = self.storage.chunks[chunk].capacity() - first_row;
         let room = self.storage.table.room().min(room as usize) as u32;
@@ -338,13 +341,13 @@ impl EntityManager {
             let component = self.sets.get(number).types[column];
             EntityError::WrongLength { component, expected, found }
         })?;
-        let archetype = self.home(number)?.archetype;
-        self.before_moving([archetype]);
-        let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        let archetype = self.layout(number)?.archetype;
+        self.sync_for_move([archetype]);
+        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
         self.storage.table.require(count);
         let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
         // In the order of memory, since that is how chunks are filled quickest.
-        let mut order: Vec<_> = home.columns.iter().copied().zip(0..).collect();
+        let mut order: Vec<_> = layout.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
         // What is made has no owner before there are entities, and is dropped, before the room for it goes, if a function
         // panics. What was there has one: the columns, until they are forgotten.
@@ -418,7 +421,7 @@ impl EntityManager {
         {
             return Err(EntityError::NoInitialValue { component });
         }
-        self.before_moving([number]);
+        self.sync_for_move([number]);
         self.storage.table.require(count);
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
@@ -600,13 +603,13 @@ impl EntityManager {
             return false;
         }
         let Ok(number) = self.set_number::<S>() else { return false };
-        let Ok(&Home { archetype, .. }) = self.home(number) else { return false };
+        let Ok(&SetLayout { archetype, .. }) = self.layout(number) else { return false };
         // Values that are of one thread stay there.
         if !self.storage.archetypes[archetype].shape.is_shared {
             return false;
         }
-        self.before_moving([archetype]);
-        let home = self.sets.get(number).home.as_ref().expect("it was just found");
+        self.sync_for_move([archetype]);
+        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, ids.len());
         let Ok(mut reserved) = reserved else { return false };
         // One may be there twice.
@@ -619,7 +622,7 @@ impl EntityManager {
             self.fills.push(Fill { run, data: chunk.data(), before });
             before += run.rows as usize;
         });
-        let filling = Filling { sets, offsets: &home.offsets, fills: &self.fills };
+        let filling = Filling { sets, offsets: &layout.offsets, fills: &self.fills };
         let done = self.jobs.scheduler().named("fill chunks").run_parallel(
             (),
             filling.fills.len(),

@@ -257,7 +257,7 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
         let params = unsafe { F::Params::fetch(state, WorldOfParams::new(world, since)) };
         match self.function.call(params).into_result() {
             Ok(None) => {}
-            Ok(Some(job)) => world.entities.jobs.note_returned(job),
+            Ok(Some(job)) => world.entities.jobs.record_returned(job),
             Err(message) => return Err(Box::new(SystemFault::Failed { message })),
         }
         Ok(F::Params::finish(state, world)?)

@@ -67,7 +67,7 @@ impl World {
         self.systems.jobs = jobs;
         self.systems.jobs.clear();
         self.systems.gone.clear();
-        self.entities.jobs.before_everything();
+        self.entities.jobs.sync_all();
         self.report_failures_of_no_system();
     }
 

@@ -73,7 +73,7 @@ const MANY: usize = 64;
 impl ExclusiveEntityTransaction {
     #[track_caller]
     pub(crate) fn new(mut world: World) -> Self {
-        let entities = world.lend();
+        let entities = world.detach();
         let entities = JobCell::new(entities).named("entities of a transaction");
         Self { world, entities, scheduled: Vec::new(), many: MANY }
     }
@@ -229,7 +229,7 @@ impl ExclusiveEntityTransaction {
         let completed = self.jobs().try_complete_all(&self.scheduled);
         // Only now: if nobody could wait for them, somebody will.
         self.scheduled.clear();
-        let lent = self.entities.get_mut().ok().and_then(EntityManager::complete_lent);
+        let lent = self.entities.get_mut().ok().and_then(EntityManager::complete_detached);
         completed.and(lent.map_or(Ok(()), Err))
     }
 
@@ -269,7 +269,7 @@ impl ExclusiveEntityTransaction {
         let Ok(entities) = entities.into_inner() else {
             unreachable!("all jobs that had the entities are completed");
         };
-        failures.extend(world.take_in(entities));
+        failures.extend(world.reattach(entities));
         match failures.into_iter().next() {
             None => Ok(world),
             Some(error) => Err(Rejected { value: Box::new(world), error }),
@@ -333,7 +333,7 @@ impl TransactionJob<'_> {
         if current_job().is_none()
             && let Ok(entities) = entities.get_mut()
         {
-            entities.complete_jobs_over_lent();
+            entities.complete_jobs_over_detached();
         }
         let name = self.name.unwrap_or_else(type_name::<F>);
         let job = schedule(world.jobs().named(name), entities)?;

@@ -4,8 +4,8 @@
 use std::mem::{self, ManuallyDrop};
 use std::ptr;
 
-use super::Found;
-use super::plan::{Lists, Piece, Plan, Step, Way};
+use super::RowSelection;
+use super::plan::{BulkMove, BulkPlan, BulkStep, PlanLists, RowAction};
 use crate::component::{ComponentType, Copying};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::{
@@ -14,7 +14,7 @@ use crate::storage::{
 };
 
 /// What entities are given.
-pub(super) enum Values<'a> {
+pub(super) enum NewValues<'a> {
     Nothing,
     /// The defaults of the types.
     Initial,
@@ -63,27 +63,27 @@ impl<S: CloneSet> Clones for S {
 }
 
 /// A plan whose values are there: nothing can go wrong any more.
-pub(super) struct Written<'s> {
-    pub(super) plan: Plan<'s>,
+pub(super) struct FilledPlan<'s> {
+    pub(super) plan: BulkPlan<'s>,
     /// Whether one row was staged, whose bytes are repeated. If not, those of each step that replaces values were, in their order.
     pub(super) is_pattern: bool,
 }
 
-/// New rows that were written, all columns of some pieces and the first columns of the next: dropped if something panics.
-struct Filled<'a> {
-    plan: &'a Plan<'a>,
+/// New rows that were written, all columns of some moves and the first columns of the next: dropped if something panics.
+struct FilledMoves<'a> {
+    plan: &'a BulkPlan<'a>,
     transfers: &'a Transfers,
     /// Which columns are written for a transfer, one after the other.
     columns: &'a dyn Fn(&Transfer) -> FewNumbers,
-    pieces: usize,
-    /// How many columns of the piece after those.
+    moves: usize,
+    /// How many columns of the one_move after those.
     done: usize,
 }
 
-impl Filled<'_> {
-    /// Says that the piece at hand has all its columns.
-    fn end_piece(&mut self) {
-        self.pieces += 1;
+impl FilledMoves<'_> {
+    /// Says that the one_move at hand has all its columns.
+    fn end_move(&mut self) {
+        self.moves += 1;
         self.done = 0;
     }
 
@@ -93,37 +93,37 @@ impl Filled<'_> {
     }
 }
 
-impl Drop for Filled<'_> {
+impl Drop for FilledMoves<'_> {
     fn drop(&mut self) {
-        for (at, piece) in self.plan.lists.pieces[..].iter().enumerate().take(self.pieces + 1) {
-            let columns = (self.columns)(&self.transfers[piece.transfer]);
-            let done = if at < self.pieces { columns.len() } else { self.done };
-            let mut rows = self.plan.new_rows(piece);
+        for (at, one_move) in self.plan.lists.moves[..].iter().enumerate().take(self.moves + 1) {
+            let columns = (self.columns)(&self.transfers[one_move.transfer]);
+            let done = if at < self.moves { columns.len() } else { self.done };
+            let mut rows = self.plan.new_rows(one_move);
             rows.columns.extend_from_slice(&columns[..done]);
         }
     }
 }
 
-impl<'s> Plan<'s> {
+impl<'s> BulkPlan<'s> {
     /// Makes all values: those for rows that move are written there, the others kept apart. If that panics, nothing is left.
     pub(super) fn write_values(
         mut self,
         transfers: &Transfers,
         types: &[ComponentType],
-        values: &Values<'_>,
-    ) -> Written<'s> {
+        values: &NewValues<'_>,
+    ) -> FilledPlan<'s> {
         let mut is_pattern = false;
         match *values {
-            Values::Nothing => {}
-            Values::Initial => self.write_initial(transfers),
-            Values::Clones(set) if is_pattern_of(types) => {
+            NewValues::Nothing => {}
+            NewValues::Initial => self.write_initial(transfers),
+            NewValues::Clones(set) if is_pattern_of(types) => {
                 is_pattern = true;
                 self.stage(types, set, 1);
             }
-            Values::Clones(set) => self.write_clones(transfers, types, set),
-            Values::Each(sets) => self.write_each(transfers, types, sets),
+            NewValues::Clones(set) => self.write_clones(transfers, types, set),
+            NewValues::Each(sets) => self.write_each(transfers, types, sets),
         }
-        Written { plan: self, is_pattern }
+        FilledPlan { plan: self, is_pattern }
     }
 
     /// Keeps clones for so many rows apart.
@@ -139,16 +139,17 @@ impl<'s> Plan<'s> {
     /// Writes initial values to the new rows.
     fn write_initial(&self, transfers: &Transfers) {
         let columns = |transfer: &Transfer| transfer.written.iter().copied().collect();
-        let mut filled = Filled { plan: self, transfers, columns: &columns, pieces: 0, done: 0 };
-        for piece in &self.lists.pieces {
-            let chunk = &self.reserved.storage.chunks[piece.to.chunk];
-            for &column in &transfers[piece.transfer].written {
-                let (first, rows) = (piece.to.first, piece.to.rows);
+        let mut filled =
+            FilledMoves { plan: self, transfers, columns: &columns, moves: 0, done: 0 };
+        for one_move in &self.lists.moves {
+            let chunk = &self.reserved.storage.chunks[one_move.to.chunk];
+            for &column in &transfers[one_move.transfer].written {
+                let (first, rows) = (one_move.to.first, one_move.to.rows);
                 // SAFETY: the rows are reserved; that there is an initial value was checked.
                 unsafe { write_initial(chunk.shape(), chunk.data(), column, first, rows) };
                 filled.done += 1;
             }
-            filled.end_piece();
+            filled.end_move();
         }
         for (step, transfer, shape) in self.whole_steps(transfers) {
             let data = self.reserved.storage.chunks[step.chunk].data();
@@ -164,7 +165,7 @@ impl<'s> Plan<'s> {
     fn write_clones(&mut self, transfers: &Transfers, types: &[ComponentType], set: &dyn Clones) {
         // Those come first, since they are dropped with the lists.
         for at in 0..self.lists.steps.len() {
-            if self.lists.steps[at].way == Way::Replace {
+            if self.lists.steps[at].action == RowAction::Replace {
                 let rows = self.lists.steps[at].rows as usize;
                 self.stage(types, set, rows);
             }
@@ -174,16 +175,18 @@ impl<'s> Plan<'s> {
             let index = &self.reserved.storage.archetypes[transfer.to].shape.index;
             types.iter().filter_map(|&ty| index.find(ty)).map(|found| found.column).collect()
         };
-        let mut filled = Filled { plan: self, transfers, columns: &columns, pieces: 0, done: 0 };
-        for piece in &self.lists.pieces {
-            let offsets = &transfers[piece.transfer].offsets;
-            let place = self.reserved.storage.chunks[piece.to.chunk].row(piece.to.first, offsets);
+        let mut filled =
+            FilledMoves { plan: self, transfers, columns: &columns, moves: 0, done: 0 };
+        for one_move in &self.lists.moves {
+            let offsets = &transfers[one_move.transfer].offsets;
+            let place =
+                self.reserved.storage.chunks[one_move.to.chunk].row(one_move.to.first, offsets);
             // SAFETY:
             // - the offsets are those of the set in the archetype that the chunk is of
             // - the rows are reserved, behind the last of the chunk
             // - the set is borrowed here alone
-            unsafe { set.fill(place, piece.to.rows as usize, &mut filled.done) };
-            filled.end_piece();
+            unsafe { set.fill(place, one_move.to.rows as usize, &mut filled.done) };
+            filled.end_move();
         }
         for (step, transfer, _) in self.whole_steps(transfers) {
             let place = self.reserved.storage.chunks[step.chunk].row(0, &transfer.offsets);
@@ -196,12 +199,12 @@ impl<'s> Plan<'s> {
     /// Moves a set to each of the new rows, and keeps those apart that are for rows which stay where they are. No code of the user
     /// runs.
     fn write_each(&mut self, transfers: &Transfers, types: &[ComponentType], sets: &dyn Sets) {
-        let (mut first, mut pieces) = (0, 0);
+        let (mut first, mut moves) = (0, 0);
         for at in 0..self.lists.steps.len() {
-            let Step { chunk, way, rows, .. } = self.lists.steps[at];
+            let BulkStep { chunk, action, rows, .. } = self.lists.steps[at];
             let rows = rows as usize;
-            match way {
-                Way::Replace => {
+            match action {
+                RowAction::Replace => {
                     let mut staged = self.lists.stage();
                     let write = |place, done: &mut usize| {
                         // SAFETY: the sets of these rows come next. Room for them was just made, of the types of the set.
@@ -212,28 +215,28 @@ impl<'s> Plan<'s> {
                     unsafe { staged.write(types, rows, write) };
                     self.lists.staged.push(staged);
                 }
-                Way::Rows(_) => {
+                RowAction::Rows(_) => {
                     let mut now = first;
-                    for piece in &self.lists.pieces[pieces..] {
-                        if piece.chunk != chunk {
+                    for one_move in &self.lists.moves[moves..] {
+                        if one_move.chunk != chunk {
                             break;
                         }
-                        let offsets = &transfers[piece.transfer].offsets;
-                        let to = &self.reserved.storage.chunks[piece.to.chunk];
+                        let offsets = &transfers[one_move.transfer].offsets;
+                        let to = &self.reserved.storage.chunks[one_move.to.chunk];
                         let (place, moved) =
-                            (to.row(piece.to.first, offsets), piece.to.rows as usize);
+                            (to.row(one_move.to.first, offsets), one_move.to.rows as usize);
                         // SAFETY:
-                        // - pieces are in the order of the rows that were found, and so are the sets
+                        // - moves are in the order of the rows that were found, and so are the sets
                         // - the offsets are those of the set in the archetype that the chunk is of
                         // - the rows are reserved, behind the last of the chunk
                         unsafe { sets.write(now, moved, place) };
-                        (now, pieces) = (now + moved, pieces + 1);
+                        (now, moves) = (now + moved, moves + 1);
                     }
-                    assert_eq!(now, first + rows, "the pieces of a step have its rows");
+                    assert_eq!(now, first + rows, "the moves of a step have its rows");
                 }
                 // The chunk stays, or goes as a whole: the sets have no bytes, and nothing to be dropped.
-                Way::Open | Way::Stay | Way::Whole(_) | Way::Destroy => {}
-                Way::Follow(_) | Way::Refit(_) => {
+                RowAction::Open | RowAction::Stay | RowAction::Whole(_) | RowAction::Destroy => {}
+                RowAction::Follow(_) | RowAction::Refit(_) => {
                     unreachable!("such rows have nothing to be written before")
                 }
             }
@@ -245,19 +248,20 @@ impl<'s> Plan<'s> {
     fn whole_steps<'a>(
         &'a self,
         transfers: &'a Transfers,
-    ) -> impl Iterator<Item = (&'a Step, &'a Transfer, &'a ArchetypeShape)> {
-        let whole = self.lists.steps.iter().filter(|step| matches!(step.way, Way::Whole(_)));
+    ) -> impl Iterator<Item = (&'a BulkStep, &'a Transfer, &'a ArchetypeShape)> {
+        let whole =
+            self.lists.steps.iter().filter(|step| matches!(step.action, RowAction::Whole(_)));
         whole.map(move |step| {
             let transfer = &transfers[step.transfer];
             (step, transfer, &*self.reserved.storage.archetypes[transfer.to].shape)
         })
     }
 
-    /// The rows that a piece goes to, without any values.
-    fn new_rows(&self, piece: &Piece) -> NewRows<'_> {
-        let chunk = &self.reserved.storage.chunks[piece.to.chunk];
+    /// The rows that a one_move goes to, without any values.
+    fn new_rows(&self, one_move: &BulkMove) -> NewRows<'_> {
+        let chunk = &self.reserved.storage.chunks[one_move.to.chunk];
         // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-        unsafe { NewRows::new(chunk.shape(), chunk.data(), piece.to.first, piece.to.rows) }
+        unsafe { NewRows::new(chunk.shape(), chunk.data(), one_move.to.first, one_move.to.rows) }
     }
 }
 
@@ -288,29 +292,29 @@ pub(super) unsafe fn repeat_pattern(
     }
 }
 
-impl Written<'_> {
+impl FilledPlan<'_> {
     /// Does what was planned. Nothing is refused, and no code of the user runs. Returns the lists, and what is to be dropped
     /// beside that which is in them.
-    pub(super) fn carry_out<'t>(
+    pub(super) fn apply<'t>(
         self,
         transfers: &'t Transfers,
-        found: &Found,
-    ) -> (Lists, Dead<'t>) {
-        let Self { plan: Plan { reserved, mut lists }, is_pattern } = self;
+        found: &RowSelection,
+    ) -> (PlanLists, Dead<'t>) {
+        let Self { plan: BulkPlan { reserved, mut lists }, is_pattern } = self;
         let mut dead = Dead::new(mem::take(&mut lists.dead));
-        let Lists { steps, pieces, emptied, spare, staged, .. } = &mut lists;
+        let PlanLists { steps, moves, emptied, spare, staged, .. } = &mut lists;
         let storage = reserved.into_storage();
         for &archetype in &*emptied {
             storage.unlist_chunks(archetype);
         }
         let (pattern, mut staged) =
             if is_pattern { (staged.first(), [].iter()) } else { (None, staged.iter()) };
-        let mut pieces = pieces.as_slice();
+        let mut moves = moves.as_slice();
         for (at, step) in steps.iter().enumerate() {
-            match step.way {
+            match step.action {
                 // Whole chunks are the last, since those with room may be shared, and others would come to them.
-                Way::Open | Way::Stay | Way::Whole(_) => {}
-                Way::Replace => {
+                RowAction::Open | RowAction::Stay | RowAction::Whole(_) => {}
+                RowAction::Replace => {
                     note_written(storage, step, transfers, found);
                     for run in step.runs(found) {
                         let Some(pattern) = pattern else { break };
@@ -321,18 +325,19 @@ impl Written<'_> {
                         exchange(storage, rows, step.runs(found));
                     }
                 }
-                Way::Rows(_) => {
-                    let count = pieces.iter().take_while(|piece| piece.chunk == step.chunk).count();
-                    let (now, later) = pieces.split_at(count);
-                    pieces = later;
-                    now.iter().for_each(|piece| {
-                        move_piece(storage, piece, transfers, pattern, None);
+                RowAction::Rows(_) => {
+                    let count =
+                        moves.iter().take_while(|one_move| one_move.chunk == step.chunk).count();
+                    let (now, later) = moves.split_at(count);
+                    moves = later;
+                    now.iter().for_each(|one_move| {
+                        move_piece(storage, one_move, transfers, pattern, None);
                     });
                     let left = &transfers[step.transfer].left;
                     // SAFETY: the rows were moved, but for what the transfer leaves.
                     drop(unsafe { take_away(storage, step, found, left, &mut dead) });
                 }
-                Way::Follow(group) => {
+                RowAction::Follow(group) => {
                     let transfer = &transfers[step.transfer];
                     let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
                     let soon = soon.map(|soon| soon.chunk);
@@ -341,8 +346,8 @@ impl Written<'_> {
                         while first < end {
                             let to = room_for(storage, transfer.to, group, end - first, spare);
                             let (chunk, transfer) = (step.chunk, step.transfer);
-                            let piece = Piece { chunk, first, to, transfer };
-                            move_piece(storage, &piece, transfers, pattern, soon);
+                            let one_move = BulkMove { chunk, first, to, transfer };
+                            move_piece(storage, &one_move, transfers, pattern, soon);
                             first += to.rows;
                         }
                     }
@@ -351,7 +356,7 @@ impl Written<'_> {
                         take_away(storage, step, found, &transfer.left, &mut dead)
                     });
                 }
-                Way::Refit(group) => {
+                RowAction::Refit(group) => {
                     let transfer = &transfers[step.transfer];
                     let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
                     let kept = step.rows.min(storage.archetypes[transfer.to].shape.capacity);
@@ -360,8 +365,8 @@ impl Written<'_> {
                         let rows = step.rows - first;
                         let to = room_for(storage, transfer.to, group, rows, spare);
                         let (chunk, transfer) = (step.chunk, step.transfer);
-                        let piece = Piece { chunk, first, to, transfer };
-                        move_piece(storage, &piece, transfers, pattern, None);
+                        let one_move = BulkMove { chunk, first, to, transfer };
+                        move_piece(storage, &one_move, transfers, pattern, None);
                         first += to.rows;
                     }
                     // SAFETY: the plan has found that the chunk can be refitted, and that the group is one of its archetype. The rows
@@ -375,7 +380,7 @@ impl Written<'_> {
                         unsafe { repeat_pattern(storage, pattern, step.chunk, 0, kept) };
                     }
                 }
-                Way::Destroy => {
+                RowAction::Destroy => {
                     let chunk = &storage.chunks[step.chunk];
                     // SAFETY: archetypes live as long as the world, which outlives what is returned.
                     let shape = unsafe { chunk.unbound_shape() };
@@ -389,7 +394,7 @@ impl Written<'_> {
             }
         }
         for step in &*steps {
-            let Way::Whole(group) = step.way else { continue };
+            let RowAction::Whole(group) = step.action else { continue };
             // SAFETY: the plan has found that the transfer keeps chunks whole, that the group is one of its archetype, and that what
             // is new can be duplicated if the memory is shared.
             unsafe { storage.relabel_chunk(step.chunk, group, &transfers[step.transfer]) };
@@ -422,12 +427,12 @@ fn room_for(
 /// Moves rows to room that was made for them, with what they are given. Those of another chunk come soon.
 fn move_piece(
     storage: &mut Storage,
-    piece: &Piece,
+    one_move: &BulkMove,
     transfers: &Transfers,
     pattern: Option<&Staged>,
     soon: Option<u32>,
 ) {
-    let &Piece { chunk, first, to, transfer } = piece;
+    let &BulkMove { chunk, first, to, transfer } = one_move;
     if let Some(pattern) = pattern {
         // SAFETY: the rows have room, in a chunk of an archetype that has all types of the set, which are bytes.
         unsafe { repeat_pattern(storage, pattern, to.chunk, to.first, to.rows) };
@@ -449,8 +454,8 @@ fn move_piece(
 /// - the values of all columns but these were moved, or need not be dropped
 unsafe fn take_away<'t>(
     storage: &mut Storage,
-    step: &Step,
-    found: &Found,
+    step: &BulkStep,
+    found: &RowSelection,
     left: &'t [u32],
     dead: &mut Dead<'t>,
 ) -> Option<ChunkMemory> {
@@ -472,7 +477,12 @@ unsafe fn take_away<'t>(
 }
 
 /// Notes that components were written.
-fn note_written(storage: &mut Storage, step: &Step, transfers: &Transfers, found: &Found) {
+fn note_written(
+    storage: &mut Storage,
+    step: &BulkStep,
+    transfers: &Transfers,
+    found: &RowSelection,
+) {
     let chunk = &mut storage.chunks[step.chunk];
     for column in &transfers[step.transfer].written {
         if chunk.shape().shared.contains(column) {

@@ -2,7 +2,7 @@
 //!
 //! A change is done in three steps, so that it is done as a whole, or not at all:
 //!
-//! 1. [`plan`]: what becomes of the rows of each chunk is decided, and room is made for those that move. Memory can be missing.
+//! 1. [`plan`]: what becomes of the rows of each chunk is decided, and room is made for those that move. BulkMemory can be missing.
 //! 2. [`values`]: what the entities are given is cloned, or made by default. That is code of the user, and can panic.
 //! 3. [`apply`]: values, ids and whole chunks go where they belong. Nothing is refused any more. What is left over is dropped
 //!    at the end.
@@ -12,7 +12,7 @@ use std::mem::{self, ManuallyDrop};
 
 use ancho_collections::Rejected;
 
-use super::linked_groups::GroupLists;
+use super::linked_groups::GroupMemory;
 use super::shared_components::shared_values_of;
 use crate::builtin::Disabled;
 use crate::component::{ComponentType, SharedValue};
@@ -22,15 +22,15 @@ use crate::manager::EntityManager;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{Change, FEW_SHARED, Few, NOWHERE, Reserved, Run, Sought};
-use apply::Values;
-use plan::{Lists, Plan};
+use apply::NewValues;
+use plan::{BulkPlan, PlanLists};
 
 mod apply;
 mod plan;
 
 /// Rows that a query has found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct RowSelection {
     /// Those of one archetype follow each other, and so do those of one chunk, which rise.
     runs: Vec<Run>,
     /// The archetypes, each with the number of its first run.
@@ -39,7 +39,7 @@ pub(crate) struct Found {
     pub(crate) changed: Vec<u64>,
 }
 
-impl Found {
+impl RowSelection {
     /// Makes room for so many runs.
     pub(crate) fn reserve(&mut self, runs: usize) {
         self.runs.reserve(runs);
@@ -86,40 +86,44 @@ impl Found {
 }
 
 /// What is done to all entities that were found.
-struct Order<'a> {
+struct BulkChange<'a> {
     /// Which components, by the number of the set.
     set: u32,
     change: Change,
-    values: Values<'a>,
+    values: NewValues<'a>,
     /// The values of the set's shared types.
     given: Few<SharedValue, FEW_SHARED>,
 }
 
 impl EntityManager {
     /// Despawns what was found, as [`Batch::despawn`](super::Batch::despawn) does. Returns how many entities that were.
-    pub(crate) fn despawn_found(&mut self, found: &Found) -> Result<usize, EntityError> {
+    pub(crate) fn despawn_rows(&mut self, found: &RowSelection) -> Result<usize, EntityError> {
         let set = self.set_number::<()>()?;
-        let order =
-            Order { set, change: Change::Despawn, values: Values::Nothing, given: Few::new() };
+        let order = BulkChange {
+            set,
+            change: Change::Despawn,
+            values: NewValues::Nothing,
+            given: Few::new(),
+        };
         if self.has_roots(found) {
             let all = self.with_groups(found);
             let despawned = self.change_found(&all, order);
-            self.keep_found(all);
+            self.keep_selection(all);
             return despawned;
         }
         self.change_found(found, order)
     }
 
     /// Adds components to what was found, as [`add`](Self::add) does. Returns for how many entities one was new.
-    pub(crate) fn add_to_found<S: CloneSet>(
+    pub(crate) fn add_to_rows<S: CloneSet>(
         &mut self,
-        found: &Found,
+        found: &RowSelection,
         set: S,
     ) -> Result<usize, Rejected<S, EntityError>> {
         let given = shared_values_of(&set);
         let added = self.set_number::<S>().and_then(|number| {
-            let values = Values::Clones(&set);
-            self.change_found(found, Order { set: number, change: Change::Add, values, given })
+            let values = NewValues::Clones(&set);
+            self.change_found(found, BulkChange { set: number, change: Change::Add, values, given })
         });
         match added {
             Ok(added) => Ok(added),
@@ -129,9 +133,9 @@ impl EntityManager {
 
     /// Adds a set of components to each entity that was found, in the order of `to_entities`. Returns for how many entities one was
     /// new.
-    pub(crate) fn add_each_to_found<S: ComponentSet>(
+    pub(crate) fn add_each_to_rows<S: ComponentSet>(
         &mut self,
-        found: &Found,
+        found: &RowSelection,
         sets: Vec<S>,
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
         const {
@@ -153,8 +157,8 @@ impl EntityManager {
         // They are moved if there is no error, and only then.
         let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
         let added = self.set_number::<S>().and_then(|set| {
-            let (change, values) = (Change::Add, Values::Each(&sets));
-            self.change_found(found, Order { set, change, values, given: Few::new() })
+            let (change, values) = (Change::Add, NewValues::Each(&sets));
+            self.change_found(found, BulkChange { set, change, values, given: Few::new() })
         });
         added.map_err(|error| {
             let value = sets.into_iter().map(ManuallyDrop::into_inner).collect();
@@ -164,57 +168,61 @@ impl EntityManager {
 
     /// Adds the components that are missing to what was found, as [`add_types`](Self::add_types) does. Returns how many entities
     /// lacked one.
-    pub(crate) fn add_types_to_found(
+    pub(crate) fn add_types_to_rows(
         &mut self,
-        found: &Found,
+        found: &RowSelection,
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
         let set = self.set_number_of(types)?;
-        let (change, values) = (Change::AddMissing, Values::Initial);
-        self.change_found(found, Order { set, change, values, given: Few::new() })
+        let (change, values) = (Change::AddMissing, NewValues::Initial);
+        self.change_found(found, BulkChange { set, change, values, given: Few::new() })
     }
 
     /// Removes components from what was found, as [`remove`](Self::remove) does. Returns how many entities had one.
-    pub(crate) fn remove_from_found<S: ComponentSet>(
+    pub(crate) fn remove_from_rows<S: ComponentSet>(
         &mut self,
-        found: &Found,
+        found: &RowSelection,
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<S>()?;
         self.remove_set_from_found(found, set)
     }
 
     /// Removes components from what was found, as [`remove_types`](Self::remove_types) does.
-    pub(crate) fn remove_types_from_found(
+    pub(crate) fn remove_types_from_rows(
         &mut self,
-        found: &Found,
+        found: &RowSelection,
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
         let set = self.set_number_of(types)?;
         self.remove_set_from_found(found, set)
     }
 
-    fn remove_set_from_found(&mut self, found: &Found, set: u32) -> Result<usize, EntityError> {
-        let (change, values) = (Change::Remove, Values::Nothing);
-        self.change_found(found, Order { set, change, values, given: Few::new() })
+    fn remove_set_from_found(
+        &mut self,
+        found: &RowSelection,
+        set: u32,
+    ) -> Result<usize, EntityError> {
+        let (change, values) = (Change::Remove, NewValues::Nothing);
+        self.change_found(found, BulkChange { set, change, values, given: Few::new() })
     }
 
     /// Gives what was found another value of a shared component, as [`set_shared`](Self::set_shared) does. Returns how many
     /// entities had another.
-    pub(crate) fn set_shared_of_found<T: SharedComponent>(
+    pub(crate) fn set_shared_of_rows<T: SharedComponent>(
         &mut self,
-        found: &Found,
+        found: &RowSelection,
         value: Shared<T>,
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<Shared<T>>()?;
         let given = [value.into_erased()].into_iter().collect();
-        let (change, values) = (Change::Set, Values::Nothing);
-        self.change_found(found, Order { set, change, values, given })
+        let (change, values) = (Change::Set, NewValues::Nothing);
+        self.change_found(found, BulkChange { set, change, values, given })
     }
 
     /// Refuses what was found if not all entities have a component.
     pub(crate) fn check_all_have(
         &self,
-        found: &Found,
+        found: &RowSelection,
         component: ComponentType,
     ) -> Result<(), EntityError> {
         for &(archetype, first) in &found.archetypes {
@@ -227,7 +235,10 @@ impl EntityManager {
     }
 
     /// The entities of rows, in their order.
-    pub(super) fn entities_in<'a>(&'a self, found: &'a Found) -> impl Iterator<Item = Entity> + 'a {
+    pub(super) fn entities_in<'a>(
+        &'a self,
+        found: &'a RowSelection,
+    ) -> impl Iterator<Item = Entity> + 'a {
         found.runs.iter().flat_map(|run| {
             let entities = self.storage.chunks[run.chunk].entities();
             entities[run.first as usize..][..run.rows as usize].iter().copied()
@@ -241,15 +252,15 @@ impl EntityManager {
 
     /// Lets what was found take part or not, as [`set_enabled`](Self::set_enabled) does. Returns how many entities that was a
     /// change for.
-    pub(crate) fn set_found_enabled(
+    pub(crate) fn set_rows_enabled(
         &mut self,
-        found: &Found,
+        found: &RowSelection,
         enabled: bool,
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<Disabled>()?;
         let all = self.has_roots(found).then(|| self.with_members(found));
         let disabled = ComponentType::of::<Disabled>();
-        let mut switched = self.take_found();
+        let mut switched = self.take_selection();
         for run in &all.as_ref().unwrap_or(found).runs {
             let chunk = &self.storage.chunks[run.chunk];
             if chunk.shape().has(disabled) == enabled {
@@ -257,36 +268,45 @@ impl EntityManager {
             }
         }
         let order = if enabled {
-            Order { set, change: Change::Remove, values: Values::Nothing, given: Few::new() }
+            BulkChange {
+                set,
+                change: Change::Remove,
+                values: NewValues::Nothing,
+                given: Few::new(),
+            }
         } else {
-            let values = Values::Clones(&Disabled);
-            Order { set, change: Change::Add, values, given: Few::new() }
+            let values = NewValues::Clones(&Disabled);
+            BulkChange { set, change: Change::Add, values, given: Few::new() }
         };
         let changed = self.change_found(&switched, order);
-        self.keep_found(switched);
-        all.into_iter().for_each(|all| self.keep_found(all));
+        self.keep_selection(switched);
+        all.into_iter().for_each(|all| self.keep_selection(all));
         changed
     }
 
     /// Does what was ordered to all that was found: everything, or nothing. Returns for how many entities that was a change.
-    fn change_found(&mut self, found: &Found, order: Order<'_>) -> Result<usize, EntityError> {
+    fn change_found(
+        &mut self,
+        found: &RowSelection,
+        order: BulkChange<'_>,
+    ) -> Result<usize, EntityError> {
         if found.runs.is_empty() {
             return Ok(0);
         }
         let mut lists = mem::take(&mut self.memory.lists);
-        self.transfers_for(found, &order, &mut lists.ways)?;
+        self.transfers_for(found, &order, &mut lists.transfer_numbers)?;
         let from = found.archetypes.iter().map(|&(from, _)| from);
-        let to = lists.ways.iter().filter(|&&way| way != NOWHERE);
-        let to = to.map(|&way| self.transfers[way].to);
-        self.before_moving(from.chain(to));
+        let to = lists.transfer_numbers.iter().filter(|&&action| action != NOWHERE);
+        let to = to.map(|&action| self.transfers[action].to);
+        self.sync_for_move(from.chain(to));
         let held = self.hold_values(&order);
         let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
         let types = &sets.get(order.set).types;
         let reserved = Reserved::nothing(storage, runs);
-        let plan = Plan::new(reserved, transfers, &order, types, &held.values, lists, found)?;
+        let plan = BulkPlan::new(reserved, transfers, &order, types, &held.values, lists, found)?;
         let changed = plan.changed(transfers, order.change);
         let written = plan.write_values(transfers, types, &order.values);
-        let (mut lists, dead) = written.carry_out(transfers, found);
+        let (mut lists, dead) = written.apply(transfers, found);
         // Only now, since it is code of the user. The shared values that nobody has any more follow it.
         lists.dead = dead.finish();
         lists.clear();
@@ -295,7 +315,7 @@ impl EntityManager {
     }
 
     /// Looks for the shared values of an order, and keeps them as long as what is returned.
-    fn hold_values(&mut self, order: &Order<'_>) -> Held<'_> {
+    fn hold_values(&mut self, order: &BulkChange<'_>) -> HeldShared<'_> {
         let shared = &self.storage.shared;
         let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
         // All of them are looked for before the first is put into its table, since that is code of the user.
@@ -306,7 +326,7 @@ impl EntityManager {
                 (table, shared.seek(table, value))
             })
             .collect();
-        let mut held = Held { manager: self, values: Few::new() };
+        let mut held = HeldShared { manager: self, values: Few::new() };
         for (table, sought) in sought {
             let shared = &mut held.manager.storage.shared;
             let index = shared.settle(table, sought);
@@ -317,14 +337,14 @@ impl EntityManager {
     }
 
     /// Whether there are roots of groups among what was found.
-    fn has_roots(&self, found: &Found) -> bool {
+    fn has_roots(&self, found: &RowSelection) -> bool {
         found.archetypes.iter().any(|&(_, first)| self.has_groups(found.runs[first].chunk))
     }
 
     /// What was found, and the members of its groups, and of theirs.
-    fn with_groups(&mut self, found: &Found) -> Found {
+    fn with_groups(&mut self, found: &RowSelection) -> RowSelection {
         let mut lists = mem::take(&mut self.group_lists);
-        let GroupLists { members, next, rows, .. } = &mut lists;
+        let GroupMemory { members, next, rows, .. } = &mut lists;
         rows.extend(rows_of(found));
         self.list_members(found, next);
         while let Some(entity) = next.pop() {
@@ -342,9 +362,9 @@ impl EntityManager {
     }
 
     /// What was found, and the members of its groups.
-    fn with_members(&mut self, found: &Found) -> Found {
+    fn with_members(&mut self, found: &RowSelection) -> RowSelection {
         let mut lists = mem::take(&mut self.group_lists);
-        let GroupLists { next, rows, .. } = &mut lists;
+        let GroupMemory { next, rows, .. } = &mut lists;
         rows.extend(rows_of(found));
         self.list_members(found, next);
         let members = next.iter().filter_map(|&member| self.storage.table.locate(member));
@@ -356,8 +376,8 @@ impl EntityManager {
     }
 
     /// All rows there are.
-    pub(super) fn found_all(&self) -> Found {
-        let mut found = Found::default();
+    pub(super) fn found_all(&self) -> RowSelection {
+        let mut found = RowSelection::default();
         for (number, archetype) in self.storage.archetypes.iter() {
             for &chunk in &archetype.chunks {
                 let rows = self.storage.chunks[chunk].len;
@@ -368,7 +388,7 @@ impl EntityManager {
     }
 
     /// The rows of these entities, some perhaps named twice.
-    pub(super) fn found_entities(&self, entities: &[Entity]) -> Result<Found, EntityError> {
+    pub(super) fn found_entities(&self, entities: &[Entity]) -> Result<RowSelection, EntityError> {
         let rows = entities.iter().map(|&entity| {
             let at = self.locate(entity)?;
             Ok((self.storage.archetype_at(at), at.chunk, at.row))
@@ -377,16 +397,16 @@ impl EntityManager {
     }
 
     /// Rows of chunks of archetypes in any order, some perhaps named twice.
-    fn found_of(&self, rows: &mut Vec<(u32, u32, u32)>) -> Found {
+    fn found_of(&self, rows: &mut Vec<(u32, u32, u32)>) -> RowSelection {
         rows.sort_unstable();
         rows.dedup();
-        let mut found = self.take_found();
+        let mut found = self.take_selection();
         rows.iter().for_each(|&(archetype, chunk, row)| found.push_row(archetype, chunk, row));
         found
     }
 
-    /// Lists the members of groups whose roots were found.
-    fn list_members(&self, found: &Found, members: &mut Vec<Entity>) {
+    /// PlanLists the members of groups whose roots were found.
+    fn list_members(&self, found: &RowSelection, members: &mut Vec<Entity>) {
         for run in found.runs.iter().filter(|run| self.has_groups(run.chunk)) {
             let entities = self.storage.chunks[run.chunk].entities();
             for &root in &entities[run.first as usize..][..run.rows as usize] {
@@ -397,13 +417,13 @@ impl EntityManager {
 }
 
 /// Shared values that are there until this goes, also while no chunk has them.
-struct Held<'m> {
+struct HeldShared<'m> {
     manager: &'m mut EntityManager,
     /// By table and index.
     values: Few<(u32, u32), FEW_SHARED>,
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldShared<'_> {
     fn drop(&mut self) {
         let shared = &mut self.manager.storage.shared;
         for &(table, index) in self.values.iter() {
@@ -414,7 +434,7 @@ impl Drop for Held<'_> {
 }
 
 /// The archetypes, chunks and rows of what was found.
-fn rows_of(found: &Found) -> impl Iterator<Item = (u32, u32, u32)> {
+fn rows_of(found: &RowSelection) -> impl Iterator<Item = (u32, u32, u32)> {
     let rows = |archetype, &Run { chunk, first, rows }: &Run| {
         (first..first + rows).map(move |row| (archetype, chunk, row))
     };
@@ -428,17 +448,17 @@ fn rows_of(found: &Found) -> impl Iterator<Item = (u32, u32, u32)> {
 /// Who changes something takes what is needed, and puts it back when all is done. If code of the user panics meanwhile, it is
 /// dropped, with what is in it.
 #[derive(Default)]
-pub(in crate::manager) struct Memory {
-    found: Cell<Vec<Found>>,
-    pub(super) lists: Lists,
+pub(in crate::manager) struct BulkMemory {
+    found: Cell<Vec<RowSelection>>,
+    lists: PlanLists,
 }
 
 /// How many lists of rows are kept. More are never used at a time.
 const KEPT: usize = 4;
 
 impl EntityManager {
-    /// A list without rows, with the memory of one that was [kept](Self::keep_found).
-    pub(crate) fn take_found(&self) -> Found {
+    /// A list without rows, with the memory of one that was [kept](Self::keep_selection).
+    pub(crate) fn take_selection(&self) -> RowSelection {
         let mut kept = self.memory.found.take();
         let found = kept.pop().unwrap_or_default();
         self.memory.found.set(kept);
@@ -446,7 +466,7 @@ impl EntityManager {
     }
 
     /// Takes the memory of a list that is not needed any more.
-    pub(crate) fn keep_found(&self, mut found: Found) {
+    pub(crate) fn keep_selection(&self, mut found: RowSelection) {
         let mut kept = self.memory.found.take();
         if kept.len() < KEPT {
             found.clear();

@@ -7,8 +7,8 @@ use std::ops::Range;
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::apply::{Values, is_pattern_of};
-use super::{Found, Order};
+use super::apply::{NewValues, is_pattern_of};
+use super::{BulkChange, RowSelection};
 use crate::component::{Beginning, ComponentType, Copying};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
@@ -18,7 +18,7 @@ use crate::storage::{
 };
 
 /// What becomes of the rows of one chunk.
-pub(super) struct Step {
+pub(super) struct BulkStep {
     pub(super) chunk: u32,
     /// Which of the runs is the first in the chunk, and how many are.
     pub(super) first_run: u32,
@@ -27,12 +27,12 @@ pub(super) struct Step {
     pub(super) rows: u32,
     /// By which transfer, or [`NOWHERE`] if the entities go for good.
     pub(super) transfer: u32,
-    pub(super) way: Way,
+    pub(super) action: RowAction,
 }
 
 /// Where the rows of a chunk go.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Way {
+pub(super) enum RowAction {
     /// It is not decided yet.
     Open,
     /// Nowhere: nothing changes.
@@ -53,7 +53,7 @@ pub(super) enum Way {
 }
 
 /// Where rows go to: a group of an archetype, or an archetype without groups.
-struct Target {
+struct BulkTarget {
     archetype: u32,
     group: u32,
     /// How many rows.
@@ -69,7 +69,7 @@ struct Target {
 }
 
 /// Rows side by side that go to rows side by side.
-pub(super) struct Piece {
+pub(super) struct BulkMove {
     pub(super) chunk: u32,
     pub(super) first: u32,
     pub(super) to: Run,
@@ -77,31 +77,31 @@ pub(super) struct Piece {
 }
 
 /// Everything that is going to be done, and the room for it. If it is not carried out, nothing was changed.
-pub(super) struct Plan<'s> {
+pub(super) struct BulkPlan<'s> {
     pub(super) reserved: Reserved<'s>,
-    pub(super) lists: Lists,
+    pub(super) lists: PlanLists,
 }
 
 /// The lists of a plan. When it is done, the next one has their memory.
 #[derive(Default)]
-pub(super) struct Lists {
+pub(super) struct PlanLists {
     /// The transfer for each archetype that was found, or [`NOWHERE`] if its entities go for good.
-    pub(super) ways: Vec<u32>,
-    pub(super) steps: Vec<Step>,
+    pub(super) transfer_numbers: Vec<u32>,
+    pub(super) steps: Vec<BulkStep>,
     /// How many steps there are of each archetype and those before it.
     step_ends: Vec<(u32, usize)>,
-    targets: Targets,
+    targets: BulkTargets,
     /// Of those steps whose rows move, in their order.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) moves: Vec<BulkMove>,
     /// Archetypes all of whose chunks become those of others.
     pub(super) emptied: Vec<u32>,
-    /// Memory for chunks of those that follow others.
+    /// BulkMemory for chunks of those that follow others.
     pub(super) spare: Vec<ChunkMemory>,
-    /// Values that are not in rows yet, or not any more.
+    /// NewValues that are not in rows yet, or not any more.
     pub(super) staged: Vec<Staged>,
-    /// Memory for such values.
+    /// BulkMemory for such values.
     spare_staged: Vec<Staged>,
-    /// Memory for what is dead when all is done.
+    /// BulkMemory for what is dead when all is done.
     pub(super) dead: DeadLists,
 }
 
@@ -109,19 +109,19 @@ pub(super) struct Lists {
 const KEPT: usize = 16;
 const KEPT_BYTES: usize = 1 << 16;
 
-impl Lists {
-    /// Memory for values to be staged.
+impl PlanLists {
+    /// BulkMemory for values to be staged.
     pub(super) fn stage(&mut self) -> Staged {
         self.spare_staged.pop().unwrap_or_default()
     }
 
     /// Leaves nothing in the lists but their memory. Drops values, which is code of the user.
     pub(super) fn clear(&mut self) {
-        self.ways.clear();
+        self.transfer_numbers.clear();
         self.steps.clear();
         self.step_ends.clear();
         self.targets.clear();
-        self.pieces.clear();
+        self.moves.clear();
         self.emptied.clear();
         self.spare.clear();
         self.staged.iter_mut().for_each(Staged::clear);
@@ -131,9 +131,9 @@ impl Lists {
     }
 }
 
-impl Step {
+impl BulkStep {
     /// The step of the chunk whose first run is this, in front of an end, by a transfer.
-    fn at(found: &Found, first: usize, end: usize, transfer: u32) -> Self {
+    fn at(found: &RowSelection, first: usize, end: usize, transfer: u32) -> Self {
         let runs = &found.runs[first..end];
         let chunk = runs[0].chunk;
         let mut step = Self {
@@ -142,7 +142,7 @@ impl Step {
             run_count: 0,
             rows: 0,
             transfer,
-            way: Way::Open,
+            action: RowAction::Open,
         };
         for run in runs.iter().take_while(|run| run.chunk == chunk) {
             step.run_count += 1;
@@ -152,22 +152,22 @@ impl Step {
     }
 
     /// The runs in the chunk.
-    pub(super) fn runs<'f>(&self, found: &'f Found) -> &'f [Run] {
+    pub(super) fn runs<'f>(&self, found: &'f RowSelection) -> &'f [Run] {
         &found.runs[self.first_run as usize..][..self.run_count as usize]
     }
 }
 
 impl EntityManager {
-    /// Lists the transfer of a change for each archetype that was found, or [`NOWHERE`] if its entities go for good, unless
+    /// PlanLists the transfer of a change for each archetype that was found, or [`NOWHERE`] if its entities go for good, unless
     /// something is refused.
     pub(super) fn transfers_for(
         &mut self,
-        found: &Found,
-        order: &Order<'_>,
-        ways: &mut Vec<u32>,
+        found: &RowSelection,
+        order: &BulkChange<'_>,
+        transfer_numbers: &mut Vec<u32>,
     ) -> Result<(), EntityError> {
         for &(from, first) in &found.archetypes {
-            ways.push(self.transfer_for(from, &found.runs[first], order)?);
+            transfer_numbers.push(self.transfer_for(from, &found.runs[first], order)?);
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl EntityManager {
         &mut self,
         from: u32,
         run: &Run,
-        order: &Order<'_>,
+        order: &BulkChange<'_>,
     ) -> Result<u32, EntityError> {
         let change = order.change;
         if change == Change::Despawn && !self.storage.archetypes[from].shape.stays() {
@@ -213,7 +213,7 @@ impl EntityManager {
     }
 }
 
-impl<'s> Plan<'s> {
+impl<'s> BulkPlan<'s> {
     /// Decides where all rows go, and makes room for them, where nothing was reserved so far.
     ///
     /// The set of the order has these types, and its shared values are given by table and index. In the lists there is a transfer
@@ -221,27 +221,33 @@ impl<'s> Plan<'s> {
     pub(super) fn new(
         mut reserved: Reserved<'s>,
         transfers: &Transfers,
-        order: &Order<'_>,
+        order: &BulkChange<'_>,
         types: &[ComponentType],
         given: &Few<(u32, u32), FEW_SHARED>,
-        mut lists: Lists,
-        found: &Found,
+        mut lists: PlanLists,
+        found: &RowSelection,
     ) -> Result<Self, OutOfMemory> {
-        let Lists { ways, steps, step_ends, targets, pieces, emptied, spare, .. } = &mut lists;
+        let PlanLists {
+            transfer_numbers, steps, step_ends, targets, moves, emptied, spare, ..
+        } = &mut lists;
         let given = given.iter().map(|&(_, index)| Sought::Known(index)).collect();
         let chunks = reserved.storage.chunks.numbers();
         steps.reserve(found.runs.len().min(chunks));
         let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
         let ends = ends.chain([found.runs.len()]);
-        for ((&(from, first), end), &number) in found.archetypes.iter().zip(ends).zip(&*ways) {
+        for ((&(from, first), end), &number) in
+            found.archetypes.iter().zip(ends).zip(&*transfer_numbers)
+        {
             let transfer = (number != NOWHERE).then(|| &transfers[number]);
             let mut at = first;
             while at < end {
-                let mut step = Step::at(found, at, end, number);
+                let mut step = BulkStep::at(found, at, end, number);
                 at += step.run_count as usize;
-                step.way = match transfer {
-                    None => Way::Destroy,
-                    Some(transfer) => targets.way_of(&mut reserved, &step, transfer, order, &given),
+                step.action = match transfer {
+                    None => RowAction::Destroy,
+                    Some(transfer) => {
+                        targets.action_for(&mut reserved, &step, transfer, order, &given)
+                    }
                 };
                 prepare_chunk(reserved.storage, &step, transfer)?;
                 steps.push(step);
@@ -256,18 +262,21 @@ impl<'s> Plan<'s> {
             reserved.more(target.archetype, target.group, target.rows)?;
             target.room = first..reserved.runs.len();
         }
-        targets.cut(&reserved, steps, found, pieces);
+        targets.cut(&reserved, steps, found, moves);
         list_emptied(reserved.storage, transfers, steps, step_ends, emptied);
         Ok(Self { reserved, lists })
     }
 
     /// How many entities something changes for.
     pub(super) fn changed(&self, transfers: &Transfers, change: Change) -> usize {
-        let is_changed = |step: &&Step| match step.way {
-            Way::Open | Way::Stay | Way::Replace => false,
-            Way::Destroy => true,
+        let is_changed = |step: &&BulkStep| match step.action {
+            RowAction::Open | RowAction::Stay | RowAction::Replace => false,
+            RowAction::Destroy => true,
             // Who has a shared component, and gets another value of it, is given nothing new.
-            Way::Whole(_) | Way::Rows(_) | Way::Follow(_) | Way::Refit(_) => {
+            RowAction::Whole(_)
+            | RowAction::Rows(_)
+            | RowAction::Follow(_)
+            | RowAction::Refit(_) => {
                 change != Change::Add || transfers[step.transfer].missing.is_some()
             }
         };
@@ -277,43 +286,43 @@ impl<'s> Plan<'s> {
 
 /// Where rows go to, by archetype and group.
 #[derive(Default)]
-struct Targets {
-    list: Vec<Target>,
+struct BulkTargets {
+    list: Vec<BulkTarget>,
     by_place: HashMap<(u32, u32), u32, FixedState>,
 }
 
-impl Targets {
+impl BulkTargets {
     fn clear(&mut self) {
         self.list.clear();
         self.by_place.clear();
     }
 
     /// Where the rows of a chunk go by a transfer.
-    fn way_of(
+    fn action_for(
         &mut self,
         reserved: &mut Reserved<'_>,
-        step: &Step,
+        step: &BulkStep,
         transfer: &Transfer,
-        order: &Order<'_>,
+        order: &BulkChange<'_>,
         given: &Few<Sought, FEW_SHARED>,
-    ) -> Way {
+    ) -> RowAction {
         let storage = &*reserved.storage;
         // SAFETY: what was found are rows of chunks that are there.
         let chunk = unsafe { storage.chunks.at(step.chunk) };
         let (from, to) = (chunk.archetype, transfer.to);
         let group = match order.change {
-            Change::Remove if transfer.present.is_none() => return Way::Stay,
-            Change::Remove if transfer.ends => return Way::Destroy,
+            Change::Remove if transfer.present.is_none() => return RowAction::Stay,
+            Change::Remove if transfer.ends => return RowAction::Destroy,
             Change::Add | Change::Set if !transfer.shared.is_empty() => {
                 let (from, given) = (Some(step.chunk), |at| given.get(at));
                 let wanted = storage.wanted_of(&transfer.shared, from, given);
                 if storage.is_as_wanted(step.chunk, to, &wanted) {
-                    return way_to_replace(transfer, chunk);
+                    return replacing_action(transfer, chunk);
                 }
                 reserved.group_of(to, wanted)
             }
-            Change::Add if to == from => return way_to_replace(transfer, chunk),
-            _ if to == from => return Way::Stay,
+            Change::Add if to == from => return replacing_action(transfer, chunk),
+            _ if to == from => return RowAction::Stay,
             _ => reserved.group_by(transfer, step.chunk),
         };
         // SAFETY: as above.
@@ -327,11 +336,11 @@ impl Targets {
         let is_small = to != from && chunk.len < chunk.capacity() / 2 && target.has_room;
         if is_whole && (!is_small || chunk.shape().values.is_some()) {
             target.has_room |= chunk.len < chunk.capacity();
-            return Way::Whole(group);
+            return RowAction::Whole(group);
         }
         target.rows += step.rows as usize;
         target.has_room = true;
-        Way::Rows(number)
+        RowAction::Rows(number)
     }
 
     fn find(&mut self, storage: &Storage, archetype: u32, group: u32) -> u32 {
@@ -344,24 +353,24 @@ impl Targets {
         *self.by_place.entry((archetype, group)).or_insert_with(|| {
             let has_room = !storage.archetypes.rooms(archetype, group).is_empty();
             let target =
-                Target { archetype, group, rows: 0, has_room, left: 0, room: 0..0, taken: 0 };
+                BulkTarget { archetype, group, rows: 0, has_room, left: 0, room: 0..0, taken: 0 };
             self.list.push(target);
             self.list.len() as u32 - 1
         })
     }
 
     /// Lets rows that need nothing but to be copied go to memory that others have left before them, as far as it does: less
-    /// memory is needed, and what was just read is written to while it is in the caches. Lists the memory that is needed
+    /// memory is needed, and what was just read is written to while it is in the caches. PlanLists the memory that is needed
     /// besides.
     fn follow(
         &mut self,
         storage: &mut Storage,
-        steps: &mut [Step],
+        steps: &mut [BulkStep],
         transfers: &Transfers,
         spare: &mut Vec<ChunkMemory>,
     ) -> Result<(), OutOfMemory> {
         // What is there is used first, from the last on.
-        for &mut Target { archetype, group, rows, ref mut left, .. } in &mut self.list {
+        for &mut BulkTarget { archetype, group, rows, ref mut left, .. } in &mut self.list {
             for at in (0..storage.archetypes.rooms(archetype, group).len()).rev() {
                 if *left >= rows {
                     break;
@@ -374,10 +383,10 @@ impl Targets {
         // How much is needed at most at a time.
         let (mut opened, mut left, mut most) = (0_usize, 0, 0);
         for step in steps {
-            let Way::Rows(number) = step.way else { continue };
+            let RowAction::Rows(number) = step.action else { continue };
             let transfer = &transfers[step.transfer];
             let shape = &storage.archetypes[transfer.to].shape;
-            // Memory that others have left is only aligned as all chunks are.
+            // BulkMemory that others have left is only aligned as all chunks are.
             if shape.values.is_some() || shape.align > CHUNK_ALIGN {
                 continue;
             }
@@ -394,11 +403,11 @@ impl Targets {
             *room = *room + missing * shape.capacity as usize - rows;
             most = most.max(opened.saturating_sub(left));
             if refits {
-                step.way = Way::Refit(target.group);
+                step.action = RowAction::Refit(target.group);
                 *room += shape.capacity as usize - kept;
                 continue;
             }
-            step.way = Way::Follow(target.group);
+            step.action = RowAction::Follow(target.group);
             let is_free = step.rows == chunk.len && !chunk.may_be_shared();
             left += usize::from(is_free && transfer.left.is_empty());
         }
@@ -414,20 +423,20 @@ impl Targets {
     fn cut(
         &mut self,
         reserved: &Reserved<'_>,
-        steps: &[Step],
-        found: &Found,
-        pieces: &mut Vec<Piece>,
+        steps: &[BulkStep],
+        found: &RowSelection,
+        moves: &mut Vec<BulkMove>,
     ) {
         for step in steps {
-            let Way::Rows(target) = step.way else { continue };
-            let Target { room, taken, .. } = &mut self.list[target as usize];
+            let RowAction::Rows(target) = step.action else { continue };
+            let BulkTarget { room, taken, .. } = &mut self.list[target as usize];
             for run in step.runs(found) {
                 let (mut first, mut rows) = (run.first, run.rows);
                 while rows > 0 {
                     let to = reserved.runs[room.start];
                     let now = rows.min(to.rows - *taken);
                     let to = Run { chunk: to.chunk, first: to.first + *taken, rows: now };
-                    pieces.push(Piece { chunk: step.chunk, first, to, transfer: step.transfer });
+                    moves.push(BulkMove { chunk: step.chunk, first, to, transfer: step.transfer });
                     (first, rows, *taken) = (first + now, rows - now, *taken + now);
                     if *taken == reserved.runs[room.start].rows {
                         (room.start, *taken) = (room.start + 1, 0);
@@ -439,11 +448,11 @@ impl Targets {
 }
 
 /// Whether rows that move are given nothing that has to be written before the first of them moves.
-fn can_follow(order: &Order<'_>, types: &[ComponentType]) -> bool {
+fn can_follow(order: &BulkChange<'_>, types: &[ComponentType]) -> bool {
     match order.values {
-        Values::Nothing => true,
-        Values::Initial | Values::Each(_) => false,
-        Values::Clones(_) => is_pattern_of(types),
+        NewValues::Nothing => true,
+        NewValues::Initial | NewValues::Each(_) => false,
+        NewValues::Clones(_) => is_pattern_of(types),
     }
 }
 
@@ -453,18 +462,19 @@ fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
     transfer.refits && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
 }
 
-/// Lists the archetypes all of whose chunks become chunks of others, of which each has so many steps as there are up to its end.
+/// PlanLists the archetypes all of whose chunks become chunks of others, of which each has so many steps as there are up to its end.
 fn list_emptied(
     storage: &Storage,
     transfers: &Transfers,
-    steps: &[Step],
+    steps: &[BulkStep],
     ends: &[(u32, usize)],
     emptied: &mut Vec<u32>,
 ) {
     let mut first = 0;
     for &(from, end) in ends {
-        let becomes_other = |step: &&Step| {
-            matches!(step.way, Way::Whole(_) | Way::Refit(_)) && transfers[step.transfer].to != from
+        let becomes_other = |step: &&BulkStep| {
+            matches!(step.action, RowAction::Whole(_) | RowAction::Refit(_))
+                && transfers[step.transfer].to != from
         };
         let others = steps[first..end].iter().filter(becomes_other).count();
         if others == storage.archetypes[from].chunks.len() {
@@ -475,16 +485,16 @@ fn list_emptied(
 }
 
 /// What is done for rows that have all that they are given: the values are replaced, unless they are those of the chunk.
-fn way_to_replace(transfer: &Transfer, chunk: &Chunk) -> Way {
+fn replacing_action(transfer: &Transfer, chunk: &Chunk) -> RowAction {
     let is_shared = |column: &u32| chunk.shape().shared.contains(column);
-    if transfer.written.iter().all(is_shared) { Way::Stay } else { Way::Replace }
+    if transfer.written.iter().all(is_shared) { RowAction::Stay } else { RowAction::Replace }
 }
 
 /// Makes the memory of a chunk the world's alone, if that is needed for what becomes of it.
 #[inline]
 fn prepare_chunk(
     storage: &mut Storage,
-    step: &Step,
+    step: &BulkStep,
     transfer: Option<&Transfer>,
 ) -> Result<(), OutOfMemory> {
     // SAFETY: what was found are rows of chunks that are there.
@@ -493,11 +503,11 @@ fn prepare_chunk(
         return Ok(());
     }
     let is_all = step.rows == chunk.len;
-    let is_written = match step.way {
-        Way::Open | Way::Stay => false,
-        Way::Replace => true,
+    let is_written = match step.action {
+        RowAction::Open | RowAction::Stay => false,
+        RowAction::Replace => true,
         // Who makes the memory its own later has to duplicate what is new, too.
-        Way::Whole(_) => {
+        RowAction::Whole(_) => {
             let (to, written) =
                 transfer.map_or((0, &[][..]), |transfer| (transfer.to, &transfer.written));
             let types = &storage.archetypes[to].shape.types;
@@ -506,8 +516,10 @@ fn prepare_chunk(
                 .any(|&column| matches!(types[column as usize].0.copying, Copying::NotAtAll))
         }
         // Bytes are copied also from memory that others have.
-        Way::Rows(_) | Way::Follow(_) | Way::Refit(_) => !(is_all && chunk.shape().is_bytes),
-        Way::Destroy => !is_all,
+        RowAction::Rows(_) | RowAction::Follow(_) | RowAction::Refit(_) => {
+            !(is_all && chunk.shape().is_bytes)
+        }
+        RowAction::Destroy => !is_all,
     };
     if is_written {
         // SAFETY: as above.

@@ -2,9 +2,9 @@
 
 #![expect(unsafe_code, reason = "moves rows between chunks, and values to them")]
 
-use super::archetype_cache::{Landing, Landings};
-use super::record::{Given, Op, Owner, What};
-use super::{Stretch, Target, Touched};
+use super::archetype_cache::{ColumnMap, ColumnMaps};
+use super::record::{OpKind, RecordedOp, StagedValue, ValueOwner};
+use super::{CoalesceTarget, CoalescedBatch, TouchedEntity};
 use crate::commands::mark_used;
 use crate::component::ComponentType;
 use crate::entity::Entity;
@@ -14,9 +14,9 @@ use crate::storage::{
     ArchetypeShape, Cellar, Chunk, Left, Location, NOWHERE, RowPlace, Run, Storage, copy_value,
 };
 
-/// What was done to the columns of a row, a bit for each.
+/// OpKind was done to the columns of a row, a bit for each.
 #[derive(Clone, Copy, Default)]
-struct Done {
+struct RowChanges {
     /// It has another value.
     written: u64,
     /// It was taken away, and given again.
@@ -28,16 +28,16 @@ struct Done {
 }
 
 // SAFETY: addresses in it are those of commands and of values, which may be sent, and used only while a buffer is played.
-unsafe impl Send for Stretch {}
+unsafe impl Send for CoalescedBatch {}
 
 impl EntityManager {
-    /// Does what was noted, and just prepared: nothing can go wrong any more. What is left over is dropped when the stretch is
-    /// [cleared](Stretch::clear).
-    pub(crate) fn carry_out_stretch(&mut self) {
-        let Self { stretch, storage, sets, runs, .. } = self;
+    /// Does what was noted, and just prepared: nothing can go wrong any more. OpKind is left over is dropped when the stretch is
+    /// [cleared](CoalescedBatch::clear).
+    pub(crate) fn apply_coalesced(&mut self) {
+        let Self { coalesced, storage, sets, runs, .. } = self;
         let mut runs = runs.iter();
-        for at in 0..stretch.targets.len() {
-            let &Target { archetype, first, rows, .. } = &stretch.targets[at];
+        for at in 0..coalesced.targets.len() {
+            let &CoalesceTarget { archetype, first, rows, .. } = &coalesced.targets[at];
             let (mut next, mut left) = (first, rows);
             while left > 0 {
                 let &run = runs.next().expect("there is room for all of them");
@@ -48,15 +48,15 @@ impl EntityManager {
                 for first in (run.first..run.first + run.rows).step_by(step as usize) {
                     let run = Run { first, rows: step, ..run };
                     // SAFETY: the rows were reserved for so many entities that end in the archetype.
-                    unsafe { stretch.fill(storage, sets, archetype, run, &mut next) };
+                    unsafe { coalesced.fill(storage, sets, archetype, run, &mut next) };
                 }
             }
         }
-        stretch.change_in_place(storage, sets);
-        stretch.bury_gone(storage);
-        stretch.leave(storage);
-        for &at in &stretch.gone {
-            let touched = &stretch.touched[at as usize];
+        coalesced.change_in_place(storage, sets);
+        coalesced.drop_despawned(storage);
+        coalesced.leave(storage);
+        for &at in &coalesced.gone {
+            let touched = &coalesced.touched[at as usize];
             if touched.chunk == NOWHERE {
                 let was_free = storage.table.use_up(touched.entity);
                 debug_assert!(was_free, "an entity that never was has its id");
@@ -67,7 +67,7 @@ impl EntityManager {
     }
 }
 
-impl Stretch {
+impl CoalescedBatch {
     /// Has entities come to rows behind the last of a chunk: the next of those that end in the archetype.
     ///
     /// # Safety
@@ -82,13 +82,13 @@ impl Stretch {
         run: Run,
         next: &mut u32,
     ) {
-        let Self { shapes, landings, routes, touched, ops, cellar, .. } = self;
+        let Self { shapes, column_maps, moves, touched, ops, cellar, .. } = self;
         let chunk = &storage.chunks[run.chunk];
         // SAFETY: archetypes live as long as the world.
         let shape = unsafe { chunk.unbound_shape() };
         let (data, version) = (chunk.data(), storage.version);
         let is_masked = !chunk.enabled.is_empty();
-        let mut writer = RowWriter { landings, sets, cellar, archetype, shape, data };
+        let mut writer = RowWriter { column_maps, sets, cellar, archetype, shape, data };
         let (mut changed, mut is_new, mut is_uniform) = (0, false, false);
         let mut followed = NOWHERE;
         for row in run.first..run.first + run.rows {
@@ -107,12 +107,13 @@ impl Stretch {
                     storage.chunks[run.chunk].enabled.enable_rows(row, 1);
                 }
             } else {
-                let route = routes.find(shapes[one.from].archetype, archetype, &storage.archetypes);
-                let route = routes.at(route);
+                let one_move =
+                    moves.find(shapes[one.from].archetype, archetype, &storage.archetypes);
+                let one_move = moves.at(one_move);
                 // SAFETY: both are there, and two, since their archetypes are.
                 let [source, target] = unsafe { storage.chunks.two_mut(one.chunk, run.chunk) };
                 let old = source.data();
-                for carried in &route.moves {
+                for carried in &one_move.moves {
                     if done.written >> carried.column & 1 != 0 {
                         continue;
                     }
@@ -125,22 +126,23 @@ impl Stretch {
                         copy_value(from, data.add(place(carried.to, row)), carried.size);
                     }
                 }
-                for &(old, new) in &route.dropped {
+                for &(old, new) in &one_move.dropped {
                     if done.written >> new & 1 != 0 {
                         // SAFETY: it is a value of the row, which did not move.
-                        unsafe { bury(writer.cellar, source, old, one.row) };
+                        unsafe { drop_later_in(writer.cellar, source, old, one.row) };
                     }
                 }
-                for &left in &route.transfer.left {
+                for &left in &one_move.transfer.left {
                     // SAFETY: as above.
-                    unsafe { bury(writer.cellar, source, left, one.row) };
+                    unsafe { drop_later_in(writer.cellar, source, left, one.row) };
                 }
                 if followed != one.chunk {
                     followed = one.chunk;
-                    is_uniform |= target.follow(row, 1, source, one.row, &route.transfer, version);
+                    is_uniform |=
+                        target.follow(row, 1, source, one.row, &one_move.transfer, version);
                 }
                 if is_masked {
-                    let (kept, new) = (&route.transfer.masks_kept, &route.transfer.masks_new);
+                    let (kept, new) = (&one_move.transfer.masks_kept, &one_move.transfer.masks_new);
                     target.enabled.follow(row, &source.enabled, one.row, kept, new);
                 }
                 storage.table.relocate(one.entity, location);
@@ -167,7 +169,7 @@ impl Stretch {
 
     /// Gives entities that stay where they are what they are given.
     fn change_in_place(&mut self, storage: &mut Storage, sets: &Sets) {
-        let Self { landings, touched, ops, cellar, stay, .. } = self;
+        let Self { column_maps, touched, ops, cellar, stay, .. } = self;
         let version = storage.version;
         for &at in &*stay {
             let one = &touched[at as usize];
@@ -175,7 +177,7 @@ impl Stretch {
             let (archetype, data) = (chunk.archetype, chunk.data());
             // SAFETY: archetypes live as long as the world.
             let shape = unsafe { chunk.unbound_shape() };
-            let mut writer = RowWriter { landings, sets, cellar, archetype, shape, data };
+            let mut writer = RowWriter { column_maps, sets, cellar, archetype, shape, data };
             // SAFETY: the row is there, in a chunk that was made the world's alone.
             let done = unsafe { writer.write(ops, one.last, one.row, true) };
             if !chunk.enabled.is_empty() {
@@ -188,16 +190,16 @@ impl Stretch {
     }
 
     /// Takes the values of entities that are despawned out of their rows, if they have to be dropped.
-    fn bury_gone(&mut self, storage: &Storage) {
+    fn drop_despawned(&mut self, storage: &Storage) {
         for &at in &self.gone {
-            let &Touched { chunk, row, .. } = &self.touched[at as usize];
+            let &TouchedEntity { chunk, row, .. } = &self.touched[at as usize];
             if chunk == NOWHERE {
                 continue;
             }
             let chunk = &storage.chunks[chunk];
             for &column in &chunk.shape().dropped {
                 // SAFETY: the row is there, and its entity goes.
-                unsafe { bury(&mut self.cellar, chunk, column, row) };
+                unsafe { drop_later_in(&mut self.cellar, chunk, column, row) };
             }
         }
     }
@@ -238,7 +240,7 @@ impl Stretch {
     }
 }
 
-impl Done {
+impl RowChanges {
     /// Switches the components of a row on or off: those that came again are on.
     fn switch(self, chunk: &mut Chunk, row: u32) {
         if self.renewed | self.switched == 0 {
@@ -257,7 +259,7 @@ impl Done {
 
 /// Who writes what was noted of entities to their rows, in a chunk.
 struct RowWriter<'w> {
-    landings: &'w mut Landings,
+    column_maps: &'w mut ColumnMaps,
     sets: &'w Sets,
     cellar: &'w mut Cellar,
     archetype: u32,
@@ -275,34 +277,40 @@ impl RowWriter<'_> {
     ///   otherwise
     /// - what was noted is there, and was not written yet
     #[inline]
-    unsafe fn write(&mut self, ops: &[Op], last: u32, row: u32, replaces: bool) -> Done {
-        let mut done = Done::default();
+    unsafe fn write(
+        &mut self,
+        ops: &[RecordedOp],
+        last: u32,
+        row: u32,
+        replaces: bool,
+    ) -> RowChanges {
+        let mut done = RowChanges::default();
         let mut at = last;
         while let Some(op) = ops.get(at as usize) {
             at = op.before;
             let (number, shape) = (self.archetype, self.shape);
-            match op.what {
-                What::Give(given) => {
+            match op.kind {
+                OpKind::Insert(given) => {
                     let types = &self.sets.get(op.set).types;
-                    let landing = self.landings.find(number, shape, op.set, types);
-                    let new = landing.columns & !done.written;
+                    let map = self.column_maps.find(number, shape, op.set, types);
+                    let new = map.columns & !done.written;
                     if new == 0 {
                         // Nothing of it is left. Whoever has it drops it.
                         continue;
                     }
-                    if !landing.is_whole || new != landing.columns {
+                    if !map.is_whole || new != map.columns {
                         // SAFETY: as the caller promises.
                         unsafe { self.write_partly(given, op.set, row, done.written, replaces) };
                     } else {
-                        if replaces && landing.has_drops {
-                            for &column in &landing.each {
+                        if replaces && map.has_drops {
+                            for &column in &map.each {
                                 // SAFETY: there are values in the row, which are replaced.
                                 unsafe {
-                                    bury_at(self.cellar, shape, self.data, column, row);
+                                    drop_later_at(self.cellar, shape, self.data, column, row);
                                 }
                             }
                         }
-                        let place = RowPlace::new(self.data, &landing.offsets, row as usize);
+                        let place = RowPlace::new(self.data, &map.offsets, row as usize);
                         // SAFETY: the set is there, and the offsets are its own in the archetype, whose chunk has the row.
                         unsafe { (given.giving.write)(given.values, place) };
                         // SAFETY: it was just moved.
@@ -310,13 +318,13 @@ impl RowWriter<'_> {
                     }
                     done.written |= new;
                 }
-                What::Take => {
+                OpKind::Remove => {
                     let types = &self.sets.get(op.set).types;
-                    let landing = self.landings.find(number, shape, op.set, types);
-                    done.renewed |= landing.columns;
-                    debug_assert_eq!(landing.columns & !done.written, 0, "it was given again");
+                    let map = self.column_maps.find(number, shape, op.set, types);
+                    done.renewed |= map.columns;
+                    debug_assert_eq!(map.columns & !done.written, 0, "it was given again");
                 }
-                What::Switch(ty, is_on) => {
+                OpKind::SetEnabled(ty, is_on) => {
                     let Some(found) = shape.index.find(ty) else { continue };
                     let column = 1 << found.column;
                     if (done.switched | done.renewed) & column == 0 {
@@ -337,15 +345,15 @@ impl RowWriter<'_> {
     #[cold]
     unsafe fn write_partly(
         &mut self,
-        given: Given,
+        given: StagedValue,
         set: u32,
         row: u32,
         written: u64,
         replaces: bool,
     ) {
         let types = &self.sets.get(set).types;
-        let landing = self.landings.find(self.archetype, self.shape, set, types);
-        let Landing { apart, each, .. } = landing;
+        let map = self.column_maps.find(self.archetype, self.shape, set, types);
+        let ColumnMap { apart, each, .. } = map;
         let (layout, apart_offsets) = apart.as_ref().expect("what is given is in memory already");
         let values = self.cellar.place(*layout);
         // SAFETY: the set is there, and there is room for it, with a place for each of its types.
@@ -362,7 +370,7 @@ impl RowWriter<'_> {
                     continue;
                 }
                 if replaces {
-                    bury_at(self.cellar, self.shape, self.data, column, row);
+                    drop_later_at(self.cellar, self.shape, self.data, column, row);
                 }
                 let size = self.shape.columns[column as usize].size;
                 copy_value(value, place_of(self.shape, self.data, column, row), size);
@@ -376,12 +384,12 @@ impl RowWriter<'_> {
 /// # Safety
 ///
 /// - the command that has them is there
-unsafe fn moved(given: Given, cellar: &mut Cellar) {
+unsafe fn moved(given: StagedValue, cellar: &mut Cellar) {
     match given.owner {
-        Owner::Nobody => {}
+        ValueOwner::Nobody => {}
         // SAFETY: the command is there.
-        Owner::Command(target) => unsafe { mark_used(target) },
-        Owner::Cellar(at) => cellar.take_back(at),
+        ValueOwner::Command(target) => unsafe { mark_used(target) },
+        ValueOwner::Cellar(at) => cellar.take_back(at),
     }
 }
 
@@ -396,7 +404,7 @@ fn place_of(shape: &ArchetypeShape, data: *mut u8, column: u32, row: u32) -> *mu
 /// # Safety
 ///
 /// - the memory is a chunk of the shape, with a value there, which is not used afterwards
-unsafe fn bury_at(
+unsafe fn drop_later_at(
     cellar: &mut Cellar,
     shape: &ArchetypeShape,
     data: *mut u8,
@@ -413,9 +421,9 @@ unsafe fn bury_at(
 /// # Safety
 ///
 /// - there is a value, which is not used afterwards
-unsafe fn bury(cellar: &mut Cellar, chunk: &Chunk, column: u32, row: u32) {
+unsafe fn drop_later_in(cellar: &mut Cellar, chunk: &Chunk, column: u32, row: u32) {
     // SAFETY: as the caller promises.
-    unsafe { bury_at(cellar, chunk.shape(), chunk.data(), column, row) };
+    unsafe { drop_later_at(cellar, chunk.shape(), chunk.data(), column, row) };
 }
 
 /// The places of the bits of a word.

@@ -1,6 +1,6 @@
 //! Which components entities would have, had the commands been carried out.
 //!
-//! Archetypes are made for entities that are there. What an entity is on its way to what it becomes, nobody ever is: so shapes are
+//! Archetypes are made for entities that are there. OpKind an entity is on its way to what it becomes, nobody ever is: so shapes are
 //! only lists of types, with the ways from one to another remembered, and an archetype is found for those that entities end in.
 
 use std::alloc::Layout;
@@ -20,24 +20,24 @@ use crate::storage::{
 pub(super) const MOST_TYPES: usize = 64;
 
 /// A set of types that entities have, or would have.
-pub(super) struct Shape {
+pub(super) struct CachedShape {
     /// As archetypes have them.
     pub(super) types: Box<[ComponentType]>,
     /// The archetype of these types, or [`NOWHERE`], if it was not asked for yet.
     pub(super) archetype: u32,
     /// Whether commands for entities of it can be carried out together with others: the rest is done one by one.
-    pub(super) folds: bool,
+    pub(super) is_supported: bool,
     /// Whether some of the types are shared, so that entities of it are in groups.
     pub(super) has_shared: bool,
     /// Whether nothing is left of an entity that is despawned, and nobody goes with it.
-    pub(super) goes: bool,
+    pub(super) despawns_alone: bool,
     /// Where entities are gathered that end in this shape, while a stretch is carried out, or [`NOWHERE`].
     pub(super) target: u32,
 }
 
-/// What becomes of an entity of a shape.
+/// OpKind becomes of an entity of a shape.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct ShapeEdge {
     pub(super) to: u32,
     /// Whether the shape has one of the types of the set.
     pub(super) has_one: bool,
@@ -49,20 +49,20 @@ pub(super) struct Way {
 
 /// All shapes that were met, by their numbers. The first is that without types.
 #[derive(Default)]
-pub(super) struct Shapes {
-    list: Vec<Shape>,
+pub(super) struct ShapeCache {
+    list: Vec<CachedShape>,
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
     /// The shape of each archetype, or [`NOWHERE`].
     by_archetype: Vec<u32>,
-    ways: HashMap<Edge, Way, FixedState>,
+    ways: HashMap<Edge, ShapeEdge, FixedState>,
     /// Those that were asked for last: mostly a few take turns.
-    recent: Vec<Option<(Edge, Way)>>,
+    recent: Vec<Option<(Edge, ShapeEdge)>>,
 }
 
 /// How many ways are found again without a map.
 const RECENT: usize = 64;
 
-impl Shapes {
+impl ShapeCache {
     /// The shape of an archetype.
     #[inline]
     pub(super) fn of_archetype(
@@ -109,15 +109,22 @@ impl Shapes {
         let is_simple = |ty: &ComponentType| ty.0.per_chunk.is_none();
         let is_cleanup_only = types.contains(&ComponentType::of::<CleanupEntity>());
         let group = ComponentType::of_buffer::<LinkedEntityGroup>();
-        let folds = types.len() <= MOST_TYPES
+        let is_supported = types.len() <= MOST_TYPES
             && types.iter().all(is_simple)
             && !is_cleanup_only
             && ArchetypeShape::new(types, settings).is_ok();
-        let goes = types.iter().all(|&ty| !ty.is_cleanup() && ty != group);
+        let despawns_alone = types.iter().all(|&ty| !ty.is_cleanup() && ty != group);
         let has_shared = types.iter().any(|ty| ty.is_shared());
         let number = u32::try_from(self.list.len()).expect("fewer shapes than entities");
         let (archetype, target) = (NOWHERE, NOWHERE);
-        self.list.push(Shape { types: types.into(), archetype, folds, has_shared, goes, target });
+        self.list.push(CachedShape {
+            types: types.into(),
+            archetype,
+            is_supported,
+            has_shared,
+            despawns_alone,
+            target,
+        });
         self.by_types.insert(types.into(), number);
         number
     }
@@ -131,28 +138,33 @@ impl Shapes {
         0
     }
 
-    /// What becomes of an entity of a shape that a set is given to, or taken from.
+    /// OpKind becomes of an entity of a shape that a set is given to, or taken from.
     #[inline]
-    pub(super) fn way(&mut self, edge: Edge, sets: &Sets, settings: &StorageSettings) -> Way {
+    pub(super) fn edge(
+        &mut self,
+        edge: Edge,
+        sets: &Sets,
+        settings: &StorageSettings,
+    ) -> ShapeEdge {
         let place = (edge.from ^ edge.set << 3 ^ (edge.change as u32) << 1) as usize % RECENT;
         match self.recent.get(place) {
             Some(&Some((recent, way))) if recent == edge => way,
-            _ => self.find_way(edge, place, sets, settings),
+            _ => self.find_edge(edge, place, sets, settings),
         }
     }
 
     #[inline(never)]
-    fn find_way(
+    fn find_edge(
         &mut self,
         edge: Edge,
         place: usize,
         sets: &Sets,
         settings: &StorageSettings,
-    ) -> Way {
+    ) -> ShapeEdge {
         let way = match self.ways.get(&edge) {
             Some(&way) => way,
             None => {
-                let way = self.make_way(edge, sets, settings);
+                let way = self.make_edge(edge, sets, settings);
                 self.ways.insert(edge, way);
                 way
             }
@@ -165,7 +177,7 @@ impl Shapes {
     }
 
     #[cold]
-    fn make_way(&mut self, edge: Edge, sets: &Sets, settings: &StorageSettings) -> Way {
+    fn make_edge(&mut self, edge: Edge, sets: &Sets, settings: &StorageSettings) -> ShapeEdge {
         let set = &sets.get(edge.set).types;
         let mut types = self[edge.from].types.to_vec();
         let has_one = set.iter().any(|ty| types.contains(ty));
@@ -182,38 +194,38 @@ impl Shapes {
         }
         let sorted = sort_types(&mut types);
         debug_assert!(sorted.is_ok(), "sets have no type twice, and what is there is not added");
-        Way { to: self.of_types(&types, settings), has_one, has_all, keeps_shared }
+        ShapeEdge { to: self.of_types(&types, settings), has_one, has_all, keeps_shared }
     }
 }
 
-impl std::ops::Index<u32> for Shapes {
-    type Output = Shape;
+impl std::ops::Index<u32> for ShapeCache {
+    type Output = CachedShape;
 
     #[inline]
-    fn index(&self, number: u32) -> &Shape {
+    fn index(&self, number: u32) -> &CachedShape {
         &self.list[number as usize]
     }
 }
 
-impl std::ops::IndexMut<u32> for Shapes {
+impl std::ops::IndexMut<u32> for ShapeCache {
     #[inline]
-    fn index_mut(&mut self, number: u32) -> &mut Shape {
+    fn index_mut(&mut self, number: u32) -> &mut CachedShape {
         &mut self.list[number as usize]
     }
 }
 
-/// What moves from one archetype to another.
-pub(super) struct Route {
+/// OpKind moves from one archetype to another.
+pub(super) struct ArchetypeMove {
     pub(super) transfer: Transfer,
     /// Columns with bytes that both have.
-    pub(super) moves: Box<[Carried]>,
+    pub(super) moves: Box<[MovedColumn]>,
     /// Columns that both have and whose values have to be dropped, in pairs of the old and the new ones.
     pub(super) dropped: Box<[(u32, u32)]>,
 }
 
 /// A column that both have.
 #[derive(Clone, Copy)]
-pub(super) struct Carried {
+pub(super) struct MovedColumn {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) size: u32,
@@ -221,12 +233,12 @@ pub(super) struct Carried {
     pub(super) column: u32,
 }
 
-impl Route {
+impl ArchetypeMove {
     fn new(from: &ArchetypeShape, to: &ArchetypeShape, to_number: u32) -> Self {
         let transfer = Transfer::new(from, to, to_number, &[], Change::AddMissing);
         let moves = transfer.kept.iter().map(|&(old, new)| {
             let (old, column) = (from.columns[old as usize], to.columns[new as usize]);
-            Carried { from: old.offset, to: column.offset, size: column.size, column: new }
+            MovedColumn { from: old.offset, to: column.offset, size: column.size, column: new }
         });
         let has_drop = |&&(old, _): &&(u32, u32)| from.types[old as usize].0.drop.is_some();
         Self {
@@ -237,25 +249,27 @@ impl Route {
     }
 }
 
-/// The routes that were needed so far, by the archetypes they lead from and to.
+/// The moves that were needed so far, by the archetypes they lead from and to.
 #[derive(Default)]
-pub(super) struct Routes(PairCache<Route, 32>);
+pub(super) struct ArchetypeMoves(PairCache<ArchetypeMove, 32>);
 
-impl Routes {
-    /// Returns the number of the route from one archetype to another.
+impl ArchetypeMoves {
+    /// Returns the number of the one_move from one archetype to another.
     #[inline]
     pub(super) fn find(&mut self, from: u32, to: u32, archetypes: &Archetypes) -> u32 {
-        self.0.find(from, to, || Route::new(&archetypes[from].shape, &archetypes[to].shape, to))
+        self.0.find(from, to, || {
+            ArchetypeMove::new(&archetypes[from].shape, &archetypes[to].shape, to)
+        })
     }
 
     #[inline]
-    pub(super) fn at(&self, number: u32) -> &Route {
+    pub(super) fn at(&self, number: u32) -> &ArchetypeMove {
         &self.0.list[number as usize]
     }
 }
 
 /// Where the components of a set are in the rows of an archetype.
-pub(super) struct Landing {
+pub(super) struct ColumnMap {
     /// The columns that the archetype has, a bit for each.
     pub(super) columns: u64,
     /// Whether it has all of them.
@@ -271,7 +285,7 @@ pub(super) struct Landing {
     pub(super) apart: Option<(Layout, Box<[u32]>)>,
 }
 
-impl Landing {
+impl ColumnMap {
     fn new(shape: &ArchetypeShape, set: &[ComponentType]) -> Self {
         let found = set.iter().map(|&ty| shape.index.find(ty));
         let each: Box<[u32]> =
@@ -301,11 +315,11 @@ fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
     Some((all, offsets))
 }
 
-/// The landings that were needed so far, by archetype and set.
+/// The column_maps that were needed so far, by archetype and set.
 #[derive(Default)]
-pub(super) struct Landings(PairCache<Landing, 64>);
+pub(super) struct ColumnMaps(PairCache<ColumnMap, 64>);
 
-impl Landings {
+impl ColumnMaps {
     /// Returns where the components of a set are in an archetype of this number and shape.
     #[inline]
     pub(super) fn find(
@@ -314,8 +328,8 @@ impl Landings {
         shape: &ArchetypeShape,
         set: u32,
         types: &[ComponentType],
-    ) -> &Landing {
-        let number = self.0.find(archetype, set, || Landing::new(shape, types));
+    ) -> &ColumnMap {
+        let number = self.0.find(archetype, set, || ColumnMap::new(shape, types));
         &self.0.list[number as usize]
     }
 }

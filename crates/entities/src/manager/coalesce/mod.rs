@@ -11,14 +11,14 @@
 //!                          y: moves from {A} to {A, B}, with the second value of B
 //! ```
 //!
-//! Each entity goes at once from what it had to what it has in the end, or comes there, or goes; those that end alike go together. What
+//! Each entity goes at once from what it had to what it has in the end, or comes there, or goes; those that end alike go together. OpKind
 //! was given to it and taken again, or given twice, is never in a chunk. Shared values go along with their entities; where one is given
 //! or taken, the stretch ends.
 //!
 //! 1. [`archetype_cache`]: which types an entity has on its way, without archetypes for them.
 //! 2. [`record`]: what becomes of the entities is noted, command by command. Nothing changes.
 //! 3. [`prepare`]: room is made for what moves. Memory can be missing; then nothing has changed.
-//! 4. [`apply`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. What is left over
+//! 4. [`apply`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. OpKind is left over
 //!    is dropped at the end.
 //!
 //! Of long runs of commands nothing is noted, which would take longer than carrying them out. [`elide`] only says whether all of
@@ -33,30 +33,32 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{Cellar, NOWHERE, Reserved};
-use archetype_cache::{Landings, Routes, Shapes};
-use record::Op;
-pub(crate) use record::{Course, End, Gift, Given, Giving, Owner};
+use archetype_cache::{ArchetypeMoves, ColumnMaps, ShapeCache};
+use record::RecordedOp;
+pub(crate) use record::{
+    ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner, WriteFn,
+};
 
 mod apply;
 mod archetype_cache;
 mod record;
 
-/// What becomes of the entities that the commands of a stretch name, and memory for that, which is kept.
+/// OpKind becomes of the entities that the commands of a stretch name, and memory for that, which is kept.
 #[derive(Default)]
-pub(crate) struct Stretch {
-    shapes: Shapes,
-    landings: Landings,
-    routes: Routes,
+pub(crate) struct CoalescedBatch {
+    shapes: ShapeCache,
+    column_maps: ColumnMaps,
+    moves: ArchetypeMoves,
     /// For each index of entities, one more than the place of the entity among those that are touched, or zero.
     marks: Vec<u32>,
     /// In the order in which they were first named.
-    touched: Vec<Touched>,
-    ops: Vec<Op>,
+    touched: Vec<TouchedEntity>,
+    ops: Vec<RecordedOp>,
     /// Those of the touched that are despawned, in the order in which they are.
     gone: Vec<u32>,
     /// Values that are not where they are to be, and such as are dropped at the end.
     cellar: Cellar,
-    targets: Vec<Target>,
+    targets: Vec<CoalesceTarget>,
     /// Entities that move and have shared values.
     grouped: Vec<u32>,
     /// The targets of those, by archetype and group.
@@ -68,7 +70,7 @@ pub(crate) struct Stretch {
 }
 
 /// An entity that a command of the stretch names.
-struct Touched {
+struct TouchedEntity {
     entity: Entity,
     /// Where it is, or [`NOWHERE`] if it is created by the stretch.
     chunk: u32,
@@ -77,14 +79,14 @@ struct Touched {
     from: u32,
     /// Which shape it would have now.
     shape: u32,
-    /// What was done to it last, or [`NOWHERE`].
+    /// OpKind was done to it last, or [`NOWHERE`].
     last: u32,
     /// The next one that ends in the same shape.
     next: u32,
     is_alive: bool,
 }
 
-impl Stretch {
+impl CoalescedBatch {
     /// Memory for values that wait to be written, until all is forgotten.
     pub(crate) fn cellar(&mut self) -> &mut Cellar {
         &mut self.cellar
@@ -111,20 +113,22 @@ impl Stretch {
 impl EntityManager {
     /// Forgets what was noted, and drops what is left of it: that is code of the user. The shared values that nobody has any more
     /// follow it, also when something panics.
-    pub(crate) fn clear_stretch(&mut self) {
+    pub(crate) fn clear_coalesced(&mut self) {
         let _dead = self.storage.shared.take_dead();
-        self.stretch.clear();
+        self.coalesced.clear();
     }
 }
 
-impl fmt::Debug for Stretch {
+impl fmt::Debug for CoalescedBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stretch").field("touched", &self.touched.len()).finish_non_exhaustive()
+        f.debug_struct("CoalescedBatch")
+            .field("touched", &self.touched.len())
+            .finish_non_exhaustive()
     }
 }
 
 /// Entities that end in one shape, with the same shared values.
-pub(super) struct Target {
+pub(super) struct CoalesceTarget {
     pub(super) shape: u32,
     pub(super) archetype: u32,
     /// The group of the archetype, if it has groups.
@@ -137,35 +141,35 @@ pub(super) struct Target {
 
 impl EntityManager {
     /// Makes room for all that the stretch moves, and waits for those who are in the way. Code of the user may run, and panic. Nothing
-    /// has changed yet. The stretch is [carried out](Self::carry_out_stretch) next.
+    /// has changed yet. The stretch is [carried out](Self::apply_coalesced) next.
     ///
     /// # Errors
     ///
     /// If there is no memory.
-    pub(crate) fn prepare_stretch(&mut self) -> Result<(), EntityError> {
-        self.stretch.gather();
-        for at in 0..self.stretch.targets.len() {
-            let archetype = self.archetype_of_shape(self.stretch.targets[at].shape)?;
-            self.stretch.targets[at].archetype = archetype;
+    pub(crate) fn prepare_coalesced(&mut self) -> Result<(), EntityError> {
+        self.coalesced.gather();
+        for at in 0..self.coalesced.targets.len() {
+            let archetype = self.archetype_of_shape(self.coalesced.targets[at].shape)?;
+            self.coalesced.targets[at].archetype = archetype;
         }
-        for at in 0..self.stretch.grouped.len() {
-            let one = self.stretch.grouped[at];
-            self.archetype_of_shape(self.stretch.touched[one as usize].shape)?;
+        for at in 0..self.coalesced.grouped.len() {
+            let one = self.coalesced.grouped[at];
+            self.archetype_of_shape(self.coalesced.touched[one as usize].shape)?;
         }
-        let Stretch { touched, shapes, targets, grouped, .. } = &self.stretch;
+        let CoalescedBatch { touched, shapes, targets, grouped, .. } = &self.coalesced;
         let sources = touched.iter().filter(|touched| touched.chunk != NOWHERE);
         let sources = sources.map(|touched| shapes[touched.from].archetype);
         let others = grouped.iter().map(|&at| shapes[touched[at as usize].shape].archetype);
         let to = targets.iter().map(|target| target.archetype).chain(others);
-        self.before_moving(sources.chain(to));
+        self.sync_for_move(sources.chain(to));
         if self.storage.chunks.may_be_shared() {
-            for touched in self.stretch.touched.iter().filter(|touched| touched.is_changed()) {
+            for touched in self.coalesced.touched.iter().filter(|touched| touched.is_changed()) {
                 self.storage.make_unique(touched.chunk)?;
             }
         }
         let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
-        self.stretch.gather_groups(&mut reserved);
-        for target in &self.stretch.targets {
+        self.coalesced.gather_groups(&mut reserved);
+        for target in &self.coalesced.targets {
             reserved.more(target.archetype, target.group, target.rows as usize)?;
         }
         reserved.into_storage();
@@ -174,18 +178,18 @@ impl EntityManager {
 
     /// The archetype of a shape.
     fn archetype_of_shape(&mut self, shape: u32) -> Result<u32, EntityError> {
-        let known = &self.stretch.shapes[shape];
+        let known = &self.coalesced.shapes[shape];
         if known.archetype != NOWHERE {
             return Ok(known.archetype);
         }
         let types = known.types.clone();
         let archetype = self.find_archetype(&types)?;
-        self.stretch.shapes.note_archetype(shape, archetype);
+        self.coalesced.shapes.note_archetype(shape, archetype);
         Ok(archetype)
     }
 }
 
-impl Stretch {
+impl CoalescedBatch {
     /// Gathers the entities by the shapes that they end in, in the order in which they were first named. Those that end in groups
     /// are only listed.
     fn gather(&mut self) {
@@ -208,7 +212,7 @@ impl Stretch {
                 grouped.push(at as u32);
             } else if shape.target == NOWHERE {
                 shape.target = targets.len() as u32;
-                targets.push(Target::new(one.shape, NOWHERE, NOWHERE, at as u32));
+                targets.push(CoalesceTarget::new(one.shape, NOWHERE, NOWHERE, at as u32));
             } else {
                 targets[shape.target as usize].push(at as u32, touched);
             }
@@ -217,7 +221,7 @@ impl Stretch {
 
     /// Gathers those of the entities that end in groups: where the same shared values are as they have.
     fn gather_groups(&mut self, reserved: &mut Reserved<'_>) {
-        let Self { touched, shapes, targets, routes, grouped, by_group, .. } = self;
+        let Self { touched, shapes, targets, moves, grouped, by_group, .. } = self;
         let mut last = (NOWHERE, NOWHERE, 0);
         for &at in &*grouped {
             let one = &touched[at as usize];
@@ -228,13 +232,13 @@ impl Stretch {
             }
             let (shape, archetype) = (one.shape, shapes[one.shape].archetype);
             let from = shapes[one.from].archetype;
-            let route = routes.find(from, archetype, &reserved.storage.archetypes);
-            let group = reserved.group_by(&routes.at(route).transfer, one.chunk);
+            let one_move = moves.find(from, archetype, &reserved.storage.archetypes);
+            let group = reserved.group_by(&moves.at(one_move).transfer, one.chunk);
             let next = targets.len() as u32;
             let number = *by_group.entry((archetype, group)).or_insert(next);
             last = (one.chunk, shape, number);
             if number == next {
-                targets.push(Target::new(shape, archetype, group, at));
+                targets.push(CoalesceTarget::new(shape, archetype, group, at));
             } else {
                 targets[number as usize].push(at, touched);
             }
@@ -242,21 +246,21 @@ impl Stretch {
     }
 }
 
-impl Target {
+impl CoalesceTarget {
     /// With one entity, by its place among the touched.
     fn new(shape: u32, archetype: u32, group: u32, first: u32) -> Self {
         Self { shape, archetype, group, first, last: first, rows: 1 }
     }
 
     /// Adds an entity.
-    fn push(&mut self, at: u32, touched: &mut [Touched]) {
+    fn push(&mut self, at: u32, touched: &mut [TouchedEntity]) {
         let last = std::mem::replace(&mut self.last, at);
         self.rows += 1;
         touched[last as usize].next = at;
     }
 }
 
-impl Touched {
+impl TouchedEntity {
     /// Whether it is somewhere where it will not be.
     fn is_leaving(&self) -> bool {
         self.chunk != NOWHERE && (!self.is_alive || self.shape != self.from)

@@ -1,44 +1,44 @@
-//! What becomes of entities is noted, command by command, as if each had been carried out.
+//! OpKind becomes of entities is noted, command by command, as if each had been carried out.
 
-use super::archetype_cache::Way;
-use super::{Stretch, Touched};
+use super::archetype_cache::ShapeEdge;
+use super::{CoalescedBatch, TouchedEntity};
 use crate::component::{ComponentType, Copying};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::storage::{Change, Edge, NOWHERE, RowPlace};
 
-/// What was done to an entity.
-pub(super) struct Op {
-    pub(super) what: What,
+/// OpKind was done to an entity.
+pub(super) struct RecordedOp {
+    pub(super) kind: OpKind,
     /// Which set of components, by its number.
     pub(super) set: u32,
-    /// What was done to the entity before, or [`NOWHERE`].
+    /// OpKind was done to the entity before, or [`NOWHERE`].
     pub(super) before: u32,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum What {
+pub(super) enum OpKind {
     /// It was given components.
-    Give(Given),
+    Insert(StagedValue),
     /// Components were taken from it.
-    Take,
+    Remove,
     /// A component was switched on or off.
-    Switch(ComponentType, bool),
+    SetEnabled(ComponentType, bool),
 }
 
 /// Values that an entity is given: where they are until then.
 #[derive(Clone, Copy)]
-pub(crate) struct Given {
+pub(crate) struct StagedValue {
     /// A set of components, which nobody else uses before the stretch is done.
     pub(crate) values: *mut u8,
-    pub(crate) giving: &'static Giving,
+    pub(crate) giving: &'static WriteFn,
     /// Who has to know that the values have moved.
-    pub(crate) owner: Owner,
+    pub(crate) owner: ValueOwner,
 }
 
 /// Who drops values that are given to nobody.
 #[derive(Clone, Copy)]
-pub(crate) enum Owner {
+pub(crate) enum ValueOwner {
     /// Nobody has to.
     Nobody,
     /// The command, unless it is marked as used: here.
@@ -47,8 +47,8 @@ pub(crate) enum Owner {
     Cellar(u32),
 }
 
-/// What can be done with a set of components whose type was forgotten.
-pub(crate) struct Giving {
+/// OpKind can be done with a set of components whose type was forgotten.
+pub(crate) struct WriteFn {
     /// Moves the set to a row.
     ///
     /// # Safety
@@ -58,20 +58,20 @@ pub(crate) struct Giving {
     pub(crate) write: unsafe fn(*mut u8, RowPlace),
 }
 
-/// What an entity is, in the midst of a stretch.
-enum Now {
+/// OpKind an entity is, in the midst of a stretch.
+enum State {
     /// It is there: its place among the touched.
-    There(u32),
+    Exists(u32),
     /// It is not there.
     Missing,
     /// It was there.
-    Gone,
+    Despawned,
     /// It is one that commands are carried out for one by one.
-    Difficult,
+    Unsupported,
 }
 
 /// Components that an entity can be given.
-pub(crate) struct Gift {
+pub(crate) struct InsertPlan {
     /// Its place among the touched, or [`NOWHERE`] if it is to be created.
     at: u32,
     entity: Entity,
@@ -81,121 +81,126 @@ pub(crate) struct Gift {
 }
 
 impl EntityManager {
-    /// What an entity is now.
+    /// OpKind an entity is now.
     #[inline]
-    fn now(&mut self, entity: Entity) -> Now {
-        if let Some(&mark) = self.stretch.marks.get(entity.index() as usize)
+    fn state_of(&mut self, entity: Entity) -> State {
+        if let Some(&mark) = self.coalesced.marks.get(entity.index() as usize)
             && mark != 0
         {
-            let touched = &self.stretch.touched[mark as usize - 1];
+            let touched = &self.coalesced.touched[mark as usize - 1];
             // Only one version of an index can be there.
             return if touched.entity == entity && touched.is_alive {
-                Now::There(mark - 1)
+                State::Exists(mark - 1)
             } else {
-                Now::Gone
+                State::Despawned
             };
         }
-        let Some(location) = self.storage.table.locate(entity) else { return Now::Missing };
+        let Some(location) = self.storage.table.locate(entity) else { return State::Missing };
         let archetype = self.storage.archetype_at(location);
         let (archetypes, settings) = (&self.storage.archetypes, &self.storage.settings);
-        let shape = self.stretch.shapes.of_archetype(archetype, archetypes, settings);
-        if !self.stretch.shapes[shape].folds {
-            return Now::Difficult;
+        let shape = self.coalesced.shapes.of_archetype(archetype, archetypes, settings);
+        if !self.coalesced.shapes[shape].is_supported {
+            return State::Unsupported;
         }
-        Now::There(self.stretch.touch(entity, location.chunk, location.row, shape))
+        State::Exists(self.coalesced.touch(entity, location.chunk, location.row, shape))
     }
 
     /// Whether an entity can be created with a set of components.
     #[inline]
-    pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<Gift> {
+    pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<InsertPlan> {
         // Two commands can create one entity, if recorders were exchanged: the table knows only of what was carried out.
-        if !self.storage.table.is_marked(entity) || self.stretch.is_touched(entity) {
+        if !self.storage.table.is_marked(entity) || self.coalesced.is_touched(entity) {
             return None;
         }
-        let from = self.stretch.shapes.empty(&self.storage.settings);
-        let to = self.way(from, set, Change::Add)?.to;
-        Some(Gift { at: NOWHERE, entity, to, set })
+        let from = self.coalesced.shapes.empty(&self.storage.settings);
+        let to = self.edge(from, set, Change::Add)?.to;
+        Some(InsertPlan { at: NOWHERE, entity, to, set })
     }
 
     /// Whether an entity can be given a set of components, by adding or setting them.
     #[inline]
-    pub(crate) fn can_give(&mut self, entity: Entity, set: u32, change: Change) -> Option<Gift> {
-        let Now::There(at) = self.now(entity) else { return None };
-        let way = self.way(self.stretch.touched[at as usize].shape, set, change)?;
+    pub(crate) fn can_insert(
+        &mut self,
+        entity: Entity,
+        set: u32,
+        change: Change,
+    ) -> Option<InsertPlan> {
+        let State::Exists(at) = self.state_of(entity) else { return None };
+        let way = self.edge(self.coalesced.touched[at as usize].shape, set, change)?;
         let is_allowed = match change {
             Change::Set => way.has_all,
             _ => !self.strict || !way.has_one,
         };
-        is_allowed.then_some(Gift { at, entity, to: way.to, set })
+        is_allowed.then_some(InsertPlan { at, entity, to: way.to, set })
     }
 
     /// Where a way leads, if entities there can be folded too. Whose shared values become others is looked for one by one: that is
     /// code of the user.
     #[inline]
-    fn way(&mut self, from: u32, set: u32, change: Change) -> Option<Way> {
+    fn edge(&mut self, from: u32, set: u32, change: Change) -> Option<ShapeEdge> {
         let edge = Edge { from, set, change };
-        let way = self.stretch.shapes.way(edge, &self.sets, &self.storage.settings);
-        (way.keeps_shared && self.stretch.shapes[way.to].folds).then_some(way)
+        let way = self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings);
+        (way.keeps_shared && self.coalesced.shapes[way.to].is_supported).then_some(way)
     }
 
     /// Notes that an entity is given what it can be given, if that is anything.
     #[inline]
-    pub(crate) fn note_given(&mut self, gift: Gift, given: Option<Given>) {
-        let Gift { at, entity, to, set } = gift;
-        let at = if at == NOWHERE { self.stretch.touch(entity, NOWHERE, 0, NOWHERE) } else { at };
+    pub(crate) fn record_insert(&mut self, gift: InsertPlan, given: Option<StagedValue>) {
+        let InsertPlan { at, entity, to, set } = gift;
+        let at = if at == NOWHERE { self.coalesced.touch(entity, NOWHERE, 0, NOWHERE) } else { at };
         if let Some(given) = given {
-            self.stretch.note(at, set, What::Give(given));
+            self.coalesced.note(at, set, OpKind::Insert(given));
         }
-        self.stretch.touched[at as usize].shape = to;
+        self.coalesced.touched[at as usize].shape = to;
     }
 
     /// Notes that components are taken from an entity, as far as it has them. Returns whether that can be noted. Who is not there
     /// may be one that comes later.
     #[inline]
-    pub(crate) fn note_taken(&mut self, entity: Entity, set: u32, may_come: bool) -> bool {
-        let at = match self.now(entity) {
-            Now::There(at) => at,
-            Now::Gone => return !self.strict,
-            Now::Missing => return self.passes_over(entity, may_come),
-            Now::Difficult => return false,
+    pub(crate) fn record_remove(&mut self, entity: Entity, set: u32, may_come: bool) -> bool {
+        let at = match self.state_of(entity) {
+            State::Exists(at) => at,
+            State::Despawned => return !self.strict,
+            State::Missing => return self.passes_over(entity, may_come),
+            State::Unsupported => return false,
         };
-        let from = self.stretch.touched[at as usize].shape;
-        let Some(way) = self.way(from, set, Change::Remove) else { return false };
+        let from = self.coalesced.touched[at as usize].shape;
+        let Some(way) = self.edge(from, set, Change::Remove) else { return false };
         if self.strict && !way.has_all {
             return false;
         }
         if way.has_one {
-            self.stretch.note(at, set, What::Take);
-            self.stretch.touched[at as usize].shape = way.to;
+            self.coalesced.note(at, set, OpKind::Remove);
+            self.coalesced.touched[at as usize].shape = way.to;
         }
         true
     }
 
     /// Notes that an entity is despawned. Returns whether that can be noted. Who is not there may be one that comes later.
     #[inline]
-    pub(crate) fn note_despawned(&mut self, entity: Entity, may_come: bool) -> bool {
-        let at = match self.now(entity) {
-            Now::There(at) => at,
-            Now::Gone => return !self.strict,
-            Now::Missing => return self.passes_over(entity, may_come),
-            Now::Difficult => return false,
+    pub(crate) fn record_despawn(&mut self, entity: Entity, may_come: bool) -> bool {
+        let at = match self.state_of(entity) {
+            State::Exists(at) => at,
+            State::Despawned => return !self.strict,
+            State::Missing => return self.passes_over(entity, may_come),
+            State::Unsupported => return false,
         };
-        let touched = &mut self.stretch.touched[at as usize];
-        if !self.stretch.shapes[touched.shape].goes {
+        let touched = &mut self.coalesced.touched[at as usize];
+        if !self.coalesced.shapes[touched.shape].despawns_alone {
             return false;
         }
         touched.is_alive = false;
-        self.stretch.gone.push(at);
+        self.coalesced.gone.push(at);
         true
     }
 
     /// Notes that a component of an entity is switched on or off. Returns whether that can be noted.
-    pub(crate) fn note_switched(&mut self, entity: Entity, ty: ComponentType, on: bool) -> bool {
-        let Now::There(at) = self.now(entity) else { return false };
-        let shape = self.stretch.touched[at as usize].shape;
-        let is_allowed = ty.0.enableable && self.stretch.shapes[shape].types.contains(&ty);
+    pub(crate) fn record_enabled(&mut self, entity: Entity, ty: ComponentType, on: bool) -> bool {
+        let State::Exists(at) = self.state_of(entity) else { return false };
+        let shape = self.coalesced.touched[at as usize].shape;
+        let is_allowed = ty.0.enableable && self.coalesced.shapes[shape].types.contains(&ty);
         if is_allowed {
-            self.stretch.note(at, NOWHERE, What::Switch(ty, on));
+            self.coalesced.note(at, NOWHERE, OpKind::SetEnabled(ty, on));
         }
         is_allowed
     }
@@ -206,7 +211,7 @@ impl EntityManager {
     }
 }
 
-impl Stretch {
+impl CoalescedBatch {
     /// Whether a command has named an entity of this index.
     #[inline]
     fn is_touched(&self, entity: Entity) -> bool {
@@ -222,7 +227,7 @@ impl Stretch {
         }
         let at = self.touched.len() as u32;
         self.marks[index] = at + 1;
-        self.touched.push(Touched {
+        self.touched.push(TouchedEntity {
             entity,
             chunk,
             row,
@@ -237,19 +242,19 @@ impl Stretch {
 
     /// Notes what is done to an entity.
     #[inline]
-    fn note(&mut self, at: u32, set: u32, what: What) {
+    fn note(&mut self, at: u32, set: u32, kind: OpKind) {
         let touched = &mut self.touched[at as usize];
         let before = std::mem::replace(&mut touched.last, self.ops.len() as u32);
-        self.ops.push(Op { what, set, before });
+        self.ops.push(RecordedOp { kind, set, before });
     }
 }
 
 /// How many changes are looked at together.
 const MOST_STEPS: usize = 6;
 
-/// What happens to each of many entities: changes, one after the other, and an end.
+/// OpKind happens to each of many entities: changes, one after the other, and an end.
 #[derive(Clone, Copy)]
-pub(crate) struct Course {
+pub(crate) struct ChangeSequence {
     /// Whether they are created by the first of the changes.
     pub(crate) creates: bool,
     /// Changes, and the numbers of the sets that are given or taken.
@@ -261,14 +266,14 @@ pub(crate) struct Course {
 
 /// How a course ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum SequenceEnd {
     /// The entities are despawned.
     Despawned,
     /// This set is taken from them.
     Taken(u32),
 }
 
-impl Course {
+impl ChangeSequence {
     pub(crate) fn new() -> Self {
         Self {
             creates: false,
@@ -299,7 +304,7 @@ impl EntityManager {
     }
 
     /// Whether nothing but what a set has is given to entities before it is taken.
-    pub(crate) fn gives_only(&self, course: &Course, set: u32) -> bool {
+    pub(crate) fn inserts_only(&self, course: &ChangeSequence, set: u32) -> bool {
         let taken = &self.sets.get(set).types;
         let is_taken =
             |&(_, given): &(_, u32)| self.sets.get(given).types.iter().all(|ty| taken.contains(ty));
@@ -312,58 +317,68 @@ impl EntityManager {
     /// Whether all of a course can be carried out for an entity, and what is left then would be the same without the changes; if the end
     /// takes something, also without the end. In a world that is not strict, they can follow it again too.
     #[inline]
-    pub(crate) fn vanishes(&mut self, entity: Entity, course: &mut Course, end: End) -> bool {
+    pub(crate) fn is_elidable(
+        &mut self,
+        entity: Entity,
+        course: &mut ChangeSequence,
+        end: SequenceEnd,
+    ) -> bool {
         if course.creates {
             return self.storage.table.is_marked(entity)
-                && (course.passed == 0 || self.vanishes_from_nothing(course, end));
+                && (course.passed == 0 || self.is_elidable_new(course, end));
         }
         let Some(location) = self.storage.table.locate(entity) else { return false };
         let archetype = self.storage.archetype_at(location);
-        archetype == course.passed || self.vanishes_from(archetype, course, end)
+        archetype == course.passed || self.is_elidable_from(archetype, course, end)
     }
 
     #[inline(never)]
-    fn vanishes_from_nothing(&mut self, course: &mut Course, end: End) -> bool {
-        let shape = self.stretch.shapes.empty(&self.storage.settings);
-        let vanishes = self.shape_vanishes(shape, course, end);
-        course.passed = if vanishes { 0 } else { NOWHERE };
-        vanishes
+    fn is_elidable_new(&mut self, course: &mut ChangeSequence, end: SequenceEnd) -> bool {
+        let shape = self.coalesced.shapes.empty(&self.storage.settings);
+        let is_elidable = self.is_shape_elidable(shape, course, end);
+        course.passed = if is_elidable { 0 } else { NOWHERE };
+        is_elidable
     }
 
     #[inline(never)]
-    fn vanishes_from(&mut self, archetype: u32, course: &mut Course, end: End) -> bool {
+    fn is_elidable_from(
+        &mut self,
+        archetype: u32,
+        course: &mut ChangeSequence,
+        end: SequenceEnd,
+    ) -> bool {
         let (archetypes, settings) = (&self.storage.archetypes, &self.storage.settings);
-        let shape = self.stretch.shapes.of_archetype(archetype, archetypes, settings);
-        let vanishes = self.shape_vanishes(shape, course, end);
-        if vanishes {
+        let shape = self.coalesced.shapes.of_archetype(archetype, archetypes, settings);
+        let is_elidable = self.is_shape_elidable(shape, course, end);
+        if is_elidable {
             course.passed = archetype;
         }
-        vanishes
+        is_elidable
     }
 
-    fn shape_vanishes(&mut self, from: u32, course: &Course, end: End) -> bool {
+    fn is_shape_elidable(&mut self, from: u32, course: &ChangeSequence, end: SequenceEnd) -> bool {
         let mut shape = from;
         if !self.is_simple(from, end) {
             return false;
         }
         for &(change, set) in course.steps() {
             let edge = Edge { from: shape, set, change };
-            let way = self.stretch.shapes.way(edge, &self.sets, &self.storage.settings);
+            let way = self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings);
             let is_refused = change == Change::Set && !way.has_all;
             if is_refused || !way.keeps_shared || !self.is_simple(way.to, end) {
                 return false;
             }
             shape = way.to;
         }
-        let End::Taken(set) = end else { return true };
+        let SequenceEnd::Taken(set) = end else { return true };
         // Who had something of it before would lose that.
         let edge = Edge { from, set, change: Change::Remove };
-        !self.stretch.shapes.way(edge, &self.sets, &self.storage.settings).has_one
+        !self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings).has_one
     }
 
     /// Whether entities can be of a shape, and nothing special is done when they end so.
-    fn is_simple(&self, shape: u32, end: End) -> bool {
-        let shape = &self.stretch.shapes[shape];
-        shape.folds && (shape.goes || end != End::Despawned)
+    fn is_simple(&self, shape: u32, end: SequenceEnd) -> bool {
+        let shape = &self.coalesced.shapes[shape];
+        shape.is_supported && (shape.despawns_alone || end != SequenceEnd::Despawned)
     }
 }

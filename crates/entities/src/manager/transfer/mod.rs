@@ -4,7 +4,7 @@
 //!
 //! 1. [`plan`]: where the rows of each chunk of the other world go is decided, and room is made for those whose chunk does not come
 //!    with them. Shared values are looked for, which is code of the user, and memory can be missing. Those that refer to entities are
-//!    replaced before, so that it has to be foreseen which ids there will be.
+//!    replaced before, so that it has to be expected which ids there will be.
 //! 2. Values are cloned, if they are copied: that too is code of the user, and can panic. Those that are moved stay where they are.
 //! 3. [`apply`]: chunks and rows go where they belong, and their entities get ids. Nothing is refused any more.
 //!
@@ -15,11 +15,11 @@ use std::any::Any;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use self::plan::{HeldValues, Piece, Plan, Step, Target};
+use self::plan::{HeldValues, TransferMove, TransferPlan, TransferStep, TransferTarget};
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::{EntityManager, Found};
+use crate::manager::{EntityManager, RowSelection};
 use crate::storage::{
     Arrival, ChunkCopy, ChunkValues, NewRows, OutOfMemory, Storage, duplicate_values, move_values,
 };
@@ -28,14 +28,14 @@ mod plan;
 
 /// Entities that have come.
 #[derive(Default)]
-struct Arrived {
+struct Transferred {
     /// Which they were, and which they are.
     map: EntityMap,
     /// Those of them that may refer to entities.
     referring: Vec<Arrival>,
 }
 
-impl Arrived {
+impl Transferred {
     /// Replaces references among what has come, and takes away all others. Returns what the first value panics with that does:
     /// the others are replaced all the same.
     fn replace_references(&self, storage: &mut Storage) -> Option<Box<dyn Any + Send>> {
@@ -57,7 +57,7 @@ mod tests;
 #[derive(Clone, Copy, PartialEq)]
 enum Extent {
     Everything,
-    Found,
+    RowSelection,
 }
 
 impl EntityManager {
@@ -126,23 +126,23 @@ impl EntityManager {
     }
 
     /// Moves what was found in another world here.
-    pub(crate) fn move_found_from(
+    pub(crate) fn move_rows_from(
         &mut self,
         source: &mut Self,
-        found: &Found,
+        found: &RowSelection,
     ) -> Result<EntityMap, EntityError> {
-        self.move_found(source, found, Extent::Found)
+        self.move_found(source, found, Extent::RowSelection)
     }
 
     fn move_found(
         &mut self,
         source: &mut Self,
-        found: &Found,
+        found: &RowSelection,
         extent: Extent,
     ) -> Result<EntityMap, EntityError> {
         let destinations = self.destinations(&source.storage, found)?;
-        source.before_moving(found.by_archetype().map(|(archetype, _)| archetype));
-        self.before_arrivals(&destinations);
+        source.sync_for_move(found.by_archetype().map(|(archetype, _)| archetype));
+        self.sync_for_destinations(&destinations);
         self.storage.table.require(found.rows());
         for (_, runs) in found.by_archetype() {
             for run in runs {
@@ -151,28 +151,31 @@ impl EntityManager {
         }
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
-        let plan = Plan::new(&mut held, runs, &source.storage, found, &destinations)?;
-        let (arrived, left) = plan.move_all(&mut source.storage, extent == Extent::Everything);
-        if !arrived.referring.is_empty() {
+        let plan = TransferPlan::new(&mut held, runs, &source.storage, found, &destinations)?;
+        let (transferred, left) = plan.move_all(&mut source.storage, extent == Extent::Everything);
+        if !transferred.referring.is_empty() {
             *world_transfers += 1;
             source.world_transfers += 1;
         }
-        debug_assert!(held.has_foreseen(&arrived.map), "the entities are others than was foreseen");
+        debug_assert!(
+            held.is_expected(&transferred.map),
+            "the entities are others than was expected"
+        );
         if !source.names.is_empty() {
-            Arc::make_mut(names).follow(&source.names, &arrived.map);
+            Arc::make_mut(names).follow(&source.names, &transferred.map);
             match extent {
                 Extent::Everything => source.names = Arc::default(),
-                Extent::Found => source.names_mut().forget(&arrived.map),
+                Extent::RowSelection => source.names_mut().forget(&transferred.map),
             }
         }
-        let panicked = arrived.replace_references(held.storage);
+        let panicked = transferred.replace_references(held.storage);
         // Only now, since it is code of the user.
         let dead = source.storage.shared.take_dead();
         drop((left, dead, held));
         if let Some(panic) = panicked {
             resume_unwind(panic);
         }
-        Ok(arrived.map)
+        Ok(transferred.map)
     }
 }
 
@@ -211,39 +214,42 @@ impl EntityManager {
     /// assert_eq!((game.entity_count(), templates.entity_count()), (3, 1));
     /// ```
     pub fn copy_entities_from(&mut self, source: &Self) -> Result<EntityMap, EntityError> {
-        self.copy_found_from(source, &source.found_all())
+        self.copy_rows_from(source, &source.found_all())
     }
 
     /// Copies what was found in another world to this one.
-    pub(crate) fn copy_found_from(
+    pub(crate) fn copy_rows_from(
         &mut self,
         source: &Self,
-        found: &Found,
+        found: &RowSelection,
     ) -> Result<EntityMap, EntityError> {
         let archetypes = || found.by_archetype().map(|(archetype, _)| archetype);
         if let Some(component) = source.storage.not_duplicable_in(archetypes()) {
             return Err(EntityError::NotDuplicable { component });
         }
         let destinations = self.destinations(&source.storage, found)?;
-        source.before_moving(archetypes());
-        self.before_arrivals(&destinations);
+        source.sync_for_move(archetypes());
+        self.sync_for_destinations(&destinations);
         self.storage.table.require(found.rows());
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
-        let plan = Plan::new(&mut held, runs, &source.storage, found, &destinations)?;
+        let plan = TransferPlan::new(&mut held, runs, &source.storage, found, &destinations)?;
         // SAFETY: that everything can be duplicated was checked. What is returned goes first, or is given away.
         let copies = unsafe { plan.duplicate(&source.storage)? };
-        let arrived = plan.copy_all(&source.storage, copies);
-        *world_transfers += u64::from(!arrived.referring.is_empty());
-        debug_assert!(held.has_foreseen(&arrived.map), "the entities are others than was foreseen");
+        let transferred = plan.copy_all(&source.storage, copies);
+        *world_transfers += u64::from(!transferred.referring.is_empty());
+        debug_assert!(
+            held.is_expected(&transferred.map),
+            "the entities are others than was expected"
+        );
         if !source.names.is_empty() {
-            Arc::make_mut(names).follow(&source.names, &arrived.map);
+            Arc::make_mut(names).follow(&source.names, &transferred.map);
         }
-        if let Some(panic) = arrived.replace_references(held.storage) {
+        if let Some(panic) = transferred.replace_references(held.storage) {
             drop(held);
             resume_unwind(panic);
         }
-        Ok(arrived.map)
+        Ok(transferred.map)
     }
 }
 
@@ -251,11 +257,11 @@ impl EntityManager {
 pub(super) struct Copies<'a> {
     /// Of the steps whose chunk comes whole, in their order.
     chunks: Vec<ChunkCopy>,
-    /// Of the pieces.
+    /// Of the moves.
     rows: Vec<NewRows<'a>>,
 }
 
-impl Plan<'_, '_> {
+impl TransferPlan<'_, '_> {
     /// Moves what was planned out of the other world, whose chunks that are to come are its alone. If it is everything that world has,
     /// its ids are handed out again from the first on. Returns what has come, and the values that chunks had for themselves and
     /// nobody has any more.
@@ -265,10 +271,10 @@ impl Plan<'_, '_> {
         self,
         source: &mut Storage,
         is_everything: bool,
-    ) -> (Arrived, Vec<ChunkValues>) {
-        let Self { reserved, steps, targets, pieces } = self;
+    ) -> (Transferred, Vec<ChunkValues>) {
+        let Self { reserved, steps, targets, moves } = self;
         let storage = reserved.into_storage();
-        let mut arrived = Arrived::default();
+        let mut transferred = Transferred::default();
         let mut left = Vec::new();
         let mut old_ids = Vec::new();
         for step in &steps {
@@ -282,23 +288,23 @@ impl Plan<'_, '_> {
             if step.is_whole {
                 source.chunks[step.chunk()].note_order(source.version);
                 let chunk = source.retire_chunk(step.chunk());
-                let Target { archetype, group, .. } = *target;
+                let TransferTarget { archetype, group, .. } = *target;
                 // SAFETY: the plan has found that the shapes are as good as each other, the chunks as large, and that the group is one
                 // of the archetype. The memory is the world's alone, as the caller says.
                 let arrival = unsafe {
-                    storage.adopt_chunk(chunk, archetype, group, &mut old_ids, &mut arrived.map)
+                    storage.adopt_chunk(chunk, archetype, group, &mut old_ids, &mut transferred.map)
                 };
-                arrived.note(target, arrival);
+                transferred.note(target, arrival);
                 continue;
             }
-            for &Piece { chunk, first, to } in &pieces[step.pieces.clone()] {
+            for &TransferMove { chunk, first, to } in &moves[step.moves.clone()] {
                 let from = &source.chunks[chunk];
                 // SAFETY: the rows were found, and the others reserved, in chunks of two worlds which have the same types.
                 let arrival = unsafe {
                     move_values(from, first, &storage.chunks[to.chunk], to);
-                    storage.admit_rows(from, first, to, &mut arrived.map)
+                    storage.admit_rows(from, first, to, &mut transferred.map)
                 };
-                arrived.note(target, arrival);
+                transferred.note(target, arrival);
             }
             // SAFETY: the values of the rows were moved, and the entities are gone, or all will be.
             left.extend(unsafe { take_away(source, step) });
@@ -306,8 +312,8 @@ impl Plan<'_, '_> {
         if is_everything {
             source.table.clear();
         }
-        arrived.map.put_in_order();
-        (arrived, left)
+        transferred.map.put_in_order();
+        (transferred, left)
     }
 
     /// Makes copies of all values that were planned to come from the other world. Code of the user runs; if it panics, nothing is
@@ -318,14 +324,14 @@ impl Plan<'_, '_> {
     /// - all types that were found there can be duplicated
     /// - what is returned goes before the plan does, or is given to [`copy_all`](Self::copy_all)
     pub(super) unsafe fn duplicate<'a>(&self, source: &Storage) -> Result<Copies<'a>, OutOfMemory> {
-        let mut copies = Copies { chunks: Vec::new(), rows: Vec::with_capacity(self.pieces.len()) };
+        let mut copies = Copies { chunks: Vec::new(), rows: Vec::with_capacity(self.moves.len()) };
         let storage = &*self.reserved.storage;
         for step in &self.steps {
             if step.is_whole {
                 // SAFETY: as the caller promises. The plan has found that the shapes are as good as each other.
                 copies.chunks.push(unsafe { storage.copy_chunk(source, step.chunk())? });
             }
-            for &Piece { chunk, first, to } in &self.pieces[step.pieces.clone()] {
+            for &TransferMove { chunk, first, to } in &self.moves[step.moves.clone()] {
                 let (from, target) = (&source.chunks[chunk], &storage.chunks[to.chunk]);
                 // SAFETY: the rows were found, and the others reserved, in chunks of two worlds which have the same types. All can be
                 // duplicated, as the caller promises, and the archetypes and the rows are there as long as the plan.
@@ -336,10 +342,10 @@ impl Plan<'_, '_> {
     }
 
     /// Lets copies of what was planned be seen. Nothing is refused, and no code of the user runs.
-    pub(super) fn copy_all(self, source: &Storage, copies: Copies<'_>) -> Arrived {
-        let Self { reserved, steps, targets, pieces } = self;
+    pub(super) fn copy_all(self, source: &Storage, copies: Copies<'_>) -> Transferred {
+        let Self { reserved, steps, targets, moves } = self;
         let storage = reserved.into_storage();
-        let mut arrived = Arrived::default();
+        let mut transferred = Transferred::default();
         let mut old_ids = Vec::new();
         copies.rows.into_iter().for_each(NewRows::keep);
         let mut chunks = copies.chunks.into_iter();
@@ -348,29 +354,29 @@ impl Plan<'_, '_> {
             if step.is_whole {
                 let copy = chunks.next().expect("there is one for each");
                 let of = &source.chunks[step.chunk()];
-                let Target { archetype, group, .. } = *target;
-                let map = &mut arrived.map;
+                let TransferTarget { archetype, group, .. } = *target;
+                let map = &mut transferred.map;
                 // SAFETY: the plan has found that the shapes are as good as each other, and the group is one of the archetype. The copy
                 // is one of the whole chunk.
                 let arrival =
                     unsafe { storage.adopt_copy(copy, of, archetype, group, &mut old_ids, map) };
-                arrived.note(target, arrival);
+                transferred.note(target, arrival);
             }
-            for &Piece { chunk, first, to } in &pieces[step.pieces.clone()] {
+            for &TransferMove { chunk, first, to } in &moves[step.moves.clone()] {
                 let from = &source.chunks[chunk];
                 // SAFETY: the rows were found, and the others reserved, in chunks which have the same types. They have values.
-                let arrival = unsafe { storage.admit_rows(from, first, to, &mut arrived.map) };
-                arrived.note(target, arrival);
+                let arrival = unsafe { storage.admit_rows(from, first, to, &mut transferred.map) };
+                transferred.note(target, arrival);
             }
         }
-        arrived.map.put_in_order();
-        arrived
+        transferred.map.put_in_order();
+        transferred
     }
 }
 
-impl Arrived {
+impl Transferred {
     /// Notes rows that have come.
-    fn note(&mut self, target: &Target, arrival: Arrival) {
+    fn note(&mut self, target: &TransferTarget, arrival: Arrival) {
         if target.refers {
             self.referring.push(arrival);
         }
@@ -382,7 +388,7 @@ impl Arrived {
 /// # Safety
 ///
 /// - the values of the rows were moved, and their entities are gone
-unsafe fn take_away(storage: &mut Storage, step: &Step<'_>) -> Option<ChunkValues> {
+unsafe fn take_away(storage: &mut Storage, step: &TransferStep<'_>) -> Option<ChunkValues> {
     let number = step.chunk();
     if step.rows() == storage.chunks[number].len {
         storage.chunks[number].note_order(storage.version);

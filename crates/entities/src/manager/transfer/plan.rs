@@ -8,24 +8,24 @@ use hashbrown::{HashMap, HashSet};
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::{EntityManager, Found};
+use crate::manager::{EntityManager, RowSelection};
 use crate::storage::{
     Chunk, NOWHERE, OutOfMemory, Reserved, Run, SharedSource, Sought, SoughtValues, Storage,
 };
 
 /// What becomes of the rows of one chunk of the other world.
-pub(super) struct Step<'f> {
+pub(super) struct TransferStep<'f> {
     /// The runs in it that come.
     pub(super) runs: &'f [Run],
     pub(super) target: usize,
     /// Whether the chunk comes with its rows.
     pub(super) is_whole: bool,
-    /// Which of the pieces are its own, if not.
-    pub(super) pieces: Range<usize>,
+    /// Which of the moves are its own, if not.
+    pub(super) moves: Range<usize>,
 }
 
 /// Where rows go to: a group of an archetype, or an archetype without groups.
-pub(super) struct Target {
+pub(super) struct TransferTarget {
     pub(super) archetype: u32,
     pub(super) group: u32,
     /// Whether what is there may refer to entities.
@@ -35,18 +35,18 @@ pub(super) struct Target {
 }
 
 /// Rows side by side that go to rows side by side.
-pub(super) struct Piece {
+pub(super) struct TransferMove {
     pub(super) chunk: u32,
     pub(super) first: u32,
     pub(super) to: Run,
 }
 
 /// Everything that is going to come, and the room for it. If it is not carried out, nothing was changed.
-pub(super) struct Plan<'d, 'f> {
+pub(super) struct TransferPlan<'d, 'f> {
     pub(super) reserved: Reserved<'d>,
-    pub(super) steps: Vec<Step<'f>>,
-    pub(super) targets: Vec<Target>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) steps: Vec<TransferStep<'f>>,
+    pub(super) targets: Vec<TransferTarget>,
+    pub(super) moves: Vec<TransferMove>,
 }
 
 /// Where entities of an archetype of the other world go.
@@ -62,10 +62,10 @@ pub(super) struct HeldValues<'d> {
     /// By table and index in the other world: table and index here.
     known: HashMap<(u32, u32), (u32, u32), FixedState>,
     /// Which entities will become which, if values refer to some.
-    foreseen: Option<EntityMap>,
+    expected: Option<EntityMap>,
 }
 
-impl Step<'_> {
+impl TransferStep<'_> {
     /// The number of the chunk.
     pub(super) fn chunk(&self) -> u32 {
         self.runs[0].chunk
@@ -82,7 +82,7 @@ impl EntityManager {
     pub(super) fn destinations(
         &mut self,
         source: &Storage,
-        found: &Found,
+        found: &RowSelection,
     ) -> Result<Vec<Destination>, EntityError> {
         let all = found.by_archetype().map(|(from, _)| {
             let shape = &source.archetypes[from].shape;
@@ -96,8 +96,8 @@ impl EntityManager {
     }
 
     /// Before entities come to archetypes.
-    pub(super) fn before_arrivals(&self, destinations: &[Destination]) {
-        self.before_moving(destinations.iter().map(|destination| destination.archetype));
+    pub(super) fn sync_for_destinations(&self, destinations: &[Destination]) {
+        self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
     }
 }
 
@@ -106,14 +106,14 @@ impl<'d> HeldValues<'d> {
     pub(super) fn new(
         storage: &'d mut Storage,
         source: &Storage,
-        found: &Found,
+        found: &RowSelection,
         destinations: &[Destination],
     ) -> Self {
         let mut sought = SoughtValues::default();
         let mut places = Vec::new();
         let mut seen = HashSet::<(u32, u32), FixedState>::default();
         // It is known already which entity becomes which, as soon as somebody asks.
-        let mut foreseen = None;
+        let mut expected = None;
         for ((from, runs), destination) in found.by_archetype().zip(destinations) {
             let Some(groups) = storage.archetypes.groups(destination.archetype) else { continue };
             debug_assert!(source.archetypes.groups(from).is_some());
@@ -124,7 +124,8 @@ impl<'d> HeldValues<'d> {
                         continue;
                     }
                     let remapped = source.shared.may_refer(table).then(|| {
-                        let map = foreseen.get_or_insert_with(|| foresee(storage, source, found));
+                        let map =
+                            expected.get_or_insert_with(|| map_to_next_ids(storage, source, found));
                         let mut replacement = map.replacement();
                         let mut map = EntityRemap::new(&mut replacement);
                         source.shared.remapped(table, index, &mut map)
@@ -137,12 +138,12 @@ impl<'d> HeldValues<'d> {
             }
         }
         let known = places.into_iter().zip(sought.hold(&mut storage.shared)).collect();
-        Self { storage, known, foreseen }
+        Self { storage, known, expected }
     }
 
     /// Whether the entities have become those that values were told.
-    pub(super) fn has_foreseen(&self, map: &EntityMap) -> bool {
-        self.foreseen.as_ref().is_none_or(|foreseen| foreseen.iter().eq(map.iter()))
+    pub(super) fn is_expected(&self, map: &EntityMap) -> bool {
+        self.expected.as_ref().is_none_or(|expected| expected.iter().eq(map.iter()))
     }
 }
 
@@ -158,18 +159,18 @@ impl Drop for HeldValues<'_> {
     }
 }
 
-impl<'d, 'f> Plan<'d, 'f> {
+impl<'d, 'f> TransferPlan<'d, 'f> {
     /// Decides where all rows go, and makes room for them, where nothing was reserved so far.
     pub(super) fn new(
         held: &'d mut HeldValues<'_>,
         runs: &'d mut Vec<Run>,
         source: &Storage,
-        found: &'f Found,
+        found: &'f RowSelection,
         destinations: &[Destination],
     ) -> Result<Self, OutOfMemory> {
         let HeldValues { storage, known, .. } = held;
         let mut reserved = Reserved::nothing(storage, runs);
-        let mut targets = Vec::<Target>::new();
+        let mut targets = Vec::<TransferTarget>::new();
         let mut steps = Vec::new();
         let mut wholes = 0;
         for ((_, runs), destination) in found.by_archetype().zip(destinations) {
@@ -189,13 +190,13 @@ impl<'d, 'f> Plan<'d, 'f> {
                         *by_group_here.entry(group).or_insert_with(|| {
                             let shape = &reserved.storage.archetypes[archetype].shape;
                             let refers = shape.has_references();
-                            targets.push(Target { archetype, group, refers, rows: 0 });
+                            targets.push(TransferTarget { archetype, group, refers, rows: 0 });
                             targets.len() - 1
                         })
                     }),
                 };
                 last = Some((chunk.group, target));
-                let mut step = Step { runs, target, is_whole: false, pieces: 0..0 };
+                let mut step = TransferStep { runs, target, is_whole: false, moves: 0..0 };
                 let rows = step.rows();
                 step.is_whole = destination.is_same && rows == chunk.len;
                 if step.is_whole {
@@ -207,14 +208,14 @@ impl<'d, 'f> Plan<'d, 'f> {
             }
         }
         reserved.storage.chunks.expect(wholes);
-        let mut plan = Self { reserved, steps, targets, pieces: Vec::new() };
+        let mut plan = Self { reserved, steps, targets, moves: Vec::new() };
         plan.make_room()?;
         Ok(plan)
     }
 
     /// Makes room for the rows that come without their chunks, and says which goes where.
     fn make_room(&mut self) -> Result<(), OutOfMemory> {
-        let Self { reserved, steps, targets, pieces } = self;
+        let Self { reserved, steps, targets, moves } = self;
         // What is left of the room of each target, and where in it.
         let mut rooms = Vec::with_capacity(targets.len());
         for target in targets.iter() {
@@ -222,7 +223,7 @@ impl<'d, 'f> Plan<'d, 'f> {
             reserved.more(target.archetype, target.group, target.rows)?;
         }
         for step in steps.iter_mut().filter(|step| !step.is_whole) {
-            let begin = pieces.len();
+            let begin = moves.len();
             let (room, used) = &mut rooms[step.target];
             for run in step.runs {
                 let mut done = 0;
@@ -230,7 +231,7 @@ impl<'d, 'f> Plan<'d, 'f> {
                     let to = reserved.runs[*room];
                     let rows = (run.rows - done).min(to.rows - *used);
                     let to = Run { chunk: to.chunk, first: to.first + *used, rows };
-                    pieces.push(Piece { chunk: run.chunk, first: run.first + done, to });
+                    moves.push(TransferMove { chunk: run.chunk, first: run.first + done, to });
                     done += rows;
                     *used += rows;
                     if *used == reserved.runs[*room].rows {
@@ -238,14 +239,14 @@ impl<'d, 'f> Plan<'d, 'f> {
                     }
                 }
             }
-            step.pieces = begin..pieces.len();
+            step.moves = begin..moves.len();
         }
         Ok(())
     }
 }
 
 /// Which entities will become which when they have come: they get the next ids, in the order in which they were found.
-fn foresee(storage: &Storage, source: &Storage, found: &Found) -> EntityMap {
+fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) -> EntityMap {
     let upcoming = storage.table.upcoming(found.rows(), Vec::new());
     let mut map = EntityMap::default();
     let (mut new, mut done) = (Vec::new(), 0);
