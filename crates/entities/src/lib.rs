@@ -36,7 +36,7 @@ pub use bisect::{Bisection, BisectionError, Difference, DivergedAt, DivergedPlac
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
-pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
+pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     CommandError, CommandFault, CommandLog, CommandRecorder, Commands, Created,
     EntityCommandBuffer, PlaybackError, PlaybackStopped, QueryCommands,
@@ -53,8 +53,8 @@ pub use field::{
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
     Archetype, ArchetypeChunk, ArchetypeChunkMut, Batch, BatchTargets, BufferLookup,
-    ComponentLookup, EntityChanges, EntityManager, EntityTracker, GetMany, Linked,
-    LinkedEntityGroup, NewEntities, StorageInfo, StorageInfoLookup,
+    ComponentLookup, EntityChanges, EntityManager, EntityTracker, GetMany, Linked, NewEntities,
+    StorageInfo, StorageInfoLookup,
 };
 pub use per_chunk::PerChunk;
 pub use query::{

@@ -6,20 +6,20 @@ use std::iter;
 
 use ancho_collections::Rejected;
 
-use super::shared_components::InsertOutcome;
-use super::{Archetype, EntityManager, LinkedEntityGroup, RecentTransfer};
-use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
-use crate::component::ComponentType;
+use super::shared_components::shared_values_of;
+use super::{Archetype, EntityManager, RecentTransfer};
+use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
+use crate::shared::{Shared, SharedComponent};
 use crate::storage::{
-    Change, Edge, Left, Location, NOWHERE, OpenSlot, RowPlace, Storage, Transfer, sort_types,
+    Change, FEW_SHARED, Few, Left, Location, OpenSlot, RowPlace, Storage, Transfer,
 };
 
 /// Which of the ways that are remembered.
 #[derive(Clone, Copy)]
-enum Quick {
+enum Recent {
     Add = 0,
     Remove = 1,
 }
@@ -52,15 +52,18 @@ impl EntityManager {
                 Err(error) => Err(Rejected { value: set, error }),
             };
         }
-        if let Some((slot, transfer, to)) = self.quick_way::<S>(entity, Quick::Add) {
-            // SAFETY: the transfer was found by this number before.
-            let transfer = unsafe { self.transfers.at(transfer) };
-            // SAFETY: archetypes list chunks that are there.
-            let chunk = unsafe { self.storage.chunks.at(to) };
-            // SAFETY: as below.
-            unsafe { set.write(chunk.row(chunk.len, &transfer.offsets)) };
-            // SAFETY: what the transfer does not move was just written; both chunks move rows simply.
-            unsafe { self.storage.move_row_simply(entity, slot, transfer, to) };
+        if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Add) {
+            // SAFETY:
+            // - `recent_transfer` returns the number of a transfer that exists, and a chunk that its archetype lists
+            // - the offsets are those of the set in the archetype of that chunk
+            // - the row after the last has room and no values: both chunks pass `moves_simply`
+            // - the set writes all columns that the transfer does not move
+            unsafe {
+                let transfer = self.transfers.at(transfer);
+                let chunk = self.storage.chunks.at(to);
+                set.write(chunk.row(chunk.len, &transfer.offsets));
+                self.storage.move_row_simply(entity, slot, transfer, to);
+            }
             return Ok(true);
         }
         self.add_with_care(entity, set)
@@ -81,22 +84,42 @@ impl EntityManager {
             Err(error) => return Err(Rejected { value: set, error }),
         };
         let Some(to) = to else {
-            // SAFETY: the transfer is from the entity's archetype to itself, and the chunk the world's alone.
+            // SAFETY: `prepare_add` returned a transfer from the entity's archetype to itself, and made the chunk unique.
             unsafe { self.replace(location, transfer, set) };
             return Ok(false);
         };
-        let transfer = &self.transfers[transfer];
-        // SAFETY: it was just found, or made.
-        let chunk = unsafe { self.storage.chunks.at(to) };
-        // SAFETY:
-        // - the offsets are those of the set in the transfer's archetype, which the chunk is of
-        // - the row is behind the last, and there is room for it: it has no values
-        unsafe { set.write(chunk.row(chunk.len, &transfer.offsets)) };
-        // SAFETY: what the transfer does not move was just written.
-        unsafe {
-            self.storage.move_row(entity, location, transfer, to, &transfer.left);
-        };
+        // SAFETY: `prepare_add` returned a transfer of this set from the entity's archetype, made the chunk unique, and found or
+        // opened a chunk of the new archetype with room.
+        unsafe { self.write_and_move(entity, location, transfer, to, set) };
         Ok(true)
+    }
+
+    /// Writes a set to the row after the last of a chunk, and moves the entity there.
+    ///
+    /// # Safety
+    ///
+    /// - the transfer is one of this set, from the archetype of the place
+    /// - the chunk of the place is unshared
+    /// - the other chunk is of the transfer's archetype, of another group if the archetypes are the same, and has room for a row
+    #[inline(always)]
+    unsafe fn write_and_move<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        location: Location,
+        transfer: u32,
+        to: u32,
+        set: S,
+    ) {
+        let transfer = &self.transfers[transfer];
+        // SAFETY:
+        // - the caller says that the chunk exists, is of the archetype whose offsets these are, and has room after its last row
+        // - the set writes all columns that the transfer does not move
+        // - the chunk of the place is unshared, and not the same
+        unsafe {
+            let chunk = self.storage.chunks.at(to);
+            set.write(chunk.row(chunk.len, &transfer.offsets));
+            self.storage.move_row(entity, location, transfer, to, &transfer.left);
+        }
     }
 
     /// Where the entity is, what is to be done, and which chunk it goes to, if it has to.
@@ -108,7 +131,7 @@ impl EntityManager {
         let location = self.locate(entity)?;
         let from = self.storage.archetype_at(location);
         let number = self.transfer_of::<S>(from, Change::Add)?;
-        self.remember_way::<S>(from, number, Quick::Add);
+        self.remember_transfer::<S>(from, number, Recent::Add);
         let transfer = &self.transfers[number];
         if self.strict
             && let Some(component) = transfer.present
@@ -216,12 +239,15 @@ impl EntityManager {
     /// A structural change: all other components of the entity are copied to another chunk.
     #[inline]
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
-        if let Some((slot, transfer, to)) = self.quick_way::<S>(entity, Quick::Remove) {
-            // SAFETY: the transfer was found by this number before.
-            let transfer = unsafe { self.transfers.at(transfer) };
-            // SAFETY: nothing is new in the archetype it goes to, and nothing is left to be dropped; both chunks move rows
-            // simply.
-            unsafe { self.storage.move_row_simply(entity, slot, transfer, to) };
+        if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Remove) {
+            // SAFETY:
+            // - `recent_transfer` returns the number of a transfer that exists, and a chunk that its archetype lists
+            // - a removal writes no new column, and recent transfers leave no value to be dropped
+            // - both chunks pass `moves_simply`
+            unsafe {
+                let transfer = self.transfers.at(transfer);
+                self.storage.move_row_simply(entity, slot, transfer, to);
+            }
             return Ok(true);
         }
         self.remove_with_care::<S>(entity)
@@ -236,7 +262,7 @@ impl EntityManager {
         };
         let from = self.storage.archetype_at(location);
         let number = self.transfer_of::<S>(from, Change::Remove)?;
-        self.remember_way::<S>(from, number, Quick::Remove);
+        self.remember_transfer::<S>(from, number, Recent::Remove);
         self.remove_by(entity, location, number)
     }
 
@@ -279,18 +305,19 @@ impl EntityManager {
             return Ok(false);
         }
         self.sync_for_transfer(location, number);
-        // SAFETY: the table names chunks that are there.
-        unsafe { self.storage.make_unique_at(location.chunk)? };
-        if transfer.ends {
-            // SAFETY: the entity is there, its chunk the world's alone, and no value was moved or dropped.
-            unsafe { self.storage.destroy_row(entity, location, Left::All) };
-            return Ok(true);
-        }
-        let to = self.storage.room_by(transfer, location.chunk)?;
-        // SAFETY: nothing is new in the archetype it goes to, so the transfer moves everything.
+        // SAFETY:
+        // - the table refers only to chunks that exist, and the chunk is made unique first
+        // - no value of the row was moved or dropped before
+        // - the archetype that the entity moves to has no new column, and its chunk has room
         unsafe {
-            self.storage.move_row(entity, location, transfer, to, &transfer.left);
-        };
+            self.storage.make_unique_at(location.chunk)?;
+            if transfer.ends {
+                self.storage.destroy_row(entity, location, Left::All);
+            } else {
+                let to = self.storage.room_by(transfer, location.chunk)?;
+                self.storage.move_row(entity, location, transfer, to, &transfer.left);
+            }
+        }
         Ok(true)
     }
 
@@ -337,16 +364,18 @@ impl EntityManager {
         let shared = if S::SHARED { self.shared_of_set(location.chunk, set) } else { Vec::new() };
         let place =
             self.storage.chunks[location.chunk].row(location.row, &self.transfers[read].offsets);
-        // SAFETY: there are values of these types; nothing is left of the row, so they are not dropped there.
-        let values = unsafe { S::read(place, &mut shared.into_iter()) };
-        let Some(to) = to else {
-            // SAFETY: the entity is there, its chunk the world's alone, and all its values were read.
-            unsafe { self.storage.destroy_row(entity, location, Left::Columns(&[])) };
-            return Ok(values);
-        };
-        // SAFETY: nothing is new in the archetype it goes to; the components that do not move were read.
-        unsafe { self.storage.move_row(entity, location, transfer, to, &[]) };
-        Ok(values)
+        // SAFETY:
+        // - `find_set` returned the place of an entity that has these types, and its chunk was made unique
+        // - the values are read once: no column is left to be dropped in the row
+        // - the archetype that the entity moves to has no new column, and its chunk has room
+        unsafe {
+            let values = S::read(place, &mut shared.into_iter());
+            match to {
+                Some(to) => self.storage.move_row(entity, location, transfer, to, &[]),
+                None => self.storage.destroy_row(entity, location, Left::Columns(&[])),
+            }
+            Ok(values)
+        }
     }
 
     /// Moves an entity to an archetype: what both have is kept, the rest is dropped, or created with its default.
@@ -387,25 +416,12 @@ impl EntityManager {
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
     }
 
-    /// The number of a set that is given as a list of types. The mark of what was despawned is not for users to give or
-    /// take, and passed over.
-    pub(crate) fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
-        let mark = ComponentType::of::<CleanupEntity>();
-        let number = if types.contains(&mark) {
-            let others: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
-            self.sets.number_of_types(&others)
-        } else {
-            self.sets.number_of_types(types)
-        };
-        number.map_err(|component| EntityError::DuplicateComponent { component })
-    }
-
     /// The slot of an entity, by which transfer it goes, and to which chunk, if it takes the way that the last one took.
     #[inline(always)]
-    fn quick_way<S: ComponentSet>(
+    fn recent_transfer<S: ComponentSet>(
         &mut self,
         entity: Entity,
-        change: Quick,
+        change: Recent,
     ) -> Option<(OpenSlot, u32, u32)> {
         if self.jobs.are_live() {
             // Some may have to be waited for, which is seen to where the way is found. To open the slot may copy the page it is
@@ -413,26 +429,24 @@ impl EntityManager {
             return None;
         }
         let slot = self.storage.table.open(entity)?;
-        // SAFETY: it was just opened.
-        let location = unsafe { slot.location() };
-        // SAFETY: the table names chunks that are there.
-        let source = unsafe { self.storage.chunks.at(location.chunk) };
+        // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
+        let source = unsafe { self.storage.chunks.at(slot.location().chunk) };
         let RecentTransfer { set, from, transfer, mut to, room_changes } =
             self.recent_transfers[change as usize];
         if from != source.archetype || set != TypeId::of::<S>() || !source.moves_simply() {
             return None;
         }
         if room_changes != self.storage.room_changes {
-            to = self.renew_way(change)?;
+            to = self.renew_transfer(change)?;
         }
-        // SAFETY: archetypes list chunks that are there, and it is listed.
+        // SAFETY: the chunk is one that its archetype lists as having room, and archetypes list chunks that exist.
         let target = unsafe { self.storage.chunks.at(to) };
         target.moves_simply().then_some((slot, transfer, to))
     }
 
     /// Finds the chunk again that entities go to by a way that was taken before, if there is one.
     #[inline(never)]
-    fn renew_way(&mut self, change: Quick) -> Option<u32> {
+    fn renew_transfer(&mut self, change: Recent) -> Option<u32> {
         let Storage { archetypes, room_changes, .. } = &self.storage;
         let way = &mut self.recent_transfers[change as usize];
         way.to = *archetypes[self.transfers[way.transfer].to].with_room.last()?;
@@ -441,7 +455,7 @@ impl EntityManager {
     }
 
     /// Remembers a way, if it is a simple one.
-    fn remember_way<S: ComponentSet>(&mut self, from: u32, number: u32, change: Quick) {
+    fn remember_transfer<S: ComponentSet>(&mut self, from: u32, number: u32, change: Recent) {
         let transfer = &self.transfers[number];
         if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
             let set = TypeId::of::<S>();
@@ -450,119 +464,131 @@ impl EntityManager {
             self.recent_transfers[change as usize] = way;
         }
     }
+}
 
-    /// The number of the transfer for a set, which is remembered.
-    pub(super) fn transfer_of<S: ComponentSet>(
-        &mut self,
-        from: u32,
-        change: Change,
-    ) -> Result<u32, EntityError> {
-        let set = self.set_number::<S>()?;
-        self.transfer(from, set, change)
-    }
+/// What became of a set that was given to an entity.
+pub(super) enum InsertOutcome {
+    /// The entity is where it was.
+    Same,
+    /// It had all components, and is among others that share its values now.
+    Moved,
+    /// It did not have all of them.
+    New,
+}
 
-    /// The number of a transfer, which is remembered.
-    pub(super) fn transfer(
-        &mut self,
-        from: u32,
-        set: u32,
-        change: Change,
-    ) -> Result<u32, EntityError> {
-        let edge = Edge { from, set, change };
-        match self.transfers.get(edge) {
-            Some(number) => Ok(number),
-            None => self.find_transfer(edge),
-        }
-    }
-
-    #[cold]
-    fn find_transfer(&mut self, edge: Edge) -> Result<u32, EntityError> {
-        let shape = &self.storage.archetypes[edge.from].shape;
-        let mut types = shape.types.to_vec();
-        let set = &self.sets.get(edge.set).types;
-        match edge.change {
-            Change::Add | Change::AddMissing => {
-                types.extend(set.iter().filter(|&&ty| !shape.has(ty)));
-            }
-            Change::Remove => types.retain(|ty| !set.contains(ty)),
-            Change::Set => {}
-            Change::Despawn => {
-                let residue = ComponentType::of::<CleanupEntity>();
-                types.retain(|ty| ty.is_cleanup());
-                types.push(residue);
-            }
-            Change::Copy => types.retain(|ty| !ty.is_cleanup()),
-            Change::Instantiate => {
-                let group = ComponentType::of_buffer::<LinkedEntityGroup>();
-                let omit = ComponentType::of::<OmitLinkedEntityGroup>();
-                let omits = types.contains(&omit) && types.contains(&group);
-                types.retain(|&ty| {
-                    let omitted = omits && (ty == omit || ty == group);
-                    !ty.is_cleanup() && ty != ComponentType::of::<Prefab>() && !omitted
-                });
-            }
-        }
-        sort_types(&mut types)
-            .map_err(|component| EntityError::DuplicateComponent { component })?;
-        let to = self.find_archetype(&types)?;
-        let shapes =
-            (&self.storage.archetypes[edge.from].shape, &self.storage.archetypes[to].shape);
-        let set = &self.sets.get(edge.set).types;
-        let transfer = Transfer::new(shapes.0, shapes.1, to, set, edge.change);
-        Ok(self.transfers.insert(edge, transfer))
-    }
+/// What is to be done to give a set to an entity.
+enum InsertAction {
+    /// Nothing: it has these values.
+    Nothing,
+    /// It has the shared values, and the others are replaced where they are.
+    Replace(Location, u32),
+    /// It goes to this chunk, by this transfer.
+    Move(Location, u32, u32),
 }
 
 impl EntityManager {
-    /// Refuses what [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would refuse of one of the entities, without
-    /// doing it. Only memory may be missing afterwards, and in a strict world one that comes twice may be refused.
-    pub(crate) fn check_changes<S: ComponentSet>(
-        &mut self,
-        entities: &[Entity],
-        change: Change,
-    ) -> Result<(), EntityError> {
-        // Those of one archetype are alike, and often come one after the other.
-        let mut passed = NOWHERE;
-        for &entity in entities {
-            let Some(location) = self.storage.table.locate(entity) else {
-                if change == Change::Remove {
-                    // A set that cannot be is an error also where there is nothing to be removed.
-                    self.set_number::<S>()?;
-                    if !self.strict {
-                        continue;
-                    }
-                }
-                return Err(self.no_such(entity));
-            };
-            let archetype = self.storage.archetype_at(location);
-            if archetype != passed {
-                self.check_change::<S>(entity, archetype, change)?;
-                passed = archetype;
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses what would be refused of an entity of this archetype.
-    fn check_change<S: ComponentSet>(
+    /// Gives a set with shared components to an entity.
+    pub(super) fn insert_shared<S: ComponentSet>(
         &mut self,
         entity: Entity,
-        archetype: u32,
+        set: S,
         change: Change,
-    ) -> Result<(), EntityError> {
-        if change == Change::Set {
-            return self.find_set::<S>(entity).map(drop);
-        }
-        let transfer = self.transfer_of::<S>(archetype, change)?;
-        let transfer = &self.transfers[transfer];
-        match (change, transfer.present, transfer.missing) {
-            (Change::Add, Some(component), _) if self.strict => {
-                Err(EntityError::AlreadyPresent { entity, component })
+    ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
+        // To be dropped at the end: the set lets go of them when it is written, in the midst of the change.
+        let given = shared_values_of(&set);
+        let action = match self.plan_insert::<S>(entity, &given, change) {
+            Ok(action) => action,
+            Err(error) => return Err(Rejected { value: set, error }),
+        };
+        match action {
+            InsertAction::Nothing => Ok(InsertOutcome::Same),
+            InsertAction::Replace(location, transfer) => {
+                // SAFETY: `plan_insert` returned a transfer from the entity's archetype to itself, and made the chunk unique.
+                unsafe { self.replace(location, transfer, set) };
+                Ok(InsertOutcome::Same)
             }
-            (Change::Remove, _, Some(component)) if self.strict => {
+            InsertAction::Move(location, transfer, to) => {
+                let is_new = self.transfers[transfer].to != self.storage.archetype_at(location);
+                // SAFETY: `plan_insert` returned a transfer of this set from the entity's archetype, made the chunk unique, and
+                // found or opened a chunk of the new archetype, or of another group, with room.
+                unsafe { self.write_and_move(entity, location, transfer, to, set) };
+                Ok(if is_new { InsertOutcome::New } else { InsertOutcome::Moved })
+            }
+        }
+    }
+
+    /// Sets a value if there are chunks with room that have it, and all others that the entity has. Returns whether the
+    /// entity moved, or nothing, if it is not that simple.
+    pub(super) fn set_known_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+        value: &T,
+    ) -> Result<Option<bool>, EntityError> {
+        let location = self.locate(entity)?;
+        let component = ComponentType::of_shared::<T>();
+        // Entities with different values are far apart: the row is on its way while the values are looked for.
+        self.storage.fetch_row(location);
+        let Some(to) = self.storage.room_with(location.chunk, component, value) else {
+            let has = self.storage.chunks[location.chunk].shape().has(component);
+            return if has {
+                Ok(None)
+            } else {
                 Err(EntityError::MissingComponent { entity, component })
-            }
-            _ => Ok(()),
+            };
+        };
+        if to == location.chunk {
+            return Ok(Some(false));
         }
+        let from = self.storage.archetype_at(location);
+        let transfer = self.transfer_of::<Shared<T>>(from, Change::Set)?;
+        self.sync_for_transfer(location, transfer);
+        self.storage.make_unique(location.chunk)?;
+        self.storage.make_unique(to)?;
+        let transfer = &self.transfers[transfer];
+        // SAFETY: the chunks are of one archetype and two groups, both are the world's alone, and the second has room.
+        // Nothing but the shared value is new, which is that of the group.
+        unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
+        Ok(Some(true))
+    }
+
+    fn plan_insert<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        given: &Few<SharedValue, FEW_SHARED>,
+        change: Change,
+    ) -> Result<InsertAction, EntityError> {
+        let location = self.locate(entity)?;
+        let set = self.set_number::<S>()?;
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer(from, set, change)?;
+        let transfer = &self.transfers[number];
+        match change {
+            Change::Set => {
+                if let Some(component) = transfer.missing {
+                    return Err(EntityError::MissingComponent { entity, component });
+                }
+            }
+            _ => {
+                if self.strict
+                    && let Some(component) = transfer.present
+                {
+                    return Err(EntityError::AlreadyPresent { entity, component });
+                }
+            }
+        }
+        self.sync_for_transfer(location, number);
+        let sought = self.storage.seek(&self.sets.get(set).types, given);
+        let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
+        let wanted = self.storage.wanted_of(&transfer.shared, from, given_of);
+        if self.storage.is_as_wanted(location.chunk, transfer.to, &wanted) {
+            if given.len() == S::COUNT {
+                return Ok(InsertAction::Nothing);
+            }
+            self.storage.make_unique(location.chunk)?;
+            return Ok(InsertAction::Replace(location, number));
+        }
+        self.storage.make_unique(location.chunk)?;
+        let to = self.storage.room_for(transfer.to, wanted)?;
+        Ok(InsertAction::Move(location, number, to))
     }
 }

@@ -6,12 +6,12 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::EntityManager;
-use crate::builtin::CleanupEntity;
+use crate::builtin::{CleanupEntity, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::storage::{ArchetypeShape, SharedSource, sort_types};
+use crate::storage::{ArchetypeShape, Change, Edge, NOWHERE, SharedSource, Transfer, sort_types};
 
 /// An archetype of a world: which components an entity has, in no order.
 ///
@@ -306,5 +306,133 @@ impl Sets {
     ) {
         self.list[number as usize].layout = Some(layout);
         self.shared[number as usize] = shared;
+    }
+}
+
+impl EntityManager {
+    /// The number of a set that is given as a list of types. The mark of what was despawned is not for users to give or
+    /// take, and passed over.
+    pub(crate) fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
+        let mark = ComponentType::of::<CleanupEntity>();
+        let number = if types.contains(&mark) {
+            let others: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
+            self.sets.number_of_types(&others)
+        } else {
+            self.sets.number_of_types(types)
+        };
+        number.map_err(|component| EntityError::DuplicateComponent { component })
+    }
+
+    /// The number of the transfer for a set, which is remembered.
+    pub(super) fn transfer_of<S: ComponentSet>(
+        &mut self,
+        from: u32,
+        change: Change,
+    ) -> Result<u32, EntityError> {
+        let set = self.set_number::<S>()?;
+        self.transfer(from, set, change)
+    }
+
+    /// The number of a transfer, which is remembered.
+    pub(super) fn transfer(
+        &mut self,
+        from: u32,
+        set: u32,
+        change: Change,
+    ) -> Result<u32, EntityError> {
+        let edge = Edge { from, set, change };
+        match self.transfers.get(edge) {
+            Some(number) => Ok(number),
+            None => self.find_transfer(edge),
+        }
+    }
+
+    #[cold]
+    fn find_transfer(&mut self, edge: Edge) -> Result<u32, EntityError> {
+        let shape = &self.storage.archetypes[edge.from].shape;
+        let mut types = shape.types.to_vec();
+        let set = &self.sets.get(edge.set).types;
+        match edge.change {
+            Change::Add | Change::AddMissing => {
+                types.extend(set.iter().filter(|&&ty| !shape.has(ty)));
+            }
+            Change::Remove => types.retain(|ty| !set.contains(ty)),
+            Change::Set => {}
+            Change::Despawn => {
+                let residue = ComponentType::of::<CleanupEntity>();
+                types.retain(|ty| ty.is_cleanup());
+                types.push(residue);
+            }
+            Change::Copy => types.retain(|ty| !ty.is_cleanup()),
+            Change::Instantiate => {
+                let group = ComponentType::of_buffer::<LinkedEntityGroup>();
+                let omit = ComponentType::of::<OmitLinkedEntityGroup>();
+                let omits = types.contains(&omit) && types.contains(&group);
+                types.retain(|&ty| {
+                    let omitted = omits && (ty == omit || ty == group);
+                    !ty.is_cleanup() && ty != ComponentType::of::<Prefab>() && !omitted
+                });
+            }
+        }
+        sort_types(&mut types)
+            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let to = self.find_archetype(&types)?;
+        let shapes =
+            (&self.storage.archetypes[edge.from].shape, &self.storage.archetypes[to].shape);
+        let set = &self.sets.get(edge.set).types;
+        let transfer = Transfer::new(shapes.0, shapes.1, to, set, edge.change);
+        Ok(self.transfers.insert(edge, transfer))
+    }
+
+    /// Refuses what [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would refuse of one of the entities, without
+    /// doing it. Only memory may be missing afterwards, and in a strict world one that comes twice may be refused.
+    pub(crate) fn check_changes<S: ComponentSet>(
+        &mut self,
+        entities: &[Entity],
+        change: Change,
+    ) -> Result<(), EntityError> {
+        // Those of one archetype are alike, and often come one after the other.
+        let mut passed = NOWHERE;
+        for &entity in entities {
+            let Some(location) = self.storage.table.locate(entity) else {
+                if change == Change::Remove {
+                    // A set that cannot be is an error also where there is nothing to be removed.
+                    self.set_number::<S>()?;
+                    if !self.strict {
+                        continue;
+                    }
+                }
+                return Err(self.no_such(entity));
+            };
+            let archetype = self.storage.archetype_at(location);
+            if archetype != passed {
+                self.check_change::<S>(entity, archetype, change)?;
+                passed = archetype;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what would be refused of an entity of this archetype.
+    fn check_change<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        archetype: u32,
+        change: Change,
+    ) -> Result<(), EntityError> {
+        if change == Change::Set {
+            return self.find_set::<S>(entity).map(drop);
+        }
+        let transfer = self.transfer_of::<S>(archetype, change)?;
+        let transfer = &self.transfers[transfer];
+        match (change, transfer.present, transfer.missing) {
+            (Change::Add, Some(component), _) if self.strict => {
+                Err(EntityError::AlreadyPresent { entity, component })
+            }
+            (Change::Remove, _, Some(component)) if self.strict => {
+                Err(EntityError::MissingComponent { entity, component })
+            }
+            _ => Ok(()),
+        }
     }
 }

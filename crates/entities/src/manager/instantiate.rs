@@ -519,9 +519,9 @@ mod tests {
 
     use super::*;
     use crate::buffer::Buffer;
+    use crate::builtin::LinkedEntityGroup;
     use crate::component::{Component, Duplicate};
     use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
-    use crate::manager::LinkedEntityGroup;
     use crate::per_chunk::PerChunk;
     use crate::world::{World, WorldSettings};
 

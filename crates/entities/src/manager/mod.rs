@@ -9,7 +9,6 @@ mod bulk;
 mod chunks;
 mod coalesce;
 mod despawn;
-mod enabled;
 mod fork;
 mod instantiate;
 mod job_access;
@@ -31,6 +30,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use access::EnabledSlot;
 pub use archetypes::Archetype;
 use archetypes::{SetLayout, Sets};
 pub use batch::{Batch, BatchTargets, Linked};
@@ -40,10 +40,8 @@ pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub(crate) use coalesce::{
     ChangeSequence, CoalescedBatch, InsertPlan, SequenceEnd, StagedValue, ValueOwner, WriteFn,
 };
-use enabled::EnabledSlot;
 pub(crate) use job_access::{JobWrites, Jobs, Resource, ResourceUse};
 pub(crate) use linked_groups::DistinctEntities;
-pub use linked_groups::LinkedEntityGroup;
 pub use lookup::{ComponentLookup, GetMany};
 use metadata::{Caches, Names};
 pub use metadata::{EntityChanges, EntityTracker};

@@ -1,7 +1,5 @@
 //! What becomes of the rows of each chunk, and room for those that move.
 
-#![expect(unsafe_code, reason = "chunks that are known to be there")]
-
 use std::ops::Range;
 
 use ancho_collections::FixedState;
@@ -307,8 +305,7 @@ impl BulkTargets {
         given: &Few<Sought, FEW_SHARED>,
     ) -> RowAction {
         let storage = &*reserved.storage;
-        // SAFETY: what was found are rows of chunks that are there.
-        let chunk = unsafe { storage.chunks.at(step.chunk) };
+        let chunk = &storage.chunks[step.chunk];
         let (from, to) = (chunk.archetype, transfer.to);
         let group = match order.change {
             Change::Remove if transfer.present.is_none() => return RowAction::Stay,
@@ -325,8 +322,7 @@ impl BulkTargets {
             _ if to == from => return RowAction::Stay,
             _ => reserved.group_by(transfer, step.chunk),
         };
-        // SAFETY: as above.
-        let chunk = unsafe { reserved.storage.chunks.at(step.chunk) };
+        let chunk = &reserved.storage.chunks[step.chunk];
         let is_whole = step.rows == chunk.len && transfer.whole;
         let number = self.find(reserved.storage, to, group);
         let target = &mut self.list[number as usize];
@@ -497,8 +493,7 @@ fn prepare_chunk(
     step: &BulkStep,
     transfer: Option<&Transfer>,
 ) -> Result<(), OutOfMemory> {
-    // SAFETY: what was found are rows of chunks that are there.
-    let chunk = unsafe { storage.chunks.at(step.chunk) };
+    let chunk = &storage.chunks[step.chunk];
     if !chunk.may_be_shared() {
         return Ok(());
     }
@@ -522,8 +517,7 @@ fn prepare_chunk(
         RowAction::Destroy => !is_all,
     };
     if is_written {
-        // SAFETY: as above.
-        unsafe { storage.make_unique_at(step.chunk)? };
+        storage.make_unique(step.chunk)?;
     }
     Ok(())
 }

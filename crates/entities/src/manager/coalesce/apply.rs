@@ -14,7 +14,18 @@ use crate::storage::{
     ArchetypeShape, Cellar, Chunk, Left, Location, NOWHERE, RowPlace, Run, Storage, copy_value,
 };
 
-/// OpKind was done to the columns of a row, a bit for each.
+/// What can be done with a set of components whose type was forgotten.
+pub(crate) struct WriteFn {
+    /// Moves the set to a row.
+    ///
+    /// # Safety
+    ///
+    /// - there is such a set at the address, which is not used afterwards
+    /// - as for [`ComponentSet::write`](crate::ComponentSet)
+    pub(crate) write: unsafe fn(*mut u8, RowPlace),
+}
+
+/// What was done to the columns of a row, a bit for each.
 #[derive(Clone, Copy, Default)]
 struct RowChanges {
     /// It has another value.
@@ -31,7 +42,7 @@ struct RowChanges {
 unsafe impl Send for CoalescedBatch {}
 
 impl EntityManager {
-    /// Does what was noted, and just prepared: nothing can go wrong any more. OpKind is left over is dropped when the stretch is
+    /// Does what was noted, and just prepared: nothing can go wrong any more. What is left over is dropped when the stretch is
     /// [cleared](CoalescedBatch::clear).
     pub(crate) fn apply_coalesced(&mut self) {
         let Self { coalesced, storage, sets, runs, .. } = self;

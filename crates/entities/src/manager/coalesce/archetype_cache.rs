@@ -1,6 +1,6 @@
 //! Which components entities would have, had the commands been carried out.
 //!
-//! Archetypes are made for entities that are there. OpKind an entity is on its way to what it becomes, nobody ever is: so shapes are
+//! Archetypes are made for entities that are there. What an entity is on its way to what it becomes, nobody ever is: so shapes are
 //! only lists of types, with the ways from one to another remembered, and an archetype is found for those that entities end in.
 
 use std::alloc::Layout;
@@ -9,8 +9,8 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use crate::builtin::CleanupEntity;
+use crate::builtin::LinkedEntityGroup;
 use crate::component::ComponentType;
-use crate::manager::LinkedEntityGroup;
 use crate::manager::Sets;
 use crate::storage::{
     ArchetypeShape, Archetypes, Change, Edge, NOWHERE, StorageSettings, Transfer, sort_types,
@@ -35,7 +35,7 @@ pub(super) struct CachedShape {
     pub(super) target: u32,
 }
 
-/// OpKind becomes of an entity of a shape.
+/// What becomes of an entity of a shape.
 #[derive(Clone, Copy)]
 pub(super) struct ShapeEdge {
     pub(super) to: u32,
@@ -138,7 +138,7 @@ impl ShapeCache {
         0
     }
 
-    /// OpKind becomes of an entity of a shape that a set is given to, or taken from.
+    /// What becomes of an entity of a shape that a set is given to, or taken from.
     #[inline]
     pub(super) fn edge(
         &mut self,
@@ -214,7 +214,7 @@ impl std::ops::IndexMut<u32> for ShapeCache {
     }
 }
 
-/// OpKind moves from one archetype to another.
+/// What moves from one archetype to another.
 pub(super) struct ArchetypeMove {
     pub(super) transfer: Transfer,
     /// Columns with bytes that both have.

@@ -11,14 +11,14 @@
 //!                          y: moves from {A} to {A, B}, with the second value of B
 //! ```
 //!
-//! Each entity goes at once from what it had to what it has in the end, or comes there, or goes; those that end alike go together. OpKind
+//! Each entity goes at once from what it had to what it has in the end, or comes there, or goes; those that end alike go together. What
 //! was given to it and taken again, or given twice, is never in a chunk. Shared values go along with their entities; where one is given
 //! or taken, the stretch ends.
 //!
 //! 1. [`archetype_cache`]: which types an entity has on its way, without archetypes for them.
 //! 2. [`record`]: what becomes of the entities is noted, command by command. Nothing changes.
 //! 3. [`prepare`]: room is made for what moves. Memory can be missing; then nothing has changed.
-//! 4. [`apply`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. OpKind is left over
+//! 4. [`apply`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. What is left over
 //!    is dropped at the end.
 //!
 //! Of long runs of commands nothing is noted, which would take longer than carrying them out. [`elide`] only says whether all of
@@ -33,17 +33,16 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{Cellar, NOWHERE, Reserved};
+pub(crate) use apply::WriteFn;
 use archetype_cache::{ArchetypeMoves, ColumnMaps, ShapeCache};
 use record::RecordedOp;
-pub(crate) use record::{
-    ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner, WriteFn,
-};
+pub(crate) use record::{ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner};
 
 mod apply;
 mod archetype_cache;
 mod record;
 
-/// OpKind becomes of the entities that the commands of a stretch name, and memory for that, which is kept.
+/// What becomes of the entities that the commands of a stretch name, and memory for that, which is kept.
 #[derive(Default)]
 pub(crate) struct CoalescedBatch {
     shapes: ShapeCache,
@@ -79,7 +78,7 @@ struct TouchedEntity {
     from: u32,
     /// Which shape it would have now.
     shape: u32,
-    /// OpKind was done to it last, or [`NOWHERE`].
+    /// What was done to it last, or [`NOWHERE`].
     last: u32,
     /// The next one that ends in the same shape.
     next: u32,

@@ -1,18 +1,19 @@
-//! OpKind becomes of entities is noted, command by command, as if each had been carried out.
+//! What becomes of entities is noted, command by command, as if each had been carried out.
 
+use super::apply::WriteFn;
 use super::archetype_cache::ShapeEdge;
 use super::{CoalescedBatch, TouchedEntity};
 use crate::component::{ComponentType, Copying};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
-use crate::storage::{Change, Edge, NOWHERE, RowPlace};
+use crate::storage::{Change, Edge, NOWHERE};
 
-/// OpKind was done to an entity.
+/// What was done to an entity.
 pub(super) struct RecordedOp {
     pub(super) kind: OpKind,
     /// Which set of components, by its number.
     pub(super) set: u32,
-    /// OpKind was done to the entity before, or [`NOWHERE`].
+    /// What was done to the entity before, or [`NOWHERE`].
     pub(super) before: u32,
 }
 
@@ -47,18 +48,7 @@ pub(crate) enum ValueOwner {
     Cellar(u32),
 }
 
-/// OpKind can be done with a set of components whose type was forgotten.
-pub(crate) struct WriteFn {
-    /// Moves the set to a row.
-    ///
-    /// # Safety
-    ///
-    /// - there is such a set at the address, which is not used afterwards
-    /// - as for [`ComponentSet::write`](crate::ComponentSet)
-    pub(crate) write: unsafe fn(*mut u8, RowPlace),
-}
-
-/// OpKind an entity is, in the midst of a stretch.
+/// What an entity is, in the midst of a stretch.
 enum State {
     /// It is there: its place among the touched.
     Exists(u32),
@@ -81,7 +71,7 @@ pub(crate) struct InsertPlan {
 }
 
 impl EntityManager {
-    /// OpKind an entity is now.
+    /// What an entity is now.
     #[inline]
     fn state_of(&mut self, entity: Entity) -> State {
         if let Some(&mark) = self.coalesced.marks.get(entity.index() as usize)
@@ -252,7 +242,7 @@ impl CoalescedBatch {
 /// How many changes are looked at together.
 const MOST_STEPS: usize = 6;
 
-/// OpKind happens to each of many entities: changes, one after the other, and an end.
+/// What happens to each of many entities: changes, one after the other, and an end.
 #[derive(Clone, Copy)]
 pub(crate) struct ChangeSequence {
     /// Whether they are created by the first of the changes.
