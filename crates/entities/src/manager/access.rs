@@ -1,4 +1,4 @@
-//! Reading and writing the components of one entity.
+//! Access to the components of one entity: values, bytes, managed and chunk components, enabled bits.
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
 use std::{iter, mem, slice};
@@ -16,11 +16,11 @@ use crate::set::ComponentSet;
 use crate::storage::{Change, EnabledMasks, Location};
 
 impl EntityManager {
-    /// The value of an entity's component.
+    /// Returns the value of an entity's component.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component.
+    /// If the entity does not exist, or lacks the component.
     #[inline]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of::<T>();
@@ -32,12 +32,11 @@ impl EntityManager {
         }
     }
 
-    /// The value of an entity's component, to be changed. It counts as changed from now on.
+    /// Returns the value of an entity's component for writing, and marks it as changed.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component. If the world shares memory with a fork, and
-    /// there is none for a copy.
+    /// If the entity does not exist, or lacks the component. If the memory is shared with a fork, and a copy cannot be allocated.
     #[inline]
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
         let (column, row) = self.column_mut(entity, ComponentType::of::<T>())?;
@@ -45,8 +44,8 @@ impl EntityManager {
         Ok(unsafe { &mut *column.cast::<T>().add(row) })
     }
 
-    /// Where the values of an entity's component begin, and which row is the entity's, in memory that is the world's
-    /// alone. The component counts as changed from now on.
+    /// Returns the start of the column of an entity's component, in unshared memory, and the entity's row. Marks the component as
+    /// changed.
     #[inline]
     pub(super) fn column_mut(
         &mut self,
@@ -67,7 +66,7 @@ impl EntityManager {
         Ok((chunk.column(found.offset), row as usize))
     }
 
-    /// Whether an entity is there and has all these components.
+    /// Returns whether an entity exists and has all these components.
     #[inline]
     pub fn has<S: ComponentSet>(&self, entity: Entity) -> bool {
         let Some(location) = self.storage.table.locate(entity) else { return false };
@@ -77,7 +76,7 @@ impl EntityManager {
         all
     }
 
-    /// Whether an entity is there and has this component.
+    /// Returns whether an entity exists and has this component.
     pub fn has_type(&self, entity: Entity, ty: ComponentType) -> bool {
         self.storage.archetype_of(entity).is_some_and(|archetype| archetype.shape.has(ty))
     }
@@ -86,8 +85,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it lacks one of them: then none is replaced. If the world shares memory with a
-    /// fork, and there is none for a copy.
+    /// If the entity does not exist, or lacks one of them: then none is replaced. If the memory is shared with a fork, and a copy cannot
+    /// be allocated.
     pub fn set<S: ComponentSet>(
         &mut self,
         entity: Entity,
@@ -124,7 +123,7 @@ impl EntityManager {
         Ok((location, transfer))
     }
 
-    /// Where an entity is that has all components of a set, and the transfer that replaces them.
+    /// Returns the location of an entity that has all components of a set, and the transfer that replaces them.
     pub(super) fn find_set<S: ComponentSet>(
         &mut self,
         entity: Entity,
@@ -139,12 +138,12 @@ impl EntityManager {
         Ok((location, self.transfer(from, set, Change::Set)?))
     }
 
-    /// Replaces components that are all there. Those that were there are dropped last.
+    /// Replaces components, and drops the old values last.
     ///
     /// # Safety
     ///
     /// - the transfer is one of this set, from the archetype of the place to itself
-    /// - the chunk's memory is the world's alone, and no job uses the components
+    /// - the chunk's memory is unshared, and no job uses the components
     ///
     /// Shared components among them have the values of the set already.
     pub(super) unsafe fn replace<S: ComponentSet>(
@@ -185,8 +184,8 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If one of them is not there, or they do not have the same components. If the world shares memory with a fork,
-    /// and there is none for a copy.
+    /// If one of them does not exist, or they have different components. If the memory is shared with a fork, and a copy cannot be
+    /// allocated.
     pub fn swap_components(&mut self, left: Entity, right: Entity) -> Result<(), EntityError> {
         let (from, to) = (self.locate(left)?, self.locate(right)?);
         let archetype = self.storage.chunks[from.chunk].archetype;
@@ -233,13 +232,13 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// The bytes of an entity's component.
+    /// Returns the bytes of an entity's component.
     ///
-    /// Those of runtime types can always be read; those of other types if they have neither padding nor pointers.
+    /// Bytes of runtime types can always be read; bytes of other types if they have neither padding nor pointers.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it does not have the component, or the bytes cannot be read.
+    /// If the entity does not exist, lacks the component, or the bytes cannot be read.
     ///
     /// # Examples
     ///
@@ -265,11 +264,11 @@ impl EntityManager {
         Ok(unsafe { slice::from_raw_parts(value, ty.size()) })
     }
 
-    /// The elements of an entity's buffer whose type is known only at run time: how many there are, and their bytes.
+    /// Returns the elements of an entity's buffer by a type that is known at run time: their count and their bytes.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it does not have the component, or that is not a buffer.
+    /// If the entity does not exist, lacks the component, or the component is not a buffer.
     ///
     /// # Examples
     ///
@@ -302,12 +301,12 @@ impl EntityManager {
 
     /// Replaces the bytes of an entity's component.
     ///
-    /// Those of runtime types can always be written; those of other types if all bytes are a value.
+    /// Bytes of runtime types can always be written; bytes of other types if any bytes are a value.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it does not have the component, the bytes cannot be written, or are not as many. If
-    /// the world shares memory with a fork, and there is none for a copy.
+    /// If there is no such entity, it does not have the component, the bytes cannot be written, or are not as many. If the memory is
+    /// shared with a fork, and a copy cannot be allocated.
     pub fn set_bytes(
         &mut self,
         entity: Entity,
@@ -332,12 +331,12 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Gives an entity a component of these bytes; one that it has is replaced. Returns whether it is new.
+    /// Adds a component of these bytes to an entity, or replaces its value. Returns whether it is new.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, the bytes cannot be written, or are not as many, the entity would be larger than a
-    /// chunk, or there is no memory. In a strict world, if the entity has the component.
+    /// If the entity does not exist, the bytes cannot be written, or their count differs, the entity would be larger than a chunk, or
+    /// there is no memory. In a strict world, if the entity has the component.
     pub fn add_bytes(
         &mut self,
         entity: Entity,
@@ -356,11 +355,11 @@ impl EntityManager {
     }
 }
 
-/// The elements of a buffer, if the type is one.
+/// Returns the elements of a buffer, or `None` for other types.
 ///
 /// # Safety
 ///
-/// - the address has a value of the type, which nobody changes for the lifetime
+/// - the address has a value of the type, which does not change for the lifetime
 pub(super) unsafe fn untyped<'w>(ty: ComponentType, value: *const u8) -> Option<UntypedBuffer<'w>> {
     let find = ty.0.elements?;
     // SAFETY: there is a value of the type.
@@ -387,11 +386,11 @@ fn check_bytes(ty: ComponentType, bytes: &[u8]) -> Result<(), EntityError> {
 }
 
 impl EntityManager {
-    /// The value of an entity's managed component.
+    /// Returns the value of an entity's managed component.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component.
+    /// If the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -418,11 +417,11 @@ impl EntityManager {
         }
     }
 
-    /// The value of an entity's managed component, to be changed. It counts as changed from now on.
+    /// Returns the value of an entity's managed component for writing, and marks it as changed.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component.
+    /// If the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -450,11 +449,11 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// The value that the chunk of an entity has, for all entities in it.
+    /// Returns the chunk component of an entity's chunk.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the [chunk component](crate::PerChunk).
+    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk).
     ///
     /// # Examples
     ///
@@ -482,11 +481,11 @@ impl EntityManager {
         }
     }
 
-    /// Replaces the value that the chunk of an entity has, for all entities in it. It counts as changed from now on.
+    /// Replaces the chunk component of an entity's chunk, and marks it as changed.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the [chunk component](crate::PerChunk). The value is given back.
+    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk). The value is given back.
     ///
     /// # Complexity
     ///
@@ -531,13 +530,13 @@ impl EntityManager {
     }
 }
 
-/// Where a type that can be switched off and on is in an archetype: mostly one entity after another is of the same.
+/// The column and mask of an enableable type in an archetype. Often the next entity has the same.
 #[derive(Clone, Copy)]
 pub(super) struct EnabledSlot {
     archetype: u32,
     ty: Option<ComponentType>,
     column: u32,
-    /// The word that the mask begins with, in chunks of the archetype.
+    /// The first word of the mask in chunks of the archetype.
     first_word: u32,
 }
 
@@ -546,13 +545,13 @@ impl EnabledSlot {
 }
 
 impl EntityManager {
-    /// Switches a component of an entity on or off. It keeps its value, and the entity its place.
+    /// Enables or disables a component of an entity. The value stays, and the entity does not move.
     ///
-    /// Queries pass over entities whose component is off. Unity's `SetComponentEnabled`.
+    /// Queries skip entities whose component is disabled. Unity's `SetComponentEnabled`.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it does not have the component, or the component is not enableable.
+    /// If the entity does not exist, lacks the component, or the component is not enableable.
     ///
     /// # Complexity
     ///
@@ -583,11 +582,11 @@ impl EntityManager {
         self.set_type_enabled(entity, ComponentType::of::<T>(), enabled)
     }
 
-    /// Switches a component of an entity on or off, as [`set_component_enabled`](Self::set_component_enabled).
+    /// Enables or disables a component of an entity, as [`set_component_enabled`](Self::set_component_enabled) does.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The errors of [`set_component_enabled`](Self::set_component_enabled).
     #[inline]
     pub fn set_type_enabled(
         &mut self,
@@ -602,10 +601,10 @@ impl EntityManager {
         self.switch(entity, ty, enabled)
     }
 
-    /// Switches a component of an entity on or off, if it is the type of the last time, and the archetype, and nothing is to be
-    /// thought of. Returns whether it is so.
+    /// Fast path: sets the bit if type and archetype are those of the last call, and the chunk needs no bookkeeping. Returns whether it
+    /// did.
     ///
-    /// It calls nothing and refuses nothing, so that it has nothing to keep for afterwards.
+    /// It calls no function and has no error, so that no register has to be saved.
     #[inline]
     fn set_enabled_again(&mut self, entity: Entity, ty: ComponentType, enabled: bool) -> bool {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
@@ -661,7 +660,7 @@ impl EntityManager {
         self.find_enabled_slot(entity, archetype, ty).map(drop)
     }
 
-    /// Finds which mask is that of a type, and remembers it.
+    /// Finds the mask of a type, and caches it.
     #[inline(never)]
     fn find_enabled_slot(
         &mut self,
@@ -682,20 +681,20 @@ impl EntityManager {
         Ok(self.last_enabled)
     }
 
-    /// Whether a component of an entity is switched on. Those that are not enableable always are.
+    /// Returns whether a component of an entity is enabled. Components that are not enableable always are.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component.
+    /// If the entity does not exist, or lacks the component.
     pub fn is_component_enabled<T: Component>(&self, entity: Entity) -> Result<bool, EntityError> {
         self.is_type_enabled(entity, ComponentType::of::<T>())
     }
 
-    /// Whether a component of an entity is switched on. Those that are not enableable always are.
+    /// Returns whether a component of an entity is enabled. Components that are not enableable always are.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component.
+    /// If the entity does not exist, or lacks the component.
     pub fn is_type_enabled(&self, entity: Entity, ty: ComponentType) -> Result<bool, EntityError> {
         self.jobs.sync_for_enabled_read(ty);
         let Location { chunk, row } = self.locate(entity)?;

@@ -1,4 +1,4 @@
-//! Adding components to entities, and removing them.
+//! Adding components to entities, and removing them: the entity moves to another archetype.
 #![expect(unsafe_code, reason = "writes components to rows that move")]
 
 use std::any::TypeId;
@@ -17,7 +17,7 @@ use crate::storage::{
     Change, FEW_SHARED, Few, Left, Location, OpenSlot, RowPlace, Storage, Transfer,
 };
 
-/// Which of the ways that are remembered.
+/// The operation whose last transfer is cached.
 #[derive(Clone, Copy)]
 enum Recent {
     Add = 0,
@@ -25,16 +25,16 @@ enum Recent {
 }
 
 impl EntityManager {
-    /// Gives an entity components; those that it has already are replaced. Returns whether one was new.
+    /// Adds components to an entity. Components that it has already are replaced. Returns whether one was new.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
-    /// However many they are, the entity moves once.
+    /// The entity moves once, for all components together.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, a type is there twice, the entity would be larger than a chunk, or there is no
-    /// memory. In a strict world, if the entity has one of them. The components are given back.
+    /// If the entity does not exist, a type occurs twice, the entity would be larger than a chunk, or there is no memory. In a strict
+    /// world, if the entity has one of them. The error returns the components.
     ///
     /// # Complexity
     ///
@@ -122,7 +122,8 @@ impl EntityManager {
         }
     }
 
-    /// Where the entity is, what is to be done, and which chunk it goes to, if it has to.
+    /// Returns the location of the entity, its transfer, and the chunk to move to, unless it stays. The chunk of the entity is unshared
+    /// then.
     #[inline]
     fn prepare_add<S: ComponentSet>(
         &mut self,
@@ -146,15 +147,15 @@ impl EntityManager {
         Ok((location, number, to))
     }
 
-    /// Gives an entity those of the components that it lacks, with their defaults. Returns whether there was one.
+    /// Adds the components that an entity lacks, with their default values. Returns whether there was one.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
-    /// The values of those that it has stay as they are.
+    /// Values that the entity has do not change.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), and if one of the components has no default.
+    /// The errors of [`add`](Self::add), and if one of the components has no default value.
     ///
     /// # Examples
     ///
@@ -193,7 +194,7 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Gives an entity a component whose value the function writes. Does nothing, and returns false, if it has one.
+    /// Adds a component whose value the function writes. Returns false, without an effect, if the entity has it.
     pub(super) fn add_with(
         &mut self,
         entity: Entity,
@@ -224,15 +225,15 @@ impl EntityManager {
         Ok(true)
     }
 
-    /// Removes components from an entity, as far as it has them. Returns whether it had one.
+    /// Removes those of the components that an entity has. Returns whether it had one.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
-    /// However many they are, the entity moves once.
+    /// The entity moves once, for all components together.
     ///
     /// # Errors
     ///
-    /// If there is no memory. In a strict world, if there is no such entity, or it lacks one of them.
+    /// If there is no memory. In a strict world, if the entity does not exist, or lacks one of them.
     ///
     /// # Complexity
     ///
@@ -266,13 +267,13 @@ impl EntityManager {
         self.remove_by(entity, location, number)
     }
 
-    /// Removes components from an entity, as far as it has them. Returns whether it had one.
+    /// Removes those of the components that an entity has. Returns whether it had one.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
-    /// As [`remove`](Self::remove), and if a type is there twice.
+    /// The errors of [`remove`](Self::remove), and if a type occurs twice.
     pub fn remove_types(
         &mut self,
         entity: Entity,
@@ -323,11 +324,11 @@ impl EntityManager {
 
     /// Removes components from an entity and returns them.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it lacks one of them, a type is there twice, or there is no memory.
+    /// If the entity does not exist, lacks one of them, a type occurs twice, or there is no memory.
     ///
     /// # Examples
     ///
@@ -378,15 +379,14 @@ impl EntityManager {
         }
     }
 
-    /// Moves an entity to an archetype: what both have is kept, the rest is dropped, or created with its default.
+    /// Moves an entity to another archetype. Components of both archetypes keep their values; new ones have their default values.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it was despawned and only what stays of it is there, the archetype is another
-    /// world's, a component that would be new has no default, one that stays after despawning would be dropped, or there is
-    /// no memory.
+    /// If the entity does not exist or is [only left for cleanup](Self::is_cleanup_only). If the archetype is another world's, a new
+    /// component has no default value, or a cleanup component would be dropped. If there is no memory.
     pub fn set_archetype(
         &mut self,
         entity: Entity,
@@ -416,7 +416,7 @@ impl EntityManager {
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
     }
 
-    /// The slot of an entity, by which transfer it goes, and to which chunk, if it takes the way that the last one took.
+    /// Returns the slot of an entity, the transfer and the chunk to move to, if it makes the same transfer as the last one.
     #[inline(always)]
     fn recent_transfer<S: ComponentSet>(
         &mut self,
@@ -444,7 +444,7 @@ impl EntityManager {
         target.moves_simply().then_some((slot, transfer, to))
     }
 
-    /// Finds the chunk again that entities go to by a way that was taken before, if there is one.
+    /// Finds the chunk with room again that entities of the cached transfer move to.
     #[inline(never)]
     fn renew_transfer(&mut self, change: Recent) -> Option<u32> {
         let Storage { archetypes, room_changes, .. } = &self.storage;
@@ -454,7 +454,7 @@ impl EntityManager {
         Some(way.to)
     }
 
-    /// Remembers a way, if it is a simple one.
+    /// Caches a transfer that only moves values.
     fn remember_transfer<S: ComponentSet>(&mut self, from: u32, number: u32, change: Recent) {
         let transfer = &self.transfers[number];
         if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
@@ -466,28 +466,28 @@ impl EntityManager {
     }
 }
 
-/// What became of a set that was given to an entity.
+/// The effect of inserting a set into an entity.
 pub(super) enum InsertOutcome {
-    /// The entity is where it was.
+    /// The entity did not move.
     Same,
-    /// It had all components, and is among others that share its values now.
+    /// The entity had all components, and moved to a chunk with the new shared values.
     Moved,
-    /// It did not have all of them.
+    /// The entity lacked one of them.
     New,
 }
 
-/// What is to be done to give a set to an entity.
+/// The steps that insert a set into an entity.
 enum InsertAction {
-    /// Nothing: it has these values.
+    /// The entity has these values.
     Nothing,
-    /// It has the shared values, and the others are replaced where they are.
+    /// The entity has the shared values; the other values are replaced in place.
     Replace(Location, u32),
-    /// It goes to this chunk, by this transfer.
+    /// The entity moves to a chunk: location, transfer and chunk.
     Move(Location, u32, u32),
 }
 
 impl EntityManager {
-    /// Gives a set with shared components to an entity.
+    /// Inserts a set with shared components into an entity.
     pub(super) fn insert_shared<S: ComponentSet>(
         &mut self,
         entity: Entity,
@@ -517,8 +517,8 @@ impl EntityManager {
         }
     }
 
-    /// Sets a value if there are chunks with room that have it, and all others that the entity has. Returns whether the
-    /// entity moved, or nothing, if it is not that simple.
+    /// Fast path: moves an entity to a chunk with room that has the value, and otherwise the entity's shared values. Returns whether it
+    /// moved, or `None` if there is no such chunk.
     pub(super) fn set_known_shared<T: SharedComponent>(
         &mut self,
         entity: Entity,

@@ -1,4 +1,4 @@
-//! Archetypes as values.
+//! Archetypes, component sets, and the transfers between archetypes.
 
 use std::any::TypeId;
 
@@ -13,10 +13,9 @@ use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::storage::{ArchetypeShape, Change, Edge, NOWHERE, SharedSource, Transfer, sort_types};
 
-/// An archetype of a world: which components an entity has, in no order.
+/// A handle of an archetype: the set of components that entities have.
 ///
-/// It is a name, as an entity is, and good for the world that made it and for forks that were made since.
-/// Unity's `EntityArchetype`.
+/// It is valid in the world that created it, and in forks made since. Unity's `EntityArchetype`.
 ///
 /// # Examples
 ///
@@ -47,11 +46,11 @@ impl Archetype {
 }
 
 impl EntityManager {
-    /// The archetype of entities with just these components.
+    /// Finds or creates the archetype of exactly these components.
     ///
     /// # Panics
     ///
-    /// If a type is there twice, or an entity would be larger than a chunk.
+    /// If a type occurs twice, or an entity would be larger than a chunk.
     #[track_caller]
     pub fn archetype<S: ComponentSet>(&mut self) -> Archetype {
         let found = self.set_number::<S>().and_then(|set| Ok(self.layout(set)?.archetype));
@@ -61,13 +60,13 @@ impl EntityManager {
         }
     }
 
-    /// The archetype of entities with just these components.
+    /// Finds or creates the archetype of exactly these components.
     ///
     /// # Errors
     ///
-    /// If a type is there twice, or an entity would be larger than a chunk.
+    /// If a type occurs twice, or an entity would be larger than a chunk.
     pub fn archetype_of(&mut self, types: &[ComponentType]) -> Result<Archetype, EntityError> {
-        // The mark of what was despawned is not for users to give.
+        // Users cannot add the marker of despawned entities.
         let mark = ComponentType::of::<CleanupEntity>();
         let mut sorted: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
         sort_types(&mut sorted)
@@ -76,22 +75,22 @@ impl EntityManager {
         Ok(self.archetype_handle(number))
     }
 
-    /// The archetype of an entity.
+    /// Returns the archetype of an entity.
     ///
     /// # Errors
     ///
-    /// If there is no such entity.
+    /// If the entity does not exist.
     pub fn entity_archetype(&self, entity: Entity) -> Result<Archetype, EntityError> {
         let location = self.locate(entity)?;
         Ok(self.archetype_handle(self.storage.chunks[location.chunk].archetype))
     }
 
-    /// How many archetypes there are, those without entities included. None ever goes.
+    /// Returns the number of archetypes, including those without entities. Archetypes are never removed.
     pub fn archetype_count(&self) -> usize {
         self.storage.archetypes.len()
     }
 
-    /// The types of an archetype's components, in the order of memory.
+    /// Returns the component types of an archetype, in the order of memory.
     ///
     /// # Errors
     ///
@@ -101,7 +100,7 @@ impl EntityManager {
         Ok(&self.storage.archetypes[number].shape.types)
     }
 
-    /// How many entities of an archetype a chunk has room for.
+    /// Returns the capacity of the chunks of an archetype.
     ///
     /// # Errors
     ///
@@ -111,20 +110,20 @@ impl EntityManager {
         Ok(self.storage.archetypes[number].shape.capacity as usize)
     }
 
-    /// A number that rises whenever entities with this component come, go or move.
+    /// Returns a number that rises when entities with this component are created, despawned or moved.
     ///
-    /// It is [`order_version`](Self::order_version) for archetypes with the component: it rises by one for each chunk of such an
-    /// archetype that entities come to or leave, and so by two for an entity that moves between two of them.
+    /// It is the [`order_version`](Self::order_version) of archetypes with the component. It rises by one for each such chunk that gains
+    /// or loses entities, and so by two for an entity that moves between two of them.
     pub fn component_order_version<T: Component>(&self) -> u32 {
         let ty = ComponentType::of::<T>();
         self.order_events(|shape| shape.has(ty))
     }
 
-    /// A number that rises whenever entities come, go or move. As long as it is the same, there was no structural change.
+    /// Returns a number that rises with every structural change.
     ///
-    /// It is not how many there were: it rises by one for each chunk that entities come to, and by one for each that they leave. So
-    /// it does for an entity that is created or destroyed, by two for one that moves to another archetype, and by as many
-    /// as there are chunks for a batch. After 2³² it begins anew: compare it for being the same, not for being less.
+    /// It rises by one for each chunk that gains entities, and by one for each that loses some: by one for an entity that is created or
+    /// despawned, by two for one that moves, and by the number of chunks for a batch. It wraps around after 2³²: compare it for equality
+    /// alone.
     ///
     /// # Complexity
     ///
@@ -164,7 +163,7 @@ impl EntityManager {
         Archetype { number, serial: self.storage.archetypes[number].shape.serial }
     }
 
-    /// The number of an archetype of this world.
+    /// Returns the number of an archetype of this world.
     pub(super) fn check_archetype(&self, archetype: Archetype) -> Result<u32, EntityError> {
         match self.storage.archetypes.get(archetype.number) {
             Some(found) if found.shape.serial == archetype.serial => Ok(archetype.number),
@@ -172,21 +171,20 @@ impl EntityManager {
         }
     }
 
-    /// The archetype that an entity gets which lives: without the mark of what was despawned, which is not for users to
-    /// give.
+    /// Returns the archetype without the marker of despawned entities, which users cannot add.
     pub(super) fn archetype_of_living(&mut self, number: u32) -> Result<u32, EntityError> {
         let shape = &self.storage.archetypes[number].shape;
         if !shape.is_cleanup_only() {
             return Ok(number);
         }
         let mark = ComponentType::of::<CleanupEntity>();
-        // Sorted they are already.
+        // The types are sorted already.
         let others: Vec<_> = shape.types.iter().copied().filter(|&ty| ty != mark).collect();
         self.find_archetype(&others)
     }
 }
 
-/// A set of types, with the place of entities that have just these.
+/// A set of types, and its layout in its archetype.
 pub(crate) struct SetPlan {
     /// In the order of the set.
     pub(crate) types: Box<[ComponentType]>,
@@ -195,46 +193,46 @@ pub(crate) struct SetPlan {
     pub(crate) layout: Option<SetLayout>,
 }
 
-/// The archetype of a set.
+/// The archetype of a set, and the columns of its components.
 pub(crate) struct SetLayout {
     pub(crate) archetype: u32,
-    /// Which columns the components have, in the order of the set.
+    /// The columns, in the order of the set.
     pub(crate) columns: Box<[u32]>,
-    /// Where those begin.
+    /// The offsets of the columns.
     pub(crate) offsets: Box<[u32]>,
 }
 
-/// All sets, by the numbers they were given.
+/// All sets, by their numbers.
 #[derive(Default)]
 pub(crate) struct Sets {
     list: Vec<SetPlan>,
-    /// For each set with a layout, which of its shared values is that of each shared type, in the order of the archetype's
-    /// columns. Not in the plans, which most sets need without.
+    /// For each set with a layout, the source of each shared value, in the order of the archetype's columns. Outside of the plans, since
+    /// most sets have none.
     shared: Vec<Box<[SharedSource]>>,
     by_type: HashMap<TypeId, u32, FixedState>,
     by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
-    /// Those that were asked for last: mostly an entity after another has the same components, or a few take turns.
+    /// Cache of the last sets: often entities have the same components, or a few sets alternate.
     recent: [Option<(TypeId, u32)>; RECENT],
 }
 
-/// How many sets are found again without a map.
+/// The number of sets that are found without the map.
 const RECENT: usize = 32;
 
-/// A number that tells sets apart, mostly. It differs from run to run, and may decide what is quick, and nothing else.
+/// Returns a number that mostly differs between sets. It differs from run to run, so that it may affect the speed and no result.
 #[inline(always)]
 fn set_key<S: ComponentSet>() -> usize {
     let types: fn(&mut dyn FnMut(ComponentType)) = S::types;
-    // Functions begin at multiples of 16.
+    // Functions are aligned to 16 bytes.
     let address = types as usize;
     (address >> 4) ^ (address >> 8)
 }
 
 impl Sets {
-    /// The number of a set.
+    /// Returns the number of a set.
     ///
     /// # Errors
     ///
-    /// If a type is there twice: that one.
+    /// The type that occurs twice.
     #[inline]
     pub(crate) fn number_of<S: ComponentSet>(&mut self) -> Result<u32, ComponentType> {
         let id = TypeId::of::<S>();
@@ -266,11 +264,11 @@ impl Sets {
         Ok(number)
     }
 
-    /// The number of a set that is given as a list of types.
+    /// Returns the number of a set given as types.
     ///
     /// # Errors
     ///
-    /// If a type is there twice: that one.
+    /// The type that occurs twice.
     pub(crate) fn number_of_types(
         &mut self,
         types: &[ComponentType],
@@ -292,12 +290,12 @@ impl Sets {
         &self.list[number as usize]
     }
 
-    /// Where the values of shared types come from when an entity is made of a set that has a layout.
+    /// Returns the sources of the shared values of an entity that is created from a set with a layout.
     pub(crate) fn shared_sources(&self, number: u32) -> &[SharedSource] {
         &self.shared[number as usize]
     }
 
-    /// Gives a set its layout.
+    /// Sets the layout of a set.
     pub(crate) fn set_layout(
         &mut self,
         number: u32,
@@ -310,8 +308,7 @@ impl Sets {
 }
 
 impl EntityManager {
-    /// The number of a set that is given as a list of types. The mark of what was despawned is not for users to give or
-    /// take, and passed over.
+    /// Returns the number of a set given as types. The marker of despawned entities is skipped, since users cannot add or remove it.
     pub(crate) fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
         let mark = ComponentType::of::<CleanupEntity>();
         let number = if types.contains(&mark) {
@@ -323,7 +320,7 @@ impl EntityManager {
         number.map_err(|component| EntityError::DuplicateComponent { component })
     }
 
-    /// The number of the transfer for a set, which is remembered.
+    /// Returns the number of the transfer of a set. It is cached.
     pub(super) fn transfer_of<S: ComponentSet>(
         &mut self,
         from: u32,
@@ -333,7 +330,7 @@ impl EntityManager {
         self.transfer(from, set, change)
     }
 
-    /// The number of a transfer, which is remembered.
+    /// Returns the number of a transfer. It is cached.
     pub(super) fn transfer(
         &mut self,
         from: u32,
@@ -384,19 +381,19 @@ impl EntityManager {
         Ok(self.transfers.insert(edge, transfer))
     }
 
-    /// Refuses what [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would refuse of one of the entities, without
-    /// doing it. Only memory may be missing afterwards, and in a strict world one that comes twice may be refused.
+    /// Returns the error with which [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would fail for one of the
+    /// entities. Afterwards they fail only without memory, or in a strict world for an entity that occurs twice.
     pub(crate) fn check_changes<S: ComponentSet>(
         &mut self,
         entities: &[Entity],
         change: Change,
     ) -> Result<(), EntityError> {
-        // Those of one archetype are alike, and often come one after the other.
+        // Entities of one archetype often follow each other, and have the same result.
         let mut passed = NOWHERE;
         for &entity in entities {
             let Some(location) = self.storage.table.locate(entity) else {
                 if change == Change::Remove {
-                    // A set that cannot be is an error also where there is nothing to be removed.
+                    // An invalid set is an error even if there is nothing to remove.
                     self.set_number::<S>()?;
                     if !self.strict {
                         continue;
@@ -413,7 +410,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Refuses what would be refused of an entity of this archetype.
+    /// Returns the error for an entity of this archetype.
     fn check_change<S: ComponentSet>(
         &mut self,
         entity: Entity,

@@ -1,4 +1,4 @@
-//! Chunks as slices.
+//! Views of chunks: entities and components as slices.
 
 #![expect(unsafe_code, reason = "columns of chunks as slices")]
 
@@ -17,7 +17,7 @@ use crate::shared::SharedComponent;
 use crate::storage::{Archetypes, Chunk, Chunks, SharedValues, StorageSettings, unshare};
 use crate::version::Version;
 
-/// A chunk: entities of one archetype, and their components side by side.
+/// A view of a chunk: entities of one archetype, with contiguous columns of components.
 ///
 /// # Examples
 ///
@@ -39,24 +39,24 @@ use crate::version::Version;
 pub struct ArchetypeChunk<'w> {
     pub(crate) chunk: &'w Chunk,
     archetype: Archetype,
-    /// Where the values are that all its entities have.
+    /// The tables of shared values.
     pub(super) archetypes: &'w Archetypes,
     pub(super) values: &'w SharedValues,
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// How many entities there are: never zero.
+    /// Returns the number of entities, which is never zero.
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
         self.chunk.len as usize
     }
 
-    /// How many entities have room.
+    /// Returns the number of entities that the chunk has room for.
     pub fn capacity(&self) -> usize {
         self.chunk.capacity() as usize
     }
 
-    /// The archetype of the entities.
+    /// Returns the archetype of the entities.
     pub fn archetype(&self) -> Archetype {
         self.archetype
     }
@@ -70,17 +70,17 @@ impl<'w> ArchetypeChunk<'w> {
         self.chunk.entities()
     }
 
-    /// The types of the components, in the order of memory.
+    /// Returns the component types, in the order of memory.
     pub fn component_types(&self) -> &'w [ComponentType] {
         &self.chunk.shape().types
     }
 
-    /// Whether the entities have this component.
+    /// Returns whether the entities have this component.
     pub fn has<T: Component>(&self) -> bool {
         self.chunk.shape().has(ComponentType::of::<T>())
     }
 
-    /// The values of a component, one for each entity in the same order, if they have it.
+    /// Returns the values of a component, in the order of the entities, if they have it.
     pub fn slice<T: Component>(&self) -> Option<&'w [T]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
         let first = self.chunk.column(found.offset).cast_const().cast::<T>();
@@ -88,7 +88,7 @@ impl<'w> ArchetypeChunk<'w> {
         Some(unsafe { slice::from_raw_parts(first, self.len()) })
     }
 
-    /// The values of a component as bytes, if the entities have it and its bytes can be read.
+    /// Returns the values of a component as bytes, if the entities have it and its bytes can be read.
     pub fn bytes(&self, ty: ComponentType) -> Option<&'w [u8]> {
         let found = self.chunk.find(ty)?;
         let first = self.chunk.column(found.offset).cast_const();
@@ -97,30 +97,30 @@ impl<'w> ArchetypeChunk<'w> {
         ty.0.shape.plain.then(|| unsafe { slice::from_raw_parts(first, self.len() * ty.size()) })
     }
 
-    /// When a component was last written in this chunk, if the entities have it.
+    /// Returns the version at which a component was last written in this chunk, if the entities have it.
     pub fn change_version<T: Component>(&self) -> Option<Version> {
         self.change_version_of(ComponentType::of::<T>())
     }
 
-    /// When a component was last written in this chunk, if the entities have it.
+    /// Returns the version at which a component was last written in this chunk, if the entities have it.
     pub fn change_version_of(&self, ty: ComponentType) -> Option<Version> {
         let found = self.chunk.find(ty)?;
         Some(self.chunk.state.version(found.column))
     }
 
-    /// Whether a component was written in this chunk since; not if the entities do not have it.
+    /// Returns whether a component was written in this chunk since; false if the entities lack it.
     pub fn did_change<T: Component>(&self, since: Version) -> bool {
         self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))
     }
 
-    /// Which entities have a component switched on, as bits of words, from the lowest bit of the first on. `None` if the
-    /// entities do not have it, or it is not enableable.
+    /// Returns the enabled bits of a component, from the lowest bit of the first word on. `None` if the entities lack it, or it is not
+    /// enableable.
     pub fn enabled_mask<T: Component>(&self) -> Option<&'w [u64]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
         Some(self.chunk.enabled.words(found.mask()?))
     }
 
-    /// How many entities have a component, and switched on.
+    /// Returns the number of entities with this component enabled.
     pub fn enabled_count<T: Component>(&self) -> usize {
         let Some(found) = self.chunk.find(ComponentType::of::<T>()) else { return 0 };
         match found.mask() {
@@ -129,17 +129,17 @@ impl<'w> ArchetypeChunk<'w> {
         }
     }
 
-    /// When an entity last came or went.
+    /// Returns the version at which entities were last added or removed.
     pub fn order_version(&self) -> Version {
         self.chunk.order_version
     }
 
-    /// Whether an entity came or went since.
+    /// Returns whether entities were added or removed since.
     pub fn did_order_change(&self, since: Version) -> bool {
         self.chunk.order_version.is_newer_than(since)
     }
 
-    /// The number of the chunk among all chunks that the world ever had.
+    /// Returns the number of the chunk among all chunks that the world ever had.
     pub fn sequence_number(&self) -> u64 {
         self.chunk.sequence
     }
@@ -167,7 +167,7 @@ pub struct ArchetypeChunkMut<'w> {
 }
 
 impl ArchetypeChunkMut<'_> {
-    /// The chunk, to be read.
+    /// Returns a view for reading.
     pub fn as_chunk(&self) -> ArchetypeChunk<'_> {
         ArchetypeChunk {
             chunk: &self.chunks[self.number],
@@ -177,12 +177,11 @@ impl ArchetypeChunkMut<'_> {
         }
     }
 
-    /// The values of a component, one for each entity in the same order. They count as changed from now on.
+    /// Returns the values of a component for writing, in the order of the entities, and marks them as changed.
     ///
     /// # Errors
     ///
-    /// If the entities do not have it: then the error names the first of them. If the world shares memory with a fork,
-    /// and there is none for a copy.
+    /// If the entities lack it: the error names the first of them. If the memory is shared with a fork, and a copy cannot be allocated.
     pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
         let first = self.column_mut(ComponentType::of::<T>())?.cast::<T>();
         let count = self.chunks[self.number].len as usize;
@@ -190,7 +189,7 @@ impl ArchetypeChunkMut<'_> {
         Ok(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
-    /// Where the values of a component begin, in memory that is the world's alone. They count as changed from now on.
+    /// Returns the start of a column in unshared memory, and marks the component as changed.
     pub(super) fn column_mut(&mut self, ty: ComponentType) -> Result<*mut u8, EntityError> {
         let chunk = &self.chunks[self.number];
         let Some(found) = chunk.find(ty) else {
@@ -206,7 +205,7 @@ impl ArchetypeChunkMut<'_> {
         Ok(chunk.column(found.offset))
     }
 
-    /// Where the chunk's own value of a type is, which is the world's alone. It counts as changed from now on.
+    /// Returns the address of a chunk component, which is unshared, and marks it as changed.
     pub(super) fn value_mut(&mut self, ty: ComponentType) -> Result<NonNull<u8>, EntityError> {
         let chunk = &self.chunks[self.number];
         let Some((column, value)) = chunk.find_value(ty) else {
@@ -226,7 +225,7 @@ impl fmt::Debug for ArchetypeChunkMut<'_> {
 }
 
 impl EntityManager {
-    /// A chunk that is there. Jobs may be using what is in it, but for the ids.
+    /// Returns a chunk that exists. Jobs may be using its columns, but not its ids.
     pub(crate) fn chunk(&self, number: u32) -> ArchetypeChunk<'_> {
         let chunk = &self.storage.chunks[number];
         ArchetypeChunk {
@@ -237,15 +236,15 @@ impl EntityManager {
         }
     }
 
-    /// All chunks: archetypes in the order in which they came to be, each with its chunks.
+    /// Iterates over all chunks: archetypes in the order of their creation, each with its chunks.
     ///
-    /// All jobs over entities are completed first, since everything can be read of a chunk.
+    /// All jobs over entities are completed first, since a view can read everything.
     pub fn chunks(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
         self.jobs.sync_all();
         self.chunks_in_use()
     }
 
-    /// All chunks, in the same order. Jobs may be using what is in them, but for the ids.
+    /// Iterates over all chunks in the same order. Jobs may be using their columns, but not their ids.
     pub(super) fn chunks_in_use(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
         self.storage.archetypes.iter().flat_map(move |(number, archetype)| {
             let handle = self.archetype_handle(number);
@@ -258,8 +257,7 @@ impl EntityManager {
         })
     }
 
-    /// Calls a function for all chunks, which may change components in them, in the order of
-    /// [`chunks`](Self::chunks).
+    /// Calls a function for all chunks, for writing, in the order of [`chunks`](Self::chunks).
     ///
     /// # Examples
     ///
@@ -297,7 +295,7 @@ impl EntityManager {
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// The elements of the entity in a row, if there is such a row and the type is a buffer that the entities have. As
+    /// Returns the elements of the buffer in a row, if the row exists and the entities have this buffer. See
     /// [`EntityManager::untyped_buffer`].
     ///
     /// # Examples
@@ -323,7 +321,7 @@ impl<'w> ArchetypeChunk<'w> {
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// The values of a managed component, one for each entity in the same order, if they have it.
+    /// Returns the values of a managed component, in the order of the entities, if they have it.
     ///
     /// # Examples
     ///
@@ -352,11 +350,11 @@ impl<'w> ArchetypeChunk<'w> {
 }
 
 impl ArchetypeChunkMut<'_> {
-    /// The values of a managed component, one for each entity in the same order. They count as changed from now on.
+    /// Returns the values of a managed component for writing, in the order of the entities, and marks them as changed.
     ///
     /// # Errors
     ///
-    /// If the entities do not have it: then the error names the first of them.
+    /// If the entities lack it: the error names the first of them.
     ///
     /// # Examples
     ///
@@ -386,7 +384,7 @@ impl ArchetypeChunkMut<'_> {
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// The value that the chunk has, for all entities in it, if they have the [chunk component](crate::PerChunk).
+    /// Returns the [chunk component](crate::PerChunk) of the chunk, if the entities have it.
     ///
     /// # Examples
     ///
@@ -409,11 +407,11 @@ impl<'w> ArchetypeChunk<'w> {
 }
 
 impl ArchetypeChunkMut<'_> {
-    /// The value that the chunk has, for all entities in it, to be changed. It counts as changed from now on.
+    /// Returns the chunk component of the chunk for writing, and marks it as changed.
     ///
     /// # Errors
     ///
-    /// If the entities do not have the [chunk component](crate::PerChunk): then the error names the first of them.
+    /// If the entities lack the [chunk component](crate::PerChunk): the error names the first of them.
     ///
     /// # Examples
     ///
@@ -438,7 +436,7 @@ impl ArchetypeChunkMut<'_> {
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// The value that all entities of the chunk have of a shared component, if they have it.
+    /// Returns the value of a shared component that all entities of the chunk have, if they have it.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Destroying entities.
+//! Despawning entities.
 
 #![expect(unsafe_code, reason = "removes rows of chunks")]
 
@@ -8,24 +8,24 @@ use crate::error::EntityError;
 use crate::storage::{Archetype, Change, Left, Location};
 
 impl EntityManager {
-    /// Destroys an entity and its components. Returns whether it was there.
+    /// Despawns an entity and drops its components. Returns whether it existed.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
-    /// If it has components that stay ([`Component::CLEANUP`](crate::Component::CLEANUP)), the others are dropped, and the
-    /// entity goes when those are removed. To despawn it once more changes nothing, and returns false.
+    /// An entity with cleanup components ([`Component::CLEANUP`](crate::Component::CLEANUP)) loses the others, and exists until its
+    /// cleanup components are removed. Despawning it again has no effect and returns false.
     ///
-    /// With the root of a [group](crate::LinkedEntityGroup) its members go, each once, and the groups of those.
+    /// With the root of a [group](crate::LinkedEntityGroup), its members are despawned, and their groups.
     ///
     /// # Errors
     ///
-    /// In a strict world, if it was not there. If the world shares memory with a fork, and there is none for a copy, or
-    /// there is none for what stays. Of a group all goes, or nothing.
+    /// In a strict world, if it does not exist. If the memory is shared with a fork, and a copy cannot be allocated, or there is no
+    /// memory for cleanup components. Then no entity of a group was despawned.
     // A call would take a fifth of the time.
     #[inline(always)]
     pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
         if self.jobs.are_live() {
-            // To open the slot may copy the page it is on, which jobs may be reading.
+            // Opening the slot may copy its page, which jobs may be reading.
             return self.despawn_after_jobs(entity);
         }
         let Some(slot) = self.storage.table.open(entity) else {
@@ -46,7 +46,7 @@ impl EntityManager {
         self.despawn_with_care(entity, Location { chunk, row })
     }
 
-    /// Despawns an entity, while jobs may have to be waited for.
+    /// Despawns an entity while jobs are live, after waiting for conflicting ones.
     #[cold]
     #[inline(never)]
     fn despawn_after_jobs(&mut self, entity: Entity) -> Result<bool, EntityError> {
@@ -57,7 +57,7 @@ impl EntityManager {
         }
     }
 
-    /// Despawns an entity of a chunk that is not as simple as they mostly are.
+    /// Despawns an entity of a chunk that the fast path does not handle.
     #[inline(never)]
     fn despawn_with_care(
         &mut self,
@@ -70,7 +70,7 @@ impl EntityManager {
         self.despawn_one(entity, location)
     }
 
-    /// Despawns an entity, and not its group.
+    /// Despawns an entity without its group.
     pub(super) fn despawn_one(
         &mut self,
         entity: Entity,
@@ -82,7 +82,7 @@ impl EntityManager {
         }
         self.sync_for_move([owner.archetype]);
         if owner.len == 1 {
-            // Nothing has to move, hence nothing to be copied if the memory is shared.
+            // No row moves, so shared memory does not have to be copied.
             self.storage.destroy_chunk(chunk);
             return Ok(true);
         }
@@ -90,13 +90,13 @@ impl EntityManager {
             self.storage.make_unique(chunk)?;
         }
         // SAFETY:
-        // - the table says that the row is there, and its memory was made the world's alone
+        // - the table refers to rows that exist, and the chunk was made unique
         // - no value was moved or dropped
         unsafe { self.storage.destroy_row(entity, Location { chunk, row }, Left::All) };
         Ok(true)
     }
 
-    /// Despawns an entity with components that stay: the others are dropped. Returns whether there were others.
+    /// Despawns an entity with cleanup components: drops the others. Returns whether there were others.
     #[cold]
     fn despawn_partly(&mut self, entity: Entity, location: Location) -> Result<bool, EntityError> {
         let from = self.storage.archetype_at(location);
@@ -120,7 +120,7 @@ impl EntityManager {
         {
             return Err(self.no_such(missing));
         }
-        // What goes or moves besides, as members of groups do, is waited for when it does.
+        // Jobs that use other rows, such as those of group members, are waited for when those rows move.
         self.sync_for_move(self.archetypes_of(entities));
         let mut despawned = 0;
         let mut rest = entities;
@@ -148,15 +148,15 @@ impl EntityManager {
         Ok(despawned)
     }
 
-    /// Destroys all entities. Returns how many there were.
+    /// Despawns all entities. Returns their number.
     ///
     /// # Errors
     ///
-    /// Only if there are entities with components that stay, which are kept: if there is no memory for them.
+    /// If there are entities with cleanup components, which are kept, and there is no memory for them.
     ///
     /// # Determinism
     ///
-    /// Unless some are kept, ids are handed out again from the first on, with higher versions.
+    /// Unless entities are kept, ids are reused from the first on, with higher versions.
     pub fn despawn_all(&mut self) -> Result<usize, EntityError> {
         let stays = |(_, archetype): (u32, &Archetype)| {
             !archetype.chunks.is_empty() && archetype.shape.stays()
@@ -171,7 +171,7 @@ impl EntityManager {
     }
 }
 
-/// How many entities two slices begin with in common.
+/// Returns the length of the common prefix of two slices.
 pub(super) fn shared_prefix(left: &[Entity], right: &[Entity]) -> usize {
     // Whole chunks are the common case, and slices are compared faster than their elements.
     if right.len() >= left.len() && right[..left.len()] == *left {

@@ -1,4 +1,4 @@
-//! Copies of all entities, and the number that tells whether they are alike.
+//! Whole managers: forks, duplicates, replacement, detaching for jobs, and the state hash.
 
 use std::mem;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ impl EntityManager {
             return Err(EntityError::NotDuplicable { component });
         }
         self.jobs.sync_all();
-        // The fork does not know of them, and is to go on as this world does.
+        // The fork does not have the reserved ids, and has to continue as this world does.
         self.take_back_promises();
         let mut fork =
             Self::with_storage(self.storage.fork()?, self.jobs.of_same_pool(), self.strict);
@@ -34,12 +34,12 @@ impl EntityManager {
         Ok(copy)
     }
 
-    /// A number for the state of all entities: two worlds that will go on alike have the same.
+    /// Returns a hash of the state of all entities. Two worlds that will behave alike have the same hash.
     ///
-    /// It is made of the entities and their places, of the values of their components, field by field, and of the ids
-    /// that will be handed out next. Component types count by their [stable names](crate::ComponentType::stable_name), so that
-    /// renaming a crate or moving a type to another module leaves the hash as it is. The names of entities, crates, modules,
-    /// fields and variants do not count, nor do versions, padding, addresses, and fields that are opaque.
+    /// It includes the entities and their places, the values of their components field by field, and the next ids. Component types are
+    /// identified by their [stable names](crate::ComponentType::stable_name), so that renaming a crate or moving a type to another module
+    /// does not change the hash. It excludes the names of entities, crates, modules, fields and variants, versions, padding, addresses,
+    /// and opaque fields.
     ///
     /// # Panics
     ///
@@ -52,11 +52,11 @@ impl EntityManager {
         state.finish()
     }
 
-    /// Replaces every entity that a component or a shared value refers to, as after entities came from elsewhere under other names.
+    /// Replaces every reference to an entity in components and shared values.
     ///
     /// # Errors
     ///
-    /// If the world shares memory with a fork, and there is none for a copy. Then nothing was replaced.
+    /// If the memory is shared with a fork, and a copy cannot be allocated. Then nothing was replaced.
     ///
     /// # Examples
     ///
@@ -86,8 +86,8 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Takes all entities out, with all that is known of them, for a thread to work on. What stays has none, and the scheduler of
-    /// the world.
+    /// Takes all entities out, with their caches, for a job to work on. The manager that remains has none, and keeps the scheduler of the
+    /// world.
     pub(crate) fn detach(&mut self) -> Self {
         self.jobs.sync_all();
         let empty = Storage::new(self.storage.settings.clone());
@@ -97,30 +97,30 @@ impl EntityManager {
         detached
     }
 
-    /// Completes all jobs over entities that were [detached](Self::detach). Their failures are kept.
+    /// Completes all jobs over entities that were [detached](Self::detach). Their failures stay in the scheduler.
     pub(crate) fn complete_jobs_over_detached(&mut self) {
         self.jobs.sync_all();
     }
 
-    /// Completes all jobs over entities that were [detached](Self::detach). Returns the first failure that nobody was told of.
+    /// Completes all jobs over entities that were [detached](Self::detach). Returns the first failure that was not reported yet.
     ///
     /// # Panics
     ///
-    /// With A0006 from inside of a job over these entities.
+    /// With A0006 inside a job over these entities.
     #[track_caller]
     pub(crate) fn complete_detached(&mut self) -> Option<JobFailed> {
         self.complete_jobs_over_detached();
         self.jobs.scheduler().take_failures().into_iter().next()
     }
 
-    /// Takes entities back in that were [detached](Self::detach). Returns the first failure of a job over them that nobody was told of.
+    /// Puts [detached](Self::detach) entities back. Returns the first failure of a job over them that was not reported yet.
     ///
     /// # Panics
     ///
-    /// With A0006 from inside of a job over these entities.
+    /// With A0006 inside a job over these entities.
     #[track_caller]
     pub(crate) fn reattach(&mut self, mut detached: Self) -> Option<JobFailed> {
-        // The scheduler of the world knows nothing of jobs that were scheduled meanwhile, and would let others get in their way.
+        // The scheduler of the world does not have the jobs that were scheduled meanwhile, so they are completed first.
         let failed = detached.complete_detached();
         mem::swap(&mut detached.jobs, &mut self.jobs);
         *self = detached;
@@ -129,21 +129,19 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Lets this world have the entities that another has, and no others: with the same ids, components, states and names, and with
-    /// the same future.
+    /// Replaces all entities by those of another world, with the same ids, components, enabled bits, names and next ids.
     ///
-    /// Nothing is copied now. The two share memory, as a [fork](crate::World::fork) does with its world, until one of them writes to
-    /// it. So a world that is to be like another again and again, as a view or a backup of it, costs what has changed. For queries that
-    /// ask for changes, those chunks were changed now that are not as they were here before; all others were not. Chunks with
-    /// [managed](crate::ManagedComponent) components, or with [values](crate::PerChunk) of their own, are copied each time, and count
-    /// as changed. Unity's `CopyAndReplaceEntitiesFrom`.
+    /// The two share memory, as a [fork](crate::World::fork) does with its world, until one of them writes to it. So a world that
+    /// repeatedly replaces its entities, as a view or a backup of another, pays for the changes alone. Change filters match the chunks
+    /// that differ from those before. Chunks with [managed](crate::ManagedComponent) or [chunk components](crate::PerChunk) are copied
+    /// each time, and match too. Unity's `CopyAndReplaceEntitiesFrom`.
     ///
-    /// [Archetypes](crate::Archetype) and commands that belong to this world are no good any more; archetypes of the other world are.
+    /// [Archetypes](crate::Archetype) and commands of this world are invalid afterwards; archetypes of the other world are valid.
     ///
     /// # Errors
     ///
-    /// With A0130 if the worlds divide chunks differently. If a component can neither be copied nor cloned, or there is no memory for
-    /// what is copied at once. Then nothing was replaced.
+    /// With A0130 if the worlds have different chunk sizes or capacity limits. If a component can neither be copied nor cloned, or there
+    /// is no memory. Then nothing was replaced.
     ///
     /// # Complexity
     ///
@@ -173,26 +171,25 @@ impl EntityManager {
         }
         source.jobs.sync_all();
         self.jobs.sync_all();
-        // This runs code of the user, and may be refused. Nothing was changed yet.
+        // This runs user code, and may fail. Nothing was changed yet.
         let mut storage = source.storage.fork()?;
         storage.settings = self.storage.settings.clone();
         storage.continue_after(&mut self.storage);
         let jobs = self.jobs.of_same_pool();
         let mut new = Self::with_storage(storage, jobs, self.strict);
         new.names = Arc::clone(&source.names);
-        // Versions go on, so what is known of the entities by their versions is still true.
+        // Versions continue, so caches that compare versions stay valid.
         new.id = self.id;
         new.world_transfers = self.world_transfers + 1;
         new.caches = mem::take(&mut self.caches);
         new.last_runs = self.last_runs.take();
         mem::swap(&mut new.jobs, &mut self.jobs);
-        // What was here is dropped when all else is done, since that is code of the user.
+        // The old entities are dropped last, since that is user code.
         let _old = mem::replace(self, new);
         Ok(())
     }
 
-    /// Lets this world have the entities of a snapshot, as they are there: with their versions and caches. Jobs are completed first.
-    /// Returns the entities that were here.
+    /// Replaces all entities by those of a snapshot, with their versions and caches. Completes jobs first. Returns the old entities.
     #[must_use = "dropping them is user code"]
     pub(crate) fn restore_from(&mut self, snapshot: &mut Self) -> Result<Self, EntityError> {
         if !self.storage.settings.divide_as(&snapshot.storage.settings) {

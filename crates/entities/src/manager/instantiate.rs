@@ -1,4 +1,4 @@
-//! Entities that begin as copies of others.
+//! Instances and copies of entities.
 #![expect(unsafe_code, reason = "duplicates rows of chunks")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -22,15 +22,14 @@ use crate::storage::{
 impl EntityManager {
     /// Creates an entity with copies of another's components.
     ///
-    /// It has all of them but [`Prefab`](crate::Prefab) and those that stay after despawning. Fields that refer to the
-    /// other entity refer to the new one; fields that refer to others stay as they are, and so do
-    /// [shared values](crate::SharedComponent), whatever they refer to. Components that are switched off stay so, and names are kept. If it is the root of a [group](crate::LinkedEntityGroup), all of that is instantiated.
-    /// Unity's `Instantiate`.
+    /// It has all of them but [`Prefab`](crate::Prefab) and cleanup components. Fields that refer to the source refer to the instance;
+    /// other references, and [shared values](crate::SharedComponent), stay as they are. Disabled components stay disabled, and names are
+    /// kept. The root of a [group](crate::LinkedEntityGroup) is instantiated with its members. Unity's `Instantiate`.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it was despawned and only has components that stay, one of its components can neither
-    /// be copied nor cloned, or there is no memory.
+    /// If the entity does not exist or is [only left for cleanup](Self::is_cleanup_only), one of its components can neither be copied nor
+    /// cloned, or there is no memory.
     ///
     /// # Examples
     ///
@@ -51,11 +50,11 @@ impl EntityManager {
         Ok(created.next().expect("one was created"))
     }
 
-    /// Creates so many entities with copies of another's components, as [`instantiate`](Self::instantiate) does one.
+    /// Creates `count` entities with copies of another's components, as [`instantiate`](Self::instantiate) creates one.
     ///
     /// # Errors
     ///
-    /// As there. Then none is created.
+    /// The errors of [`instantiate`](Self::instantiate). Then none is created.
     pub fn instantiate_many(
         &mut self,
         source: Entity,
@@ -74,20 +73,19 @@ impl EntityManager {
         })
     }
 
-    /// Copies these entities within the world. Returns which entity was copied to which.
+    /// Copies these entities within the world. Returns the copy of each.
     ///
-    /// The copies have all components of the entities but those that [stay](crate::Component::CLEANUP) after despawning: a copy of a
-    /// [`Prefab`](crate::Prefab) is a prefab. Fields that refer to entities which are copied refer to the copies. Fields that refer to
-    /// others stay as they are, and so do [shared values](crate::SharedComponent), whatever they refer to. Components that are
-    /// disabled stay so, and names are kept. The members of a [group](crate::LinkedEntityGroup) are copied only if they are named
-    /// too. An entity that is named twice is copied once. Unity's `CopyEntities`.
+    /// The copies have all components but [cleanup](crate::Component::CLEANUP) components: a copy of a [`Prefab`](crate::Prefab) is a
+    /// prefab. References among the copied entities lead to the copies. Other references, and [shared values](crate::SharedComponent),
+    /// stay as they are. Disabled components stay disabled, and names are kept. The members of a [group](crate::LinkedEntityGroup) are
+    /// copied only if they are named too. An entity that is named twice is copied once. Unity's `CopyEntities`.
     ///
     /// [`instantiate`](Self::instantiate) makes instances of prefabs and of whole groups.
     ///
     /// # Errors
     ///
-    /// If one of the entities is not there, or was despawned and only has components that stay, if one of their components can
-    /// neither be copied nor cloned, or there is no memory. Then nothing was copied, also if a clone panics.
+    /// If one of the entities does not exist or is [only left for cleanup](Self::is_cleanup_only), one of their components can neither be
+    /// copied nor cloned, or there is no memory. Then nothing was copied, also if a clone panics.
     ///
     /// # Examples
     ///
@@ -128,7 +126,7 @@ impl EntityManager {
         map
     }
 
-    /// Lists what is to be done to copy entities, each once.
+    /// Lists the entities to copy, each once.
     fn list_copied(
         &mut self,
         entities: &[Entity],
@@ -141,7 +139,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Lists what is to be done to instantiate an entity, or the members of its group, each once.
+    /// Lists the entity to instantiate, or the members of its group, each once.
     fn list_sources(
         &mut self,
         source: Entity,
@@ -163,7 +161,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// What is to be done to instantiate or copy an entity, if that can be.
+    /// Checks that an entity can be instantiated or copied, and returns its source record.
     fn source(&mut self, entity: Entity, change: Change) -> Result<Source, EntityError> {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
@@ -187,7 +185,7 @@ impl EntityManager {
         Ok(Source { entity, from, data, shape, transfer, to, group, quiet, place })
     }
 
-    /// Instantiates entities so many times, as one. The first stays the first. Returns how many of the runs are its own.
+    /// Instantiates entities `count` times, as one change. Returns the number of runs of the first entity, which stays the first.
     fn instantiate_sources(
         &mut self,
         lists: &mut InstanceMemory,
@@ -195,7 +193,7 @@ impl EntityManager {
     ) -> Result<usize, EntityError> {
         let InstanceMemory { sources, references: reference_lists, filled, name, .. } = lists;
         let archetypes = sources.iter().flat_map(|source| {
-            // What is copied may not be written meanwhile.
+            // Jobs may not write the sources meanwhile.
             [self.storage.archetype_at(source.from), source.to]
         });
         self.sync_for_move(archetypes);
@@ -212,7 +210,7 @@ impl EntityManager {
         if sources.len() > 1 && count > 0 {
             reserved.divide(count);
         }
-        // Now that no chunk is copied any more, the sources stay where they are.
+        // No chunk is copied from here on, so the sources stay in place.
         for source in sources.iter_mut() {
             source.data = reserved.storage.chunks[source.from.chunk].data();
         }
@@ -227,21 +225,21 @@ impl EntityManager {
             References::new(entities, count, &reserved.storage.table, lists)
         });
         let mut done = 0;
-        // The source of a run. All runs are asked about, in their order.
+        // Returns the source of a run. It is called for all runs in their order.
         let mut source_of = |run: Run| {
             let source = &sources[done / count];
             done += run.rows as usize;
             source
         };
-        // Writes one column of a run, and returns its number there.
+        // Writes one column of a run, and returns its number in the new archetype.
         let write = |chunk: &Chunk, run: Run, source: &Source, (theirs, ours): (u32, u32)| {
             let ty = source.shape.types[theirs as usize];
             let old = source.shape.columns[theirs as usize];
             let new = chunk.shape().columns[ours as usize];
             // SAFETY:
-            // - the source has a value of the type there, in a row that is not among the new ones
-            // - the new rows are reserved, and have none
-            // - it was checked that the type can be duplicated
+            // - the source row has a value of the type, and is not one of the new rows
+            // - the new rows are reserved, and have no values
+            // - the type can be duplicated, which was checked
             unsafe {
                 duplicate_value(
                     ty,
@@ -259,7 +257,7 @@ impl EntityManager {
                 for &columns in &self.transfers[source.transfer].kept {
                     write(chunk, run, source, columns);
                 }
-                // No code of the user's runs, so that nothing can go wrong half way, unless a `Field` was written by hand.
+                // No user code runs, so that nothing can fail half way, unless a `Field` was implemented by hand.
                 if let Some(references) = &mut references
                     && panicked.is_none()
                 {
@@ -274,7 +272,7 @@ impl EntityManager {
                 resume_unwind(panic);
             }
         } else {
-            // Dropped before what is reserved, if something panics.
+            // Dropped before the reserved rows if a clone panics.
             let mut new_rows = mem::take(filled);
             for &run in reserved.runs.iter() {
                 let source = source_of(run);
@@ -308,21 +306,20 @@ impl EntityManager {
         Ok(self.finish_instances(sources, count, name))
     }
 
-    /// Destroys the entities that were just created.
+    /// Despawns the entities that were just created.
     #[cold]
     fn take_back(&mut self) {
         let mut created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
         created.reverse();
         self.with_each(&created, |manager, entity| {
             if let Ok(location) = manager.locate(entity) {
-                // Their memory is the world's alone, so that it is not refused.
+                // Their memory is unshared, so that it cannot fail.
                 let _ = manager.despawn_one(entity, location);
             }
         });
     }
 
-    /// Lets what was just created be switched off where the sources are, and have their names. Returns how many of the runs are
-    /// those of the first source.
+    /// Copies enabled bits and names of the sources to the new entities. Returns the number of runs of the first source.
     fn finish_instances(&mut self, sources: &[Source], count: usize, name: &mut String) -> usize {
         let (mut done, mut of_first) = (0, 0);
         for at in 0..self.runs.len() {
@@ -349,13 +346,13 @@ impl EntityManager {
     }
 }
 
-/// Puts those side by side that go to one archetype, and one group of it, in the order of the first of each.
+/// Groups the sources by target archetype and group, in the order of the first of each.
 fn put_together(sources: &mut [Source]) {
     if sources.len() > 1 {
         (0..).zip(&mut *sources).for_each(|(place, source)| source.place = place);
         sources.sort_unstable_by_key(|source| (source.layout(), source.place));
         for same in sources.chunk_by_mut(|one, other| one.layout() == other.layout()) {
-            // In the upper half, where the first of them was. Each has a place of its own all the same.
+            // The upper half is the place of the first of its group. The lower half makes the keys distinct.
             let first = same[0].place << u32::BITS;
             same.iter_mut().for_each(|source| source.place |= first);
         }
@@ -363,7 +360,7 @@ fn put_together(sources: &mut [Source]) {
     }
 }
 
-/// What is needed to instantiate entities, so that the next time has the memory. Between two of them, nothing is in these.
+/// Memory for instantiation, reused by the next call. It is empty between two calls.
 #[derive(Default)]
 pub(super) struct InstanceMemory {
     members: DistinctEntities,
@@ -374,7 +371,7 @@ pub(super) struct InstanceMemory {
 }
 
 impl InstanceMemory {
-    /// Leaves nothing but the memory.
+    /// Removes everything but keeps the memory.
     fn clear(&mut self) {
         self.members.clear();
         self.sources.clear();
@@ -382,62 +379,61 @@ impl InstanceMemory {
 }
 
 impl Source {
-    /// Where its instances are.
+    /// The rows of its instances.
     fn layout(&self) -> (u32, u32) {
         (self.to, self.group)
     }
 }
 
-/// An entity that is instantiated.
+/// An entity to instantiate.
 struct Source {
     entity: Entity,
     from: Location,
-    /// The memory of its chunk, once nothing is copied any more.
+    /// The memory of its chunk, set once no chunk is copied any more.
     data: *mut u8,
     shape: Arc<ArchetypeShape>,
     transfer: u32,
     /// The archetype of its instances.
     to: u32,
-    /// And their group, if it has groups.
+    /// The group of that archetype, if it has groups.
     group: u32,
-    /// Whether no code of the user's runs.
+    /// All its components are copied as bytes, without user code.
     quiet: bool,
-    /// Where it is among those that are instantiated with it.
+    /// Its place among the entities that are instantiated with it.
     place: u64,
 }
 
 // SAFETY: the address is that of memory of the world, and used only while nobody else has the world.
 unsafe impl Send for Source {}
 
-/// So many sources are found by looking at all of them.
+/// The number of sources up to which a linear search is used.
 const FEW: usize = 8;
 
-/// Which entities take the place of the sources, in values that were copied from them.
+/// Replaces references to sources by references to their instances, in copied values.
 pub(super) struct References {
     lists: ReferenceLists,
-    /// How many instances each has.
+    /// The number of instances of each source.
     count: usize,
-    /// The instances to be, those of one source after those of another.
+    /// The ids of the instances, source by source.
     pub(super) instances: Upcoming,
-    /// How many rows were looked at.
+    /// The number of rows that were processed.
     done: usize,
 }
 
-/// The lists of references. When they are not needed any more, the next ones have their memory.
+/// Lists of [`References`], whose memory is reused.
 #[derive(Default)]
 pub(super) struct ReferenceLists {
     sources: Vec<Entity>,
-    /// Where each of the sources is among them, if they are not few.
+    /// The place of each source, if there are more than [`FEW`].
     places: HashMap<Entity, usize, FixedState>,
-    /// What the value before referred to, in its order, and where the instances of that begin. Copies of one value refer to the same, so that those of the first are
-    /// looked for, and then only compared.
+    /// The references of the value before, in their order, and where the instances of each begin. Copies of one value have the same
+    /// references, so that only those of the first are searched.
     known: Vec<(Entity, Option<usize>)>,
-    /// Memory for the instances to be.
     instances: Vec<Entity>,
 }
 
 impl References {
-    /// For sources that have so many instances each, which are made next, with lists that have nothing in them.
+    /// Prepares the references of sources with `count` instances each, which are created next. The lists are empty.
     pub(super) fn new(
         sources: impl Iterator<Item = Entity>,
         count: usize,
@@ -454,7 +450,7 @@ impl References {
         Self { lists, count, instances, done: 0 }
     }
 
-    /// The lists, with nothing in them.
+    /// Returns the lists, cleared.
     pub(super) fn into_lists(self) -> ReferenceLists {
         let mut lists = self.lists;
         lists.sources.clear();
@@ -464,7 +460,7 @@ impl References {
         lists
     }
 
-    /// Where the instances of an entity begin, if it is a source: what a value refers to in this place.
+    /// Returns where the instances of an entity begin, if it is a source. `place` is the place of the reference in its value.
     #[cold]
     #[inline(never)]
     fn find(&mut self, entity: Entity, place: usize) -> Option<usize> {
@@ -480,14 +476,14 @@ impl References {
         first
     }
 
-    /// Replaces the sources by their instances in the values of a run. All runs have to come, in their order.
+    /// Replaces references in the values of a run. It has to be called for all runs, in their order.
     ///
     /// # Safety
     ///
-    /// - the rows of the chunk have values in all columns, which nobody else uses
+    /// - the rows of the chunk have values in all columns, which no other code uses
     pub(super) unsafe fn replace(&mut self, chunk: &Chunk, Run { first, rows, .. }: Run) {
         let shape = chunk.shape();
-        // The how manieth instance of its source the first row is.
+        // The index of the first row among the instances of its source.
         let nth = self.done % self.count;
         self.done += rows as usize;
         for (ty, column) in shape.types.iter().zip(&shape.columns) {
@@ -559,7 +555,7 @@ mod tests {
     }
 
     thread_local! {
-        /// Whether the next value of a chunk panics when it is dropped.
+        /// The next value of a chunk panics when it is dropped.
         static IS_LOUD: Cell<bool> = const { Cell::new(false) };
     }
 

@@ -1,18 +1,18 @@
-//! Which jobs use what of a world, so that nobody gets in their way.
+//! The jobs of a world, and the data that each of them accesses.
 //!
-//! A job over entities goes on when the call that scheduled it has returned. What it uses of the world it has declared, and each
-//! of these is a fence:
+//! A job over entities runs after the call that scheduled it has returned. It has declared what it accesses. For each of these there is a
+//! fence:
 //!
-//! | what | who reads it | who writes it |
+//! | data | read by | written by |
 //! |---|---|---|
-//! | the values of a component | jobs that read them, or ask whether they have changed | jobs that can change them |
-//! | the masks of a component | jobs for which it matters whether it is switched on | jobs that switch it |
-//! | the rows of an archetype | jobs that go through its chunks | nobody: changes of structure wait |
-//! | the table of entities | jobs that look for entities | nobody: changes of structure wait |
+//! | the values of a component | jobs that read them, or their versions | jobs that can change them |
+//! | the enabled bits of a component | jobs whose queries depend on them | jobs that set them |
+//! | the rows of an archetype | jobs over its chunks | none: structural changes wait |
+//! | the entity table | jobs with lookups | none: structural changes wait |
 //!
-//! Jobs are ordered by that when they are scheduled. The thread of the world has those completed that are in its way before it
-//! reads or changes anything: that is what `before_…` is for. It is asked first, before anything is changed, since completing a
-//! job runs code of the user. If no job was scheduled, asking is one comparison.
+//! Fences order the jobs when they are scheduled. Before the thread of the world reads or changes data, the `sync_…` methods complete
+//! conflicting jobs. They are called before the first change, since completing a job runs user code. Without live jobs a call is one
+//! comparison.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -28,47 +28,47 @@ use crate::component::ComponentType;
 use crate::query::{DeclaredJob, LookupMemory, Pool, Rows};
 use crate::world::World;
 
-/// Something of a world that jobs use.
+/// Data of a world that jobs access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
-    /// The values of a component, and when they were changed.
+    /// The values of a component, and their versions.
     Values(ComponentType),
-    /// Whether a component is switched on.
+    /// The enabled bits of a component.
     Mask(ComponentType),
-    /// The rows of an archetype, and the memory they are in.
+    /// The rows of an archetype, and their memory.
     Rows(u32),
-    /// Where each entity is.
+    /// The entity table.
     Table,
 }
 
-/// Something of a world, and what is done with it.
+/// A resource, and the access to it.
 pub(crate) type ResourceUse = (Resource, Access);
 
 /// The fences of a world.
 #[derive(Default)]
 pub(crate) struct JobFences {
-    /// Whether a job may be uncompleted.
+    /// A job may be uncompleted.
     is_live: Cell<bool>,
     known: RefCell<FenceMap>,
-    /// What is about to be used, between two questions memory to keep.
+    /// Scratch list of accesses.
     uses: Cell<Vec<ResourceUse>>,
-    /// Jobs that were scheduled, if somebody wants to know.
+    /// Scheduled jobs, if they are listed.
     scheduled: RefCell<Vec<JobHandle>>,
     lists_scheduled: Cell<bool>,
     has_scheduled: Cell<bool>,
-    /// What jobs have declared, if somebody watches.
+    /// Declared writes, if they are watched.
     pub(super) writes: DeclaredWrites,
 }
 
 #[derive(Default)]
 struct FenceMap {
     types: HashMap<ComponentType, TypeFences, FixedState>,
-    /// By the number of the archetype. In boxes, like all of them: their addresses are given to who schedules.
+    /// By the number of the archetype. Boxed, like all fences, since the scheduler keeps their addresses.
     rows: Vec<Option<Box<Fence>>>,
     table: Option<Box<Fence>>,
-    /// What is in the way, between two questions memory to keep.
+    /// Scratch list of conflicting jobs.
     conflicting: Vec<JobHandle>,
-    /// How many jobs were scheduled.
+    /// The number of jobs that were scheduled.
     scheduled: u32,
 }
 
@@ -78,13 +78,13 @@ struct TypeFences {
     mask: Option<Box<Fence>>,
 }
 
-/// After so many jobs those that have finished are forgotten.
+/// The number of scheduled jobs after which finished ones are forgotten.
 const FORGET_INTERVAL: u32 = 64;
-/// If so many are uncompleted still, they are completed.
+/// The number of uncompleted jobs from which all are completed.
 const MAX_UNCOMPLETED: usize = 1024;
 
 impl FenceMap {
-    /// The fence of something, made if there is none.
+    /// Finds or creates the fence of a resource.
     fn fence(&mut self, resource: Resource, scheduler: &JobScheduler) -> &Fence {
         let (place, name) = match resource {
             Resource::Values(ty) => (&mut self.types.entry(ty).or_default().values, ty.name()),
@@ -103,7 +103,7 @@ impl FenceMap {
         })
     }
 
-    /// The fence of something, if there is one.
+    /// Finds the fence of a resource.
     fn find(&self, resource: Resource) -> Option<&Fence> {
         let place = match resource {
             Resource::Values(ty) => &self.types.get(&ty)?.values,
@@ -121,7 +121,7 @@ impl FenceMap {
 }
 
 impl JobFences {
-    /// Whether a job may be uncompleted.
+    /// A job may be uncompleted.
     #[inline(always)]
     pub(crate) fn is_live(&self) -> bool {
         self.is_live.get()
@@ -155,7 +155,7 @@ impl JobFences {
         }
     }
 
-    /// Declares what a job uses.
+    /// Declares the accesses of a job.
     fn declare(&self, scheduler: &JobScheduler, uses: &[ResourceUse], accesses: &mut AccessList) {
         let known = &mut *self.known.borrow_mut();
         for &(resource, access) in uses {
@@ -165,7 +165,7 @@ impl JobFences {
         self.writes.declare(uses);
     }
 
-    /// Completes the jobs that are in the way of uses.
+    /// Completes the jobs that conflict with accesses.
     #[cold]
     fn complete(&self, scheduler: &JobScheduler, uses: impl Iterator<Item = ResourceUse>) {
         self.complete_listed(scheduler, |known, conflicting| {
@@ -198,14 +198,14 @@ impl JobFences {
         let mut conflicting = std::mem::take(&mut self.known.borrow_mut().conflicting);
         conflicting.clear();
         list(&self.known.borrow(), &mut conflicting);
-        // Mostly one job is behind several fences. If it is the only one, nobody has to be woken for it.
+        // Often several fences have the same job. If it is the only one, no thread has to be woken.
         conflicting.dedup();
-        // Jobs run now, which are code of the user. Nothing is borrowed.
+        // Jobs run now, which are user code. Nothing is borrowed.
         scheduler.complete_quietly(&conflicting);
         self.known.borrow_mut().conflicting = conflicting;
     }
 
-    /// Sees to it that who schedules again and again, and never waits, does not fill all memory.
+    /// Records a scheduled job. Bounds the memory of code that schedules repeatedly and never waits.
     fn record_scheduled(&self, scheduler: &JobScheduler, job: JobHandle, name: &'static str) {
         self.writes.scheduled(name);
         if self.lists_scheduled.get() {
@@ -226,21 +226,21 @@ impl JobFences {
     }
 }
 
-/// What the thread of the world says before it does something.
+/// Calls of the world's thread before it accesses data.
 impl Jobs {
-    /// Whether a job that uses the world may be uncompleted.
+    /// Returns whether a job over the world may be uncompleted.
     #[inline(always)]
     pub(crate) fn are_live(&self) -> bool {
         self.fences.is_live()
     }
 
-    /// Before something of the world is used. If jobs are not [live](Self::are_live), there is no need to ask.
+    /// Completes the jobs that conflict with accesses. Without [live](Self::are_live) jobs the call is not needed.
     #[cold]
     pub(crate) fn sync(&self, uses: impl IntoIterator<Item = ResourceUse>) {
         self.fences.complete(self.scheduler(), uses.into_iter());
     }
 
-    /// Before something of the world is used, which a function lists.
+    /// Completes the jobs that conflict with the accesses that a function lists.
     pub(crate) fn sync_for_uses(&self, list: impl FnOnce(&mut Vec<ResourceUse>)) {
         let mut uses = self.fences.uses.take();
         uses.clear();
@@ -249,7 +249,7 @@ impl Jobs {
         self.fences.uses.set(uses);
     }
 
-    /// Before values of a component are read.
+    /// Completes the jobs that write the values of a component.
     #[inline(always)]
     pub(crate) fn sync_for_read(&self, ty: ComponentType) {
         if self.are_live() {
@@ -257,7 +257,7 @@ impl Jobs {
         }
     }
 
-    /// Before it is asked whether a component is switched on.
+    /// Completes the jobs that write the enabled bits of a component.
     #[inline(always)]
     pub(crate) fn sync_for_enabled_read(&self, ty: ComponentType) {
         if self.are_live() {
@@ -265,7 +265,7 @@ impl Jobs {
         }
     }
 
-    /// Before anything is done that nobody has thought of further.
+    /// Completes all jobs over the world.
     #[inline(always)]
     pub(crate) fn sync_all(&self) {
         if self.are_live() {
@@ -273,12 +273,12 @@ impl Jobs {
         }
     }
 
-    /// Declares what a job uses of the world.
+    /// Declares the accesses of a job.
     pub(crate) fn declare(&self, uses: &[ResourceUse], accesses: &mut AccessList) {
         self.fences.declare(self.scheduler(), uses, accesses);
     }
 
-    /// After a job was scheduled.
+    /// Records a job after it was scheduled.
     pub(crate) fn after_scheduling(&self, job: JobHandle, name: &'static str) {
         self.fences.record_scheduled(self.scheduler(), job, name);
     }
@@ -291,17 +291,17 @@ pub(crate) struct JobWrites {
     pub(crate) writes: Vec<ComponentType>,
 }
 
-/// The jobs that were scheduled since somebody asked. If nobody watches, none are noted.
+/// The jobs scheduled since the last call of [`Jobs::take_writes`]. Recorded only while watched.
 #[derive(Default)]
 pub(super) struct DeclaredWrites {
     is_watched: Cell<bool>,
-    /// What the job declares that is about to be scheduled.
+    /// The declared writes of the job that is about to be scheduled.
     declared: RefCell<Vec<ComponentType>>,
     jobs: RefCell<Vec<JobWrites>>,
 }
 
 impl DeclaredWrites {
-    /// Begins with another job. What was declared for the last may have been no job in the end.
+    /// Begins another job. The scheduling of the last one may have failed.
     #[inline(always)]
     pub(super) fn begin(&self) {
         if self.is_watched.get() {
@@ -338,31 +338,30 @@ impl DeclaredWrites {
 }
 
 impl Jobs {
-    /// Says whether it is noted what jobs declare.
+    /// Sets whether declared writes are recorded.
     pub(crate) fn watch_writes(&self, watched: bool) {
         self.fences.writes.is_watched.set(watched);
     }
 
-    /// Takes the jobs that were scheduled since, in their order.
+    /// Takes the recorded jobs, in their order.
     pub(crate) fn take_writes(&self) -> Vec<JobWrites> {
         self.fences.writes.jobs.take()
     }
 
-    /// Before it is declared what a job uses.
+    /// Begins the declaration of a job.
     #[inline(always)]
     pub(crate) fn begin_declaring(&self) {
         self.fences.writes.begin();
     }
 }
 
-/// The scheduler of a world, which is made when it is first asked for, and what parallel loops need memory for.
+/// The scheduler of a world, which is created at its first use, and memory for jobs.
 pub(crate) struct Jobs {
     /// `None` is the pool of the process.
     pool: Option<JobPool>,
     scheduler: OnceCell<JobScheduler>,
-    /// Which jobs use what of the world.
     pub(super) fences: JobFences,
-    /// What jobs that are done had, so that the next have its memory.
+    /// Memory of completed jobs, for the next ones.
     rows: Pool<Rows>,
     lookups: Pool<LookupMemory>,
     declared: DeclaredJob,
@@ -380,7 +379,7 @@ impl Jobs {
         }
     }
 
-    /// The jobs of a world that has its work done by the same threads.
+    /// Creates the jobs of a world with the same pool.
     pub(super) fn of_same_pool(&self) -> Self {
         Self::new(self.pool.clone())
     }
@@ -393,50 +392,50 @@ impl Jobs {
         })
     }
 
-    /// Ends all jobs, since what they use is about to go. Returns whether that was possible: if not, it has to stay.
+    /// Completes all jobs before their data is dropped. Returns false if that is impossible: then the data has to stay.
     pub(super) fn end(&mut self) -> bool {
         let Some(scheduler) = self.scheduler.take() else { return true };
-        // If one of the jobs has got hold of the world, it cannot wait for itself, nor for others that wait for it.
+        // A job that drops its own world can wait neither for itself nor for jobs that wait for it.
         let can_wait = scheduler.begin_drop();
         let is_unused = can_wait || !self.fences.is_live();
-        // Whoever drops it waits for all jobs, also inside of a job of another world.
+        // Dropping it waits for all jobs, also inside a job of another world.
         drop(scheduler);
         is_unused
     }
 
-    /// Begins to end the scheduler. Returns whether its jobs can be completed, also if this is inside of a job of another.
+    /// Begins to drop the scheduler. Returns whether its jobs can be completed, also inside a job of another scheduler.
     pub(crate) fn begin_drop(&self) -> bool {
         self.scheduler.get().is_none_or(JobScheduler::begin_drop)
     }
 
-    /// Whether jobs over entities were scheduled of which it was not asked yet.
+    /// Returns whether the list of scheduled jobs has new entries.
     #[inline(always)]
     pub(crate) fn has_scheduled(&self) -> bool {
         self.fences.has_scheduled()
     }
 
-    /// Takes the list of jobs over entities that were scheduled since, in their order.
+    /// Takes the list of scheduled jobs over entities, in their order.
     pub(crate) fn scheduled(&self) -> Vec<JobHandle> {
         self.fences.take_scheduled()
     }
 
-    /// Gives back the list, so that the next has its memory.
+    /// Puts the list back, whose memory is reused.
     pub(crate) fn give_back_scheduled(&self, list: Vec<JobHandle>) {
         self.fences.give_back_scheduled(list);
     }
 
-    /// Says whether jobs are listed that are scheduled. Returns whether they were.
+    /// Sets whether scheduled jobs are listed. Returns the old setting.
     #[inline(always)]
     pub(crate) fn list_scheduled(&self, listed: bool) -> bool {
         self.fences.list_scheduled(listed)
     }
 
-    /// Lists a job that a system has returned, unless it is listed already.
+    /// Lists a job that a system returned, unless it is listed already.
     pub(crate) fn record_returned(&self, job: JobHandle) {
         self.fences.record_returned(job);
     }
 
-    /// Starts all jobs that wait for it. Inside a job of another scheduler, the next start outside does.
+    /// Starts all scheduled jobs. Inside a job of another scheduler it does nothing.
     #[inline]
     pub(crate) fn start(&self) {
         if let Some(scheduler) = self.scheduler.get()
@@ -447,29 +446,29 @@ impl Jobs {
         }
     }
 
-    /// Takes what is known of jobs that failed, and that nobody was told of.
+    /// Takes the failures that were not reported yet.
     pub(crate) fn take_failures(&self) -> Vec<JobFailed> {
         self.scheduler.get().map_or_else(Vec::new, JobScheduler::take_failures)
     }
 
-    /// Memory for the rows that jobs go through.
+    /// Returns the memory for row lists of jobs.
     pub(crate) fn rows(&self) -> &Pool<Rows> {
         &self.rows
     }
 
-    /// Which query the job is over that is just being declared.
+    /// Returns the query of the job that is being declared.
     pub(crate) fn declared(&self) -> &DeclaredJob {
         &self.declared
     }
 
-    /// Memory for what jobs look for entities in.
+    /// Returns the memory for lookups of jobs.
     pub(crate) fn lookups(&self) -> &Pool<LookupMemory> {
         &self.lookups
     }
 }
 
 impl EntityManager {
-    /// The scheduler of the world: its parallel loops run there, and other jobs can.
+    /// Returns the scheduler of the world, for its parallel loops and other jobs.
     ///
     /// It belongs to the pool of the [settings](crate::WorldSettings::job_pool).
     ///

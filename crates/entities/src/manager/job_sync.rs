@@ -1,24 +1,22 @@
-//! What the thread of the world waits for before it does something.
+//! Synchronisation with jobs: the world's thread completes conflicting jobs before it accesses data.
 //!
-//! Each method that reads or changes what jobs may use begins with one of these, or has one in front of the first thing that it
-//! changes: whoever is in the way is completed there. Completing runs code of the user, and may take its time, so nothing is
-//! half done then.
+//! Each method that reads or changes data which jobs may use calls one of the `sync_…` methods before its first change. Completing a job
+//! runs user code, so no change may be half made then.
 //!
-//! | what is done | what is waited for |
+//! | access | jobs that are completed |
 //! |---|---|
 //! | a value is read | jobs that write the component |
 //! | a value is written | jobs that use the component; if its chunk may have to be copied, as below |
-//! | it is asked whether a component is on | jobs that switch it |
-//! | a component is switched | jobs that use the component, or ask whether it is on |
-//! | chunks are copied | jobs that go through their archetypes, or look for entities in them |
-//! | rows come, go or move | jobs that go through their archetypes, or look for entities anywhere |
+//! | an enabled bit is read | jobs that set it |
+//! | an enabled bit is set | jobs that use the component or its bits |
+//! | chunks are copied | jobs over their archetypes, or with lookups in them |
+//! | rows are added, removed or moved | jobs over their archetypes, or with lookups anywhere |
 //! | anything else | all jobs |
 //!
-//! Whether an entity is there, which components it has, and how many there are, can always be asked: only the thread of the world
-//! changes that.
+//! The existence, the components and the number of entities can be read at any time: only the world's thread changes them.
 //!
-//! Jobs that go through chunks have declared the rows of their archetypes, and jobs that look for entities these and the table. There
-//! are no others. So who has waited for both has all values of these archetypes to itself, whatever their types.
+//! Jobs over chunks declare the rows of their archetypes, and jobs with lookups declare these and the table. There are no other jobs. So
+//! after waiting for both, no job uses any value of these archetypes.
 
 use ancho_jobs::Access;
 
@@ -29,7 +27,7 @@ use crate::entity::Entity;
 use crate::storage::{Location, Storage};
 
 impl EntityManager {
-    /// Before a value of an entity is written.
+    /// Completes jobs that conflict with a write to a value of an entity.
     #[inline(always)]
     pub(super) fn sync_for_write(&self, entity: Entity, ty: ComponentType) {
         if self.jobs.are_live() {
@@ -37,7 +35,7 @@ impl EntityManager {
         }
     }
 
-    /// Before a value is written that is not in the memory of its chunk.
+    /// Completes jobs that conflict with a write to a value outside of chunk memory.
     #[inline(always)]
     pub(super) fn sync_for_external_write(&self, ty: ComponentType) {
         if self.jobs.are_live() {
@@ -45,7 +43,7 @@ impl EntityManager {
         }
     }
 
-    /// Before values of a component are written, of all that is found in archetypes.
+    /// Completes jobs that conflict with writes to a component in archetypes.
     #[inline(always)]
     pub(crate) fn sync_for_write_all(
         &self,
@@ -61,7 +59,7 @@ impl EntityManager {
         }
     }
 
-    /// Before a component is switched on or off: that counts as a change of its values.
+    /// Completes jobs that conflict with setting enabled bits, which counts as a write to the component.
     #[inline(always)]
     pub(crate) fn sync_for_set_enabled(&self, ty: ComponentType) {
         if self.jobs.are_live() {
@@ -70,8 +68,8 @@ impl EntityManager {
         }
     }
 
-    /// Before rows of archetypes come, go or move, their chunks are copied, or all their values are written. Without archetypes:
-    /// before something else is done to the table of entities.
+    /// Completes jobs that conflict with added, removed or moved rows of archetypes, with copies of their chunks, or with writes to all
+    /// their values. Without archetypes: jobs that conflict with a change of the entity table.
     #[inline(always)]
     pub(crate) fn sync_for_move(&self, archetypes: impl IntoIterator<Item = u32>) {
         if self.jobs.are_live() {
@@ -79,7 +77,7 @@ impl EntityManager {
         }
     }
 
-    /// Before a transfer, by which an entity goes to another archetype, or stays and gets other values.
+    /// Completes jobs that conflict with a transfer, by which an entity moves to another archetype, or gets new values in place.
     #[inline(always)]
     pub(super) fn sync_for_transfer(&self, location: Location, transfer: u32) {
         if self.jobs.are_live() {
@@ -87,7 +85,7 @@ impl EntityManager {
         }
     }
 
-    /// The archetypes of those of the entities that are there.
+    /// Returns the archetypes of those entities that exist.
     pub(super) fn archetypes_of(&self, entities: &[Entity]) -> impl Iterator<Item = u32> {
         let there = entities.iter().filter_map(|&entity| self.storage.table.locate(entity));
         there.map(|location| self.storage.archetype_at(location))
@@ -114,7 +112,7 @@ impl EntityManager {
     #[cold]
     #[inline(never)]
     fn wait_to_move(&self, archetypes: impl IntoIterator<Item = u32>) {
-        // Mostly entities come after others of their kind.
+        // Often consecutive entities have the same archetype.
         let mut last = None;
         let distinct =
             archetypes.into_iter().filter(|&number| last.replace(number) != Some(number));
@@ -128,7 +126,7 @@ impl EntityManager {
         let transfer = &self.transfers[transfer];
         let from = self.storage.archetype_at(location);
         let shape = &self.storage.archetypes[from].shape;
-        // With another shared value an entity goes to another chunk of its archetype.
+        // With another shared value an entity moves to another chunk of its archetype.
         let regroups = transfer.written.iter().any(|column| shape.shared.contains(column));
         if transfer.to != from || regroups {
             return self.wait_to_move([from, transfer.to]);

@@ -1,4 +1,4 @@
-//! Entities that belong together.
+//! Linked entity groups: entities that are despawned, enabled and instantiated together.
 
 use std::mem;
 use std::ops::Deref;
@@ -13,24 +13,24 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::storage::{Change, Reserved};
 
-/// What changes of groups have lists for, so that the next has the memory. Between two of them, nothing is in these.
+/// Memory for changes of groups, reused by the next change. It is empty between two changes.
 ///
-/// Who changes something takes them, and puts them back when all is done. If code of the user panics meanwhile, they are dropped.
+/// A change takes the lists, and puts them back at its end. If user code panics meanwhile, they are dropped.
 #[derive(Default)]
 pub(super) struct GroupMemory {
     pub(super) members: DistinctEntities,
-    /// Who is to be looked at next, from the end.
+    /// Stack of entities whose groups are to be visited.
     pub(super) next: Vec<Entity>,
     /// Archetypes, chunks and rows.
     pub(super) rows: Vec<(u32, u32, u32)>,
-    /// Who moves, and by which transfer.
+    /// Entities that move, and their transfers.
     moves: Vec<(Entity, u32)>,
-    /// The archetypes, and the groups of those, that they move to.
+    /// The target archetypes and groups of the moves.
     places: Vec<(u32, u32)>,
 }
 
 impl GroupMemory {
-    /// Leaves nothing but the memory.
+    /// Removes everything but keeps the memory.
     pub(super) fn clear(&mut self) {
         self.members.clear();
         self.next.clear();
@@ -41,28 +41,28 @@ impl GroupMemory {
 }
 
 impl EntityManager {
-    /// Whether entities of a chunk may be roots of groups.
+    /// Returns whether entities of a chunk can be roots of groups.
     pub(super) fn has_groups(&self, chunk: u32) -> bool {
         self.storage.chunks[chunk].shape().has(ComponentType::of_buffer::<LinkedEntityGroup>())
     }
 
-    /// The members of an entity's group, the root among them.
+    /// Returns the members of an entity's group, including the root.
     pub(super) fn group_of(&self, entity: Entity) -> &[LinkedEntityGroup] {
         if self.locate(entity).is_ok_and(|location| !self.has_groups(location.chunk)) {
-            // Who writes the groups of others is not waited for.
+            // Jobs that write other groups do not conflict.
             return &[];
         }
         self.buffer::<LinkedEntityGroup>(entity).unwrap_or(&[])
     }
 
-    /// Lists the members of an entity's group that are there, each once, or the entity, if it has none.
+    /// Lists the members of an entity's group that exist, each once, or the entity, if it has no group.
     pub(crate) fn linked_members(
         &self,
         root: Entity,
         members: &mut DistinctEntities,
     ) -> Result<(), EntityError> {
         let location = self.locate(root)?;
-        // Who writes the groups of others is not waited for.
+        // Jobs that write other groups do not conflict.
         if self.has_groups(location.chunk) {
             let group = self.buffer::<LinkedEntityGroup>(root)?;
             for member in group.iter().filter(|member| self.exists(member.0)) {
@@ -76,15 +76,14 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Despawns a root with its group, and the groups of its members: all of them, or none. Returns how many entities that
-    /// were.
+    /// Despawns a root with its group and the groups of its members: all of them, or none. Returns the number of entities.
     pub(super) fn despawn_group(&mut self, root: Entity) -> Result<usize, EntityError> {
         let mut lists = mem::take(&mut self.group_lists);
         let GroupMemory { members, next, moves, places, .. } = &mut lists;
         next.push(root);
         while let Some(entity) = next.pop() {
             if self.exists(entity) && members.insert(entity) {
-                // In the order of the group, whose first is taken from the end of the list.
+                // Reversed, since the stack yields its end first.
                 next.extend(self.group_of(entity).iter().rev().map(|member| member.0));
             }
         }
@@ -104,7 +103,7 @@ impl EntityManager {
         for &entity in &**members {
             let location = self.locate(entity)?;
             let owner = &self.storage.chunks[location.chunk];
-            // The last of a chunk goes with it, and nothing is written.
+            // The chunk of its last entity is freed without a write.
             if !owner.shape().stays() && owner.len > 1 {
                 self.storage.make_unique(location.chunk)?;
             }
@@ -121,9 +120,9 @@ impl EntityManager {
         Ok(despawned)
     }
 
-    /// Does something with one entity after another: with all of them, also when the values of one panic.
+    /// Calls a function for each entity, also for those after one whose values panic.
     pub(super) fn with_each(&mut self, entities: &[Entity], act: impl FnMut(&mut Self, Entity)) {
-        /// Goes on with those that are left.
+        /// Continues with the remaining entities when it is dropped.
         struct Rest<'a, F: FnMut(&mut EntityManager, Entity)> {
             manager: &'a mut EntityManager,
             entities: std::slice::Iter<'a, Entity>,
@@ -147,7 +146,7 @@ impl EntityManager {
         Rest { manager: self, entities: entities.iter(), act }.go_on();
     }
 
-    /// Sees to it that there is memory for these entities to move by these transfers, all of them at once. Where to is listed.
+    /// Allocates memory for all these moves together, and lists their targets.
     fn reserve_moves(
         &mut self,
         moves: &[(Entity, u32)],
@@ -168,19 +167,19 @@ impl EntityManager {
             let (archetype, group) = same[0];
             reserved.more(archetype, group, same.len())?;
         }
-        // Who moves goes to the chunk that was opened last, so that none stays empty.
+        // Moves fill the chunk that was opened last, so that none stays empty.
         reserved.into_storage();
         Ok(())
     }
 
-    /// Whether an entity takes part: switches [`Disabled`] on or off, for its [group](crate::LinkedEntityGroup) too. Returns
-    /// whether that was a change.
+    /// Enables or disables an entity and its [group](crate::LinkedEntityGroup), by removing or adding [`Disabled`]. Returns whether that
+    /// was a change.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or there is no memory: then nothing of the group is switched.
+    /// If the entity does not exist, or there is no memory: then no entity of the group was changed.
     ///
     /// # Examples
     ///
@@ -221,7 +220,7 @@ impl EntityManager {
         }
         let is_change = !members.is_empty();
         let mut refused = None;
-        // Chunks that were left may have values that panic when they are dropped. Chunks that were opened are not left empty.
+        // Chunk components of freed chunks may panic in their drop. The other members still move, so that no opened chunk stays empty.
         self.with_each(members, |manager, member| {
             refused = refused.take().or(manager.switch_alone(member, enabled).err());
         });
@@ -230,7 +229,7 @@ impl EntityManager {
         refused.map_or(Ok(is_change), Err)
     }
 
-    /// Lets an entity take part or not, whatever its group does.
+    /// Enables or disables an entity without its group.
     fn switch_alone(&mut self, entity: Entity, enabled: bool) -> Result<(), EntityError> {
         if enabled {
             self.remove::<Disabled>(entity)?;
@@ -240,26 +239,26 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Whether an entity is there and takes part.
+    /// Returns whether an entity exists and is enabled.
     pub fn is_enabled(&self, entity: Entity) -> bool {
         self.exists(entity) && !self.has::<Disabled>(entity)
     }
 }
 
-/// Entities in the order in which they came, each once. It keeps its memory when it is cleared.
+/// A list of distinct entities in insertion order. It keeps its memory when it is cleared.
 #[derive(Debug, Default)]
 pub(crate) struct DistinctEntities {
     list: Vec<Entity>,
-    /// All of them, once they are not few.
+    /// All of them, once there are more than [`FEW`].
     seen: HashSet<Entity, FixedState>,
 }
 
-/// So many are found by looking at all of them. Most groups are no larger, and so do not pay for one that was: to clear a set takes
-/// as long as it has room.
+/// The number of entities up to which a linear search is used. Most groups are smaller, and do not pay for clearing the set of a large
+/// one, which takes time in proportion to its capacity.
 const FEW: usize = 16;
 
 impl DistinctEntities {
-    /// Adds an entity, unless it is there. Returns whether it was not.
+    /// Adds an entity, unless it is in the list. Returns whether it was added.
     pub(crate) fn insert(&mut self, entity: Entity) -> bool {
         let is_new = if self.list.len() < FEW {
             !self.list.contains(&entity)
@@ -275,7 +274,7 @@ impl DistinctEntities {
         is_new
     }
 
-    /// Leaves nothing but the memory.
+    /// Removes everything but keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.seen.clear();

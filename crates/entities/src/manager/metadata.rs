@@ -1,4 +1,4 @@
-//! Names of entities, for people.
+//! Data about entities outside of components: names, entity trackers, and caches.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::error::EntityError;
 use crate::storage::EntityTable;
 use crate::version::Version;
 
-/// The names by the indices of entities. Those of entities that are gone stay until the slot's next entity is named.
+/// Names by entity index. The name of a despawned entity stays until the next entity of the index is named.
 #[derive(Clone, Default)]
 pub(super) struct Names {
     by_index: HashMap<u32, (u32, String), FixedState>,
@@ -26,7 +26,7 @@ impl Names {
         if name.is_empty() {
             self.by_index.remove(&entity.index());
         } else {
-            // A slot that is named again has the memory of before.
+            // Reuses the memory of the old name.
             let (version, known) = self.by_index.entry(entity.index()).or_default();
             *version = entity.version();
             known.clear();
@@ -34,12 +34,11 @@ impl Names {
         }
     }
 
-    /// Whether no entity was named.
     pub(super) fn is_empty(&self) -> bool {
         self.by_index.is_empty()
     }
 
-    /// Names entities that have come from another world as they were named there.
+    /// Copies the names of entities that came from another world.
     pub(super) fn follow(&mut self, there: &Self, map: &EntityMap) {
         for (&index, (version, name)) in &there.by_index {
             if let Some(entity) = map.get(Entity::from_parts(index, *version)) {
@@ -48,7 +47,7 @@ impl Names {
         }
     }
 
-    /// Forgets the names of entities that have gone to another world.
+    /// Removes the names of entities that moved to another world.
     pub(super) fn forget(&mut self, map: &EntityMap) {
         self.by_index
             .retain(|&index, (version, _)| map.get(Entity::from_parts(index, *version)).is_none());
@@ -56,13 +55,13 @@ impl Names {
 }
 
 impl EntityManager {
-    /// Gives an entity a name, which messages and tools show. An empty one takes it away.
+    /// Sets the name of an entity, which messages and tools show. An empty name removes it.
     ///
-    /// Names are not part of the state: they are not in its hash.
+    /// Names are not part of the [state hash](Self::state_hash).
     ///
     /// # Errors
     ///
-    /// If there is no such entity.
+    /// If the entity does not exist.
     ///
     /// # Examples
     ///
@@ -80,21 +79,21 @@ impl EntityManager {
         Ok(())
     }
 
-    /// The names, to be changed: copied first if a fork has them too.
+    /// Returns the names for writing. They are copied first if a fork shares them.
     pub(super) fn names_mut(&mut self) -> &mut Names {
         Arc::make_mut(&mut self.names)
     }
 
-    /// The name of an entity, if it is there and has one.
+    /// Returns the name of an entity, if it exists and has one.
     pub fn entity_name(&self, entity: Entity) -> Option<&str> {
         let (version, name) = self.names.by_index.get(&entity.index())?;
         (*version == entity.version() && self.exists(entity)).then_some(name)
     }
 }
 
-/// What somebody has seen of a world's entities, to be told later which ones came and went.
+/// The state of [`EntityManager::entity_changes`]: the entities at its last call.
 ///
-/// It remembers which entities there were by sharing memory with the world, so that it costs what changed.
+/// It shares memory with the world, so that its cost depends on the number of changes.
 ///
 /// # Examples
 ///
@@ -119,7 +118,7 @@ pub struct EntityTracker {
 }
 
 impl EntityTracker {
-    /// One that has seen nothing yet.
+    /// Creates a tracker that has seen no entities.
     pub fn new() -> Self {
         Self::default()
     }
@@ -132,17 +131,18 @@ impl fmt::Debug for EntityTracker {
     }
 }
 
-/// Which entities came and went, both by rising index.
+/// Created and despawned entities, both by rising index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntityChanges {
-    /// Those that were not there and are.
+    /// Entities that exist now and did not before.
     pub created: Vec<Entity>,
-    /// Those that were there and are not.
+    /// Entities that existed before and do not now.
     pub destroyed: Vec<Entity>,
 }
 
 impl EntityManager {
-    /// Which entities came and went since the tracker was last asked about. One that did both is in neither list.
+    /// Returns the entities that were created and despawned since the last call with this tracker. An entity that was created and
+    /// despawned meanwhile is in neither list.
     pub fn entity_changes(&mut self, tracker: &mut EntityTracker) -> EntityChanges {
         self.sync_for_move([]);
         let mut changes = EntityChanges::default();
@@ -164,7 +164,7 @@ impl fmt::Debug for Caches {
     }
 }
 
-/// When the systems of a world last ran, and whether they had started, at the time of a fork.
+/// The last runs of a world's systems at the time of a fork.
 #[derive(Debug)]
 pub(crate) struct LastRuns {
     /// The id of the world's systems.
@@ -185,9 +185,9 @@ pub(crate) struct LastRun {
 /// The number of managers that were created.
 static MANAGERS: AtomicU64 = AtomicU64::new(0);
 
-/// An id that no other manager has. It is never zero.
+/// Returns an id that no other manager has. It is never zero.
 pub(super) fn new_id() -> u64 {
-    // Only that they differ matters.
+    // Relaxed: the ids only have to differ.
     MANAGERS.fetch_add(1, Ordering::Relaxed) + 1
 }
 
@@ -262,7 +262,7 @@ impl EntityManager {
         drop(old);
     }
 
-    /// An id that no other manager has, so that what is known of one is not taken for what is known of another.
+    /// Returns the id of the manager, which no other has. Caches outside of the manager compare it.
     #[inline(always)]
     pub(crate) fn id(&self) -> u64 {
         self.id

@@ -1,4 +1,4 @@
-//! Components that chunks have one value of.
+//! Shared components: one value for all entities of a chunk.
 
 use ancho_collections::{FixedState, Rejected};
 use hashbrown::HashMap;
@@ -15,11 +15,11 @@ use crate::shared::{Shared, SharedComponent};
 use crate::storage::{Change, FEW_SHARED, Few, Location, Run, Sought, SoughtValues, Wanted};
 
 impl EntityManager {
-    /// The value of an entity's shared component.
+    /// Returns the value of an entity's shared component.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component.
+    /// If the entity does not exist, or lacks the component.
     ///
     /// # Examples
     ///
@@ -42,20 +42,19 @@ impl EntityManager {
         }
     }
 
-    /// Replaces the value of an entity's shared component. Returns whether it is another one.
+    /// Replaces the value of an entity's shared component. Returns whether it differs from the old one.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
     ///
     /// [`set`](Self::set) with a [`Shared`] does the same, for several components at once.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it does not have the component, or there is no memory.
+    /// If the entity does not exist, lacks the component, or there is no memory.
     ///
     /// # Complexity
     ///
-    /// A structural change, unless the value is equal to the one that is there: all components of the entity are copied to
-    /// another chunk.
+    /// A structural change, unless the value is equal to the old one: all components of the entity are copied to another chunk.
     ///
     /// # Examples
     ///
@@ -92,7 +91,7 @@ impl EntityManager {
         ty: ComponentType,
         value: &SharedValue,
     ) -> Result<usize, EntityError> {
-        /// A value that is there until this goes, also while no chunk has it.
+        /// Keeps a value alive while no chunk has it.
         struct Held<'m> {
             manager: &'m mut EntityManager,
             table: u32,
@@ -143,12 +142,12 @@ impl EntityManager {
         Ok(changed)
     }
 
-    /// The values of a shared component that entities have, each once, and before those the default, if the type has one,
-    /// also if no entity has it.
+    /// Iterates over the distinct values of a shared component. The first is the default value, if the type has one, even if no entity
+    /// has it.
     ///
     /// # Determinism
     ///
-    /// The order follows from the operations that were made, and from nothing else.
+    /// The order depends only on the operations that were made.
     ///
     /// # Examples
     ///
@@ -165,13 +164,13 @@ impl EntityManager {
     /// ```
     pub fn shared_values<T: SharedComponent>(&self) -> impl Iterator<Item = Shared<T>> {
         let table = self.storage.shared.table(ComponentType::of_shared::<T>());
-        // A world that has not met the type yet has not kept its default either.
+        // A world without the type has no default value stored either.
         let initial = if table.is_none() { Shared::initial() } else { None };
         let kept = table.into_iter().flat_map(|table| self.storage.shared.iter(table));
         initial.into_iter().chain(kept.map(|value| Shared::of_erased(value.clone())))
     }
 
-    /// How many chunks have a value of a shared component. Without one the world lets go of it.
+    /// Returns the number of chunks with a value of a shared component. The world drops values without chunks.
     ///
     /// # Examples
     ///
@@ -193,14 +192,13 @@ impl EntityManager {
         }
     }
 
-    /// How often entities with this value of a shared component came, went or moved.
+    /// Returns a number that rises when entities with this value of a shared component are created, despawned or moved.
     ///
-    /// It never falls, also while no entity has the value, and when it comes back. The world forgets a value that no entity has: then
-    /// this is the most that was counted for any value of the component that is gone, so that it may rise when another value goes.
+    /// It never falls, also while no entity has the value. The world drops values that no entity has. For these the number is the highest
+    /// of all dropped values of the component, so that it may rise when another value is dropped.
     ///
-    /// It rises by one for each entity or batch that is created or destroyed, and by two for one that moves between chunks
-    /// which both have the value. It rises by one for a chunk that gets the value, or loses it, where it is. What happens to
-    /// entities with other values does not change it.
+    /// It rises by one for each entity or batch that is created or despawned, by two for one that moves between chunks with the value,
+    /// and by one for a chunk that gets or loses the value in place. Entities with other values do not change it.
     ///
     /// # Complexity
     ///
@@ -242,7 +240,7 @@ impl EntityManager {
         sum
     }
 
-    /// Where a value is: in which table, and at which index.
+    /// Returns the table and index of a value.
     fn find_shared<T: SharedComponent>(&self, value: &T) -> Option<(u32, u32)> {
         let table = self.storage.shared.table(ComponentType::of_shared::<T>())?;
         Some((table, self.storage.shared.find(table, value).ok()?))
@@ -250,14 +248,14 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Creates an entity with shared components, or gives them back.
+    /// Creates an entity with shared components. The error returns them.
     #[inline(never)]
     pub(super) fn try_spawn_shared<S: ComponentSet>(
         &mut self,
         set: S,
     ) -> Result<Entity, Rejected<S, EntityError>> {
         self.storage.table.require(1);
-        // To be dropped at the end, as above.
+        // Dropped at the end: writing the set drops its own handles in the midst of the change.
         let given = shared_values_of(&set);
         let room = self.set_number::<S>().and_then(|number| {
             let archetype = self.layout(number)?.archetype;
@@ -271,7 +269,7 @@ impl EntityManager {
         }
     }
 
-    /// Creates entities with shared components. Those of one value that follow each other go on in one chunk.
+    /// Creates entities with shared components. Consecutive entities with the same values fill one chunk.
     pub(super) fn spawn_batch_shared<S: ComponentSet>(
         &mut self,
         sets: impl Iterator<Item = S>,
@@ -287,7 +285,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// The group of a set's archetype with the set's values, which may have no chunks yet.
+    /// Returns the group of a set's archetype with the set's values. It may have no chunks yet.
     pub(super) fn group_of_set<S: ComponentSet>(
         &mut self,
         number: u32,
@@ -298,13 +296,13 @@ impl EntityManager {
         self.storage.group_of(archetype, wanted)
     }
 
-    /// The values that entities have which are made of a set with a layout. Runs code of the user.
+    /// Returns the shared values of entities that are created from a set with a layout. Runs user code.
     fn wanted_by_set(&self, number: u32, given: &Few<SharedValue, FEW_SHARED>) -> Wanted {
         let sought = self.storage.seek(&self.sets.get(number).types, given);
         self.storage.wanted_of(self.sets.shared_sources(number), None, |at| sought.get(at))
     }
 
-    /// The values that entities of a chunk have of the shared types of a set, which they all have.
+    /// Returns the values of a chunk for the shared types of a set, all of which it has.
     pub(super) fn shared_of_set(&self, chunk: u32, set: u32) -> Vec<SharedValue> {
         let chunk = &self.storage.chunks[chunk];
         let shared = self.sets.get(set).types.iter().filter(|ty| ty.is_shared());
@@ -313,7 +311,7 @@ impl EntityManager {
     }
 }
 
-/// The shared values of a set, in its order.
+/// Returns the shared values of a set, in its order.
 #[inline(always)]
 pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> Few<SharedValue, FEW_SHARED> {
     let mut values = Few::new();
@@ -323,17 +321,17 @@ pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> Few<SharedValue, FEW
     values
 }
 
-/// Other values for some, by the places of those. They are there until this goes, also while no chunk has them.
+/// Replacement values by the places of the old ones. Keeps them alive while no chunk has them.
 struct Others<'m> {
     manager: &'m mut EntityManager,
-    /// By table and index: the table, and the index of the other.
+    /// Table and index of the old value: table and index of the new one.
     places: HashMap<(u32, u32), (u32, u32), FixedState>,
 }
 
 impl Drop for Others<'_> {
     fn drop(&mut self) {
         let shared = &mut self.manager.storage.shared;
-        // In an order of their own, since it decides which places are used again.
+        // Sorted, since the order decides which places are reused.
         let mut held: Vec<_> = self.places.values().copied().collect();
         held.sort_unstable();
         held.into_iter().for_each(|(table, index)| shared.let_go(table, index, 0));
@@ -342,8 +340,8 @@ impl Drop for Others<'_> {
 }
 
 impl EntityManager {
-    /// Replaces the entities that shared values refer to: chunks whose value is another then have that, and nothing in them moves. All
-    /// values are asked before the first is replaced.
+    /// Replaces the references in shared values. Chunks get the new values in place. All new values are computed before the first is
+    /// replaced.
     pub(super) fn remap_shared(&mut self, map: &mut EntityRemap<'_>) -> Result<(), EntityError> {
         let shared = &self.storage.shared;
         let mut sought = SoughtValues::default();
@@ -366,7 +364,7 @@ impl EntityManager {
 }
 
 impl Others<'_> {
-    /// Gives a chunk the others of the values that it has.
+    /// Replaces the values of a chunk.
     fn give_to(&mut self, number: u32) -> Result<(), EntityError> {
         let Self { manager, places } = self;
         let chunk = &manager.storage.chunks[number];
@@ -377,7 +375,7 @@ impl Others<'_> {
             .iter()
             .zip(values)
             .filter_map(|(&column, at)| {
-                // Values may be equal that refer to different entities.
+                // Values with different references may be equal.
                 let &(_, index) = places.get(&at).filter(|&&other| other != at)?;
                 Some((shape.types[column as usize], Sought::Known(index)))
             })

@@ -1,4 +1,4 @@
-//! Creating entities.
+//! Creating entities: one, many, from an iterator, from columns, on several threads.
 #![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::storage::{
     write_initial,
 };
 
-/// For how many components the loop of a batch has offsets of its own.
+/// The number of components up to which the loop of a batch has its own copy of the offsets.
 const OWN_OFFSETS: usize = 16;
 
 impl EntityManager {
@@ -25,9 +25,8 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// If a type is there twice, the components are larger than a chunk, or there is no memory.
-    /// [`try_spawn`](Self::try_spawn) returns these as errors. All that create entities panic if there would be more than
-    /// 2³¹.
+    /// If a type occurs twice, the components are larger than a chunk, or there is no memory. [`try_spawn`](Self::try_spawn) returns
+    /// these as errors. All methods that create entities panic if there would be more than 2³¹.
     #[inline]
     #[track_caller]
     pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
@@ -37,11 +36,11 @@ impl EntityManager {
         }
     }
 
-    /// Creates an entity with these components, or gives them back.
+    /// Creates an entity with these components. The error returns them.
     ///
     /// # Errors
     ///
-    /// If a type is there twice, the components are larger than a chunk, or there is no memory.
+    /// If a type occurs twice, the components are larger than a chunk, or there is no memory.
     #[inline]
     pub fn try_spawn<S: ComponentSet>(
         &mut self,
@@ -63,8 +62,7 @@ impl EntityManager {
         Ok(self.spawn_in(number, chunk_number, set))
     }
 
-    /// Creates an entity with the components of a set, which has this number, in a chunk of its archetype that has room,
-    /// and is the world's alone.
+    /// Creates an entity with the components of the set of this number, in an unshared chunk of its archetype with room.
     #[inline(always)]
     pub(super) fn spawn_in<S: ComponentSet>(
         &mut self,
@@ -78,8 +76,8 @@ impl EntityManager {
         let row = chunk.len;
         let entity = self.storage.table.allocate(Location { chunk: chunk_number, row });
         // SAFETY:
-        // - the offsets are those of the set in its archetype, which the chunk is of
-        // - the row is behind the last, and there is room for it: it has no values
+        // - the offsets are those of the set in its archetype, and the chunk is of that archetype
+        // - the row after the last has room and no values
         unsafe {
             set.write(chunk.row(row, &layout.offsets));
             chunk.id(row).write(entity);
@@ -95,11 +93,11 @@ impl EntityManager {
         entity
     }
 
-    /// Creates so many entities, each with clones of these components.
+    /// Creates `count` entities, each with clones of these components.
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// The panics of [`spawn`](Self::spawn).
     #[track_caller]
     pub fn spawn_many<S: CloneSet>(&mut self, mut set: S, count: usize) -> NewEntities<'_> {
         match self.try_spawn_many(count, &mut set) {
@@ -113,7 +111,7 @@ impl EntityManager {
         count: usize,
         set: &mut S,
     ) -> Result<(), EntityError> {
-        /// Rows of which the first columns of a set are written: those are dropped if something panics.
+        /// Rows whose first columns are written. They are dropped if a clone panics.
         struct Filling<'a> {
             rows: Option<NewRows<'a>>,
             columns: &'a [u32],
@@ -143,7 +141,7 @@ impl EntityManager {
             // SAFETY: as below, for one row.
             unsafe { set.fill(chunk.row(row, &layout.offsets), 1, &mut 0) };
             let source = chunk.data().cast_const();
-            // The others are copies of that row, so that no code of the user's runs any more.
+            // The others are copies of that row, so that no more user code runs.
             reserved.fill(|chunk, run| {
                 let is_source = u32::from(run.chunk == number);
                 let (first, rows) = (run.first + is_source, run.rows - is_source);
@@ -162,9 +160,9 @@ impl EntityManager {
             let new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
             let mut filling = Filling { rows: Some(new), columns: &layout.columns, done: 0 };
             // SAFETY:
-            // - the offsets are those of the set in its archetype, which the chunk is of
+            // - the offsets are those of the set in its archetype, and the chunk is of that archetype
             // - the rows are reserved, behind the last of the chunk
-            // - the set is borrowed mutably, so that nobody else uses it
+            // - the set is borrowed mutably, so that no other thread uses it
             unsafe {
                 set.fill(chunk.row(first, &layout.offsets), rows as usize, &mut filling.done)
             };
@@ -181,13 +179,13 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Creates an entity of each set of components that an iterator gives.
+    /// Creates an entity from each set of components that an iterator yields.
     ///
-    /// If the iterator panics, the entities of the sets before that are there.
+    /// If the iterator panics, the entities of the sets before exist.
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// The panics of [`spawn`](Self::spawn).
     ///
     /// # Examples
     ///
@@ -213,7 +211,7 @@ impl EntityManager {
         }
     }
 
-    /// Creates an entity of each set of components that an iterator gives.
+    /// Creates an entity from each set of components that an iterator yields.
     #[inline]
     pub(crate) fn spawn_each<S: ComponentSet>(
         &mut self,
@@ -226,19 +224,19 @@ impl EntityManager {
         let mut next = sets.next();
         while let Some(first) = next {
             let is_full = self.fill_chunk(first, &mut sets)?;
-            // An iterator that has ended is not asked again: it may begin anew.
+            // An iterator that has ended is not polled again: it may restart.
             next = if is_full { sets.next() } else { None };
         }
         Ok(())
     }
 
-    /// Fills what room one chunk has, as long as there are sets. Returns whether it is full.
+    /// Fills one chunk, as long as there are sets. Returns whether it is full.
     fn fill_chunk<S: ComponentSet>(
         &mut self,
         first: S,
         rest: &mut impl Iterator<Item = S>,
     ) -> Result<bool, EntityError> {
-        /// Rows that have values: they become entities also if the iterator panics.
+        /// Rows with values. They become entities even if the iterator panics.
         struct Filled<'a> {
             storage: &'a mut Storage,
             runs: &'a mut Vec<Run>,
@@ -268,7 +266,7 @@ impl EntityManager {
         dispatch(
             #[inline(always)]
             || {
-                // What the loop reads is its own: what is written to chunks cannot change it, so it stays in registers.
+                // The loop reads locals alone. Writes to chunks cannot change them, so they stay in registers.
                 let mut own = [0; OWN_OFFSETS];
                 let offsets = match own.get_mut(..offsets.len()) {
                     Some(own) => {
@@ -279,11 +277,11 @@ impl EntityManager {
                 };
                 let (data, mut row) = (data, first_row as usize);
                 // SAFETY:
-                // - the offsets are those of the set in its archetype, which the chunk is of
-                // - the row is behind the last, and there is room for it: it has no values
+                // - the offsets are those of the set in its archetype, and the chunk is of that archetype
+                // - the row after the last has room and no values
                 unsafe { first.write(RowPlace::new(data, offsets, row)) };
                 *written = 1;
-                // An iterator's own loop is often quicker than asking it for one after another.
+                // Internal iteration is often faster than repeated calls of `next`.
                 rest.take(room as usize - 1).for_each(
                     #[inline(always)]
                     |set| {
@@ -298,13 +296,12 @@ impl EntityManager {
         Ok(filled.run.rows == room)
     }
 
-    /// Creates entities of columns of components: the fastest way, if that is how they are at hand, or can be
-    /// [made](crate::Columns).
+    /// Creates entities from columns of components. It is the fastest way if the values are in columns, or can be [made](crate::Columns)
+    /// so.
     ///
     /// # Errors
     ///
-    /// If the columns are not all of one length, and as for [`try_spawn`](Self::try_spawn). The columns are given
-    /// back.
+    /// If the columns differ in length, and the errors of [`try_spawn`](Self::try_spawn). The error returns the columns.
     ///
     /// # Examples
     ///
@@ -346,11 +343,11 @@ impl EntityManager {
         let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
         self.storage.table.require(count);
         let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
-        // In the order of memory, since that is how chunks are filled quickest.
+        // In the order of memory, which fills chunks fastest.
         let mut order: Vec<_> = layout.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
-        // What is made has no owner before there are entities, and is dropped, before the room for it goes, if a function
-        // panics. What was there has one: the columns, until they are forgotten.
+        // Values that functions make have no owner before the entities exist. If a function panics, they are dropped before their rows
+        // are released. Other values belong to the columns until those are forgotten.
         let mut made = Vec::new();
         let mut from = 0;
         reserved.fill(|chunk, Run { first, rows, .. }| {
@@ -380,11 +377,11 @@ impl EntityManager {
         Ok(())
     }
 
-    /// Creates an entity of an archetype, every component with its default.
+    /// Creates an entity of an archetype, with default values.
     ///
     /// # Errors
     ///
-    /// If the archetype is another world's, a component has no default, or there is no memory.
+    /// If the archetype is another world's, a component has no default value, or there is no memory.
     ///
     /// # Examples
     ///
@@ -404,11 +401,11 @@ impl EntityManager {
         Ok(created.next().expect("one was created"))
     }
 
-    /// Creates so many entities of an archetype, every component with its default.
+    /// Creates `count` entities of an archetype, with default values.
     ///
     /// # Errors
     ///
-    /// As [`create`](Self::create).
+    /// The errors of [`create`](Self::create).
     pub fn create_many(
         &mut self,
         archetype: Archetype,
@@ -452,9 +449,9 @@ fn refuse(error: EntityError) -> ! {
     panic!("{error}")
 }
 
-/// The entities that were just created, in the order of what they were created from.
+/// Iterator over the entities that a call has created, in the order of their sources.
 ///
-/// They are there already: nothing has to be done with this.
+/// The entities exist already, also if it is not iterated.
 ///
 /// # Examples
 ///
@@ -515,14 +512,14 @@ impl fmt::Debug for NewEntities<'_> {
     }
 }
 
-/// From how many bytes on values are moved by several threads. On two cores, 24 MB take three quarters of the time that one takes, and
-/// 2 MB as long: there the ids, which one thread hands out, and waking another take what is gained.
+/// The number of bytes from which several threads move the values. On two cores, 24 MB take three quarters of the time of one thread, and
+/// 2 MB the same time, since one thread allocates the ids and has to wake another.
 pub(crate) const MANY_BYTES: usize = 8 << 20;
 
-/// How many chunks a thread fills at a time.
+/// The number of chunks that a thread fills at a time.
 const CHUNKS_AT_A_TIME: usize = 4;
 
-/// Sets of components, each so many bytes after the one before it. Whoever has this may move all of them, and says whether it did.
+/// Sets of components at equal distances in memory. The receiver may move all of them, and reports whether it did.
 pub(crate) struct Spaced<S> {
     first: *mut S,
     step: usize,
@@ -532,36 +529,35 @@ pub(crate) struct Spaced<S> {
 impl<S> Spaced<S> {
     /// # Safety
     ///
-    /// - there are so many sets, at these distances, which are nobody else's, and not used any more once they were moved
+    /// - there are `count` sets at these distances, which no other code uses, and which are not used once they were moved
     pub(crate) unsafe fn new(first: *mut S, step: usize, count: usize) -> Self {
         Self { first, step, count }
     }
 
-    /// How many there are.
+    /// The number of sets.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Where one of them is.
+    /// Returns the address of one of them.
     #[inline(always)]
     fn at(&self, index: usize) -> *mut S {
         self.first.wrapping_byte_add(index * self.step)
     }
 }
 
-/// Rows that are to be filled.
+/// A run of rows to be filled.
 pub(crate) struct Fill {
     run: Run,
-    /// The memory of the chunk.
     data: *mut u8,
-    /// How many rows come before.
+    /// The number of rows in the runs before.
     before: usize,
 }
 
 // SAFETY: the address is used only while the world is borrowed that it is of.
 unsafe impl Send for Fill {}
 
-/// What threads fill: chunks of a world that is borrowed, and sets that are moved to them.
+/// The work of the threads: chunks of a borrowed world, and sets to move there.
 struct Filling<'f, S> {
     sets: Spaced<S>,
     offsets: &'f [u32],
@@ -590,9 +586,8 @@ impl<S: ComponentSet> Filling<'_, S> {
 }
 
 impl EntityManager {
-    /// Creates an entity of each of the sets of components, on all threads, with these ids, which are set aside. Returns whether it
-    /// did, and the sets were moved: if there is no memory, or one thread, or what is to be kept on this one, or an id comes twice,
-    /// nothing was done.
+    /// Creates an entity from each of the sets on all threads, with these reserved ids. Returns whether it did, and the sets were moved.
+    /// It does nothing if there is no memory, there is one thread only, a component has to stay on this thread, or an id occurs twice.
     pub(crate) fn spawn_spaced<S: ComponentSet>(
         &mut self,
         sets: Spaced<S>,
@@ -604,7 +599,7 @@ impl EntityManager {
         }
         let Ok(number) = self.set_number::<S>() else { return false };
         let Ok(&SetLayout { archetype, .. }) = self.layout(number) else { return false };
-        // Values that are of one thread stay there.
+        // Managed values stay on their thread.
         if !self.storage.archetypes[archetype].shape.is_shared {
             return false;
         }
@@ -612,7 +607,7 @@ impl EntityManager {
         let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
         let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, ids.len());
         let Ok(mut reserved) = reserved else { return false };
-        // One may be there twice.
+        // An id may occur twice.
         if reserved.storage.table.hand_out_next(ids).is_err() {
             return false;
         }
@@ -631,8 +626,8 @@ impl EntityManager {
             |(), range| unsafe { filling.fill(range) },
         );
         if done.is_err() {
-            // Where no job can be scheduled, as inside of one, this thread does it.
-            // SAFETY: as above. No job has run.
+            // Inside a job none can be scheduled, so this thread does the work. SAFETY: no job has run, so each run is still to be
+            // filled, and its sets were not moved.
             unsafe { filling.fill(0..filling.fills.len()) };
         }
         reserved.commit();
