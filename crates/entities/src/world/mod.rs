@@ -1,4 +1,4 @@
-//! A world, and how it is set up.
+//! The world, its settings, its clock, and its update memory.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -76,52 +76,52 @@ pub struct World {
 }
 
 impl World {
-    /// A world without entities.
+    /// Creates a world without entities.
     pub fn new(name: impl Into<String>) -> Self {
         Self::with_settings(name, WorldSettings::new())
     }
 
-    /// A world without entities that is set up in this way.
+    /// Creates a world without entities, with these settings.
     pub fn with_settings(name: impl Into<String>, settings: WorldSettings) -> Self {
         let entities = EntityManager::new(&settings);
         Self::with_entities(name.into(), settings, entities)
     }
 
-    /// A world of these entities, without systems and resources.
+    /// Creates a world of these entities, without systems and resources.
     fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
         let (systems, resources) = (Systems::default(), Resources::default());
         let (time, memory) = (TimeStack::new(), UpdateMemory::default());
         Self { name, settings, entities, systems, resources, time, memory }
     }
 
-    /// What it is called, in messages and tools.
+    /// Returns the name of the world, which messages and tools show.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How it was set up.
+    /// Returns the settings of the world.
     pub fn settings(&self) -> &WorldSettings {
         &self.settings
     }
 
-    /// A second world with the same entities, which shares memory with this one until one of them writes to it. It has no systems, no
-    /// resources, and its time begins anew.
+    /// Creates a second world with the same entities, which shares memory with this one until one of them writes to it. It has no systems
+    /// and no resources, and its time starts at zero.
     ///
-    /// It costs about as much as there are chunks, and every first write to a chunk then copies it. Good for snapshots and undo;
+    /// The cost is linear in the number of chunks, and the first write to a chunk copies it. Use it for snapshots and undo;
     /// [`restore`](Self::restore) rolls back to a fork.
     ///
-    /// Components that change through a shared reference, as atomics do, change in both until their chunk is copied.
+    /// Components with interior mutability, such as atomics, change in both worlds until their chunk is copied.
     ///
     /// [Caches](crate::EntityManager::take_cache), such as that of the transforms, are shared, too. A cache is copied by the code that keeps
     /// it, before its next write.
     ///
-    /// Chunks with [managed](ManagedComponent) components are copied at once, since they belong to one thread. So are the
-    /// values that [chunks](crate::PerChunk) have.
+    /// Chunks with [managed](crate::ManagedComponent) components are copied at once, since they belong to one thread. So are [chunk
+    /// components](crate::PerChunk).
     ///
     /// # Errors
     ///
-    /// If a component can neither be copied nor cloned, or there is no memory for what is copied at once. Then the world is
-    /// as it was, also if a clone panics.
+    /// If a component can neither be copied nor cloned, or there is no memory for immediate copies. Then the world is unchanged, also if
+    /// a clone panics.
     ///
     /// # Examples
     ///
@@ -142,7 +142,8 @@ impl World {
         Ok(self.with_copied_entities(entities))
     }
 
-    /// A second world with the same entities, and memory of its own. It has no systems, no resources, and its time begins anew.
+    /// Creates a second world with the same entities, and memory of its own. It has no systems and no resources, and its time starts at
+    /// zero.
     ///
     /// # Errors
     ///
@@ -174,8 +175,8 @@ impl World {
 
     /// Lends the entities of the world to jobs, one at a time, until the transaction [ends](ExclusiveEntityTransaction::end).
     ///
-    /// The transaction has the world until then, so that nobody else can use it: that does not compile. All jobs over its
-    /// entities are completed first. Unity's `BeginExclusiveEntityTransaction`.
+    /// The transaction owns the world until then. All jobs over its entities are completed first. Unity's
+    /// `BeginExclusiveEntityTransaction`.
     ///
     /// # Examples
     ///
@@ -189,7 +190,7 @@ impl World {
     /// # Ok::<(), ancho_jobs::ScheduleError>(())
     /// ```
     ///
-    /// Nobody else uses the world meanwhile:
+    /// The world cannot be used meanwhile:
     ///
     /// ```compile_fail,E0382
     /// # use ancho_entities::World;
@@ -198,7 +199,7 @@ impl World {
     /// world.spawn(());
     /// ```
     ///
-    /// Nor is one begun in the midst of another:
+    /// Transactions cannot be nested:
     ///
     /// ```compile_fail,E0382
     /// # use ancho_entities::World;
@@ -241,29 +242,29 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// What time it is: in a system, what it would be given as a parameter.
+    /// Returns the current time, which systems take as a parameter.
     pub fn time(&self) -> Time {
         self.time.current()
     }
 
-    /// Sets what time it is.
+    /// Sets the current time.
     ///
     /// # Errors
     ///
-    /// With A0120 if it cannot be.
+    /// With A0120 if the time is invalid.
     pub fn set_time(&mut self, time: Time) -> Result<(), TimeError> {
         self.time.set(time)
     }
 
-    /// Lets it be another time, until it is [popped](Self::pop_time). Times that a system pushes and does not pop, when it is updated
-    /// or told something, are popped when it has returned.
+    /// Replaces the current time until it is [popped](Self::pop_time). Times that a system pushes and does not pop are popped when it
+    /// returns.
     ///
-    /// An [update](Self::update) while a time is pushed goes on from that time, and counts from its
-    /// [frame](Time::frame). When it is popped, time and frame are what they were before it was pushed, whatever was updated meanwhile.
+    /// An [update](Self::update) meanwhile continues from the pushed time and its [frame](Time::frame). Popping restores time and frame
+    /// from before the push.
     ///
     /// # Errors
     ///
-    /// With A0120 if it cannot be.
+    /// With A0120 if the time is invalid.
     ///
     /// # Examples
     ///
@@ -282,7 +283,7 @@ impl World {
         self.time.push(time)
     }
 
-    /// Goes back to the time before the last [push](Self::push_time). Returns what was pushed.
+    /// Restores the time before the last [push](Self::push_time). Returns the pushed time.
     ///
     /// # Errors
     ///
@@ -292,12 +293,12 @@ impl World {
         self.time.pop()
     }
 
-    /// How many seconds an update stands for at most, a third unless it is [set](Self::set_maximum_delta).
+    /// Returns the maximum delta time of an update in seconds: a third, unless it is [set](Self::set_maximum_delta).
     pub fn maximum_delta(&self) -> f64 {
         self.time.maximum_delta()
     }
 
-    /// Sets how many seconds an update stands for at most.
+    /// Sets the maximum delta time of an update in seconds.
     ///
     /// # Errors
     ///
@@ -307,7 +308,7 @@ impl World {
     }
 }
 
-/// How a world is set up.
+/// The settings of a world.
 ///
 /// # Examples
 ///
@@ -332,8 +333,7 @@ pub struct WorldSettings {
 }
 
 impl WorldSettings {
-    /// Chunks of 16 KiB that hold as many entities as have room, from the arena that all worlds of the program share, and
-    /// threads that they share too; not strict.
+    /// Creates the default settings: chunks of 16 KiB without a capacity limit, the arena and the job pool of the process, not strict.
     pub fn new() -> Self {
         Self {
             chunk_size: 16 * 1024,
@@ -344,7 +344,7 @@ impl WorldSettings {
         }
     }
 
-    /// How many bytes a chunk has.
+    /// Sets the size of a chunk in bytes.
     ///
     /// # Panics
     ///
@@ -360,7 +360,7 @@ impl WorldSettings {
         self
     }
 
-    /// At most so many entities are in a chunk, also if more had room.
+    /// Limits the number of entities in a chunk, even if it has room for more.
     ///
     /// # Panics
     ///
@@ -374,26 +374,23 @@ impl WorldSettings {
         self
     }
 
-    /// Sets whether the world refuses three things, with an error and without a change: to despawn an entity that does not exist
-    /// (A0050), to add a component that the entity has (A0052), and to remove a component that the entity lacks (A0051), or from an
-    /// entity that does not exist.
+    /// Sets whether three operations without an effect are errors: despawning an entity that does not exist (A0050), adding a component
+    /// that the entity has (A0052), and removing a component that the entity lacks (A0051).
     ///
-    /// Otherwise, as in Unity's Entities 1.x, `despawn` and `remove` do nothing and return `false`, and `add` replaces the value. In
-    /// these three rules a strict world does as the Entities previews of 2018 did, and in no others. In addition,
+    /// Otherwise, as in Unity's Entities 1.x, `despawn` and `remove` return `false`, and `add` replaces the value. In a strict world,
     /// [`check_commands`](crate::EntityManager::check_commands) refuses commands that make prefabs (A0151).
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Where chunks come from.
+    /// Sets the arena that chunks are allocated from.
     pub fn arena(mut self, arena: ChunkArena) -> Self {
         self.arena = arena;
         self
     }
 
-    /// Which threads work for the world, beside the one that uses it. Worlds have the
-    /// [pool of the process](JobPool::shared) unless they are told otherwise, and forks the pool of the world they are of.
+    /// Sets the pool of worker threads. The default is the [pool of the process](JobPool::shared). Forks have the pool of their world.
     ///
     /// # Examples
     ///
@@ -433,20 +430,20 @@ impl Default for WorldSettings {
     }
 }
 
-/// The memory of a world for what lives for two updates.
+/// The memory of a world for values that live for two updates.
 #[derive(Default)]
 pub(crate) struct UpdateMemory {
-    /// Made when it is first asked for: most worlds that are forked never do.
+    /// Created at its first use: most forks never use it.
     own: OnceCell<TwoUpdates>,
-    /// That of the group that is just being updated, if it has a rate of its own.
+    /// The memory of the group that is being updated, if it has its own rate.
     of_group: Option<Allocator>,
 }
 
-/// Two allocators that take turns. What is made in one update is there in the next, and gone in the one after it.
+/// Two alternating allocators. Memory of one update is valid in the next, and freed in the one after it.
 #[derive(Debug)]
 pub(crate) struct TwoUpdates {
     allocators: [RewindableAllocator; 2],
-    /// Which of them it is the turn of.
+    /// The current allocator.
     current: usize,
 }
 
@@ -475,8 +472,7 @@ impl UpdateMemory {
         }
     }
 
-    /// Begins another update of a group with a rate of its own, whose memory this is. Returns what
-    /// [`leave_group`](Self::leave_group) is given when it has ended.
+    /// Begins an update of a group with its own rate and memory. Returns the argument for [`leave_group`](Self::leave_group) at its end.
     pub(crate) fn enter_group(&mut self, of_group: &mut Option<TwoUpdates>) -> Option<Allocator> {
         match of_group {
             Some(memory) => memory.advance(),
@@ -486,12 +482,12 @@ impl UpdateMemory {
         std::mem::replace(&mut self.of_group, current)
     }
 
-    /// The memory of the group that is just being updated, if it has one.
+    /// Returns the memory of the group that is being updated, if it has one.
     pub(crate) fn of_group(&self) -> Option<Allocator> {
         self.of_group.clone()
     }
 
-    /// Ends the update of a group with a rate of its own.
+    /// Ends the update of a group with its own rate.
     pub(crate) fn leave_group(&mut self, outer: Option<Allocator>) {
         self.of_group = outer;
     }
@@ -506,18 +502,17 @@ impl UpdateMemory {
 }
 
 impl World {
-    /// The memory for what is made in this update, and is of use in the next at the latest: containers that jobs fill in one frame and
-    /// that are read in the next, lists that one system makes for another.
+    /// Returns the allocator for values that live at most until the next update, such as containers that jobs fill in one frame and the
+    /// next frame reads.
     ///
-    /// To take memory costs a few instructions, and to give it back nothing. What is made in one update of the world can be used in
-    /// it and in the next one; when the update after that begins, it is taken back, and who uses the container is refused with A0013.
-    /// Jobs that have it go on. What is made between two updates counts as made in the one before.
+    /// Allocating costs a few instructions, and freeing nothing. Memory of one update of the world can be used in it and in the next one.
+    /// It is freed when the update after that begins; containers with it then fail with A0013. Jobs that use it continue. Memory
+    /// allocated between two updates belongs to the one before.
     ///
-    /// In a system of a group with a [rate](crate::IntoSystem::rate) of its own it is the memory of that group: what is made in one
-    /// step is there in the next, however many steps a frame has.
+    /// In a group with its own [rate](crate::IntoSystem::rate), systems have the memory of that group, which lives for two of its steps.
     ///
-    /// Ask for it each time: what is returned in one update is taken back earlier if it is used in a later one. In systems it is a
-    /// parameter, [`UpdateAllocator`](crate::UpdateAllocator). Unity's `World.UpdateAllocator`.
+    /// Call it in each update: an allocator of an earlier update is freed earlier. In systems it is a parameter,
+    /// [`UpdateAllocator`](crate::UpdateAllocator). Unity's `World.UpdateAllocator`.
     ///
     /// # Examples
     ///

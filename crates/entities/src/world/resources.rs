@@ -1,4 +1,4 @@
-//! What a world has one of, without entities.
+//! Resources and singletons: values that exist once per world.
 #![expect(unsafe_code, reason = "values that several parameters of a system borrow")]
 
 use std::any::{Any, TypeId, type_name};
@@ -23,19 +23,19 @@ pub(crate) struct Resources {
     slots: Vec<Slot>,
 }
 
-/// The place of a resource, which is always of one type.
+/// The slot of a resource. Its type never changes.
 struct Slot {
     ty: TypeId,
     name: &'static str,
-    /// From a box. It is reached through this alone: parameters of a system have references to it.
+    /// From a box. It is only accessed through this pointer, since system parameters hold references to it.
     value: Option<NonNull<dyn Any + Send>>,
 }
 
-// SAFETY: the values are owned, as in boxes, and can be sent.
+// SAFETY: the values are owned, as in boxes, and are `Send`.
 unsafe impl Send for Resources {}
 
 impl Resources {
-    /// The place of a resource, which never changes.
+    /// Returns the place of a resource, which never changes.
     pub(crate) fn place_of<T: Send + 'static>(&mut self) -> u32 {
         let ty = TypeId::of::<T>();
         *self.places.entry(ty).or_insert_with(|| {
@@ -44,7 +44,7 @@ impl Resources {
         })
     }
 
-    /// Where the resource at a place is, if there is one.
+    /// Returns the resource at a place, if there is one.
     #[inline]
     pub(crate) fn get_at<T: Send + 'static>(&self, place: u32) -> Option<NonNull<T>> {
         let slot = self.slots.get(place as usize)?;
@@ -71,19 +71,19 @@ fn leak(value: Box<dyn Any + Send>) -> NonNull<dyn Any + Send> {
     NonNull::from(Box::leak(value))
 }
 
-/// The value of a resource that was just taken out of its place.
+/// Returns the value of a resource that was taken out of its slot.
 fn take<T: 'static>(value: NonNull<dyn Any + Send>) -> T {
-    // SAFETY: it is from a box, and was in one place, where it is not any more.
+    // SAFETY: the pointer is from a box, and was taken out of its only slot.
     let value = unsafe { Box::from_raw(value.as_ptr()) };
     *value.downcast::<T>().expect("places are of one type")
 }
 
-/// Drops all values in the order of their places. If several panic, the first panic goes on.
+/// Drops all values in the order of their places. If several panic, the first panic continues.
 impl Drop for Resources {
     fn drop(&mut self) {
         let mut panics = FirstPanic::default();
         for value in self.slots.iter_mut().filter_map(|slot| slot.value.take()) {
-            // SAFETY: it is from a box, and not used afterwards.
+            // SAFETY: the pointer is from a box, and was taken out of its only slot.
             let value = unsafe { Box::from_raw(value.as_ptr()) };
             panics.during(|| drop(value));
         }
@@ -99,10 +99,10 @@ impl fmt::Debug for Resources {
 }
 
 impl World {
-    /// Inserts a resource: something there is one of, which systems take as [`Res`](crate::Res) or [`ResMut`](crate::ResMut). Returns the
-    /// one that was there.
+    /// Inserts a resource, a value that exists once per world. Systems take it as [`Res`](crate::Res) or [`ResMut`](crate::ResMut).
+    /// Returns the old value.
     ///
-    /// Resources are of the world, and not of its entities: forks do not have them.
+    /// Resources belong to the world, and not to its entities: forks do not have them.
     ///
     /// # Examples
     ///
@@ -122,21 +122,21 @@ impl World {
         self.resources.insert(value)
     }
 
-    /// Removes a resource. Returns it, if it was there.
+    /// Removes a resource and returns it, if it exists.
     pub fn remove_resource<T: Send + 'static>(&mut self) -> Option<T> {
         self.resources.remove()
     }
 
-    /// Whether there is a resource of this type.
+    /// Returns whether there is a resource of this type.
     pub fn has_resource<T: Send + 'static>(&self) -> bool {
         self.resources.get::<T>().is_some()
     }
 
-    /// A resource.
+    /// Returns a resource.
     ///
     /// # Panics
     ///
-    /// With A0103 if it is not there. [`get_resource`](Self::get_resource) does not.
+    /// With A0103 if it does not exist. [`get_resource`](Self::get_resource) returns `None` instead.
     #[track_caller]
     pub fn resource<T: Send + 'static>(&self) -> &T {
         match self.get_resource() {
@@ -145,29 +145,29 @@ impl World {
         }
     }
 
-    /// A resource, to be changed.
+    /// Returns a resource for writing.
     ///
     /// # Panics
     ///
-    /// With A0103 if it is not there. [`get_resource_mut`](Self::get_resource_mut) does not.
+    /// With A0103 if it does not exist. [`get_resource_mut`](Self::get_resource_mut) returns `None` instead.
     #[track_caller]
     pub fn resource_mut<T: Send + 'static>(&mut self) -> &mut T {
         match self.resources.get::<T>() {
-            // SAFETY: the world is borrowed mutably.
+            // SAFETY: the world is borrowed mutably for the lifetime of the reference, so no other reference to the value exists.
             Some(mut value) => unsafe { value.as_mut() },
             None => no_such::<T>(self),
         }
     }
 
-    /// A resource, if it is there.
+    /// Returns a resource, if it exists.
     pub fn get_resource<T: Send + 'static>(&self) -> Option<&T> {
-        // SAFETY: the world is borrowed.
+        // SAFETY: the world is borrowed for the lifetime of the reference, so the value is not changed or removed.
         self.resources.get::<T>().map(|value| unsafe { value.as_ref() })
     }
 
-    /// A resource, to be changed, if it is there.
+    /// Returns a resource for writing, if it exists.
     pub fn get_resource_mut<T: Send + 'static>(&mut self) -> Option<&mut T> {
-        // SAFETY: the world is borrowed mutably.
+        // SAFETY: the world is borrowed mutably for the lifetime of the reference, so no other reference to the value exists.
         self.resources.get::<T>().map(|mut value| unsafe { value.as_mut() })
     }
 }
@@ -182,10 +182,10 @@ fn no_such<T>(world: &World) -> ! {
     );
 }
 
-/// A singleton is a component that one entity has, and no other. It is found wherever it is, also in files and forks.
-/// [Resources](World::insert_resource) are simpler, and are not.
+/// Singletons: a singleton is a component that exactly one entity has. Forks and files contain it, unlike
+/// [resources](World::insert_resource).
 impl World {
-    /// The entity that alone has a component.
+    /// Returns the only entity with a component.
     ///
     /// # Errors
     ///
@@ -194,11 +194,11 @@ impl World {
         self.query::<Entity>().filter::<With<T>>().single().map_err(of::<T>)
     }
 
-    /// A component that one entity has. Jobs that change it are waited for.
+    /// Returns the component of the only entity that has it. Waits for jobs that change it.
     ///
     /// # Errors
     ///
-    /// With A0088 if no entity has it, or more than one. [`try_singleton`](Self::try_singleton) knows none.
+    /// With A0088 if no entity has it, or more than one. [`try_singleton`](Self::try_singleton) returns `None` if no entity has it.
     ///
     /// # Examples
     ///
@@ -220,7 +220,7 @@ impl World {
         self.query::<&T>().single().map_err(of::<T>)
     }
 
-    /// A component that one entity has, to be changed.
+    /// Returns the component of the only entity that has it, for writing.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl World {
         self.query_mut::<&mut T>().single().map_err(of::<T>)
     }
 
-    /// A component that one entity has, or none.
+    /// Returns the component of the only entity that has it, or `None`.
     ///
     /// # Errors
     ///
@@ -238,7 +238,7 @@ impl World {
         if self.has_singleton::<T>()? { self.singleton().map(Some) } else { Ok(None) }
     }
 
-    /// Whether an entity has a component that no other has.
+    /// Returns whether exactly one entity has a component.
     ///
     /// # Errors
     ///
@@ -257,11 +257,11 @@ impl World {
         Ok(())
     }
 
-    /// Creates an entity with a component that no other has.
+    /// Creates the only entity with a component.
     ///
     /// # Errors
     ///
-    /// With A0137 if there is one already, also if it is switched off, or the entity is [`Disabled`](crate::Disabled).
+    /// With A0137 if an entity has it already, also if the component is disabled, or the entity is [`Disabled`](crate::Disabled).
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
         let there = self.query::<Entity>().filter::<With<T>>().ignore_enabled().include_disabled();
         match there.iter().next() {
@@ -272,7 +272,7 @@ impl World {
         }
     }
 
-    /// The elements that one entity has. Jobs that change them are waited for.
+    /// Returns the elements of the only buffer of this type. Waits for jobs that change them.
     ///
     /// # Errors
     ///
@@ -297,7 +297,7 @@ impl World {
         self.query::<&Buffer<T>>().single().map_err(of_buffer::<T>)
     }
 
-    /// The elements that one entity has, or none.
+    /// Returns the elements of the only buffer of this type, or `None`.
     ///
     /// # Errors
     ///
@@ -310,12 +310,11 @@ impl World {
         }
     }
 
-    /// Creates an entity with elements that no other has any of.
+    /// Creates the only entity with a buffer of this type.
     ///
     /// # Errors
     ///
-    /// With A0137 if an entity has such a buffer already, also if it is switched off, or the entity is
-    /// [`Disabled`](crate::Disabled).
+    /// With A0137 if an entity has such a buffer already, also if the buffer is disabled, or the entity is [`Disabled`](crate::Disabled).
     pub fn create_singleton_buffer<T: BufferElement>(
         &mut self,
         elements: Buffer<T>,
@@ -330,7 +329,7 @@ impl World {
         }
     }
 
-    /// The elements that one entity has, to be changed.
+    /// Returns the only buffer of this type, for writing.
     ///
     /// # Errors
     ///
@@ -349,12 +348,12 @@ impl World {
     }
 }
 
-/// What a query has told, with the name of the component.
+/// Adds the name of the component to the result of a query.
 fn of<T: Component>(error: EntityError) -> EntityError {
     named(error, ComponentType::of::<T>())
 }
 
-/// What a query has told, with the name of the elements.
+/// Adds the name of the elements to the result of a query.
 fn of_buffer<T: BufferElement>(error: EntityError) -> EntityError {
     named(error, ComponentType::of_buffer::<T>())
 }

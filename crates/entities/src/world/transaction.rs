@@ -1,4 +1,4 @@
-//! The entities of a world are lent to jobs.
+//! Exclusive transactions: jobs with exclusive access to the entities of a world.
 
 use std::any::type_name;
 use std::fmt;
@@ -12,14 +12,12 @@ use ancho_jobs::{
 use crate::manager::EntityManager;
 use crate::world::World;
 
-/// A world whose entities are lent to jobs, one at a time: to be filled in the background, as when a level is loaded.
+/// A world whose entities are lent to jobs, one at a time, for example to load a level in the background.
 ///
-/// A job has the whole [`EntityManager`], and can do everything with it: create, destroy, change, instantiate. Other jobs over
-/// entities ask for components, and cannot change the structure.
+/// A job has the whole [`EntityManager`], and can make structural changes. Other jobs over entities access components alone.
 ///
-/// A transaction owns its world. So nobody uses the world meanwhile, and it can be kept for as many frames as the jobs take.
-/// [`end`](Self::end) gives the world back. If it is dropped, it waits for the jobs, and the world goes. Unity's
-/// `ExclusiveEntityTransaction`.
+/// A transaction owns its world, for as many frames as the jobs take. [`end`](Self::end) returns the world. Dropping a transaction waits
+/// for the jobs, and drops the world. Unity's `ExclusiveEntityTransaction`.
 ///
 /// # Examples
 ///
@@ -48,7 +46,7 @@ use crate::world::World;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Once it has ended, it cannot be used any more:
+/// An ended transaction cannot be used:
 ///
 /// ```compile_fail,E0382
 /// # use ancho_entities::World;
@@ -58,16 +56,16 @@ use crate::world::World;
 /// ```
 #[must_use = "the world goes with it; call `end` to have it back"]
 pub struct ExclusiveEntityTransaction {
-    /// Without its entities, which jobs may have. It goes first, and waits for them.
+    /// Without its entities, which jobs may have. It is dropped first, and waits for the jobs.
     world: World,
     entities: JobCell<EntityManager>,
-    /// Those that were not completed yet, or nobody was told, and some others.
+    /// Jobs that may be uncompleted, or whose failures were not reported.
     scheduled: Vec<JobHandle>,
-    /// How many there are when it is next asked which of them need not be kept.
+    /// The number of jobs at which forgotten ones are removed next.
     many: usize,
 }
 
-/// How many jobs are kept at least before it is asked which of them need not be.
+/// The minimum number of jobs before forgotten ones are removed.
 const MANY: usize = 64;
 
 impl ExclusiveEntityTransaction {
@@ -78,17 +76,17 @@ impl ExclusiveEntityTransaction {
         Self { world, entities, scheduled: Vec::new(), many: MANY }
     }
 
-    /// The name of the world.
+    /// Returns the name of the world.
     pub fn name(&self) -> &str {
         self.world.name()
     }
 
-    /// The scheduler of the world, on which the jobs are: to [flush](JobScheduler::flush) them, and to ask for them.
+    /// Returns the scheduler of the world, which has the jobs: to [flush](JobScheduler::flush) them, and to read their state.
     pub fn jobs(&self) -> &JobScheduler {
         self.world.jobs()
     }
 
-    /// Gives the next job a name, for messages and profiles. The name of other jobs is that of the closure's type.
+    /// Names the next job, for messages and profiles. The default name is that of the closure's type.
     ///
     /// # Examples
     ///
@@ -104,17 +102,17 @@ impl ExclusiveEntityTransaction {
         TransactionJob { transaction: self, name: Some(name) }
     }
 
-    /// Schedules a job that has the entities, after other jobs.
+    /// Schedules a job with the entities, after other jobs.
     ///
     /// It starts with the next [`flush`](JobScheduler::flush), or when it is waited for.
     ///
-    /// Jobs over the entities that were scheduled through [`entities_mut`](Self::entities_mut) are completed first. They belong to
-    /// another scheduler, and are not named as dependencies.
+    /// Jobs that were scheduled through [`entities_mut`](Self::entities_mut) are completed first. They belong to another scheduler, and
+    /// cannot be dependencies.
     ///
     /// # Errors
     ///
-    /// With A0001 if another job that has the entities was scheduled, is not completed, and is not among those that this one comes
-    /// after: they have them one at a time. See [`JobScheduler::schedule`] for all others. Then nothing was scheduled.
+    /// With A0001 if another job with the entities is uncompleted and not among the dependencies. The other errors are those of
+    /// [`JobScheduler::schedule`]. Then nothing was scheduled.
     ///
     /// # Examples
     ///
@@ -138,11 +136,11 @@ impl ExclusiveEntityTransaction {
         TransactionJob { transaction: self, name: None }.schedule(dependencies, job)
     }
 
-    /// Schedules a job that has the entities, and containers, after other jobs.
+    /// Schedules a job with the entities and containers, after other jobs.
     ///
     /// # Errors
     ///
-    /// As [`schedule`](Self::schedule).
+    /// The errors of [`schedule`](Self::schedule).
     ///
     /// # Examples
     ///
@@ -188,16 +186,16 @@ impl ExclusiveEntityTransaction {
     ///
     /// # Errors
     ///
-    /// With A0003 if a job that has them is not completed.
+    /// With A0003 if a job with the entities is uncompleted.
     pub fn entities(&self) -> Result<&EntityManager, AccessError> {
         self.entities.get()
     }
 
-    /// The entities, to be changed.
+    /// Returns the entities for writing.
     ///
     /// # Errors
     ///
-    /// With A0003 if a job that has them is not completed.
+    /// With A0003 if a job with the entities is uncompleted.
     ///
     /// # Examples
     ///
@@ -215,34 +213,34 @@ impl ExclusiveEntityTransaction {
         self.entities.get_mut()
     }
 
-    /// Waits for all jobs that have the entities, also those that were scheduled over them by [`entities_mut`](Self::entities_mut).
+    /// Waits for all jobs with the entities, also those that were scheduled through [`entities_mut`](Self::entities_mut).
     ///
     /// # Errors
     ///
-    /// If one of them panicked: the first that did, and nobody was told of. What it had changed by then stays changed.
+    /// If a job panicked: the first failure that was not reported yet. Its changes until then stay.
     ///
     /// # Panics
     ///
-    /// With A0006 from inside a job, unless all are complete.
+    /// With A0006 inside a job, unless all are complete.
     #[track_caller]
     pub fn complete(&mut self) -> Result<(), JobFailed> {
         let completed = self.jobs().try_complete_all(&self.scheduled);
-        // Only now: if nobody could wait for them, somebody will.
+        // Only now: if waiting panics, the jobs have to stay listed.
         self.scheduled.clear();
         let lent = self.entities.get_mut().ok().and_then(EntityManager::complete_detached);
         completed.and(lent.map_or(Ok(()), Err))
     }
 
-    /// Waits for all jobs that have the entities, and gives the world back with them.
+    /// Waits for all jobs with the entities, and returns the world.
     ///
     /// # Errors
     ///
-    /// If one of the jobs panicked, also of those that were scheduled over the entities by [`entities_mut`](Self::entities_mut): the
-    /// first that did, and nobody was told of. What it had changed by then stays changed, and the world is given back with the error.
+    /// If a job panicked, also one that was scheduled through [`entities_mut`](Self::entities_mut): the first failure that was not
+    /// reported yet. Its changes until then stay. The error returns the world.
     ///
     /// # Panics
     ///
-    /// With A0006 from inside a job, unless all are complete.
+    /// With A0006 inside a job, unless all are complete.
     ///
     /// # Examples
     ///
@@ -277,9 +275,9 @@ impl ExclusiveEntityTransaction {
     }
 }
 
-/// A job of a transaction that was given a name, and is scheduled by one of the calls below.
+/// A named job of a transaction, to be scheduled by one of its methods.
 ///
-/// From [`ExclusiveEntityTransaction::named`]. The same calls on the transaction itself are for jobs without a name.
+/// From [`ExclusiveEntityTransaction::named`].
 #[derive(Debug)]
 #[must_use = "nothing is scheduled until one of the `schedule` calls"]
 pub struct TransactionJob<'t> {
@@ -288,11 +286,11 @@ pub struct TransactionJob<'t> {
 }
 
 impl TransactionJob<'_> {
-    /// Schedules a job that has the entities. See [`ExclusiveEntityTransaction::schedule`].
+    /// Schedules a job with the entities. See [`ExclusiveEntityTransaction::schedule`].
     ///
     /// # Errors
     ///
-    /// As [`ExclusiveEntityTransaction::schedule`].
+    /// The errors of [`ExclusiveEntityTransaction::schedule`].
     pub fn schedule<F>(self, dependencies: &[JobHandle], job: F) -> Result<JobHandle, ScheduleError>
     where
         F: for<'v> FnOnce(&'v mut EntityManager) + Send + 'static,
@@ -300,11 +298,11 @@ impl TransactionJob<'_> {
         self.submit::<F>(|jobs, entities| jobs.schedule(dependencies, entities.write(), job))
     }
 
-    /// Schedules a job that has the entities, and containers. See [`ExclusiveEntityTransaction::schedule_with`].
+    /// Schedules a job with the entities and containers. See [`ExclusiveEntityTransaction::schedule_with`].
     ///
     /// # Errors
     ///
-    /// As [`ExclusiveEntityTransaction::schedule`].
+    /// The errors of [`ExclusiveEntityTransaction::schedule`].
     pub fn schedule_with<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -320,7 +318,7 @@ impl TransactionJob<'_> {
         })
     }
 
-    /// Schedules a job whose closure is of the type `F`.
+    /// Schedules a job with a closure of the type `F`.
     fn submit<F>(
         self,
         schedule: impl FnOnce(
@@ -329,7 +327,7 @@ impl TransactionJob<'_> {
         ) -> Result<JobHandle, ScheduleError>,
     ) -> Result<JobHandle, ScheduleError> {
         let ExclusiveEntityTransaction { world, entities, .. } = &mut *self.transaction;
-        // No job could complete them: they are of another scheduler. Inside a job the call is refused below.
+        // Jobs of another scheduler cannot be dependencies, so they are completed here. Inside a job the call fails below.
         if current_job().is_none()
             && let Ok(entities) = entities.get_mut()
         {

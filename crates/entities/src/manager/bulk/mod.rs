@@ -1,11 +1,10 @@
-//! Changes of all entities that a query has found.
+//! Structural changes of many rows at once: all that a query matches, or the entities of a batch.
 //!
-//! A change is done in three steps, so that it is done as a whole, or not at all:
+//! A change has three steps, so that it is made as a whole or not at all:
 //!
-//! 1. [`plan`]: what becomes of the rows of each chunk is decided, and room is made for those that move. BulkMemory can be missing.
-//! 2. [`values`]: what the entities are given is cloned, or made by default. That is code of the user, and can panic.
-//! 3. [`apply`]: values, ids and whole chunks go where they belong. Nothing is refused any more. What is left over is dropped
-//!    at the end.
+//! 1. [`plan`] decides what happens to the rows of each chunk, and reserves rows for those that move. It fails without memory.
+//! 2. [`BulkPlan::write_values`](plan::BulkPlan::write_values) clones or creates the new values. That is user code, and can panic.
+//! 3. [`apply`] moves values, ids and whole chunks. It cannot fail. Old values are dropped at the end.
 
 use std::cell::Cell;
 use std::mem::{self, ManuallyDrop};
@@ -28,24 +27,24 @@ use plan::{BulkPlan, PlanLists};
 mod apply;
 mod plan;
 
-/// Rows that a query has found.
+/// A selection of rows, by archetype and chunk.
 #[derive(Debug, Default)]
 pub(crate) struct RowSelection {
-    /// Those of one archetype follow each other, and so do those of one chunk, which rise.
+    /// Grouped by archetype and by chunk, and rising within a chunk.
     runs: Vec<Run>,
     /// The archetypes, each with the number of its first run.
     archetypes: Vec<(u32, usize)>,
-    /// Which rows of a chunk have changed: memory for who looks for that.
+    /// Scratch bits of the changed rows of a chunk, for queries with change filters.
     pub(crate) changed: Vec<u64>,
 }
 
 impl RowSelection {
-    /// Makes room for so many runs.
+    /// Reserves room for runs.
     pub(crate) fn reserve(&mut self, runs: usize) {
         self.runs.reserve(runs);
     }
 
-    /// Leaves nothing but the memory.
+    /// Removes everything but keeps the memory.
     fn clear(&mut self) {
         self.runs.clear();
         self.archetypes.clear();
@@ -61,7 +60,7 @@ impl RowSelection {
         self.runs.push(run);
     }
 
-    /// Adds a row of an archetype, behind all that were added.
+    /// Adds a row of an archetype after all others.
     fn push_row(&mut self, archetype: u32, chunk: u32, row: u32) {
         match self.runs.last_mut() {
             Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
@@ -69,12 +68,12 @@ impl RowSelection {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(super) fn rows(&self) -> usize {
         self.runs.iter().map(|run| run.rows as usize).sum()
     }
 
-    /// The archetypes, each with its runs.
+    /// Iterates over the archetypes, each with its runs.
     pub(super) fn by_archetype(&self) -> impl Iterator<Item = (u32, &[Run])> {
         let ends = self.archetypes.iter().skip(1).map(|&(_, first)| first);
         let ends = ends.chain([self.runs.len()]);
@@ -85,9 +84,9 @@ impl RowSelection {
     }
 }
 
-/// What is done to all entities that were found.
+/// A change, and its values.
 struct BulkChange<'a> {
-    /// Which components, by the number of the set.
+    /// The number of the component set.
     set: u32,
     change: Change,
     values: NewValues<'a>,
@@ -96,7 +95,7 @@ struct BulkChange<'a> {
 }
 
 impl EntityManager {
-    /// Despawns what was found, as [`Batch::despawn`](super::Batch::despawn) does. Returns how many entities that were.
+    /// Despawns the entities of rows, as [`Batch::despawn`](super::Batch::despawn) does. Returns their number.
     pub(crate) fn despawn_rows(&mut self, found: &RowSelection) -> Result<usize, EntityError> {
         let set = self.set_number::<()>()?;
         let order = BulkChange {
@@ -114,7 +113,7 @@ impl EntityManager {
         self.change_found(found, order)
     }
 
-    /// Adds components to what was found, as [`add`](Self::add) does. Returns for how many entities one was new.
+    /// Adds clones of components to the entities of rows, as [`add`](Self::add) does. Returns the number of entities that lacked one.
     pub(crate) fn add_to_rows<S: CloneSet>(
         &mut self,
         found: &RowSelection,
@@ -131,8 +130,8 @@ impl EntityManager {
         }
     }
 
-    /// Adds a set of components to each entity that was found, in the order of `to_entities`. Returns for how many entities one was
-    /// new.
+    /// Adds a set of its own to each entity of rows, in the order of `to_entities`. Returns the number of entities that lacked a
+    /// component.
     pub(crate) fn add_each_to_rows<S: ComponentSet>(
         &mut self,
         found: &RowSelection,
@@ -154,7 +153,7 @@ impl EntityManager {
             let error = EntityError::WrongCount { component, expected, found: given };
             return Err(Rejected { value: sets, error });
         }
-        // They are moved if there is no error, and only then.
+        // The sets are moved only if there is no error.
         let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
         let added = self.set_number::<S>().and_then(|set| {
             let (change, values) = (Change::Add, NewValues::Each(&sets));
@@ -166,7 +165,7 @@ impl EntityManager {
         })
     }
 
-    /// Adds the components that are missing to what was found, as [`add_types`](Self::add_types) does. Returns how many entities
+    /// Adds missing components to the entities of rows, as [`add_types`](Self::add_types) does. Returns the number of entities that
     /// lacked one.
     pub(crate) fn add_types_to_rows(
         &mut self,
@@ -178,7 +177,7 @@ impl EntityManager {
         self.change_found(found, BulkChange { set, change, values, given: Few::new() })
     }
 
-    /// Removes components from what was found, as [`remove`](Self::remove) does. Returns how many entities had one.
+    /// Removes components from the entities of rows, as [`remove`](Self::remove) does. Returns the number of entities that had one.
     pub(crate) fn remove_from_rows<S: ComponentSet>(
         &mut self,
         found: &RowSelection,
@@ -187,7 +186,7 @@ impl EntityManager {
         self.remove_set_from_found(found, set)
     }
 
-    /// Removes components from what was found, as [`remove_types`](Self::remove_types) does.
+    /// Removes components from the entities of rows, as [`remove_types`](Self::remove_types) does.
     pub(crate) fn remove_types_from_rows(
         &mut self,
         found: &RowSelection,
@@ -206,8 +205,8 @@ impl EntityManager {
         self.change_found(found, BulkChange { set, change, values, given: Few::new() })
     }
 
-    /// Gives what was found another value of a shared component, as [`set_shared`](Self::set_shared) does. Returns how many
-    /// entities had another.
+    /// Sets the value of a shared component for the entities of rows, as [`set_shared`](Self::set_shared) does. Returns the number of
+    /// entities that had another value.
     pub(crate) fn set_shared_of_rows<T: SharedComponent>(
         &mut self,
         found: &RowSelection,
@@ -219,7 +218,7 @@ impl EntityManager {
         self.change_found(found, BulkChange { set, change, values, given })
     }
 
-    /// Refuses what was found if not all entities have a component.
+    /// Returns an error unless all entities of rows have a component.
     pub(crate) fn check_all_have(
         &self,
         found: &RowSelection,
@@ -234,7 +233,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// The entities of rows, in their order.
+    /// Iterates over the entities of rows, in their order.
     pub(super) fn entities_in<'a>(
         &'a self,
         found: &'a RowSelection,
@@ -245,13 +244,13 @@ impl EntityManager {
         })
     }
 
-    /// The first entity of a run.
+    /// Returns the first entity of a run.
     fn first_of(&self, run: &Run) -> Entity {
         self.storage.chunks[run.chunk].entities()[run.first as usize]
     }
 
-    /// Lets what was found take part or not, as [`set_enabled`](Self::set_enabled) does. Returns how many entities that was a
-    /// change for.
+    /// Enables or disables the entities of rows, as [`set_enabled`](Self::set_enabled) does. Returns the number of entities that were
+    /// changed.
     pub(crate) fn set_rows_enabled(
         &mut self,
         found: &RowSelection,
@@ -284,7 +283,7 @@ impl EntityManager {
         changed
     }
 
-    /// Does what was ordered to all that was found: everything, or nothing. Returns for how many entities that was a change.
+    /// Applies a change to all rows or, after an error, to none. Returns the number of entities that were changed.
     fn change_found(
         &mut self,
         found: &RowSelection,
@@ -307,18 +306,18 @@ impl EntityManager {
         let changed = plan.changed(transfers, order.change);
         let written = plan.write_values(transfers, types, &order.values);
         let (mut lists, dead) = written.apply(transfers, found);
-        // Only now, since it is code of the user. The shared values that nobody has any more follow it.
+        // Dropped last, since that is user code. Unused shared values follow.
         lists.dead = dead.finish();
         lists.clear();
         held.manager.memory.lists = lists;
         Ok(changed)
     }
 
-    /// Looks for the shared values of an order, and keeps them as long as what is returned.
+    /// Finds the shared values of a change, and keeps them alive as long as the result.
     fn hold_values(&mut self, order: &BulkChange<'_>) -> HeldShared<'_> {
         let shared = &self.storage.shared;
         let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
-        // All of them are looked for before the first is put into its table, since that is code of the user.
+        // All values are searched before the first is inserted, since comparing them is user code.
         let sought: Few<(u32, Sought), FEW_SHARED> = types
             .zip(order.given.iter())
             .map(|(&ty, value)| {
@@ -336,12 +335,12 @@ impl EntityManager {
         held
     }
 
-    /// Whether there are roots of groups among what was found.
+    /// Returns whether rows may contain roots of groups.
     fn has_roots(&self, found: &RowSelection) -> bool {
         found.archetypes.iter().any(|&(_, first)| self.has_groups(found.runs[first].chunk))
     }
 
-    /// What was found, and the members of its groups, and of theirs.
+    /// Returns the rows with the members of their groups, recursively.
     fn with_groups(&mut self, found: &RowSelection) -> RowSelection {
         let mut lists = mem::take(&mut self.group_lists);
         let GroupMemory { members, next, rows, .. } = &mut lists;
@@ -361,7 +360,7 @@ impl EntityManager {
         all
     }
 
-    /// What was found, and the members of its groups.
+    /// Returns the rows with the members of their groups.
     fn with_members(&mut self, found: &RowSelection) -> RowSelection {
         let mut lists = mem::take(&mut self.group_lists);
         let GroupMemory { next, rows, .. } = &mut lists;
@@ -375,7 +374,7 @@ impl EntityManager {
         all
     }
 
-    /// All rows there are.
+    /// Returns all rows of the world.
     pub(super) fn found_all(&self) -> RowSelection {
         let mut found = RowSelection::default();
         for (number, archetype) in self.storage.archetypes.iter() {
@@ -387,7 +386,7 @@ impl EntityManager {
         found
     }
 
-    /// The rows of these entities, some perhaps named twice.
+    /// Returns the rows of entities. An entity may occur twice.
     pub(super) fn found_entities(&self, entities: &[Entity]) -> Result<RowSelection, EntityError> {
         let rows = entities.iter().map(|&entity| {
             let at = self.locate(entity)?;
@@ -396,7 +395,7 @@ impl EntityManager {
         Ok(self.found_of(&mut rows.collect::<Result<_, EntityError>>()?))
     }
 
-    /// Rows of chunks of archetypes in any order, some perhaps named twice.
+    /// Sorts rows, given as archetype, chunk and row, and removes duplicates.
     fn found_of(&self, rows: &mut Vec<(u32, u32, u32)>) -> RowSelection {
         rows.sort_unstable();
         rows.dedup();
@@ -405,7 +404,7 @@ impl EntityManager {
         found
     }
 
-    /// PlanLists the members of groups whose roots were found.
+    /// Lists the members of the groups whose roots are among the rows.
     fn list_members(&self, found: &RowSelection, members: &mut Vec<Entity>) {
         for run in found.runs.iter().filter(|run| self.has_groups(run.chunk)) {
             let entities = self.storage.chunks[run.chunk].entities();
@@ -416,7 +415,7 @@ impl EntityManager {
     }
 }
 
-/// Shared values that are there until this goes, also while no chunk has them.
+/// Keeps shared values alive while no chunk has them.
 struct HeldShared<'m> {
     manager: &'m mut EntityManager,
     /// By table and index.
@@ -433,7 +432,7 @@ impl Drop for HeldShared<'_> {
     }
 }
 
-/// The archetypes, chunks and rows of what was found.
+/// Iterates over rows as archetype, chunk and row.
 fn rows_of(found: &RowSelection) -> impl Iterator<Item = (u32, u32, u32)> {
     let rows = |archetype, &Run { chunk, first, rows }: &Run| {
         (first..first + rows).map(move |row| (archetype, chunk, row))
@@ -443,21 +442,20 @@ fn rows_of(found: &RowSelection) -> impl Iterator<Item = (u32, u32, u32)> {
         .flat_map(move |(archetype, runs)| runs.iter().flat_map(move |run| rows(archetype, run)))
 }
 
-/// What changes of all that was found have lists for. Between two of them, nothing is in these.
+/// Memory for bulk changes, reused by the next change. It is empty between two changes.
 ///
-/// Who changes something takes what is needed, and puts it back when all is done. If code of the user panics meanwhile, it is
-/// dropped, with what is in it.
+/// A change takes the lists it needs, and puts them back at its end. If user code panics meanwhile, they are dropped.
 #[derive(Default)]
 pub(in crate::manager) struct BulkMemory {
     found: Cell<Vec<RowSelection>>,
     lists: PlanLists,
 }
 
-/// How many lists of rows are kept. More are never used at a time.
+/// The number of selections that are kept. More are never used at a time.
 const KEPT: usize = 4;
 
 impl EntityManager {
-    /// A list without rows, with the memory of one that was [kept](Self::keep_selection).
+    /// Returns an empty selection, with the memory of one that was [kept](Self::keep_selection).
     pub(crate) fn take_selection(&self) -> RowSelection {
         let mut kept = self.memory.found.take();
         let found = kept.pop().unwrap_or_default();
@@ -465,7 +463,7 @@ impl EntityManager {
         found
     }
 
-    /// Takes the memory of a list that is not needed any more.
+    /// Keeps the memory of a selection for reuse.
     pub(crate) fn keep_selection(&self, mut found: RowSelection) {
         let mut kept = self.memory.found.take();
         if kept.len() < KEPT {

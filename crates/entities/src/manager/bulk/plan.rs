@@ -1,4 +1,4 @@
-//! What becomes of the rows of each chunk, and room for those that move.
+//! The plan of a bulk change: an action for the rows of each chunk, and reserved rows for those that move.
 
 use std::ops::Range;
 
@@ -15,58 +15,58 @@ use crate::storage::{
     Reserved, Run, Sought, Staged, Storage, Transfer, Transfers,
 };
 
-/// What becomes of the rows of one chunk.
+/// The rows of one chunk, and their action.
 pub(super) struct BulkStep {
     pub(super) chunk: u32,
-    /// Which of the runs is the first in the chunk, and how many are.
+    /// The first run of the chunk, and the number of its runs.
     pub(super) first_run: u32,
     pub(super) run_count: u32,
-    /// How many rows they have.
+    /// The number of rows in them.
     pub(super) rows: u32,
-    /// By which transfer, or [`NOWHERE`] if the entities go for good.
+    /// The transfer, or [`NOWHERE`] if the entities are despawned.
     pub(super) transfer: u32,
     pub(super) action: RowAction,
 }
 
-/// Where the rows of a chunk go.
+/// The action for the rows of a chunk.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum RowAction {
-    /// It is not decided yet.
+    /// Undecided.
     Open,
-    /// Nowhere: nothing changes.
+    /// No change.
     Stay,
-    /// Nowhere, and components get other values.
+    /// The rows stay, and get new values.
     Replace,
-    /// The whole chunk becomes one of this group of the transfer's archetype.
+    /// The whole chunk moves to this group of the transfer's archetype.
     Whole(u32),
-    /// To rows of other chunks: the target of this number.
+    /// The rows move to the target of this number.
     Rows(u32),
-    /// To rows of other chunks, of this group of the transfer's archetype, in memory that others have left.
+    /// The rows move to this group of the transfer's archetype, into memory that earlier steps have freed.
     Follow(u32),
-    /// Nowhere, as far as chunks of the transfer's archetype have room for so many: the chunk becomes one of this group of it, and
-    /// its columns move within its memory. The rest goes to rows of other chunks.
+    /// The chunk is repacked in place, up to the capacity of the transfer's archetype, and moves to this group of it. The remaining rows
+    /// move to other chunks.
     Refit(u32),
-    /// The entities are destroyed.
+    /// The entities are despawned.
     Destroy,
 }
 
-/// Where rows go to: a group of an archetype, or an archetype without groups.
+/// A target of rows: a group of an archetype, or an archetype without groups.
 struct BulkTarget {
     archetype: u32,
     group: u32,
-    /// How many rows.
+    /// The number of rows that move there.
     rows: usize,
-    /// Whether chunks of it have room, or will have when all is done.
+    /// Its chunks have room, or will have after the change.
     has_room: bool,
-    /// For how many rows there is room that is not taken yet, in chunks that rows which follow others go to.
+    /// The number of free rows in the chunks that following rows fill.
     left: usize,
-    /// Which of the reserved runs are for it.
+    /// Its reserved runs.
     room: Range<usize>,
-    /// How many rows of the first of these are taken.
+    /// The number of used rows of the first of them.
     taken: u32,
 }
 
-/// Rows side by side that go to rows side by side.
+/// A move of contiguous rows to contiguous rows.
 pub(super) struct BulkMove {
     pub(super) chunk: u32,
     pub(super) first: u32,
@@ -74,46 +74,46 @@ pub(super) struct BulkMove {
     pub(super) transfer: u32,
 }
 
-/// Everything that is going to be done, and the room for it. If it is not carried out, nothing was changed.
+/// All steps of a change, with reserved rows. Dropping it changes nothing.
 pub(super) struct BulkPlan<'s> {
     pub(super) reserved: Reserved<'s>,
     pub(super) lists: PlanLists,
 }
 
-/// The lists of a plan. When it is done, the next one has their memory.
+/// The lists of a plan, whose memory is reused.
 #[derive(Default)]
 pub(super) struct PlanLists {
-    /// The transfer for each archetype that was found, or [`NOWHERE`] if its entities go for good.
+    /// The transfer of each archetype, or [`NOWHERE`] if its entities are despawned.
     pub(super) transfer_numbers: Vec<u32>,
     pub(super) steps: Vec<BulkStep>,
-    /// How many steps there are of each archetype and those before it.
+    /// Archetypes, with the number of steps up to their end.
     step_ends: Vec<(u32, usize)>,
     targets: BulkTargets,
-    /// Of those steps whose rows move, in their order.
+    /// The moves of all steps, in their order.
     pub(super) moves: Vec<BulkMove>,
-    /// Archetypes all of whose chunks become those of others.
+    /// Archetypes that lose all their chunks to others.
     pub(super) emptied: Vec<u32>,
-    /// BulkMemory for chunks of those that follow others.
+    /// Additional chunk memory for following rows.
     pub(super) spare: Vec<ChunkMemory>,
-    /// NewValues that are not in rows yet, or not any more.
+    /// Values that are not in rows yet, or not any more.
     pub(super) staged: Vec<Staged>,
-    /// BulkMemory for such values.
+    /// Spare memory for such values.
     spare_staged: Vec<Staged>,
-    /// BulkMemory for what is dead when all is done.
+    /// Memory for deferred drops.
     pub(super) dead: DeadLists,
 }
 
-/// Of how many values that were staged the memory is kept, and how many bytes of each at most.
+/// The number of staging buffers that are kept, and their maximum size in bytes.
 const KEPT: usize = 16;
 const KEPT_BYTES: usize = 1 << 16;
 
 impl PlanLists {
-    /// BulkMemory for values to be staged.
+    /// Returns a buffer for staged values.
     pub(super) fn stage(&mut self) -> Staged {
         self.spare_staged.pop().unwrap_or_default()
     }
 
-    /// Leaves nothing in the lists but their memory. Drops values, which is code of the user.
+    /// Clears the lists but keeps their memory. Drops values, which is user code.
     pub(super) fn clear(&mut self) {
         self.transfer_numbers.clear();
         self.steps.clear();
@@ -130,7 +130,7 @@ impl PlanLists {
 }
 
 impl BulkStep {
-    /// The step of the chunk whose first run is this, in front of an end, by a transfer.
+    /// Creates the step of the chunk of the first run, from the runs before `end`.
     fn at(found: &RowSelection, first: usize, end: usize, transfer: u32) -> Self {
         let runs = &found.runs[first..end];
         let chunk = runs[0].chunk;
@@ -149,15 +149,14 @@ impl BulkStep {
         step
     }
 
-    /// The runs in the chunk.
+    /// Returns the runs in the chunk.
     pub(super) fn runs<'f>(&self, found: &'f RowSelection) -> &'f [Run] {
         &found.runs[self.first_run as usize..][..self.run_count as usize]
     }
 }
 
 impl EntityManager {
-    /// PlanLists the transfer of a change for each archetype that was found, or [`NOWHERE`] if its entities go for good, unless
-    /// something is refused.
+    /// Lists the transfer of a change for each archetype, or [`NOWHERE`] if its entities are despawned.
     pub(super) fn transfers_for(
         &mut self,
         found: &RowSelection,
@@ -170,7 +169,8 @@ impl EntityManager {
         Ok(())
     }
 
-    /// The transfer of a change for entities of an archetype, or [`NOWHERE`] if they go for good. The run is the first of them.
+    /// Returns the transfer of a change for an archetype, or [`NOWHERE`] if its entities are despawned. Errors name the first entity of
+    /// the run.
     fn transfer_for(
         &mut self,
         from: u32,
@@ -212,10 +212,10 @@ impl EntityManager {
 }
 
 impl<'s> BulkPlan<'s> {
-    /// Decides where all rows go, and makes room for them, where nothing was reserved so far.
+    /// Decides the actions of all rows, and reserves the rows that they move to.
     ///
-    /// The set of the order has these types, and its shared values are given by table and index. In the lists there is a transfer
-    /// for each archetype that was found, and nothing else.
+    /// `types` are those of the set, and `given` are its shared values by table and index. The lists contain the transfers of the
+    /// archetypes, and are empty otherwise.
     pub(super) fn new(
         mut reserved: Reserved<'s>,
         transfers: &Transfers,
@@ -265,12 +265,12 @@ impl<'s> BulkPlan<'s> {
         Ok(Self { reserved, lists })
     }
 
-    /// How many entities something changes for.
+    /// Returns the number of entities that are changed.
     pub(super) fn changed(&self, transfers: &Transfers, change: Change) -> usize {
         let is_changed = |step: &&BulkStep| match step.action {
             RowAction::Open | RowAction::Stay | RowAction::Replace => false,
             RowAction::Destroy => true,
-            // Who has a shared component, and gets another value of it, is given nothing new.
+            // Another value of a shared component adds no component.
             RowAction::Whole(_)
             | RowAction::Rows(_)
             | RowAction::Follow(_)
@@ -282,7 +282,7 @@ impl<'s> BulkPlan<'s> {
     }
 }
 
-/// Where rows go to, by archetype and group.
+/// The targets, by archetype and group.
 #[derive(Default)]
 struct BulkTargets {
     list: Vec<BulkTarget>,
@@ -295,7 +295,7 @@ impl BulkTargets {
         self.by_place.clear();
     }
 
-    /// Where the rows of a chunk go by a transfer.
+    /// Returns the action for the rows of a chunk.
     fn action_for(
         &mut self,
         reserved: &mut Reserved<'_>,
@@ -326,9 +326,9 @@ impl BulkTargets {
         let is_whole = step.rows == chunk.len && transfer.whole;
         let number = self.find(reserved.storage, to, group);
         let target = &mut self.list[number as usize];
-        // A chunk with few rows would leave the other archetype with one more such chunk, and so every time: if there is room for
-        // them elsewhere, they move. Not if the chunk has values for itself, which would be lost. Nor if only a shared value is
-        // another: then nothing comes or goes, and nobody is to be told of it.
+        // A chunk with few rows would give the other archetype one more sparse chunk every time. So its rows move if there is room for
+        // them elsewhere, unless the chunk has chunk components, which would be lost, or only a shared value changes, since then no order
+        // version may change.
         let is_small = to != from && chunk.len < chunk.capacity() / 2 && target.has_room;
         if is_whole && (!is_small || chunk.shape().values.is_some()) {
             target.has_room |= chunk.len < chunk.capacity();
@@ -340,7 +340,7 @@ impl BulkTargets {
     }
 
     fn find(&mut self, storage: &Storage, archetype: u32, group: u32) -> u32 {
-        // Mostly it is that of the chunk before.
+        // Often it is the target of the chunk before.
         if let Some(last) = self.list.last()
             && (last.archetype, last.group) == (archetype, group)
         {
@@ -355,9 +355,8 @@ impl BulkTargets {
         })
     }
 
-    /// Lets rows that need nothing but to be copied go to memory that others have left before them, as far as it does: less
-    /// memory is needed, and what was just read is written to while it is in the caches. PlanLists the memory that is needed
-    /// besides.
+    /// Lets rows that only have to be copied follow into memory that earlier steps have freed. That needs less memory, and writes to
+    /// lines that are still in the cache. Lists the memory that is needed in addition.
     fn follow(
         &mut self,
         storage: &mut Storage,
@@ -365,7 +364,7 @@ impl BulkTargets {
         transfers: &Transfers,
         spare: &mut Vec<ChunkMemory>,
     ) -> Result<(), OutOfMemory> {
-        // What is there is used first, from the last on.
+        // Existing chunks with room are used first, from the last on.
         for &mut BulkTarget { archetype, group, rows, ref mut left, .. } in &mut self.list {
             for at in (0..storage.archetypes.rooms(archetype, group).len()).rev() {
                 if *left >= rows {
@@ -376,13 +375,13 @@ impl BulkTargets {
                 *left += (storage.chunks[chunk].capacity() - storage.chunks[chunk].len) as usize;
             }
         }
-        // How much is needed at most at a time.
+        // The maximum that is needed at a time.
         let (mut opened, mut left, mut most) = (0_usize, 0, 0);
         for step in steps {
             let RowAction::Rows(number) = step.action else { continue };
             let transfer = &transfers[step.transfer];
             let shape = &storage.archetypes[transfer.to].shape;
-            // BulkMemory that others have left is only aligned as all chunks are.
+            // Freed memory has only the common alignment of all chunks.
             if shape.values.is_some() || shape.align > CHUNK_ALIGN {
                 continue;
             }
@@ -415,7 +414,7 @@ impl BulkTargets {
         Ok(())
     }
 
-    /// Gives each run that moves its rows in the room of its target.
+    /// Assigns reserved rows to each run that moves.
     fn cut(
         &mut self,
         reserved: &Reserved<'_>,
@@ -443,7 +442,7 @@ impl BulkTargets {
     }
 }
 
-/// Whether rows that move are given nothing that has to be written before the first of them moves.
+/// Returns whether no value has to be written before the first row moves.
 fn can_follow(order: &BulkChange<'_>, types: &[ComponentType]) -> bool {
     match order.values {
         NewValues::Nothing => true,
@@ -452,13 +451,13 @@ fn can_follow(order: &BulkChange<'_>, types: &[ComponentType]) -> bool {
     }
 }
 
-/// Whether a chunk becomes one of the transfer's archetype, whose chunks have room for so many rows, with what there is room for.
+/// Returns whether a chunk is repacked for the transfer's archetype, whose chunks have this capacity.
 fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
-    // With many rows of a chunk that has room for few more, or the other archetype would have chunks that are mostly empty.
+    // Only if most rows of a nearly full chunk are selected: the other archetype would get sparse chunks otherwise.
     transfer.refits && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
 }
 
-/// PlanLists the archetypes all of whose chunks become chunks of others, of which each has so many steps as there are up to its end.
+/// Lists the archetypes that lose all their chunks to others. Each archetype comes with the end of its steps.
 fn list_emptied(
     storage: &Storage,
     transfers: &Transfers,
@@ -480,13 +479,13 @@ fn list_emptied(
     }
 }
 
-/// What is done for rows that have all that they are given: the values are replaced, unless they are those of the chunk.
+/// Returns the action for rows that have all components of the set: their values are replaced, unless all are shared or chunk components.
 fn replacing_action(transfer: &Transfer, chunk: &Chunk) -> RowAction {
     let is_shared = |column: &u32| chunk.shape().shared.contains(column);
     if transfer.written.iter().all(is_shared) { RowAction::Stay } else { RowAction::Replace }
 }
 
-/// Makes the memory of a chunk the world's alone, if that is needed for what becomes of it.
+/// Makes the memory of a chunk unique if its action needs that.
 #[inline]
 fn prepare_chunk(
     storage: &mut Storage,
@@ -501,7 +500,7 @@ fn prepare_chunk(
     let is_written = match step.action {
         RowAction::Open | RowAction::Stay => false,
         RowAction::Replace => true,
-        // Who makes the memory its own later has to duplicate what is new, too.
+        // A world that later copies the memory has to duplicate the new columns too.
         RowAction::Whole(_) => {
             let (to, written) =
                 transfer.map_or((0, &[][..]), |transfer| (transfer.to, &transfer.written));
@@ -510,7 +509,7 @@ fn prepare_chunk(
                 .iter()
                 .any(|&column| matches!(types[column as usize].0.copying, Copying::NotAtAll))
         }
-        // Bytes are copied also from memory that others have.
+        // Bytes are copied from shared memory too.
         RowAction::Rows(_) | RowAction::Follow(_) | RowAction::Refit(_) => {
             !(is_all && chunk.shape().is_bytes)
         }

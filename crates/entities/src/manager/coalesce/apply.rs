@@ -1,4 +1,4 @@
-//! Values and ids go where they belong.
+//! Applying recorded commands: moves values and ids. It cannot fail.
 
 #![expect(unsafe_code, reason = "moves rows between chunks, and values to them")]
 
@@ -14,36 +14,35 @@ use crate::storage::{
     ArchetypeShape, Cellar, Chunk, Left, Location, NOWHERE, RowPlace, Run, Storage, copy_value,
 };
 
-/// What can be done with a set of components whose type was forgotten.
+/// The write function of a type-erased set.
 pub(crate) struct WriteFn {
     /// Moves the set to a row.
     ///
     /// # Safety
     ///
-    /// - there is such a set at the address, which is not used afterwards
-    /// - as for [`ComponentSet::write`](crate::ComponentSet)
+    /// - the address has such a set, which is not used afterwards
+    /// - the conditions of [`ComponentSet::write`](crate::ComponentSet)
     pub(crate) write: unsafe fn(*mut u8, RowPlace),
 }
 
-/// What was done to the columns of a row, a bit for each.
+/// The changes of a row's columns, as bits.
 #[derive(Clone, Copy, Default)]
 struct RowChanges {
-    /// It has another value.
+    /// Columns with a new value.
     written: u64,
-    /// It was taken away, and given again.
+    /// Columns that were removed and added again.
     renewed: u64,
-    /// It was switched on or off.
+    /// Columns that were enabled or disabled.
     switched: u64,
-    /// It was switched on.
+    /// Columns that were enabled.
     on: u64,
 }
 
-// SAFETY: addresses in it are those of commands and of values, which may be sent, and used only while a buffer is played.
+// SAFETY: its addresses are those of commands and of `Send` values, and are used only while a buffer is played.
 unsafe impl Send for CoalescedBatch {}
 
 impl EntityManager {
-    /// Does what was noted, and just prepared: nothing can go wrong any more. What is left over is dropped when the stretch is
-    /// [cleared](CoalescedBatch::clear).
+    /// Applies the prepared batch. It cannot fail. Remaining values are dropped when the batch is [cleared](CoalescedBatch::clear).
     pub(crate) fn apply_coalesced(&mut self) {
         let Self { coalesced, storage, sets, runs, .. } = self;
         let mut runs = runs.iter();
@@ -53,12 +52,13 @@ impl EntityManager {
             while left > 0 {
                 let &run = runs.next().expect("there is room for all of them");
                 left -= run.rows;
-                // Where it is noted row by row what was written, rows come one by one.
+                // Chunks that track changes row by row get their rows one by one.
                 let is_tracked = storage.chunks[run.chunk].is_tracked();
                 let step = if is_tracked { 1 } else { run.rows };
                 for first in (run.first..run.first + run.rows).step_by(step as usize) {
                     let run = Run { first, rows: step, ..run };
-                    // SAFETY: the rows were reserved for so many entities that end in the archetype.
+                    // SAFETY: `prepare_coalesced` reserved the rows for entities of this target, and made the chunks of their rows
+                    // unique.
                     unsafe { coalesced.fill(storage, sets, archetype, run, &mut next) };
                 }
             }
@@ -79,12 +79,12 @@ impl EntityManager {
 }
 
 impl CoalescedBatch {
-    /// Has entities come to rows behind the last of a chunk: the next of those that end in the archetype.
+    /// Fills reserved rows of a chunk with the next entities of a target.
     ///
     /// # Safety
     ///
-    /// - the rows are reserved, in a chunk of the archetype that is the world's alone
-    /// - so many entities from the next on end in the archetype; the rows that they have are in chunks that are the world's alone
+    /// - the rows are reserved, in an unshared chunk of the archetype
+    /// - the next entities, one for each row, end in the archetype; their rows are in unshared chunks
     unsafe fn fill(
         &mut self,
         storage: &mut Storage,
@@ -95,7 +95,7 @@ impl CoalescedBatch {
     ) {
         let Self { shapes, column_maps, moves, touched, ops, cellar, .. } = self;
         let chunk = &storage.chunks[run.chunk];
-        // SAFETY: archetypes live as long as the world.
+        // SAFETY: archetypes live as long as the storage.
         let shape = unsafe { chunk.unbound_shape() };
         let (data, version) = (chunk.data(), storage.version);
         let is_masked = !chunk.enabled.is_empty();
@@ -105,9 +105,9 @@ impl CoalescedBatch {
         for row in run.first..run.first + run.rows {
             let one = &touched[*next as usize];
             *next = one.next;
-            // SAFETY: there are no values in the row, and what was noted is there.
+            // SAFETY: the row has no values, and the recorded values exist and were not written yet.
             let done = unsafe { writer.write(ops, one.last, row, false) };
-            // SAFETY: ids are at the beginning of the chunk, which has room for the row.
+            // SAFETY: ids are at the start of the chunk, which has room for the row.
             unsafe { data.cast::<Entity>().add(row as usize).write(one.entity) };
             let location = Location { chunk: run.chunk, row };
             if one.chunk == NOWHERE {
@@ -118,42 +118,43 @@ impl CoalescedBatch {
                     storage.chunks[run.chunk].enabled.enable_rows(row, 1);
                 }
             } else {
-                let one_move =
+                let archetype_move =
                     moves.find(shapes[one.from].archetype, archetype, &storage.archetypes);
-                let one_move = moves.at(one_move);
-                // SAFETY: both are there, and two, since their archetypes are.
+                let archetype_move = moves.at(archetype_move);
+                // SAFETY: both chunks exist, and differ, since their archetypes do.
                 let [source, target] = unsafe { storage.chunks.two_mut(one.chunk, run.chunk) };
                 let old = source.data();
-                for carried in &one_move.moves {
+                for carried in &archetype_move.moves {
                     if done.written >> carried.column & 1 != 0 {
                         continue;
                     }
                     let place = |start: u32, row: u32| {
                         start as usize + row as usize * carried.size as usize
                     };
-                    // SAFETY: both rows are in their chunks, in columns of one type; the chunks are two.
+                    // SAFETY: both rows are in their chunks, in columns of the same type, and the chunks differ.
                     unsafe {
                         let from = old.add(place(carried.from, one.row));
                         copy_value(from, data.add(place(carried.to, row)), carried.size);
                     }
                 }
-                for &(old, new) in &one_move.dropped {
+                for &(old, new) in &archetype_move.dropped {
                     if done.written >> new & 1 != 0 {
-                        // SAFETY: it is a value of the row, which did not move.
+                        // SAFETY: the value of the old row was not moved, and is not used afterwards.
                         unsafe { drop_later_in(writer.cellar, source, old, one.row) };
                     }
                 }
-                for &left in &one_move.transfer.left {
-                    // SAFETY: as above.
+                for &left in &archetype_move.transfer.left {
+                    // SAFETY: the new archetype lacks the column, so its value was not moved, and is not used afterwards.
                     unsafe { drop_later_in(writer.cellar, source, left, one.row) };
                 }
                 if followed != one.chunk {
                     followed = one.chunk;
                     is_uniform |=
-                        target.follow(row, 1, source, one.row, &one_move.transfer, version);
+                        target.follow(row, 1, source, one.row, &archetype_move.transfer, version);
                 }
                 if is_masked {
-                    let (kept, new) = (&one_move.transfer.masks_kept, &one_move.transfer.masks_new);
+                    let (kept, new) =
+                        (&archetype_move.transfer.masks_kept, &archetype_move.transfer.masks_new);
                     target.enabled.follow(row, &source.enabled, one.row, kept, new);
                 }
                 storage.table.relocate(one.entity, location);
@@ -178,7 +179,7 @@ impl CoalescedBatch {
         }
     }
 
-    /// Gives entities that stay where they are what they are given.
+    /// Writes the new values of entities that stay in their rows.
     fn change_in_place(&mut self, storage: &mut Storage, sets: &Sets) {
         let Self { column_maps, touched, ops, cellar, stay, .. } = self;
         let version = storage.version;
@@ -186,10 +187,10 @@ impl CoalescedBatch {
             let one = &touched[at as usize];
             let chunk = &mut storage.chunks[one.chunk];
             let (archetype, data) = (chunk.archetype, chunk.data());
-            // SAFETY: archetypes live as long as the world.
+            // SAFETY: archetypes live as long as the storage.
             let shape = unsafe { chunk.unbound_shape() };
             let mut writer = RowWriter { column_maps, sets, cellar, archetype, shape, data };
-            // SAFETY: the row is there, in a chunk that was made the world's alone.
+            // SAFETY: the row has values, in a chunk that was made unique, and the recorded values were not written yet.
             let done = unsafe { writer.write(ops, one.last, one.row, true) };
             if !chunk.enabled.is_empty() {
                 done.switch(chunk, one.row);
@@ -200,7 +201,7 @@ impl CoalescedBatch {
         }
     }
 
-    /// Takes the values of entities that are despawned out of their rows, if they have to be dropped.
+    /// Moves the values of despawned entities to the staging arena, if they have drop glue.
     fn drop_despawned(&mut self, storage: &Storage) {
         for &at in &self.gone {
             let &TouchedEntity { chunk, row, .. } = &self.touched[at as usize];
@@ -209,13 +210,13 @@ impl CoalescedBatch {
             }
             let chunk = &storage.chunks[chunk];
             for &column in &chunk.shape().dropped {
-                // SAFETY: the row is there, and its entity goes.
+                // SAFETY: the row has a value, which is not used afterwards, since its entity is despawned.
                 unsafe { drop_later_in(&mut self.cellar, chunk, column, row) };
             }
         }
     }
 
-    /// Removes the rows that entities have left. There is nothing in them any more that has to be dropped.
+    /// Removes the rows that entities have left, which have no values to be dropped.
     fn leave(&mut self, storage: &mut Storage) {
         self.leaving.sort_unstable();
         let mut rest = &self.leaving[..];
@@ -229,7 +230,7 @@ impl CoalescedBatch {
                 drop(storage.close_chunk(number).into_parts());
                 continue;
             }
-            // From the last on, so that the rows that take the place of others are none of those that are to go.
+            // From the last on, so that no removed row fills the gap of another.
             while let Some(&last) = rows.last() {
                 let end = last as u32;
                 let side_by_side =
@@ -237,8 +238,8 @@ impl CoalescedBatch {
                 let count = side_by_side.count();
                 rows = &rows[..rows.len() - count];
                 let first = end + 1 - count as u32;
-                // SAFETY: the chunk has the rows, and more, and was made the world's alone. Their entities are elsewhere, or about
-                // to be gone, and so are all values that have to be dropped.
+                // SAFETY: the chunk has the rows, and more, and was made unique. Their entities are in other rows, or are freed next, and
+                // their values with drop glue were moved.
                 unsafe {
                     if count == 1 {
                         storage.remove_row(number, first, Left::Columns(&[]));
@@ -252,12 +253,12 @@ impl CoalescedBatch {
 }
 
 impl RowChanges {
-    /// Switches the components of a row on or off: those that came again are on.
+    /// Sets the enabled bits of a row. Components that were added again are enabled.
     fn switch(self, chunk: &mut Chunk, row: u32) {
         if self.renewed | self.switched == 0 {
             return;
         }
-        // SAFETY: archetypes live as long as the world.
+        // SAFETY: archetypes live as long as the storage.
         let shape = unsafe { chunk.unbound_shape() };
         for (mask, &column) in (0..).zip(&shape.enableable) {
             if (self.renewed | self.switched) >> column & 1 != 0 {
@@ -268,7 +269,7 @@ impl RowChanges {
     }
 }
 
-/// Who writes what was noted of entities to their rows, in a chunk.
+/// Writes recorded values to rows of a chunk.
 struct RowWriter<'w> {
     column_maps: &'w mut ColumnMaps,
     sets: &'w Sets,
@@ -279,14 +280,13 @@ struct RowWriter<'w> {
 }
 
 impl RowWriter<'_> {
-    /// Writes what an entity was given to a row, from the last on, and each component once. Values that are in the row are kept for
-    /// later, if it replaces them.
+    /// Writes the values of an entity to a row, from the last operation on, each component once. With `replaces`, old values are moved to
+    /// the staging arena.
     ///
     /// # Safety
     ///
-    /// - the chunk has the row, and is the world's alone; there are values in it, if it replaces them, and nothing to be dropped
-    ///   otherwise
-    /// - what was noted is there, and was not written yet
+    /// - the chunk has the row, and is unshared; with `replaces` the row has values, and otherwise nothing to be dropped
+    /// - the recorded values exist, and were not written yet
     #[inline]
     unsafe fn write(
         &mut self,
@@ -306,25 +306,25 @@ impl RowWriter<'_> {
                     let map = self.column_maps.find(number, shape, op.set, types);
                     let new = map.columns & !done.written;
                     if new == 0 {
-                        // Nothing of it is left. Whoever has it drops it.
+                        // All its columns were written by later operations. Its owner drops it.
                         continue;
                     }
                     if !map.is_whole || new != map.columns {
-                        // SAFETY: as the caller promises.
+                        // SAFETY: the caller's conditions are the same.
                         unsafe { self.write_partly(given, op.set, row, done.written, replaces) };
                     } else {
                         if replaces && map.has_drops {
                             for &column in &map.each {
-                                // SAFETY: there are values in the row, which are replaced.
+                                // SAFETY: with `replaces` the row has a value, which is overwritten next.
                                 unsafe {
                                     drop_later_at(self.cellar, shape, self.data, column, row);
                                 }
                             }
                         }
                         let place = RowPlace::new(self.data, &map.offsets, row as usize);
-                        // SAFETY: the set is there, and the offsets are its own in the archetype, whose chunk has the row.
+                        // SAFETY: the recorded set exists, and the offsets are its own in the archetype of the chunk, which has the row.
                         unsafe { (given.giving.write)(given.values, place) };
-                        // SAFETY: it was just moved.
+                        // SAFETY: the set was just moved, and its command exists until the batch is cleared.
                         unsafe { moved(given, self.cellar) };
                     }
                     done.written |= new;
@@ -348,11 +348,11 @@ impl RowWriter<'_> {
         done
     }
 
-    /// Writes those components of a set to a row that the archetype has, and that were not written already.
+    /// Writes those components of a set that the archetype has, and that later operations have not written.
     ///
     /// # Safety
     ///
-    /// - as for [`write`](Self::write)
+    /// - the conditions of [`write`](Self::write)
     #[cold]
     unsafe fn write_partly(
         &mut self,
@@ -367,13 +367,14 @@ impl RowWriter<'_> {
         let ColumnMap { apart, each, .. } = map;
         let (layout, apart_offsets) = apart.as_ref().expect("what is given is in memory already");
         let values = self.cellar.place(*layout);
-        // SAFETY: the set is there, and there is room for it, with a place for each of its types.
+        // SAFETY: the recorded set exists, and the memory has room for it, with an offset for each of its types. It is moved once.
         unsafe {
             (given.giving.write)(given.values, RowPlace::new(values, apart_offsets, 0));
             moved(given, self.cellar);
         }
         for ((&ty, &column), &offset) in types.iter().zip(each).zip(apart_offsets) {
-            // SAFETY: there is a value of the type, which is nobody's.
+            // SAFETY: the memory has a value of the type without an owner. With `replaces` the row has a value, which is overwritten
+            // next.
             unsafe {
                 let value = values.add(offset as usize);
                 if column == NOWHERE || written >> column & 1 != 0 {
@@ -390,31 +391,31 @@ impl RowWriter<'_> {
     }
 }
 
-/// Tells who has the values that they have moved.
+/// Marks values as moved, so that their owner does not drop them.
 ///
 /// # Safety
 ///
-/// - the command that has them is there
+/// - the command that owns them exists
 unsafe fn moved(given: StagedValue, cellar: &mut Cellar) {
     match given.owner {
         ValueOwner::Nobody => {}
-        // SAFETY: the command is there.
+        // SAFETY: the caller says that the command exists.
         ValueOwner::Command(target) => unsafe { mark_used(target) },
         ValueOwner::Cellar(at) => cellar.take_back(at),
     }
 }
 
-/// Where the value of a row is, in a chunk of a shape.
+/// Returns the address of a value.
 fn place_of(shape: &ArchetypeShape, data: *mut u8, column: u32, row: u32) -> *mut u8 {
     let column = shape.columns[column as usize];
     data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
 }
 
-/// Takes a value out of a row, to be dropped later.
+/// Moves a value out of a row, to be dropped later.
 ///
 /// # Safety
 ///
-/// - the memory is a chunk of the shape, with a value there, which is not used afterwards
+/// - the memory is a chunk of the shape, whose row has a value in the column, which is not used afterwards
 unsafe fn drop_later_at(
     cellar: &mut Cellar,
     shape: &ArchetypeShape,
@@ -423,21 +424,21 @@ unsafe fn drop_later_at(
     row: u32,
 ) {
     let ty: ComponentType = shape.types[column as usize];
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller's conditions are the same.
     unsafe { cellar.bury(ty, place_of(shape, data, column, row)) };
 }
 
-/// Takes a value out of a row of a chunk, to be dropped later.
+/// Moves a value out of a row of a chunk, to be dropped later.
 ///
 /// # Safety
 ///
-/// - there is a value, which is not used afterwards
+/// - the row has a value in the column, which is not used afterwards
 unsafe fn drop_later_in(cellar: &mut Cellar, chunk: &Chunk, column: u32, row: u32) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller's conditions are the same.
     unsafe { drop_later_at(cellar, chunk.shape(), chunk.data(), column, row) };
 }
 
-/// The places of the bits of a word.
+/// Iterates over the places of the set bits of a word.
 fn bits(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {

@@ -1,7 +1,7 @@
-//! Which components entities would have, had the commands been carried out.
+//! Caches for coalesced commands: shapes, moves between archetypes, and columns of sets.
 //!
-//! Archetypes are made for entities that are there. What an entity is on its way to what it becomes, nobody ever is: so shapes are
-//! only lists of types, with the ways from one to another remembered, and an archetype is found for those that entities end in.
+//! No entity has an intermediate set of types in storage. So a shape is only a list of types, with cached edges to others. Archetypes are
+//! found for the last shapes alone.
 
 use std::alloc::Layout;
 
@@ -16,38 +16,38 @@ use crate::storage::{
     ArchetypeShape, Archetypes, Change, Edge, NOWHERE, StorageSettings, Transfer, sort_types,
 };
 
-/// How many types a shape has at most: one bit of a word for each.
+/// The maximum number of types of a supported shape: one bit of a word for each.
 pub(super) const MOST_TYPES: usize = 64;
 
-/// A set of types that entities have, or would have.
+/// A set of types in a simulation.
 pub(super) struct CachedShape {
-    /// As archetypes have them.
+    /// In the order of archetypes.
     pub(super) types: Box<[ComponentType]>,
-    /// The archetype of these types, or [`NOWHERE`], if it was not asked for yet.
+    /// The archetype of these types, or [`NOWHERE`] if it is not known yet.
     pub(super) archetype: u32,
-    /// Whether commands for entities of it can be carried out together with others: the rest is done one by one.
+    /// Commands for its entities can be coalesced.
     pub(super) is_supported: bool,
-    /// Whether some of the types are shared, so that entities of it are in groups.
+    /// One of the types is shared.
     pub(super) has_shared: bool,
-    /// Whether nothing is left of an entity that is despawned, and nobody goes with it.
+    /// It has neither cleanup components nor a linked group, so that despawning affects the entity alone.
     pub(super) despawns_alone: bool,
-    /// Where entities are gathered that end in this shape, while a stretch is carried out, or [`NOWHERE`].
+    /// The target of this shape while a batch is applied, or [`NOWHERE`].
     pub(super) target: u32,
 }
 
-/// What becomes of an entity of a shape.
+/// The effect of a change on entities of a shape.
 #[derive(Clone, Copy)]
 pub(super) struct ShapeEdge {
     pub(super) to: u32,
-    /// Whether the shape has one of the types of the set.
+    /// The shape has one of the types of the set.
     pub(super) has_one: bool,
-    /// Whether it has all of them.
+    /// It has all of them.
     pub(super) has_all: bool,
-    /// Whether the entity has the same shared values then.
+    /// The shared values do not change.
     pub(super) keeps_shared: bool,
 }
 
-/// All shapes that were met, by their numbers. The first is that without types.
+/// All shapes, by their numbers. The first has no types.
 #[derive(Default)]
 pub(super) struct ShapeCache {
     list: Vec<CachedShape>,
@@ -55,15 +55,15 @@ pub(super) struct ShapeCache {
     /// The shape of each archetype, or [`NOWHERE`].
     by_archetype: Vec<u32>,
     ways: HashMap<Edge, ShapeEdge, FixedState>,
-    /// Those that were asked for last: mostly a few take turns.
+    /// Cache of the last edges: often a few alternate.
     recent: Vec<Option<(Edge, ShapeEdge)>>,
 }
 
-/// How many ways are found again without a map.
+/// The number of edges that are found without the map.
 const RECENT: usize = 64;
 
 impl ShapeCache {
-    /// The shape of an archetype.
+    /// Returns the shape of an archetype.
     #[inline]
     pub(super) fn of_archetype(
         &mut self,
@@ -89,7 +89,7 @@ impl ShapeCache {
         number
     }
 
-    /// Notes which archetype is that of a shape.
+    /// Records the archetype of a shape.
     pub(super) fn note_archetype(&mut self, shape: u32, archetype: u32) {
         if archetype as usize >= self.by_archetype.len() {
             self.by_archetype.resize(archetype as usize + 1, NOWHERE);
@@ -98,7 +98,7 @@ impl ShapeCache {
         self[shape].archetype = archetype;
     }
 
-    /// The shape of types, which are sorted.
+    /// Returns the shape of sorted types.
     fn of_types(&mut self, types: &[ComponentType], settings: &StorageSettings) -> u32 {
         if self.list.is_empty() && !types.is_empty() {
             self.of_types(&[], settings);
@@ -129,7 +129,7 @@ impl ShapeCache {
         number
     }
 
-    /// The shape without types, which entities have before they are given something.
+    /// Returns the shape without types, which new entities begin with.
     #[inline]
     pub(super) fn empty(&mut self, settings: &StorageSettings) -> u32 {
         if self.list.is_empty() {
@@ -138,7 +138,7 @@ impl ShapeCache {
         0
     }
 
-    /// What becomes of an entity of a shape that a set is given to, or taken from.
+    /// Returns the effect of adding, setting or removing a set.
     #[inline]
     pub(super) fn edge(
         &mut self,
@@ -214,22 +214,22 @@ impl std::ops::IndexMut<u32> for ShapeCache {
     }
 }
 
-/// What moves from one archetype to another.
+/// The columns that move from one archetype to another.
 pub(super) struct ArchetypeMove {
     pub(super) transfer: Transfer,
-    /// Columns with bytes that both have.
+    /// Common columns with bytes.
     pub(super) moves: Box<[MovedColumn]>,
-    /// Columns that both have and whose values have to be dropped, in pairs of the old and the new ones.
+    /// Common columns with drop glue, as pairs of the old and the new column.
     pub(super) dropped: Box<[(u32, u32)]>,
 }
 
-/// A column that both have.
+/// A common column.
 #[derive(Clone, Copy)]
 pub(super) struct MovedColumn {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) size: u32,
-    /// Which column of the new archetype.
+    /// The column in the new archetype.
     pub(super) column: u32,
 }
 
@@ -249,12 +249,12 @@ impl ArchetypeMove {
     }
 }
 
-/// The moves that were needed so far, by the archetypes they lead from and to.
+/// The moves that were needed so far, by source and target archetype.
 #[derive(Default)]
 pub(super) struct ArchetypeMoves(PairCache<ArchetypeMove, 32>);
 
 impl ArchetypeMoves {
-    /// Returns the number of the one_move from one archetype to another.
+    /// Returns the number of the move from one archetype to another.
     #[inline]
     pub(super) fn find(&mut self, from: u32, to: u32, archetypes: &Archetypes) -> u32 {
         self.0.find(from, to, || {
@@ -268,20 +268,20 @@ impl ArchetypeMoves {
     }
 }
 
-/// Where the components of a set are in the rows of an archetype.
+/// The columns of a set in an archetype.
 pub(super) struct ColumnMap {
-    /// The columns that the archetype has, a bit for each.
+    /// The columns that the archetype has, as bits.
     pub(super) columns: u64,
-    /// Whether it has all of them.
+    /// It has all of them.
     pub(super) is_whole: bool,
     /// For each type of the set, the column, or [`NOWHERE`].
     pub(super) each: Box<[u32]>,
-    /// For each type of the set, where its column begins: if the archetype has all of them.
+    /// The offset of each type's column, if the archetype has all of them.
     pub(super) offsets: Box<[u32]>,
-    /// Whether values of one of the columns have to be dropped.
+    /// One of the columns has drop glue.
     pub(super) has_drops: bool,
-    /// Room for the set where it is in no row, and where each of its types is there. Nothing, if no memory has room for it: then
-    /// nobody is given it.
+    /// The layout of the set outside of rows, and the offset of each type. `None` if it is too large for any memory: then no such set
+    /// exists.
     pub(super) apart: Option<(Layout, Box<[u32]>)>,
 }
 
@@ -302,7 +302,7 @@ impl ColumnMap {
     }
 }
 
-/// Room for a value of each type, and where each of them is.
+/// Returns a layout with a value of each type, and their offsets.
 fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
     let mut all = Layout::new::<()>();
     let mut extend = |ty: &ComponentType| {
@@ -315,12 +315,12 @@ fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
     Some((all, offsets))
 }
 
-/// The column_maps that were needed so far, by archetype and set.
+/// The column maps that were needed so far, by archetype and set.
 #[derive(Default)]
 pub(super) struct ColumnMaps(PairCache<ColumnMap, 64>);
 
 impl ColumnMaps {
-    /// Returns where the components of a set are in an archetype of this number and shape.
+    /// Returns the columns of a set in an archetype of this number and shape.
     #[inline]
     pub(super) fn find(
         &mut self,

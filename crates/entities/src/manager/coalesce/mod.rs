@@ -1,8 +1,8 @@
-//! Commands for single entities, carried out together.
+//! Coalesced commands: consecutive commands for single entities, applied together.
 //!
-//! A *stretch* is a sequence of commands none of which can fail. It is found by going through the commands as if they were carried
-//! out: of each entity that one names, it is noted what it would have now, and what it was given. Where a command would fail, or is
-//! not of that kind, the stretch ends before it. Then it does not matter any more what was in between:
+//! A *coalesced batch* is a sequence of commands none of which can fail. The commands are simulated: for each entity, its components and
+//! the values that it was given are recorded. The batch ends before a command that would fail, or is of another kind. Then intermediate
+//! states do not matter:
 //!
 //! ```text
 //! commands:  spawn x (A) · add B to y · remove A from x · despawn z · add C to x · set B of y · add B to z'…
@@ -11,18 +11,17 @@
 //!                          y: moves from {A} to {A, B}, with the second value of B
 //! ```
 //!
-//! Each entity goes at once from what it had to what it has in the end, or comes there, or goes; those that end alike go together. What
-//! was given to it and taken again, or given twice, is never in a chunk. Shared values go along with their entities; where one is given
-//! or taken, the stretch ends.
+//! Each entity moves once, from its first to its last archetype, or is created or despawned; entities with the same last archetype move
+//! together. A value that is removed or replaced later is never written to a chunk. Entities keep their shared values; a command that
+//! adds or removes one ends the batch.
 //!
-//! 1. [`archetype_cache`]: which types an entity has on its way, without archetypes for them.
-//! 2. [`record`]: what becomes of the entities is noted, command by command. Nothing changes.
-//! 3. [`prepare`]: room is made for what moves. Memory can be missing; then nothing has changed.
-//! 4. [`apply`]: values and ids go where they belong. Nothing is refused any more, and no code of the user runs. What is left over
-//!    is dropped at the end.
+//! 1. [`archetype_cache`] has the intermediate sets of types, without creating archetypes for them.
+//! 2. [`record`] simulates the commands. Nothing changes.
+//! 3. [`EntityManager::prepare_coalesced`] reserves rows. It fails without memory, and then nothing has changed.
+//! 4. [`apply`] moves values and ids. It cannot fail, and runs no user code. Remaining values are dropped at the end.
 //!
-//! Of long runs of commands nothing is noted, which would take longer than carrying them out. [`elide`] only says whether all of
-//! them can be left out.
+//! Long runs of equal commands are not recorded, which would take longer than applying them. [`EntityManager::is_elidable`] only tells
+//! whether all of them can be skipped.
 
 use std::fmt;
 
@@ -42,56 +41,56 @@ mod apply;
 mod archetype_cache;
 mod record;
 
-/// What becomes of the entities that the commands of a stretch name, and memory for that, which is kept.
+/// The recorded effects of consecutive commands. Its memory is reused.
 #[derive(Default)]
 pub(crate) struct CoalescedBatch {
     shapes: ShapeCache,
     column_maps: ColumnMaps,
     moves: ArchetypeMoves,
-    /// For each index of entities, one more than the place of the entity among those that are touched, or zero.
+    /// For each entity index, the place of the entity in `touched` plus one, or zero.
     marks: Vec<u32>,
-    /// In the order in which they were first named.
+    /// In the order of their first command.
     touched: Vec<TouchedEntity>,
     ops: Vec<RecordedOp>,
-    /// Those of the touched that are despawned, in the order in which they are.
+    /// Despawned entities as places in `touched`, in the order of their despawning.
     gone: Vec<u32>,
-    /// Values that are not where they are to be, and such as are dropped at the end.
+    /// Values outside of rows, and values to drop at the end.
     cellar: Cellar,
     targets: Vec<CoalesceTarget>,
-    /// Entities that move and have shared values.
+    /// Entities with shared values that move.
     grouped: Vec<u32>,
-    /// The targets of those, by archetype and group.
+    /// Their targets, by archetype and group.
     by_group: HashMap<(u32, u32), u32, FixedState>,
-    /// Entities that stay where they are and are given something.
+    /// Entities that stay in their rows and get new values.
     stay: Vec<u32>,
-    /// Rows that entities leave: the chunk in the upper half, the row in the lower.
+    /// Rows that entities leave: the chunk in the upper 32 bits, the row in the lower.
     leaving: Vec<u64>,
 }
 
-/// An entity that a command of the stretch names.
+/// An entity that a recorded command names.
 struct TouchedEntity {
     entity: Entity,
-    /// Where it is, or [`NOWHERE`] if it is created by the stretch.
+    /// Its chunk, or [`NOWHERE`] if the batch creates it.
     chunk: u32,
     row: u32,
-    /// Which shape it has before, or [`NOWHERE`].
+    /// Its shape before the batch, or [`NOWHERE`].
     from: u32,
-    /// Which shape it would have now.
+    /// Its shape after the commands so far.
     shape: u32,
-    /// What was done to it last, or [`NOWHERE`].
+    /// The last operation on it, or [`NOWHERE`].
     last: u32,
-    /// The next one that ends in the same shape.
+    /// The next entity with the same target.
     next: u32,
     is_alive: bool,
 }
 
 impl CoalescedBatch {
-    /// Memory for values that wait to be written, until all is forgotten.
+    /// Returns the staging arena for values that are written later.
     pub(crate) fn cellar(&mut self) -> &mut Cellar {
         &mut self.cellar
     }
 
-    /// Forgets what was noted. Values that are nobody's are dropped, which is code of the user, and memory is kept.
+    /// Removes all records, and keeps the memory. Drops values without an owner, which is user code.
     pub(crate) fn clear(&mut self) {
         for touched in self.touched.drain(..) {
             self.marks[touched.entity.index() as usize] = 0;
@@ -110,8 +109,7 @@ impl CoalescedBatch {
 }
 
 impl EntityManager {
-    /// Forgets what was noted, and drops what is left of it: that is code of the user. The shared values that nobody has any more
-    /// follow it, also when something panics.
+    /// Removes all records and drops their remaining values, which is user code. Unused shared values follow, also after a panic.
     pub(crate) fn clear_coalesced(&mut self) {
         let _dead = self.storage.shared.take_dead();
         self.coalesced.clear();
@@ -126,21 +124,21 @@ impl fmt::Debug for CoalescedBatch {
     }
 }
 
-/// Entities that end in one shape, with the same shared values.
+/// Entities with the same last archetype and shared values.
 pub(super) struct CoalesceTarget {
     pub(super) shape: u32,
     pub(super) archetype: u32,
     /// The group of the archetype, if it has groups.
     group: u32,
-    /// The first of them among the touched.
+    /// The first of them, as a place in `touched`.
     pub(super) first: u32,
     last: u32,
     pub(super) rows: u32,
 }
 
 impl EntityManager {
-    /// Makes room for all that the stretch moves, and waits for those who are in the way. Code of the user may run, and panic. Nothing
-    /// has changed yet. The stretch is [carried out](Self::apply_coalesced) next.
+    /// Completes conflicting jobs, and reserves rows for all moves. User code may run, and panic. Nothing has changed yet.
+    /// [`apply_coalesced`](Self::apply_coalesced) is next.
     ///
     /// # Errors
     ///
@@ -175,7 +173,7 @@ impl EntityManager {
         Ok(())
     }
 
-    /// The archetype of a shape.
+    /// Finds or creates the archetype of a shape.
     fn archetype_of_shape(&mut self, shape: u32) -> Result<u32, EntityError> {
         let known = &self.coalesced.shapes[shape];
         if known.archetype != NOWHERE {
@@ -189,8 +187,7 @@ impl EntityManager {
 }
 
 impl CoalescedBatch {
-    /// Gathers the entities by the shapes that they end in, in the order in which they were first named. Those that end in groups
-    /// are only listed.
+    /// Groups the entities by their last shapes, in the order of their first commands. Entities with shared values are only listed.
     fn gather(&mut self) {
         let Self { touched, shapes, targets, grouped, stay, leaving, .. } = self;
         for at in 0..touched.len() {
@@ -218,21 +215,21 @@ impl CoalescedBatch {
         }
     }
 
-    /// Gathers those of the entities that end in groups: where the same shared values are as they have.
+    /// Groups the entities with shared values by archetype and group.
     fn gather_groups(&mut self, reserved: &mut Reserved<'_>) {
         let Self { touched, shapes, targets, moves, grouped, by_group, .. } = self;
         let mut last = (NOWHERE, NOWHERE, 0);
         for &at in &*grouped {
             let one = &touched[at as usize];
-            // Mostly it comes from where the one before it came from, and goes where that goes.
+            // Often it has the same source and target as the one before.
             if (last.0, last.1) == (one.chunk, one.shape) {
                 targets[last.2 as usize].push(at, touched);
                 continue;
             }
             let (shape, archetype) = (one.shape, shapes[one.shape].archetype);
             let from = shapes[one.from].archetype;
-            let one_move = moves.find(from, archetype, &reserved.storage.archetypes);
-            let group = reserved.group_by(&moves.at(one_move).transfer, one.chunk);
+            let archetype_move = moves.find(from, archetype, &reserved.storage.archetypes);
+            let group = reserved.group_by(&moves.at(archetype_move).transfer, one.chunk);
             let next = targets.len() as u32;
             let number = *by_group.entry((archetype, group)).or_insert(next);
             last = (one.chunk, shape, number);
@@ -246,7 +243,7 @@ impl CoalescedBatch {
 }
 
 impl CoalesceTarget {
-    /// With one entity, by its place among the touched.
+    /// Creates a target with one entity, given as a place in `touched`.
     fn new(shape: u32, archetype: u32, group: u32, first: u32) -> Self {
         Self { shape, archetype, group, first, last: first, rows: 1 }
     }
@@ -260,12 +257,12 @@ impl CoalesceTarget {
 }
 
 impl TouchedEntity {
-    /// Whether it is somewhere where it will not be.
+    /// Returns whether it leaves its row.
     fn is_leaving(&self) -> bool {
         self.chunk != NOWHERE && (!self.is_alive || self.shape != self.from)
     }
 
-    /// Whether something is done to the row that it has.
+    /// Returns whether its row changes.
     fn is_changed(&self) -> bool {
         self.is_leaving() || (self.chunk != NOWHERE && self.last != NOWHERE)
     }

@@ -1,4 +1,4 @@
-//! What becomes of entities is noted, command by command, as if each had been carried out.
+//! Recording of commands: their effects are simulated, and nothing changes.
 
 use super::apply::WriteFn;
 use super::archetype_cache::ShapeEdge;
@@ -8,77 +8,76 @@ use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::storage::{Change, Edge, NOWHERE};
 
-/// What was done to an entity.
+/// An operation on an entity.
 pub(super) struct RecordedOp {
     pub(super) kind: OpKind,
-    /// Which set of components, by its number.
+    /// The number of the component set.
     pub(super) set: u32,
-    /// What was done to the entity before, or [`NOWHERE`].
+    /// The operation on the entity before, or [`NOWHERE`].
     pub(super) before: u32,
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum OpKind {
-    /// It was given components.
+    /// Components are added or set.
     Insert(StagedValue),
-    /// Components were taken from it.
+    /// Components are removed.
     Remove,
-    /// A component was switched on or off.
+    /// A component is enabled or disabled.
     SetEnabled(ComponentType, bool),
 }
 
-/// Values that an entity is given: where they are until then.
+/// The address of a set of values until it is written.
 #[derive(Clone, Copy)]
 pub(crate) struct StagedValue {
-    /// A set of components, which nobody else uses before the stretch is done.
+    /// The set, which no other code uses before the batch is applied.
     pub(crate) values: *mut u8,
     pub(crate) giving: &'static WriteFn,
-    /// Who has to know that the values have moved.
     pub(crate) owner: ValueOwner,
 }
 
-/// Who drops values that are given to nobody.
+/// The owner of staged values, which drops them unless they are moved.
 #[derive(Clone, Copy)]
 pub(crate) enum ValueOwner {
-    /// Nobody has to.
+    /// No owner: the values need no drop.
     Nobody,
-    /// The command, unless it is marked as used: here.
+    /// The command, unless it is marked as used at this address.
     Command(*mut Entity),
-    /// The cellar, unless it is told so.
+    /// The staging arena, unless the values are taken back from it.
     Cellar(u32),
 }
 
-/// What an entity is, in the midst of a stretch.
+/// The simulated state of an entity.
 enum State {
-    /// It is there: its place among the touched.
+    /// It exists: its place in `touched`.
     Exists(u32),
-    /// It is not there.
+    /// It does not exist.
     Missing,
-    /// It was there.
+    /// The batch has despawned it.
     Despawned,
-    /// It is one that commands are carried out for one by one.
+    /// Its commands are applied one by one.
     Unsupported,
 }
 
-/// Components that an entity can be given.
+/// A checked insertion of components.
 pub(crate) struct InsertPlan {
-    /// Its place among the touched, or [`NOWHERE`] if it is to be created.
+    /// Its place in `touched`, or [`NOWHERE`] if it is created.
     at: u32,
     entity: Entity,
-    /// The shape it has then.
+    /// The shape after the insertion.
     to: u32,
     set: u32,
 }
 
 impl EntityManager {
-    /// What an entity is now.
+    /// Returns the simulated state of an entity.
     #[inline]
     fn state_of(&mut self, entity: Entity) -> State {
         if let Some(&mark) = self.coalesced.marks.get(entity.index() as usize)
             && mark != 0
         {
             let touched = &self.coalesced.touched[mark as usize - 1];
-            // Only one version of an index can be there.
+            // Only one version of an index can exist.
             return if touched.entity == entity && touched.is_alive {
                 State::Exists(mark - 1)
             } else {
@@ -95,10 +94,10 @@ impl EntityManager {
         State::Exists(self.coalesced.touch(entity, location.chunk, location.row, shape))
     }
 
-    /// Whether an entity can be created with a set of components.
+    /// Checks whether an entity can be created with a set of components.
     #[inline]
     pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<InsertPlan> {
-        // Two commands can create one entity, if recorders were exchanged: the table knows only of what was carried out.
+        // Two commands can create one entity, if recorders were exchanged, and the table has only what was applied.
         if !self.storage.table.is_marked(entity) || self.coalesced.is_touched(entity) {
             return None;
         }
@@ -107,7 +106,7 @@ impl EntityManager {
         Some(InsertPlan { at: NOWHERE, entity, to, set })
     }
 
-    /// Whether an entity can be given a set of components, by adding or setting them.
+    /// Checks whether a set of components can be added or set.
     #[inline]
     pub(crate) fn can_insert(
         &mut self,
@@ -124,8 +123,8 @@ impl EntityManager {
         is_allowed.then_some(InsertPlan { at, entity, to: way.to, set })
     }
 
-    /// Where a way leads, if entities there can be folded too. Whose shared values become others is looked for one by one: that is
-    /// code of the user.
+    /// Returns the shape after a change, if it is supported. Changes of shared values are applied one by one, since finding values is
+    /// user code.
     #[inline]
     fn edge(&mut self, from: u32, set: u32, change: Change) -> Option<ShapeEdge> {
         let edge = Edge { from, set, change };
@@ -133,7 +132,7 @@ impl EntityManager {
         (way.keeps_shared && self.coalesced.shapes[way.to].is_supported).then_some(way)
     }
 
-    /// Notes that an entity is given what it can be given, if that is anything.
+    /// Records a checked insertion, and its values, if there are any.
     #[inline]
     pub(crate) fn record_insert(&mut self, gift: InsertPlan, given: Option<StagedValue>) {
         let InsertPlan { at, entity, to, set } = gift;
@@ -144,8 +143,8 @@ impl EntityManager {
         self.coalesced.touched[at as usize].shape = to;
     }
 
-    /// Notes that components are taken from an entity, as far as it has them. Returns whether that can be noted. Who is not there
-    /// may be one that comes later.
+    /// Records the removal of components. Returns whether it is supported. With `may_come`, an entity that does not exist may be created
+    /// later.
     #[inline]
     pub(crate) fn record_remove(&mut self, entity: Entity, set: u32, may_come: bool) -> bool {
         let at = match self.state_of(entity) {
@@ -166,7 +165,8 @@ impl EntityManager {
         true
     }
 
-    /// Notes that an entity is despawned. Returns whether that can be noted. Who is not there may be one that comes later.
+    /// Records the despawning of an entity. Returns whether it is supported. With `may_come`, an entity that does not exist may be
+    /// created later.
     #[inline]
     pub(crate) fn record_despawn(&mut self, entity: Entity, may_come: bool) -> bool {
         let at = match self.state_of(entity) {
@@ -184,7 +184,7 @@ impl EntityManager {
         true
     }
 
-    /// Notes that a component of an entity is switched on or off. Returns whether that can be noted.
+    /// Records that a component is enabled or disabled. Returns whether it is supported.
     pub(crate) fn record_enabled(&mut self, entity: Entity, ty: ComponentType, on: bool) -> bool {
         let State::Exists(at) = self.state_of(entity) else { return false };
         let shape = self.coalesced.touched[at as usize].shape;
@@ -195,20 +195,20 @@ impl EntityManager {
         is_allowed
     }
 
-    /// Whether nothing is to be done for an entity that is not there.
+    /// Returns whether a command for an entity that does not exist has no effect.
     fn passes_over(&self, entity: Entity, may_come: bool) -> bool {
         !(self.strict || may_come && self.storage.table.is_marked(entity))
     }
 }
 
 impl CoalescedBatch {
-    /// Whether a command has named an entity of this index.
+    /// Returns whether a command has named an entity of this index.
     #[inline]
     fn is_touched(&self, entity: Entity) -> bool {
         self.marks.get(entity.index() as usize).is_some_and(|&mark| mark != 0)
     }
 
-    /// Notes an entity that was not named before. Returns its place.
+    /// Adds an entity to `touched`, and returns its place.
     #[inline]
     fn touch(&mut self, entity: Entity, chunk: u32, row: u32, shape: u32) -> u32 {
         let index = entity.index() as usize;
@@ -230,7 +230,7 @@ impl CoalescedBatch {
         at
     }
 
-    /// Notes what is done to an entity.
+    /// Adds an operation on an entity.
     #[inline]
     fn note(&mut self, at: u32, set: u32, kind: OpKind) {
         let touched = &mut self.touched[at as usize];
@@ -239,27 +239,27 @@ impl CoalescedBatch {
     }
 }
 
-/// How many changes are looked at together.
+/// The maximum number of changes in a sequence.
 const MOST_STEPS: usize = 6;
 
-/// What happens to each of many entities: changes, one after the other, and an end.
+/// A sequence of changes, and its end, that is applied to each of many entities.
 #[derive(Clone, Copy)]
 pub(crate) struct ChangeSequence {
-    /// Whether they are created by the first of the changes.
+    /// The first change creates the entities.
     pub(crate) creates: bool,
-    /// Changes, and the numbers of the sets that are given or taken.
+    /// Changes, and the numbers of their sets.
     steps: [(Change, u32); MOST_STEPS],
     len: usize,
-    /// The archetype of the last entity that was looked at, or [`NOWHERE`].
+    /// The archetype of the last entity that was checked, or [`NOWHERE`].
     passed: u32,
 }
 
-/// How a course ends.
+/// The end of a sequence of changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SequenceEnd {
     /// The entities are despawned.
     Despawned,
-    /// This set is taken from them.
+    /// This set is removed from them.
     Taken(u32),
 }
 
@@ -273,7 +273,7 @@ impl ChangeSequence {
         }
     }
 
-    /// Has a change follow the others. Returns whether there is room for it.
+    /// Appends a change. Returns whether there was room for it.
     pub(crate) fn then(&mut self, change: Change, set: u32) -> bool {
         let Some(step) = self.steps.get_mut(self.len) else { return false };
         *step = (change, set);
@@ -287,13 +287,13 @@ impl ChangeSequence {
 }
 
 impl EntityManager {
-    /// Whether values of a set can be duplicated.
+    /// Returns whether values of a set can be duplicated.
     pub(crate) fn can_be_duplicated(&self, set: u32) -> bool {
         let types = &self.sets.get(set).types;
         types.iter().all(|ty| !matches!(ty.0.copying, Copying::NotAtAll))
     }
 
-    /// Whether nothing but what a set has is given to entities before it is taken.
+    /// Returns whether a sequence inserts only components of this set.
     pub(crate) fn inserts_only(&self, course: &ChangeSequence, set: u32) -> bool {
         let taken = &self.sets.get(set).types;
         let is_taken =
@@ -304,8 +304,8 @@ impl EntityManager {
             && course.steps().iter().all(is_taken)
     }
 
-    /// Whether all of a course can be carried out for an entity, and what is left then would be the same without the changes; if the end
-    /// takes something, also without the end. In a world that is not strict, they can follow it again too.
+    /// Returns whether a sequence succeeds for an entity and leaves no trace: the result is the same without its changes, and, if its end
+    /// is a removal, without the end. In a world that is not strict, it may be repeated too.
     #[inline]
     pub(crate) fn is_elidable(
         &mut self,
@@ -361,12 +361,12 @@ impl EntityManager {
             shape = way.to;
         }
         let SequenceEnd::Taken(set) = end else { return true };
-        // Who had something of it before would lose that.
+        // An entity that had one of the components before would lose it.
         let edge = Edge { from, set, change: Change::Remove };
         !self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings).has_one
     }
 
-    /// Whether entities can be of a shape, and nothing special is done when they end so.
+    /// Returns whether a shape is supported, and has no special handling at this end.
     fn is_simple(&self, shape: u32, end: SequenceEnd) -> bool {
         let shape = &self.coalesced.shapes[shape];
         shape.is_supported && (shape.despawns_alone || end != SequenceEnd::Despawned)

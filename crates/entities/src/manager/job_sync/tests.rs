@@ -1,4 +1,4 @@
-//! Which uses of a world each operation waits for: those, and no others.
+//! The accesses that each operation waits for: those, and no others.
 
 #![expect(unsafe_code, reason = "jobs that declare what they use of a world")]
 
@@ -105,7 +105,7 @@ struct Stage {
     ax: Entity,
     /// With components that stay.
     ac: Entity,
-    /// What stays of another.
+    /// An entity that is left for cleanup.
     residue: Entity,
     /// With a buffer.
     ai: Entity,
@@ -142,7 +142,7 @@ impl Stage {
         Self { world, a, ab, ab2, ax, ac, residue, ai, at, ap, root, a_disabled, _fork }
     }
 
-    /// What a word of the lists below means.
+    /// Resolves a word of the lists below.
     fn named(&self, name: &str) -> ResourceUse {
         let archetype =
             |entity: Entity| Resource::Rows(self.world.archetypes_of(&[entity]).next().unwrap());

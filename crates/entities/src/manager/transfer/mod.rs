@@ -1,14 +1,14 @@
-//! Entities that come from another world: they are moved, or copied.
+//! Moving and copying entities between worlds.
 //!
-//! Whatever comes, comes in three steps, so that it comes as a whole, or not at all:
+//! A transfer has three steps, so that it is made as a whole or not at all:
 //!
-//! 1. [`plan`]: where the rows of each chunk of the other world go is decided, and room is made for those whose chunk does not come
-//!    with them. Shared values are looked for, which is code of the user, and memory can be missing. Those that refer to entities are
-//!    replaced before, so that it has to be expected which ids there will be.
-//! 2. Values are cloned, if they are copied: that too is code of the user, and can panic. Those that are moved stay where they are.
-//! 3. [`apply`]: chunks and rows go where they belong, and their entities get ids. Nothing is refused any more.
+//! 1. [`plan`] decides where the rows of each source chunk go, and reserves rows for those whose chunk is not handed over. It fails
+//!    without memory. Finding shared values is user code. Their references are replaced here already, so that the next ids are computed
+//!    in advance.
+//! 2. [`TransferPlan::duplicate`] clones the values, if they are copied. That is user code, and can panic.
+//! 3. [`TransferPlan::move_all`] or [`TransferPlan::copy_all`] moves chunks and rows, and allocates the ids. It cannot fail.
 //!
-//! When all that is done, references among what has come are replaced, and what is left over is dropped.
+//! At the end, references among the entities are replaced, and old values are dropped.
 #![expect(unsafe_code, reason = "duplicates what can be duplicated, which was checked")]
 
 use std::any::Any;
@@ -26,18 +26,18 @@ use crate::storage::{
 
 mod plan;
 
-/// Entities that have come.
+/// Entities that were transferred.
 #[derive(Default)]
 struct Transferred {
-    /// Which they were, and which they are.
+    /// Their old and new ids.
     map: EntityMap,
-    /// Those of them that may refer to entities.
+    /// The rows with components that can refer to entities.
     referring: Vec<Arrival>,
 }
 
 impl Transferred {
-    /// Replaces references among what has come, and takes away all others. Returns what the first value panics with that does:
-    /// the others are replaced all the same.
+    /// Replaces references among the transferred entities, and sets all others to null. Returns the first panic of user code, after
+    /// replacing the remaining references.
     fn replace_references(&self, storage: &mut Storage) -> Option<Box<dyn Any + Send>> {
         let mut panicked = None;
         for &arrival in &self.referring {
@@ -53,7 +53,7 @@ impl Transferred {
 #[cfg(test)]
 mod tests;
 
-/// How much moves.
+/// The part of the source world that moves.
 #[derive(Clone, Copy, PartialEq)]
 enum Extent {
     Everything,
@@ -61,38 +61,35 @@ enum Extent {
 }
 
 impl EntityManager {
-    /// Moves all entities of another world here. That world has none afterwards, and is as good as new. Returns which entity
-    /// became which.
+    /// Moves all entities of another world to this one. The other world is empty afterwards. Returns the new id of each entity.
     ///
-    /// Chunks are handed over as they are: components stay where they are in memory, however many there are. The entities get
-    /// ids of this world. Everything else comes with them: what is switched off, shared values, the values of
-    /// [chunks](crate::PerChunk), names, managed components, and what [stays](crate::Component::CLEANUP) of entities that were
-    /// despawned. Components and shared values that refer to entities which move refer to what these become; all other references are
-    /// null. Entities that were there already are not touched. Unity's `MoveEntitiesFrom`.
+    /// Chunks are handed over: components do not move in memory. The entities get ids of this world. They keep their enabled bits, shared
+    /// values, [chunk components](crate::PerChunk), names, managed components and [cleanup](crate::Component::CLEANUP) components.
+    /// References among the moved entities lead to their new ids; all other references are null. Entities of this world are not affected.
+    /// Unity's `MoveEntitiesFrom`.
     ///
-    /// For queries that ask for changes, everything that has come was changed now, and came now.
+    /// Change filters match all entities that moved.
     ///
-    /// If the worlds divide chunks differently, as with another [chunk size](crate::WorldSettings::chunk_size), the components
-    /// are moved to chunks of this world, and the values of the old chunks are dropped.
+    /// If the layouts of chunks differ, as with another [chunk size](crate::WorldSettings::chunk_size), the components are moved to
+    /// chunks of this world, and chunk components are dropped.
     ///
     /// # Errors
     ///
-    /// If an entity is larger than a chunk of this world, or there is no memory: for what is moved to other chunks, or for
-    /// copies of what the other world shares with forks. Then nothing has moved.
+    /// If an entity is larger than a chunk of this world. If there is no memory for rows, or for copies of memory that the other world
+    /// shares with forks. Then nothing has moved.
     ///
     /// # Panics
     ///
-    /// If there would be more than 2³¹ entities. Nothing has moved then. If code of the user panics that is called when references are
-    /// replaced, as where values in a set are put in order again: then everything has moved, and all other references were replaced.
+    /// If there would be more than 2³¹ entities. Nothing has moved then. If user code panics while references are replaced, such as the
+    /// comparison of a set's elements. Then everything has moved, and all other references were replaced.
     ///
     /// # Complexity
     ///
-    /// Linear in the number of entities, which get other ids, and in the number of values that refer to entities. Components that
-    /// refer to none cost nothing.
+    /// Linear in the number of entities, and in the number of values that can refer to entities. Other components cost nothing.
     ///
     /// # Determinism
     ///
-    /// New ids are handed out chunk by chunk, in the order of [`iter_entities`](Self::iter_entities) of the other world.
+    /// New ids are allocated in the order of [`iter_entities`](Self::iter_entities) of the other world.
     ///
     /// # Examples
     ///
@@ -113,7 +110,7 @@ impl EntityManager {
     /// assert_eq!((game.entity_count(), loading.entity_count()), (12, 0));
     /// ```
     ///
-    /// A world is not moved into itself:
+    /// A world cannot be moved into itself:
     ///
     /// ```compile_fail,E0499
     /// # use ancho_entities::World;
@@ -125,7 +122,7 @@ impl EntityManager {
         self.move_found(source, &all, Extent::Everything)
     }
 
-    /// Moves what was found in another world here.
+    /// Moves rows of another world to this one.
     pub(crate) fn move_rows_from(
         &mut self,
         source: &mut Self,
@@ -169,7 +166,7 @@ impl EntityManager {
             }
         }
         let panicked = transferred.replace_references(held.storage);
-        // Only now, since it is code of the user.
+        // Dropped last, since that is user code.
         let dead = source.storage.shared.take_dead();
         drop((left, dead, held));
         if let Some(panic) = panicked {
@@ -180,13 +177,13 @@ impl EntityManager {
 }
 
 impl EntityManager {
-    /// Copies all entities of another world to this one. Returns which entity was copied to which.
+    /// Copies all entities of another world to this one. Returns the copy of each entity.
     ///
-    /// The copies have everything that the entities have, also what an [instance](Self::instantiate) would not: they are prefabs
-    /// where those are, and have components that [stay](crate::Component::CLEANUP). Components and shared values that refer to
-    /// entities which are copied refer to the copies; all other references are null. Unity's `CopyEntitiesFrom`.
+    /// The copies have all components, also those that an [instance](Self::instantiate) would lack: [`Prefab`](crate::Prefab) and
+    /// [cleanup](crate::Component::CLEANUP) components. References among the copied entities lead to the copies; all other references are
+    /// null. Unity's `CopyEntitiesFrom`.
     ///
-    /// To have a world like another, with the same ids, see [`copy_and_replace_from`](Self::copy_and_replace_from).
+    /// [`copy_and_replace_from`](Self::copy_and_replace_from) keeps the ids.
     ///
     /// # Errors
     ///
@@ -195,7 +192,7 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// As [`move_entities_from`](Self::move_entities_from).
+    /// The panics of [`move_entities_from`](Self::move_entities_from).
     ///
     /// # Examples
     ///
@@ -217,7 +214,7 @@ impl EntityManager {
         self.copy_rows_from(source, &source.found_all())
     }
 
-    /// Copies what was found in another world to this one.
+    /// Copies rows of another world to this one.
     pub(crate) fn copy_rows_from(
         &mut self,
         source: &Self,
@@ -234,7 +231,7 @@ impl EntityManager {
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
         let plan = TransferPlan::new(&mut held, runs, &source.storage, found, &destinations)?;
-        // SAFETY: that everything can be duplicated was checked. What is returned goes first, or is given away.
+        // SAFETY: all archetypes were checked to be duplicable. The copies are passed to `copy_all`, or dropped before the plan.
         let copies = unsafe { plan.duplicate(&source.storage)? };
         let transferred = plan.copy_all(&source.storage, copies);
         *world_transfers += u64::from(!transferred.referring.is_empty());
@@ -253,20 +250,19 @@ impl EntityManager {
     }
 }
 
-/// What is copied, and was not given to anybody yet: dropped if something panics.
+/// Copied values without an owner. They are dropped if user code panics.
 pub(super) struct Copies<'a> {
-    /// Of the steps whose chunk comes whole, in their order.
+    /// The copies of whole chunks, in the order of their steps.
     chunks: Vec<ChunkCopy>,
-    /// Of the moves.
+    /// The copies of the moves.
     rows: Vec<NewRows<'a>>,
 }
 
 impl TransferPlan<'_, '_> {
-    /// Moves what was planned out of the other world, whose chunks that are to come are its alone. If it is everything that world has,
-    /// its ids are handed out again from the first on. Returns what has come, and the values that chunks had for themselves and
-    /// nobody has any more.
+    /// Moves the planned rows out of the other world, whose chunks are unshared. If they are all its rows, its ids are reused from the
+    /// first on. Returns the transferred entities, and the chunk components that are left.
     ///
-    /// Nothing is refused, and no code of the user runs.
+    /// It cannot fail, and runs no user code.
     pub(super) fn move_all(
         self,
         source: &mut Storage,
@@ -289,8 +285,8 @@ impl TransferPlan<'_, '_> {
                 source.chunks[step.chunk()].note_order(source.version);
                 let chunk = source.retire_chunk(step.chunk());
                 let TransferTarget { archetype, group, .. } = *target;
-                // SAFETY: the plan has found that the shapes are as good as each other, the chunks as large, and that the group is one
-                // of the archetype. The memory is the world's alone, as the caller says.
+                // SAFETY: the plan checked that both shapes have the same layout and chunk size, and that the group belongs to the
+                // archetype. The caller says that the memory is unshared.
                 let arrival = unsafe {
                     storage.adopt_chunk(chunk, archetype, group, &mut old_ids, &mut transferred.map)
                 };
@@ -299,14 +295,14 @@ impl TransferPlan<'_, '_> {
             }
             for &TransferMove { chunk, first, to } in &moves[step.moves.clone()] {
                 let from = &source.chunks[chunk];
-                // SAFETY: the rows were found, and the others reserved, in chunks of two worlds which have the same types.
+                // SAFETY: the source rows exist, and the target rows are reserved, in chunks of two worlds with the same types.
                 let arrival = unsafe {
                     move_values(from, first, &storage.chunks[to.chunk], to);
                     storage.admit_rows(from, first, to, &mut transferred.map)
                 };
                 transferred.note(target, arrival);
             }
-            // SAFETY: the values of the rows were moved, and the entities are gone, or all will be.
+            // SAFETY: the values of the rows were moved, and their entities are freed, or all entities are freed at the end.
             left.extend(unsafe { take_away(source, step) });
         }
         if is_everything {
@@ -316,32 +312,31 @@ impl TransferPlan<'_, '_> {
         (transferred, left)
     }
 
-    /// Makes copies of all values that were planned to come from the other world. Code of the user runs; if it panics, nothing is
-    /// left.
+    /// Duplicates all planned values of the other world. That is user code; if it panics, all copies are dropped.
     ///
     /// # Safety
     ///
-    /// - all types that were found there can be duplicated
-    /// - what is returned goes before the plan does, or is given to [`copy_all`](Self::copy_all)
+    /// - all types of the rows can be duplicated
+    /// - the result is dropped before the plan, or passed to [`copy_all`](Self::copy_all)
     pub(super) unsafe fn duplicate<'a>(&self, source: &Storage) -> Result<Copies<'a>, OutOfMemory> {
         let mut copies = Copies { chunks: Vec::new(), rows: Vec::with_capacity(self.moves.len()) };
         let storage = &*self.reserved.storage;
         for step in &self.steps {
             if step.is_whole {
-                // SAFETY: as the caller promises. The plan has found that the shapes are as good as each other.
+                // SAFETY: the caller says that all types can be duplicated. The plan checked that both shapes have the same layout.
                 copies.chunks.push(unsafe { storage.copy_chunk(source, step.chunk())? });
             }
             for &TransferMove { chunk, first, to } in &self.moves[step.moves.clone()] {
                 let (from, target) = (&source.chunks[chunk], &storage.chunks[to.chunk]);
-                // SAFETY: the rows were found, and the others reserved, in chunks of two worlds which have the same types. All can be
-                // duplicated, as the caller promises, and the archetypes and the rows are there as long as the plan.
+                // SAFETY: the source rows exist, and the target rows are reserved, in chunks of two worlds with the same types. The
+                // caller says that all can be duplicated. Archetypes and rows exist as long as the plan.
                 copies.rows.push(unsafe { duplicate_values(from, first, target, to) });
             }
         }
         Ok(copies)
     }
 
-    /// Lets copies of what was planned be seen. Nothing is refused, and no code of the user runs.
+    /// Makes entities of the copies. It cannot fail, and runs no user code.
     pub(super) fn copy_all(self, source: &Storage, copies: Copies<'_>) -> Transferred {
         let Self { reserved, steps, targets, moves } = self;
         let storage = reserved.into_storage();
@@ -356,15 +351,15 @@ impl TransferPlan<'_, '_> {
                 let of = &source.chunks[step.chunk()];
                 let TransferTarget { archetype, group, .. } = *target;
                 let map = &mut transferred.map;
-                // SAFETY: the plan has found that the shapes are as good as each other, and the group is one of the archetype. The copy
-                // is one of the whole chunk.
+                // SAFETY: the plan checked that both shapes have the same layout, and that the group belongs to the archetype. The copy
+                // is that of the whole chunk.
                 let arrival =
                     unsafe { storage.adopt_copy(copy, of, archetype, group, &mut old_ids, map) };
                 transferred.note(target, arrival);
             }
             for &TransferMove { chunk, first, to } in &moves[step.moves.clone()] {
                 let from = &source.chunks[chunk];
-                // SAFETY: the rows were found, and the others reserved, in chunks which have the same types. They have values.
+                // SAFETY: the source rows exist, and the target rows are reserved and have values, in chunks with the same types.
                 let arrival = unsafe { storage.admit_rows(from, first, to, &mut transferred.map) };
                 transferred.note(target, arrival);
             }
@@ -375,7 +370,7 @@ impl TransferPlan<'_, '_> {
 }
 
 impl Transferred {
-    /// Notes rows that have come.
+    /// Records transferred rows.
     fn note(&mut self, target: &TransferTarget, arrival: Arrival) {
         if target.refers {
             self.referring.push(arrival);
@@ -383,11 +378,11 @@ impl Transferred {
     }
 }
 
-/// Takes rows out of their chunk, or the chunk out of all lists if they are all it has. Returns the values that it had for itself.
+/// Removes rows from their chunk, or the chunk from all lists if it has no others. Returns its chunk components.
 ///
 /// # Safety
 ///
-/// - the values of the rows were moved, and their entities are gone
+/// - the values of the rows were moved, and their entities are freed
 unsafe fn take_away(storage: &mut Storage, step: &TransferStep<'_>) -> Option<ChunkValues> {
     let number = step.chunk();
     if step.rows() == storage.chunks[number].len {
@@ -395,9 +390,9 @@ unsafe fn take_away(storage: &mut Storage, step: &TransferStep<'_>) -> Option<Ch
         let (_, values, ..) = storage.retire_chunk(number).into_parts();
         return Some(values);
     }
-    // From the last on, so that the rows that take the place of others are none of those that are to go.
+    // From the last on, so that no removed row fills the gap of another.
     for run in step.runs.iter().rev() {
-        // SAFETY: the chunk has more rows, and was made the world's alone. The rest is as the caller promises.
+        // SAFETY: the chunk has more rows, and was made unique. The caller says that the values were moved, and the entities freed.
         unsafe { storage.close_gap(number, run.first, run.rows, &[]) };
     }
     None

@@ -1,4 +1,4 @@
-//! Where the rows of each chunk of another world go, and room for those that come without it.
+//! The plan of a transfer: the targets of all rows, and reserved rows for those without their chunks.
 
 use std::ops::Range;
 
@@ -13,35 +13,35 @@ use crate::storage::{
     Chunk, NOWHERE, OutOfMemory, Reserved, Run, SharedSource, Sought, SoughtValues, Storage,
 };
 
-/// What becomes of the rows of one chunk of the other world.
+/// The rows of one source chunk, and their target.
 pub(super) struct TransferStep<'f> {
-    /// The runs in it that come.
+    /// The transferred runs of the chunk.
     pub(super) runs: &'f [Run],
     pub(super) target: usize,
-    /// Whether the chunk comes with its rows.
+    /// The chunk is handed over with its rows.
     pub(super) is_whole: bool,
-    /// Which of the moves are its own, if not.
+    /// Its moves, if it is not.
     pub(super) moves: Range<usize>,
 }
 
-/// Where rows go to: a group of an archetype, or an archetype without groups.
+/// A target of rows: a group of an archetype, or an archetype without groups.
 pub(super) struct TransferTarget {
     pub(super) archetype: u32,
     pub(super) group: u32,
-    /// Whether what is there may refer to entities.
+    /// Its components can refer to entities.
     pub(super) refers: bool,
-    /// How many rows come without their chunks.
+    /// The number of rows that come without their chunks.
     rows: usize,
 }
 
-/// Rows side by side that go to rows side by side.
+/// A move of contiguous rows to contiguous rows.
 pub(super) struct TransferMove {
     pub(super) chunk: u32,
     pub(super) first: u32,
     pub(super) to: Run,
 }
 
-/// Everything that is going to come, and the room for it. If it is not carried out, nothing was changed.
+/// All steps of a transfer, with reserved rows. Dropping it changes nothing.
 pub(super) struct TransferPlan<'d, 'f> {
     pub(super) reserved: Reserved<'d>,
     pub(super) steps: Vec<TransferStep<'f>>,
@@ -49,36 +49,36 @@ pub(super) struct TransferPlan<'d, 'f> {
     pub(super) moves: Vec<TransferMove>,
 }
 
-/// Where entities of an archetype of the other world go.
+/// The target archetype of a source archetype.
 pub(super) struct Destination {
     archetype: u32,
-    /// Whether its chunks are divided as those of the other world are.
+    /// Its chunks have the same layout as the source chunks.
     is_same: bool,
 }
 
-/// Shared values of the other world, and which they are here. They are there until this goes, also while no chunk has them.
+/// Shared values of the other world, and their places here. Keeps them alive while no chunk has them.
 pub(super) struct HeldValues<'d> {
     pub(super) storage: &'d mut Storage,
-    /// By table and index in the other world: table and index here.
+    /// Table and index in the other world: table and index here.
     known: HashMap<(u32, u32), (u32, u32), FixedState>,
-    /// Which entities will become which, if values refer to some.
+    /// The old and new ids, if shared values refer to entities.
     expected: Option<EntityMap>,
 }
 
 impl TransferStep<'_> {
-    /// The number of the chunk.
+    /// Returns the number of the chunk.
     pub(super) fn chunk(&self) -> u32 {
         self.runs[0].chunk
     }
 
-    /// How many rows come.
+    /// Returns the number of rows.
     pub(super) fn rows(&self) -> u32 {
         self.runs.iter().map(|run| run.rows).sum()
     }
 }
 
 impl EntityManager {
-    /// The archetypes of this world for all that was found in another, made if they are not there.
+    /// Finds or creates the archetypes of this world for rows of another.
     pub(super) fn destinations(
         &mut self,
         source: &Storage,
@@ -87,7 +87,7 @@ impl EntityManager {
         let all = found.by_archetype().map(|(from, _)| {
             let shape = &source.archetypes[from].shape;
             let archetype = self.find_archetype(&shape.types)?;
-            // Memory of another size would be no good for other archetypes of this world, which use it again.
+            // Memory of another size could not be reused by other archetypes of this world.
             let is_same = source.settings.chunk_size == self.storage.settings.chunk_size
                 && shape.is_as_good_as(&self.storage.archetypes[archetype].shape);
             Ok(Destination { archetype, is_same })
@@ -95,14 +95,14 @@ impl EntityManager {
         all.collect()
     }
 
-    /// Before entities come to archetypes.
+    /// Completes jobs that conflict with new rows in archetypes.
     pub(super) fn sync_for_destinations(&self, destinations: &[Destination]) {
         self.sync_for_move(destinations.iter().map(|destination| destination.archetype));
     }
 }
 
 impl<'d> HeldValues<'d> {
-    /// Looks for the shared values of all that was found in another world, and keeps them. Runs code of the user.
+    /// Finds or inserts the shared values of rows of another world. Runs user code.
     pub(super) fn new(
         storage: &'d mut Storage,
         source: &Storage,
@@ -112,7 +112,7 @@ impl<'d> HeldValues<'d> {
         let mut sought = SoughtValues::default();
         let mut places = Vec::new();
         let mut seen = HashSet::<(u32, u32), FixedState>::default();
-        // It is known already which entity becomes which, as soon as somebody asks.
+        // The new ids are computed once the first value needs them.
         let mut expected = None;
         for ((from, runs), destination) in found.by_archetype().zip(destinations) {
             let Some(groups) = storage.archetypes.groups(destination.archetype) else { continue };
@@ -141,7 +141,7 @@ impl<'d> HeldValues<'d> {
         Self { storage, known, expected }
     }
 
-    /// Whether the entities have become those that values were told.
+    /// Returns whether the new ids are those that the values were remapped to.
     pub(super) fn is_expected(&self, map: &EntityMap) -> bool {
         self.expected.as_ref().is_none_or(|expected| expected.iter().eq(map.iter()))
     }
@@ -149,7 +149,7 @@ impl<'d> HeldValues<'d> {
 
 impl Drop for HeldValues<'_> {
     fn drop(&mut self) {
-        // In an order of their own, since it decides which places are used again.
+        // Sorted, since the order decides which places are reused.
         let mut held: Vec<_> = self.known.values().copied().collect();
         held.sort_unstable();
         for (table, index) in held {
@@ -160,7 +160,7 @@ impl Drop for HeldValues<'_> {
 }
 
 impl<'d, 'f> TransferPlan<'d, 'f> {
-    /// Decides where all rows go, and makes room for them, where nothing was reserved so far.
+    /// Decides the targets of all rows, and reserves rows.
     pub(super) fn new(
         held: &'d mut HeldValues<'_>,
         runs: &'d mut Vec<Run>,
@@ -174,7 +174,7 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
         let mut steps = Vec::new();
         let mut wholes = 0;
         for ((_, runs), destination) in found.by_archetype().zip(destinations) {
-            // The targets of the groups of this archetype, or its only one.
+            // The targets of this archetype's groups, or its only target.
             let mut by_group = HashMap::<u32, usize, FixedState>::default();
             let mut by_group_here = HashMap::<u32, usize, FixedState>::default();
             let mut last = None;
@@ -185,8 +185,8 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
                     _ => *by_group.entry(chunk.group).or_insert_with(|| {
                         let archetype = destination.archetype;
                         let group = group_here(&mut reserved, source, chunk, archetype, known);
-                        // Values that differ there may be equal here, if they refer to entities that stay there, or have changed
-                        // their mind. Room for a group is made once.
+                        // Values that differ there may be equal here, if they refer to entities that stay there, or if their `Eq` is
+                        // inconsistent. A group has one target.
                         *by_group_here.entry(group).or_insert_with(|| {
                             let shape = &reserved.storage.archetypes[archetype].shape;
                             let refers = shape.has_references();
@@ -213,10 +213,10 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
         Ok(plan)
     }
 
-    /// Makes room for the rows that come without their chunks, and says which goes where.
+    /// Reserves rows for those that come without their chunks, and assigns them.
     fn make_room(&mut self) -> Result<(), OutOfMemory> {
         let Self { reserved, steps, targets, moves } = self;
-        // What is left of the room of each target, and where in it.
+        // For each target, its current reserved run, and the number of used rows in it.
         let mut rooms = Vec::with_capacity(targets.len());
         for target in targets.iter() {
             rooms.push((reserved.runs.len(), 0));
@@ -245,7 +245,7 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
     }
 }
 
-/// Which entities will become which when they have come: they get the next ids, in the order in which they were found.
+/// Maps the entities of rows to the next ids, in their order.
 fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) -> EntityMap {
     let upcoming = storage.table.upcoming(found.rows(), Vec::new());
     let mut map = EntityMap::default();
@@ -262,7 +262,7 @@ fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) ->
     map
 }
 
-/// The group of an archetype that has the values of a chunk of another world, which were found or are new.
+/// Returns the group of an archetype with the shared values of a chunk of another world.
 fn group_here(
     reserved: &mut Reserved<'_>,
     source: &Storage,

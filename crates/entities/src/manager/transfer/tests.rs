@@ -11,7 +11,7 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 use crate::world::{World, WorldSettings};
 
 thread_local! {
-    /// How many values panic, from now on.
+    /// The number of values that panic from now on.
     static PANICS: Cell<u32> = const { Cell::new(0) };
 }
 
