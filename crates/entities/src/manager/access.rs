@@ -1,4 +1,5 @@
 //! Access to the components of one entity: values, bytes, managed and chunk components, enabled bits.
+
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
 use std::{iter, mem, slice};

@@ -1,4 +1,5 @@
 //! Adding components to entities, and removing them: the entity moves to another archetype.
+
 #![expect(unsafe_code, reason = "writes components to rows that move")]
 
 use std::any::TypeId;

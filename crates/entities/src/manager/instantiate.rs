@@ -1,4 +1,5 @@
 //! Instances and copies of entities.
+
 #![expect(unsafe_code, reason = "duplicates rows of chunks")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -26,7 +26,6 @@ use hashbrown::HashMap;
 use super::EntityManager;
 use crate::component::ComponentType;
 use crate::query::{DeclaredJob, LookupMemory, Pool, Rows};
-use crate::world::World;
 
 /// Data of a world that jobs access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +98,7 @@ impl FenceMap {
             }
         };
         place.get_or_insert_with(|| {
-            Box::new(scheduler.fence(ContainerLabel::of::<World>().named(name)))
+            Box::new(scheduler.fence(ContainerLabel::of::<EntityManager>().named(name)))
         })
     }
 

@@ -30,6 +30,8 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ancho_jobs::JobPool;
+
 use access::EnabledSlot;
 pub use archetypes::Archetype;
 use archetypes::{SetLayout, Sets};
@@ -58,10 +60,10 @@ use crate::error::EntityError;
 use crate::query::QueryStates;
 use crate::set::ComponentSet;
 use crate::storage::{
-    DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers, given_sources,
+    DoesNotFit, InvariantViolation, Location, Run, Storage, StorageSettings, Transfers,
+    given_sources,
 };
 use crate::version::Version;
-use crate::world::WorldSettings;
 
 /// The last transfer that an operation made by moving values alone. Often the next entity makes the same.
 #[derive(Clone, Copy)]
@@ -138,9 +140,9 @@ pub struct EntityManager {
 }
 
 impl EntityManager {
-    pub(crate) fn new(settings: &WorldSettings) -> Self {
-        let jobs = Jobs::new(settings.pool().cloned());
-        Self::with_storage(Storage::new(settings.storage()), jobs, settings.is_strict())
+    /// Creates a manager without entities. Without a pool, jobs run on that of the process.
+    pub(crate) fn new(storage: StorageSettings, pool: Option<JobPool>, strict: bool) -> Self {
+        Self::with_storage(Storage::new(storage), Jobs::new(pool), strict)
     }
 
     fn with_storage(storage: Storage, jobs: Jobs, strict: bool) -> Self {

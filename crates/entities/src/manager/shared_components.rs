@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 
 use super::EntityManager;
 use super::add_remove::InsertOutcome;
+use super::bulk::HeldShared;
 use super::despawn::shared_prefix;
 use crate::component::{ComponentType, SharedValue};
 use crate::entity::Entity;
@@ -91,21 +92,6 @@ impl EntityManager {
         ty: ComponentType,
         value: &SharedValue,
     ) -> Result<usize, EntityError> {
-        /// Keeps a value alive while no chunk has it.
-        struct Held<'m> {
-            manager: &'m mut EntityManager,
-            table: u32,
-            index: u32,
-        }
-
-        impl Drop for Held<'_> {
-            fn drop(&mut self) {
-                let shared = &mut self.manager.storage.shared;
-                shared.let_go(self.table, self.index, 0);
-                drop(shared.take_dead());
-            }
-        }
-
         for &entity in entities {
             let Location { chunk, .. } = self.locate(entity)?;
             if !self.storage.chunks[chunk].shape().has(ty) {
@@ -117,7 +103,8 @@ impl EntityManager {
         let sought = self.storage.shared.seek(table, value);
         let index = self.storage.shared.settle(table, sought);
         self.storage.shared.hold(table, index);
-        let Held { manager, .. } = &mut Held { manager: self, table, index };
+        let values = [(table, index)].into_iter().collect();
+        let HeldShared { manager, .. } = &mut HeldShared { manager: self, values };
         let set = manager
             .sets
             .number_of_types(&[ty])

@@ -1,4 +1,5 @@
 //! Creating entities: one, many, from an iterator, from columns, on several threads.
+
 #![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
 use std::fmt;

@@ -1,5 +1,8 @@
 //! The world, its settings, its clock, and its update memory.
 
+mod resources;
+mod transaction;
+
 use std::cell::OnceCell;
 use std::fmt;
 use std::num::NonZero;
@@ -16,9 +19,6 @@ use crate::manager::EntityManager;
 use crate::storage::{ChunkArena, StorageSettings};
 use crate::system::Systems;
 use crate::time::{Time, TimeError, TimeStack};
-
-mod resources;
-mod transaction;
 
 /// Entities with their components, systems and resources, independent of all other worlds.
 ///
@@ -83,7 +83,8 @@ impl World {
 
     /// Creates a world without entities, with these settings.
     pub fn with_settings(name: impl Into<String>, settings: WorldSettings) -> Self {
-        let entities = EntityManager::new(&settings);
+        let entities =
+            EntityManager::new(settings.storage(), settings.pool.clone(), settings.strict);
         Self::with_entities(name.into(), settings, entities)
     }
 
@@ -407,15 +408,7 @@ impl WorldSettings {
         self
     }
 
-    pub(crate) fn pool(&self) -> Option<&JobPool> {
-        self.pool.as_ref()
-    }
-
-    pub(crate) fn is_strict(&self) -> bool {
-        self.strict
-    }
-
-    pub(crate) fn storage(&self) -> StorageSettings {
+    fn storage(&self) -> StorageSettings {
         StorageSettings {
             chunk_size: self.chunk_size,
             capacity_limit: self.capacity_limit,

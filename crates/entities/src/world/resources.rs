@@ -1,4 +1,5 @@
 //! Resources and singletons: values that exist once per world.
+
 #![expect(unsafe_code, reason = "values that several parameters of a system borrow")]
 
 use std::any::{Any, TypeId, type_name};

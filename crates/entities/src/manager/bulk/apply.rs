@@ -1,4 +1,5 @@
 //! Writing the new values of a planned bulk change, and applying it.
+
 #![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
 
 use std::mem::{self, ManuallyDrop};
@@ -336,7 +337,7 @@ impl FilledPlan<'_> {
                     });
                     let left = &transfers[step.transfer].left;
                     // SAFETY: all values of the rows were moved, except the columns that the transfer leaves.
-                    drop(unsafe { take_away(storage, step, found, left, &mut dead) });
+                    drop(unsafe { remove_rows(storage, step, found, left, &mut dead) });
                 }
                 RowAction::Follow(group) => {
                     let transfer = &transfers[step.transfer];
@@ -354,7 +355,7 @@ impl FilledPlan<'_> {
                     }
                     // SAFETY: all values of the rows were moved, except the columns that the transfer leaves.
                     spare.extend(unsafe {
-                        take_away(storage, step, found, &transfer.left, &mut dead)
+                        remove_rows(storage, step, found, &transfer.left, &mut dead)
                     });
                 }
                 RowAction::Refit(group) => {
@@ -390,7 +391,7 @@ impl FilledPlan<'_> {
                         storage.table.free_rows(entities);
                     }
                     // SAFETY: the entities are freed, and all their values are still in the rows.
-                    drop(unsafe { take_away(storage, step, found, &shape.dropped, &mut dead) });
+                    drop(unsafe { remove_rows(storage, step, found, &shape.dropped, &mut dead) });
                 }
             }
         }
@@ -451,7 +452,7 @@ fn move_piece(
 ///
 /// - the entities of the rows are in other rows, or freed
 /// - the values of all other columns were moved, or need no drop
-unsafe fn take_away<'t>(
+unsafe fn remove_rows<'t>(
     storage: &mut Storage,
     step: &BulkStep,
     found: &RowSelection,

@@ -6,6 +6,9 @@
 //! 2. [`BulkPlan::write_values`](plan::BulkPlan::write_values) clones or creates the new values. That is user code, and can panic.
 //! 3. [`apply`] moves values, ids and whole chunks. It cannot fail. Old values are dropped at the end.
 
+mod apply;
+mod plan;
+
 use std::cell::Cell;
 use std::mem::{self, ManuallyDrop};
 
@@ -22,10 +25,8 @@ use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{Change, FEW_SHARED, Few, NOWHERE, Reserved, Run, Sought};
 use apply::NewValues;
+pub(super) use plan::ReservedRows;
 use plan::{BulkPlan, PlanLists};
-
-mod apply;
-mod plan;
 
 /// A selection of rows, by archetype and chunk.
 #[derive(Debug, Default)]
@@ -416,10 +417,10 @@ impl EntityManager {
 }
 
 /// Keeps shared values alive while no chunk has them.
-struct HeldShared<'m> {
-    manager: &'m mut EntityManager,
+pub(super) struct HeldShared<'m> {
+    pub(super) manager: &'m mut EntityManager,
     /// By table and index.
-    values: Few<(u32, u32), FEW_SHARED>,
+    pub(super) values: Few<(u32, u32), FEW_SHARED>,
 }
 
 impl Drop for HeldShared<'_> {

@@ -1,7 +1,5 @@
 //! The plan of a bulk change: an action for the rows of each chunk, and reserved rows for those that move.
 
-use std::ops::Range;
-
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
@@ -60,10 +58,40 @@ struct BulkTarget {
     has_room: bool,
     /// The number of free rows in the chunks that following rows fill.
     left: usize,
-    /// Its reserved runs.
-    room: Range<usize>,
-    /// The number of used rows of the first of them.
-    taken: u32,
+    room: ReservedRows,
+}
+
+/// A position in a list of reserved runs, from which rows are taken in their order.
+#[derive(Default)]
+pub(in crate::manager) struct ReservedRows {
+    run: usize,
+    used: u32,
+}
+
+impl ReservedRows {
+    /// Creates a position after the last of the runs.
+    pub(in crate::manager) fn after(runs: &[Run]) -> Self {
+        Self { run: runs.len(), used: 0 }
+    }
+
+    /// Takes reserved rows for a run. Calls the function for each part of it, with its first row and its reserved rows.
+    pub(in crate::manager) fn assign(
+        &mut self,
+        reserved: &[Run],
+        run: Run,
+        mut each: impl FnMut(u32, Run),
+    ) {
+        let (mut first, mut rows) = (run.first, run.rows);
+        while rows > 0 {
+            let to = reserved[self.run];
+            let now = rows.min(to.rows - self.used);
+            each(first, Run { chunk: to.chunk, first: to.first + self.used, rows: now });
+            (first, rows, self.used) = (first + now, rows - now, self.used + now);
+            if self.used == to.rows {
+                (self.run, self.used) = (self.run + 1, 0);
+            }
+        }
+    }
 }
 
 /// A move of contiguous rows to contiguous rows.
@@ -256,9 +284,8 @@ impl<'s> BulkPlan<'s> {
             targets.follow(reserved.storage, steps, transfers, spare)?;
         }
         for target in &mut targets.list {
-            let first = reserved.runs.len();
+            target.room = ReservedRows::after(reserved.runs);
             reserved.more(target.archetype, target.group, target.rows)?;
-            target.room = first..reserved.runs.len();
         }
         targets.cut(&reserved, steps, found, moves);
         list_emptied(reserved.storage, transfers, steps, step_ends, emptied);
@@ -348,8 +375,14 @@ impl BulkTargets {
         }
         *self.by_place.entry((archetype, group)).or_insert_with(|| {
             let has_room = !storage.archetypes.rooms(archetype, group).is_empty();
-            let target =
-                BulkTarget { archetype, group, rows: 0, has_room, left: 0, room: 0..0, taken: 0 };
+            let target = BulkTarget {
+                archetype,
+                group,
+                rows: 0,
+                has_room,
+                left: 0,
+                room: ReservedRows::default(),
+            };
             self.list.push(target);
             self.list.len() as u32 - 1
         })
@@ -424,19 +457,11 @@ impl BulkTargets {
     ) {
         for step in steps {
             let RowAction::Rows(target) = step.action else { continue };
-            let BulkTarget { room, taken, .. } = &mut self.list[target as usize];
-            for run in step.runs(found) {
-                let (mut first, mut rows) = (run.first, run.rows);
-                while rows > 0 {
-                    let to = reserved.runs[room.start];
-                    let now = rows.min(to.rows - *taken);
-                    let to = Run { chunk: to.chunk, first: to.first + *taken, rows: now };
+            let room = &mut self.list[target as usize].room;
+            for &run in step.runs(found) {
+                room.assign(reserved.runs, run, |first, to| {
                     moves.push(BulkMove { chunk: step.chunk, first, to, transfer: step.transfer });
-                    (first, rows, *taken) = (first + now, rows - now, *taken + now);
-                    if *taken == reserved.runs[room.start].rows {
-                        (room.start, *taken) = (room.start + 1, 0);
-                    }
-                }
+                });
             }
         }
     }

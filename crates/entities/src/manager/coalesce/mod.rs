@@ -23,6 +23,10 @@
 //! Long runs of equal commands are not recorded, which would take longer than applying them. [`EntityManager::is_elidable`] only tells
 //! whether all of them can be skipped.
 
+mod apply;
+mod archetype_cache;
+mod record;
+
 use std::fmt;
 
 use ancho_collections::FixedState;
@@ -36,10 +40,6 @@ pub(crate) use apply::WriteFn;
 use archetype_cache::{ArchetypeMoves, ColumnMaps, ShapeCache};
 use record::RecordedOp;
 pub(crate) use record::{ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner};
-
-mod apply;
-mod archetype_cache;
-mod record;
 
 /// The recorded effects of consecutive commands. Its memory is reused.
 #[derive(Default)]

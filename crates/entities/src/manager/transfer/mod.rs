@@ -9,7 +9,10 @@
 //! 3. [`TransferPlan::move_all`] or [`TransferPlan::copy_all`] moves chunks and rows, and allocates the ids. It cannot fail.
 //!
 //! At the end, references among the entities are replaced, and old values are dropped.
+
 #![expect(unsafe_code, reason = "duplicates what can be duplicated, which was checked")]
+
+mod plan;
 
 use std::any::Any;
 use std::panic::resume_unwind;
@@ -23,8 +26,6 @@ use crate::manager::{EntityManager, RowSelection};
 use crate::storage::{
     Arrival, ChunkCopy, ChunkValues, NewRows, OutOfMemory, Storage, duplicate_values, move_values,
 };
-
-mod plan;
 
 /// Entities that were transferred.
 #[derive(Default)]
@@ -303,7 +304,7 @@ impl TransferPlan<'_, '_> {
                 transferred.note(target, arrival);
             }
             // SAFETY: the values of the rows were moved, and their entities are freed, or all entities are freed at the end.
-            left.extend(unsafe { take_away(source, step) });
+            left.extend(unsafe { remove_rows(source, step) });
         }
         if is_everything {
             source.table.clear();
@@ -383,7 +384,7 @@ impl Transferred {
 /// # Safety
 ///
 /// - the values of the rows were moved, and their entities are freed
-unsafe fn take_away(storage: &mut Storage, step: &TransferStep<'_>) -> Option<ChunkValues> {
+unsafe fn remove_rows(storage: &mut Storage, step: &TransferStep<'_>) -> Option<ChunkValues> {
     let number = step.chunk();
     if step.rows() == storage.chunks[number].len {
         storage.chunks[number].note_order(storage.version);

@@ -8,6 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
+use crate::manager::bulk::ReservedRows;
 use crate::manager::{EntityManager, RowSelection};
 use crate::storage::{
     Chunk, NOWHERE, OutOfMemory, Reserved, Run, SharedSource, Sought, SoughtValues, Storage,
@@ -216,28 +217,18 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
     /// Reserves rows for those that come without their chunks, and assigns them.
     fn make_room(&mut self) -> Result<(), OutOfMemory> {
         let Self { reserved, steps, targets, moves } = self;
-        // For each target, its current reserved run, and the number of used rows in it.
         let mut rooms = Vec::with_capacity(targets.len());
         for target in targets.iter() {
-            rooms.push((reserved.runs.len(), 0));
+            rooms.push(ReservedRows::after(reserved.runs));
             reserved.more(target.archetype, target.group, target.rows)?;
         }
         for step in steps.iter_mut().filter(|step| !step.is_whole) {
             let begin = moves.len();
-            let (room, used) = &mut rooms[step.target];
-            for run in step.runs {
-                let mut done = 0;
-                while done < run.rows {
-                    let to = reserved.runs[*room];
-                    let rows = (run.rows - done).min(to.rows - *used);
-                    let to = Run { chunk: to.chunk, first: to.first + *used, rows };
-                    moves.push(TransferMove { chunk: run.chunk, first: run.first + done, to });
-                    done += rows;
-                    *used += rows;
-                    if *used == reserved.runs[*room].rows {
-                        (*room, *used) = (*room + 1, 0);
-                    }
-                }
+            let room = &mut rooms[step.target];
+            for &run in step.runs {
+                room.assign(reserved.runs, run, |first, to| {
+                    moves.push(TransferMove { chunk: run.chunk, first, to });
+                });
             }
             step.moves = begin..moves.len();
         }
