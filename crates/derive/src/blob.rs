@@ -121,12 +121,12 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
     let message = format!("`{name}` has another integer than the `{integer}` in its `repr`");
     Ok(quote! {
         // With `align` the enum is larger than its integer, and the rest is padding. The compiler confirms
-        // the integer, which an attribute macro could have replaced.
+        // the integer, which an attribute macro could have replaced. The size of the enum confirms nothing:
+        // `repr(u8, align(2))` is as large as `repr(u16)`.
         const {
-            let __integer = ::core::mem::size_of::<::core::primitive::#integer>();
             ::core::assert!(
-                ::core::mem::size_of::<Self>() == __integer
-                    || ::core::mem::size_of::<::core::mem::Discriminant<Self>>() == __integer,
+                ::core::mem::size_of::<::core::mem::Discriminant<Self>>()
+                    == ::core::mem::size_of::<::core::primitive::#integer>(),
                 #message,
             );
         }

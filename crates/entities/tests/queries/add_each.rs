@@ -153,3 +153,34 @@ fn dynamic_queries_add_a_value_to_each_too() {
     }
     assert!(query.add_each(&mut *world, [T(1)]).is_err());
 }
+
+/// A tag that is dropped.
+#[derive(Component, Clone)]
+#[component(name = "queries::Seal")]
+struct Seal;
+
+thread_local! {
+    static SEALS_DROPPED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+impl Drop for Seal {
+    fn drop(&mut self) {
+        SEALS_DROPPED.set(SEALS_DROPPED.get() + 1);
+    }
+}
+
+#[test]
+fn each_tag_is_dropped_once() {
+    // Whole chunks, and chunks of which a part is found.
+    for count in [14, 20] {
+        SEALS_DROPPED.set(0);
+        let mut world = chunks_of(7);
+        world.spawn_batch((0..count).map(|at| (A(at), X(at))));
+        world.query_mut::<&X>().add_each((0..count).map(|_| Seal)).unwrap();
+        assert_eq!(SEALS_DROPPED.get(), 0);
+        world.query_mut::<&X>().add_each((0..count).map(|_| (Seal, Tag))).unwrap();
+        assert_eq!(SEALS_DROPPED.get(), count as usize, "the first ones are replaced");
+        drop(world);
+        assert_eq!(SEALS_DROPPED.get(), 2 * count as usize);
+    }
+}

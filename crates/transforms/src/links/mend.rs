@@ -40,10 +40,11 @@ fn count<F: QueryFilter>(world: &World) -> usize {
     world.query::<()>().filter::<(F, All)>().count_unfiltered()
 }
 
-/// Whether buffers and previous parents disagree in chunks that have changed since, as after entities exchanged their components, or a
-/// program removed children from the buffer of a parent and despawned the parent.
+/// Whether buffers and previous parents may disagree in chunks that have changed since, as after entities exchanged their components, or
+/// a program removed children from the buffer of a parent.
 ///
-/// Children that the hierarchy has with the same parent are listed there. Only the others are looked for in the buffers.
+/// Children that the hierarchy has with the same parent are listed there. Only the others are looked for in the buffers. A buffer of a
+/// parent without children in the hierarchy counts as a disagreement: the parent is new, or all its children rest.
 pub(super) fn links_disagree(
     world: &World,
     hierarchy: Option<&Hierarchy>,
@@ -57,9 +58,10 @@ pub(super) fn links_disagree(
     let disagree = parents.since(since).iter().any(|(parent, children)| {
         let is_child = |child| previous.get(child).is_some_and(|previous| previous.0 == parent);
         let known = hierarchy.map_or(0, |hierarchy| hierarchy.child_count(parent));
-        // A despawned parent takes the children with it that its buffer lists.
-        let is_short = children.is_empty() || children.len() < known;
-        (is_short && world.is_cleanup_only(parent))
+        // A buffer that the program added can stand for one that it removed elsewhere: the number of parents stays the same. A
+        // buffer that is too short is one that the program has written, or added again.
+        known == 0
+            || children.len() < known
             || !children.iter().all(|&Child(child)| is_child(child))
     });
     if disagree {

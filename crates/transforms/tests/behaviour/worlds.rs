@@ -292,3 +292,35 @@ fn a_removed_matrix_of_a_parent_is_restored_with_its_children() {
     update(&mut world);
     assert_follows(&mut world, family.parent, family.children[0]);
 }
+
+#[test]
+fn a_removed_buffer_of_children_is_restored_although_another_entity_got_one() {
+    let mut world = world();
+    let (family, other) = (family(&mut world), family(&mut world));
+    let bystander = world.spawn(at(7.0, 0.0, 0.0));
+    update(&mut world);
+    // There are as many buffers as before.
+    world.remove::<Buffer<Child>>(family.parent).unwrap();
+    world.add_buffer::<Child>(bystander).unwrap();
+    update(&mut world);
+    assert_eq!(children(&world, family.parent), family.children);
+    assert_follows(&mut world, family.parent, family.children[0]);
+    // Of entities that were copied, as many children are new.
+    world.remove::<Buffer<Child>>(family.parent).unwrap();
+    world.remove::<(Parent, PreviousParent)>(family.children[1]).unwrap();
+    world.copy_entities(&[other.parent, other.children[0]]).unwrap();
+    update(&mut world);
+    assert_eq!(children(&world, family.parent), family.children[..1]);
+    assert_follows(&mut world, family.parent, family.children[0]);
+}
+
+#[test]
+fn a_buffer_of_children_that_was_removed_and_added_again_is_restored() {
+    let mut world = world();
+    let family = family(&mut world);
+    world.remove::<Buffer<Child>>(family.parent).unwrap();
+    world.add_buffer::<Child>(family.parent).unwrap();
+    update(&mut world);
+    assert_follows(&mut world, family.parent, family.children[0]);
+    assert_eq!(children(&world, family.parent), family.children);
+}
