@@ -108,7 +108,7 @@ impl<'f, 'p, C> Folding<'f, 'p, C> {
     fn own<S: ComponentSet>(&self, set: *mut S) -> StagedValue {
         let owner =
             if needs_drop::<C>() { ValueOwner::Command(self.place) } else { ValueOwner::Nobody };
-        StagedValue { values: set.cast(), giving: GivingOf::<S>::GIVING, owner }
+        StagedValue { values: set.cast(), write_fn: GivingOf::<S>::GIVING, owner }
     }
 
     /// Notes that components are taken from an entity.
@@ -162,11 +162,11 @@ impl Player<'_> {
             }
             Some(Some(other))
         }));
-        let giving = GivingOf::<S>::GIVING;
+        let write_fn = GivingOf::<S>::GIVING;
         match made {
             Ok(Some(None)) => Some(StagedValue {
                 values: ptr::from_mut(set).cast(),
-                giving,
+                write_fn,
                 owner: ValueOwner::Nobody,
             }),
             Ok(Some(Some(other))) => {
@@ -180,7 +180,7 @@ impl Player<'_> {
                 } else {
                     ValueOwner::Nobody
                 };
-                Some(StagedValue { values, giving, owner })
+                Some(StagedValue { values, write_fn, owner })
             }
             Ok(None) => None,
             Err(panic) => {

@@ -27,7 +27,7 @@ impl EntityManager {
         let ty = ComponentType::of::<T>();
         self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
-            // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably.
+            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably.
             Some(value) => Ok(unsafe { &*value.cast::<T>() }),
             None => Err(self.not_found(entity, ty)),
         }
@@ -41,7 +41,7 @@ impl EntityManager {
     #[inline]
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
         let (column, row) = self.column_mut(entity, ComponentType::of::<T>())?;
-        // SAFETY: there is a value of this type, in memory that is the world's alone, which is borrowed mutably.
+        // SAFETY: the column has a value of this type in the row, in unshared memory, and the manager is borrowed mutably.
         Ok(unsafe { &mut *column.cast::<T>().add(row) })
     }
 
@@ -62,7 +62,7 @@ impl EntityManager {
         };
         self.storage.make_unique(number)?;
         let chunk = &self.storage.chunks[number];
-        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
+        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
         unsafe { chunk.note_written_beside(found.column, row, 1, self.storage.version) };
         Ok((chunk.column(found.offset), row as usize))
     }
@@ -94,7 +94,7 @@ impl EntityManager {
         set: S,
     ) -> Result<(), Rejected<S, EntityError>> {
         if S::COUNT == 0 {
-            // Memory that is shared stays so: nothing is written.
+            // Nothing is written, so shared memory stays shared.
             return match self.locate(entity) {
                 Ok(_) => Ok(()),
                 Err(error) => Err(Rejected { value: set, error }),
@@ -106,7 +106,8 @@ impl EntityManager {
         let prepared = self.prepare_set::<S>(entity);
         match prepared {
             Ok((location, transfer)) => {
-                // SAFETY: the transfer is from the entity's archetype to itself, and the chunk the world's alone.
+                // SAFETY: `prepare_set` returned a transfer from the entity's archetype to itself, completed the jobs that use the
+                // components, and made the chunk unique.
                 unsafe { self.replace(location, transfer, set) };
                 Ok(())
             }
@@ -156,10 +157,10 @@ impl EntityManager {
         let transfer = &self.transfers[transfer];
         let chunk = &self.storage.chunks[location.chunk];
         let place = chunk.row(location.row, &transfer.offsets);
-        // SAFETY: the set's components are there; the new ones take the place of those that are read.
+        // SAFETY: the row has all components of the set, and each value that is read is overwritten once.
         let old = unsafe {
             let old = if S::SHARED {
-                // What is there is what is given, so it comes back.
+                // The row has the shared values of the set already.
                 S::read(place, &mut shared_values_of(&set).into_iter())
             } else {
                 S::read(place, &mut iter::empty())
@@ -171,7 +172,7 @@ impl EntityManager {
             if S::SHARED && chunk.shape().shared.contains(&column) {
                 continue;
             }
-            // SAFETY: no job uses the component, and others see no versions, or had them written out.
+            // SAFETY: the caller says that no job uses the component. Other jobs do not read its versions.
             unsafe { chunk.note_written_beside(column, location.row, 1, self.storage.version) };
         }
         drop(old);
@@ -197,8 +198,8 @@ impl EntityManager {
         self.storage.make_unique(from.chunk)?;
         self.storage.make_unique(to.chunk)?;
         if self.storage.chunks[from.chunk].group != self.storage.chunks[to.chunk].group {
-            // Shared values are the chunks', so the entities change places and not what they have.
-            // SAFETY: both are there, in chunks of two groups, whose memory was made the world's alone.
+            // Shared values belong to the chunks, so the entities swap their places instead of their values. SAFETY: both entities exist,
+            // in chunks of two groups, which were made unique.
             unsafe { self.storage.swap_entities(from, to) };
             return Ok(());
         }
@@ -209,7 +210,7 @@ impl EntityManager {
                     let row = at.row as usize * column.size as usize;
                     self.storage.chunks[at.chunk].column(column.offset).wrapping_add(row)
                 };
-                // SAFETY: both rows are there, differ, and are in memory that is the world's alone.
+                // SAFETY: both rows exist, differ, and are in chunks that were made unique.
                 unsafe {
                     std::ptr::swap_nonoverlapping(value(from), value(to), column.size as usize);
                 }
@@ -260,8 +261,8 @@ impl EntityManager {
         if !ty.0.shape.plain {
             return Err(EntityError::NotBytes { component: ty, write: false });
         }
-        // SAFETY: there is a value, and all its bytes are initialised. Who could write to it would have to borrow
-        // this mutably.
+        // SAFETY: `find` returned the address of a value, all of whose bytes are initialised. A writer would have to borrow the manager
+        // mutably.
         Ok(unsafe { slice::from_raw_parts(value, ty.size()) })
     }
 
@@ -295,7 +296,7 @@ impl EntityManager {
         let Some(value) = self.storage.find(entity, ty) else {
             return Err(self.not_found(entity, ty));
         };
-        // SAFETY: there is a value of the type. Who could write to it would have to borrow this mutably.
+        // SAFETY: `find` returned the address of a value of the type. A writer would have to borrow the manager mutably.
         let buffer = unsafe { untyped(ty, value) };
         buffer.ok_or(EntityError::NotABuffer { component: ty })
     }
@@ -322,13 +323,14 @@ impl EntityManager {
         self.sync_for_write(entity, ty);
         self.storage.make_unique(location.chunk)?;
         let chunk = &self.storage.chunks[location.chunk];
-        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
+        let value = chunk.column(found.offset).wrapping_add(location.row as usize * ty.size());
+        // SAFETY:
+        // - `sync_for_write` completed the jobs that use the component, and other jobs do not read its versions
+        // - the row has a value of this many bytes, in a chunk that was made unique; any bytes are a value of the type
         unsafe {
             chunk.note_written_beside(found.column, location.row, 1, self.storage.version);
+            value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
         }
-        let value = chunk.column(found.offset).wrapping_add(location.row as usize * ty.size());
-        // SAFETY: there is a value of so many bytes, in memory that is the world's alone; any bytes are a value.
-        unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
     }
 
@@ -346,7 +348,7 @@ impl EntityManager {
     ) -> Result<bool, EntityError> {
         check_bytes(ty, bytes)?;
         let added = self.add_with(entity, ty, |value| {
-            // SAFETY: there is room for so many bytes; any bytes are a value.
+            // SAFETY: the address has room for a value of the type, and `check_bytes` checked the length and that any bytes are a value.
             unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         })?;
         if !added {
@@ -363,9 +365,9 @@ impl EntityManager {
 /// - the address has a value of the type, which does not change for the lifetime
 pub(super) unsafe fn untyped<'w>(ty: ComponentType, value: *const u8) -> Option<UntypedBuffer<'w>> {
     let find = ty.0.elements?;
-    // SAFETY: there is a value of the type.
+    // SAFETY: the caller says that the address has a value of the type.
     let (shape, first, len) = unsafe { find(value) };
-    // SAFETY: there are so many elements, side by side, and all their bytes are initialised. They are not changed for the
+    // SAFETY: there are `len` contiguous elements, all of whose bytes are initialised. The caller says that they do not change for the
     // lifetime.
     let bytes = shape.plain.then(|| unsafe { slice::from_raw_parts(first, len * shape.size) });
     Some(UntypedBuffer::new(shape, len, bytes))
@@ -411,7 +413,7 @@ impl EntityManager {
         let ty = ComponentType::of_managed::<T>();
         self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
-            // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably. No other
+            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably. No other
             // thread can read it: the memory is shared with no fork, and what leads to it is not sent to threads.
             Some(value) => Ok(unsafe { &*value.cast::<Box<T>>() }),
             None => Err(self.not_found(entity, ty)),
@@ -444,7 +446,7 @@ impl EntityManager {
         entity: Entity,
     ) -> Result<&mut T, EntityError> {
         let (column, row) = self.column_mut(entity, ComponentType::of_managed::<T>())?;
-        // SAFETY: there is a value of this type, in memory that is the world's alone, which is borrowed mutably.
+        // SAFETY: the column has a value of this type in the row, in unshared memory, and the manager is borrowed mutably.
         Ok(unsafe { &mut *column.cast::<Box<T>>().add(row) })
     }
 }
@@ -476,7 +478,7 @@ impl EntityManager {
         self.jobs.sync_for_read(ty);
         let location = self.locate(entity)?;
         match self.storage.chunks[location.chunk].find_value(ty) {
-            // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably.
+            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably.
             Some((_, value)) => Ok(unsafe { value.cast().as_ref() }),
             None => Err(EntityError::MissingComponent { entity, component: ty }),
         }
@@ -521,11 +523,14 @@ impl EntityManager {
             let error = EntityError::MissingComponent { entity, component: ty };
             return Err(Rejected { value, error });
         };
-        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
-        unsafe { chunk.set_version_beside(column, self.storage.version) };
-        // SAFETY: there is a value of this type, which is the world's alone, and that is borrowed mutably.
-        let old = mem::replace(unsafe { found.cast::<T>().as_mut() }, value);
-        // Last of all, since it is code of the user.
+        // SAFETY:
+        // - `sync_for_external_write` completed the jobs that use the component, and other jobs do not read its versions
+        // - the chunk has a value of this type, which no fork shares, and the manager is borrowed mutably
+        let old = unsafe {
+            chunk.set_version_beside(column, self.storage.version);
+            mem::replace(found.cast::<T>().as_mut(), value)
+        };
+        // Dropped last, since that is user code.
         drop(old);
         Ok(())
     }
@@ -599,7 +604,7 @@ impl EntityManager {
         if self.set_enabled_again(entity, ty, enabled) {
             return Ok(());
         }
-        self.switch(entity, ty, enabled)
+        self.set_bit(entity, ty, enabled)
     }
 
     /// Fast path: sets the bit if type and archetype are those of the last call, and the chunk needs no bookkeeping. Returns whether it
@@ -610,13 +615,13 @@ impl EntityManager {
     fn set_enabled_again(&mut self, entity: Entity, ty: ComponentType, enabled: bool) -> bool {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
         let EnabledSlot { archetype, ty: last, column, first_word, .. } = self.last_enabled;
-        // SAFETY: the table names chunks that are there.
+        // SAFETY: the table refers only to chunks that exist.
         let chunk = unsafe { self.storage.chunks.at(chunk) };
         if chunk.archetype != archetype || last != Some(ty) {
             return false;
         }
-        // SAFETY: the archetype has such a column, and such a mask. The chunk is one of it and has the row, as the table says. Jobs
-        // that use them were waited for, and others see no versions, or had them written out.
+        // SAFETY: the archetype of the chunk has the column and the mask, and the table refers to rows that exist. Jobs that use them
+        // were completed, and other jobs do not read its versions.
         unsafe {
             let is_noted = chunk.note_written_quickly(column, self.storage.version);
             if is_noted {
@@ -627,26 +632,25 @@ impl EntityManager {
     }
 
     #[inline(never)]
-    fn switch(
+    fn set_bit(
         &mut self,
         entity: Entity,
         ty: ComponentType,
         enabled: bool,
     ) -> Result<(), EntityError> {
         let Location { chunk, row } = self.locate(entity)?;
-        // SAFETY: the table names chunks that are there.
-        let archetype = unsafe { self.storage.chunks.at(chunk) }.archetype;
-        let mut switch = self.last_enabled;
-        if switch.archetype != archetype || switch.ty != Some(ty) {
-            switch = self.find_enabled_slot(entity, archetype, ty)?;
+        let archetype = self.storage.chunks[chunk].archetype;
+        let mut slot = self.last_enabled;
+        if slot.archetype != archetype || slot.ty != Some(ty) {
+            slot = self.find_enabled_slot(entity, archetype, ty)?;
         }
-        // SAFETY: as above.
-        let chunk = unsafe { self.storage.chunks.at(chunk) };
-        // SAFETY: the archetype has such a mask. Jobs that use it, or the component, were waited for, and others see no versions, or
-        // had them written out.
+        let chunk = &self.storage.chunks[chunk];
+        // SAFETY:
+        // - the slot is that of the chunk's archetype, so that the chunk has the mask and the column, and the table's row
+        // - jobs that use the mask or the component were completed, and other jobs do not read its versions
         unsafe {
-            chunk.enabled.set_from(switch.first_word, row, enabled);
-            chunk.note_written_beside(switch.column, row, 1, self.storage.version);
+            chunk.enabled.set_from(slot.first_word, row, enabled);
+            chunk.note_written_beside(slot.column, row, 1, self.storage.version);
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ impl EntityManager {
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
         if S::COUNT == 0 {
-            // Memory that is shared stays so: nothing is written.
+            // Nothing is written, so shared memory stays shared.
             return match self.locate(entity) {
                 Ok(_) => Ok(false),
                 Err(error) => Err(Rejected { value: set, error }),
@@ -141,7 +141,7 @@ impl EntityManager {
             return Err(EntityError::AlreadyPresent { entity, component });
         }
         self.sync_for_transfer(location, number);
-        // SAFETY: the table names chunks that are there.
+        // SAFETY: the table refers only to chunks that exist.
         unsafe { self.storage.make_unique_at(location.chunk)? };
         let stays = transfer.to == from;
         let to = if stays { None } else { Some(self.storage.room_by(transfer, location.chunk)?) };
@@ -219,7 +219,7 @@ impl EntityManager {
         let to = self.storage.room_by(transfer, location.chunk)?;
         let chunk = &self.storage.chunks[to];
         write(chunk.column(transfer.offsets[0]).wrapping_add(chunk.len as usize * ty.size()));
-        // SAFETY: what the transfer does not move was just written.
+        // SAFETY: the column that the transfer does not move was just written, the old chunk was made unique, and the new one has room.
         unsafe {
             self.storage.move_row(entity, location, transfer, to, &transfer.left);
         };
@@ -345,11 +345,11 @@ impl EntityManager {
     /// assert!(!world.has::<Cargo>(ship));
     /// ```
     pub fn take<S: ComponentSet>(&mut self, entity: Entity) -> Result<S, EntityError> {
-        // What is read where is known to the transfer that would replace them.
+        // The transfer that would replace the components has their offsets.
         let (location, read) = self.find_set::<S>(entity)?;
         if S::COUNT == 0 {
             let nowhere = RowPlace::new(std::ptr::null_mut(), &[], 0);
-            // SAFETY: there is nothing to be read.
+            // SAFETY: an empty set reads nothing.
             return Ok(unsafe { S::read(nowhere, &mut iter::empty()) });
         }
         let from = self.storage.chunks[location.chunk].archetype;
@@ -408,7 +408,7 @@ impl EntityManager {
             return Err(EntityError::WouldLoseCleanup { entity, component });
         }
         if shape.is_cleanup_only() && !new.is_cleanup_only() {
-            // Without the mark it would be alive again, and never go.
+            // Without the marker it would be alive again.
             return Err(EntityError::CleanupOnly { entity });
         }
         self.sync_for_move([from, to]);
@@ -425,8 +425,7 @@ impl EntityManager {
         change: Recent,
     ) -> Option<(OpenSlot, u32, u32)> {
         if self.jobs.are_live() {
-            // Some may have to be waited for, which is seen to where the way is found. To open the slot may copy the page it is
-            // on, which they may be reading.
+            // Jobs may conflict, which the slow path handles. Opening the slot may copy its page, which jobs may be reading.
             return None;
         }
         let slot = self.storage.table.open(entity)?;
@@ -460,7 +459,7 @@ impl EntityManager {
         let transfer = &self.transfers[number];
         if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
             let set = TypeId::of::<S>();
-            // Where to is found by the next one.
+            // The next call finds the chunk.
             let way = RecentTransfer { set, from, transfer: number, to: 0, room_changes: u64::MAX };
             self.recent_transfers[change as usize] = way;
         }
@@ -495,7 +494,7 @@ impl EntityManager {
         set: S,
         change: Change,
     ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
-        // To be dropped at the end: the set lets go of them when it is written, in the midst of the change.
+        // Dropped at the end: writing the set drops its own handles in the midst of the change.
         let given = shared_values_of(&set);
         let action = match self.plan_insert::<S>(entity, &given, change) {
             Ok(action) => action,
@@ -527,7 +526,7 @@ impl EntityManager {
     ) -> Result<Option<bool>, EntityError> {
         let location = self.locate(entity)?;
         let component = ComponentType::of_shared::<T>();
-        // Entities with different values are far apart: the row is on its way while the values are looked for.
+        // Entities with different values are far apart: the row is prefetched while the values are searched.
         self.storage.fetch_row(location);
         let Some(to) = self.storage.room_with(location.chunk, component, value) else {
             let has = self.storage.chunks[location.chunk].shape().has(component);
@@ -546,8 +545,8 @@ impl EntityManager {
         self.storage.make_unique(location.chunk)?;
         self.storage.make_unique(to)?;
         let transfer = &self.transfers[transfer];
-        // SAFETY: the chunks are of one archetype and two groups, both are the world's alone, and the second has room.
-        // Nothing but the shared value is new, which is that of the group.
+        // SAFETY: the chunks are of one archetype and two groups, both were made unique, and the second has room. Only the shared value
+        // is new, which is that of the group.
         unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
         Ok(Some(true))
     }

@@ -84,7 +84,7 @@ impl<'w> ArchetypeChunk<'w> {
     pub fn slice<T: Component>(&self) -> Option<&'w [T]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
         let first = self.chunk.column(found.offset).cast_const().cast::<T>();
-        // SAFETY: there is a value for each entity. Who could write to them would have to borrow the world mutably.
+        // SAFETY: the column has a value for each entity. A writer would have to borrow the world mutably.
         Some(unsafe { slice::from_raw_parts(first, self.len()) })
     }
 
@@ -92,8 +92,7 @@ impl<'w> ArchetypeChunk<'w> {
     pub fn bytes(&self, ty: ComponentType) -> Option<&'w [u8]> {
         let found = self.chunk.find(ty)?;
         let first = self.chunk.column(found.offset).cast_const();
-        // SAFETY: there is a value for each entity, and all bytes are initialised. Who could write to them would
-        // have to borrow the world mutably.
+        // SAFETY: the column has a value for each entity, and all bytes are initialised. A writer would have to borrow the world mutably.
         ty.0.shape.plain.then(|| unsafe { slice::from_raw_parts(first, self.len() * ty.size()) })
     }
 
@@ -185,7 +184,7 @@ impl ArchetypeChunkMut<'_> {
     pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
         let first = self.column_mut(ComponentType::of::<T>())?.cast::<T>();
         let count = self.chunks[self.number].len as usize;
-        // SAFETY: there is a value for each entity, in memory that is the world's alone, which is borrowed mutably.
+        // SAFETY: the column has a value for each entity, in unshared memory, and the world is borrowed mutably.
         Ok(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
@@ -200,7 +199,7 @@ impl ArchetypeChunkMut<'_> {
             unshare(self.chunks, self.number, self.settings)?;
         }
         let chunk = &self.chunks[self.number];
-        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
+        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
         unsafe { chunk.note_written_beside(found.column, 0, chunk.len, self.version) };
         Ok(chunk.column(found.offset))
     }
@@ -212,7 +211,7 @@ impl ArchetypeChunkMut<'_> {
             let entity = chunk.entities()[0];
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
-        // SAFETY: as above.
+        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
         unsafe { chunk.set_version_beside(column, self.version) };
         Ok(value)
     }
@@ -315,7 +314,7 @@ impl<'w> ArchetypeChunk<'w> {
     pub fn untyped_buffer(&self, ty: ComponentType, row: usize) -> Option<UntypedBuffer<'w>> {
         let found = self.chunk.find(ty).filter(|_| row < self.len())?;
         let value = self.chunk.column(found.offset).wrapping_add(row * ty.size());
-        // SAFETY: there is a value of the type in the row. Who could write to it would have to borrow the world mutably.
+        // SAFETY: the row exists and has a value of the type. A writer would have to borrow the world mutably.
         unsafe { untyped(ty, value) }
     }
 }
@@ -341,9 +340,8 @@ impl<'w> ArchetypeChunk<'w> {
     ) -> Option<impl ExactSizeIterator<Item = &'w T> + use<'w, T>> {
         let found = self.chunk.find(ComponentType::of_managed::<T>())?;
         let first = self.chunk.column(found.offset).cast_const().cast::<Box<T>>();
-        // SAFETY: there is a value for each entity. Who could write to them would have to borrow the world mutably. No
-        // other thread can read them: the memory is shared with no fork, and chunks are not sent to threads, nor is this
-        // iterator unless the values may be shared.
+        // SAFETY: the column has a value for each entity. A writer would have to borrow the world mutably. No other thread can read them:
+        // the memory is shared with no fork, and chunks are not sent to threads, nor is this iterator unless the values may be shared.
         let values = unsafe { slice::from_raw_parts(first, self.len()) };
         Some(values.iter().map(|value| &**value))
     }
@@ -377,7 +375,7 @@ impl ArchetypeChunkMut<'_> {
     ) -> Result<impl ExactSizeIterator<Item = &mut T>, EntityError> {
         let first = self.column_mut(ComponentType::of_managed::<T>())?.cast::<Box<T>>();
         let count = self.as_chunk().len();
-        // SAFETY: there is a value for each entity, in memory that is the world's alone, which is borrowed mutably.
+        // SAFETY: the column has a value for each entity, in unshared memory, and the world is borrowed mutably.
         let values = unsafe { slice::from_raw_parts_mut(first, count) };
         Ok(values.iter_mut().map(|value| &mut **value))
     }
@@ -401,7 +399,7 @@ impl<'w> ArchetypeChunk<'w> {
     /// ```
     pub fn chunk_component<T: Component + Default>(&self) -> Option<&'w T> {
         let (_, value) = self.chunk.find_value(ComponentType::of_chunk::<T>())?;
-        // SAFETY: there is a value of this type. Who could write to it would have to borrow the world mutably.
+        // SAFETY: the chunk has a value of this type. A writer would have to borrow the world mutably.
         Some(unsafe { value.cast().as_ref() })
     }
 }
@@ -430,7 +428,7 @@ impl ArchetypeChunkMut<'_> {
     /// ```
     pub fn chunk_component_mut<T: Component + Default>(&mut self) -> Result<&mut T, EntityError> {
         let value = self.value_mut(ComponentType::of_chunk::<T>())?;
-        // SAFETY: there is a value of this type, which is the world's alone, and that is borrowed mutably.
+        // SAFETY: the chunk has a value of this type, which no fork shares, and the world is borrowed mutably.
         Ok(unsafe { value.cast().as_mut() })
     }
 }

@@ -31,16 +31,19 @@ impl EntityManager {
         let Some(slot) = self.storage.table.open(entity) else {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
-        // SAFETY: it was just opened.
-        let Location { chunk, row } = unsafe { slot.location() };
-        // SAFETY: the table names chunks that are there.
-        let owner = unsafe { self.storage.chunks.at(chunk) };
+        // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
+        let (Location { chunk, row }, owner) = unsafe {
+            let location = slot.location();
+            (location, self.storage.chunks.at(location.chunk))
+        };
         if owner.removes_simply() {
-            // SAFETY: it was just opened for this entity.
-            unsafe { self.storage.table.free_open(slot, entity) };
-            // SAFETY: the table says that the row is there; the chunk's memory is the world's alone, and nothing in it has
-            // to be dropped.
-            unsafe { self.storage.remove_row_simply(chunk, row) };
+            // SAFETY:
+            // - the slot was opened for this entity
+            // - the table refers to rows that exist; a chunk that `removes_simply` is unshared, and has no values to be dropped
+            unsafe {
+                self.storage.table.free_open(slot, entity);
+                self.storage.remove_row_simply(chunk, row);
+            }
             return Ok(true);
         }
         self.despawn_with_care(entity, Location { chunk, row })
@@ -108,7 +111,8 @@ impl EntityManager {
         self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let to = self.storage.room_by(transfer, location.chunk)?;
-        // SAFETY: nothing is new in the archetype it goes to but a tag, so the transfer moves everything.
+        // SAFETY: the new archetype has only a tag more, so the transfer moves all columns. The old chunk was made unique, and the new
+        // one has room.
         unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
         Ok(true)
     }

@@ -262,7 +262,7 @@ impl EntityManager {
                 if let Some(references) = &mut references
                     && panicked.is_none()
                 {
-                    // SAFETY: the rows have just been written, to memory that is the world's alone.
+                    // SAFETY: all columns of the rows were just written, to unshared memory.
                     let replace = AssertUnwindSafe(|| unsafe { references.replace(chunk, run) });
                     panicked = catch_unwind(replace).err();
                 }
@@ -278,16 +278,18 @@ impl EntityManager {
             for &run in reserved.runs.iter() {
                 let source = source_of(run);
                 let chunk = &reserved.storage.chunks[run.chunk];
-                // SAFETY: archetypes live as long as the world.
-                let new_shape = unsafe { chunk.unbound_shape() };
-                // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-                let mut new = unsafe { NewRows::new(new_shape, chunk.data(), run.first, run.rows) };
+                // SAFETY:
+                // - archetypes live as long as the storage
+                // - the rows are reserved and have no owner, and columns are added only once they are written
+                let mut new = unsafe {
+                    NewRows::new(chunk.unbound_shape(), chunk.data(), run.first, run.rows)
+                };
                 for &columns in &self.transfers[source.transfer].kept {
                     new.columns.extend(write(chunk, run, source, columns));
                 }
                 new_rows.push(new);
                 if let Some(references) = &mut references {
-                    // SAFETY: the rows have just been written, to memory that is the world's alone.
+                    // SAFETY: all columns of the rows were just written, to unshared memory.
                     unsafe { references.replace(chunk, run) };
                 }
             }
@@ -404,7 +406,7 @@ struct Source {
     place: u64,
 }
 
-// SAFETY: the address is that of memory of the world, and used only while nobody else has the world.
+// SAFETY: the address is that of chunk memory, and is used only during a call that borrows the world mutably.
 unsafe impl Send for Source {}
 
 /// The number of sources up to which a linear search is used.
@@ -503,7 +505,7 @@ impl References {
                 };
                 let row = first as usize + row;
                 let value = chunk.column(column.offset).wrapping_add(row * ty.size());
-                // SAFETY: the row has a value of this type, which nobody else uses.
+                // SAFETY: the caller says that the row has a value of this type, which no other code uses.
                 unsafe { remap(ty.0.shape, value, 1, &mut EntityRemap::new(&mut instance_of)) };
             }
         }

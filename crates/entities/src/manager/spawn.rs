@@ -139,14 +139,14 @@ impl EntityManager {
         if is_bytes && let Some(&Run { chunk, first: row, .. }) = reserved.runs.first() {
             let number = chunk;
             let chunk = &reserved.storage.chunks[number];
-            // SAFETY: as below, for one row.
+            // SAFETY: the offsets are those of the set in the chunk's archetype, the row is reserved, and the set is borrowed mutably.
             unsafe { set.fill(chunk.row(row, &layout.offsets), 1, &mut 0) };
             let source = chunk.data().cast_const();
             // The others are copies of that row, so that no more user code runs.
             reserved.fill(|chunk, run| {
                 let is_source = u32::from(run.chunk == number);
                 let (first, rows) = (run.first + is_source, run.rows - is_source);
-                // SAFETY: the row was written, the others are reserved, and all types are bytes.
+                // SAFETY: the source row was written, the other rows are reserved, and all types are copied as bytes.
                 unsafe { repeat_row(chunk.shape(), source, row, chunk.data(), first, rows) };
             });
             reserved.commit();
@@ -155,14 +155,17 @@ impl EntityManager {
         let mut filled = Vec::new();
         for &Run { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];
-            // SAFETY: archetypes live as long as the world.
-            let shape = unsafe { chunk.unbound_shape() };
-            // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-            let new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
+            // SAFETY:
+            // - archetypes live as long as the storage
+            // - the rows are reserved and have no owner, and columns are added only once they are written
+            let (shape, new) = unsafe {
+                let shape = chunk.unbound_shape();
+                (shape, NewRows::new(shape, chunk.data(), first, rows))
+            };
             let mut filling = Filling { rows: Some(new), columns: &layout.columns, done: 0 };
             // SAFETY:
             // - the offsets are those of the set in its archetype, and the chunk is of that archetype
-            // - the rows are reserved, behind the last of the chunk
+            // - the rows are reserved, after the last row of the chunk
             // - the set is borrowed mutably, so that no other thread uses it
             unsafe {
                 set.fill(chunk.row(first, &layout.offsets), rows as usize, &mut filling.done)
@@ -287,7 +290,8 @@ impl EntityManager {
                     #[inline(always)]
                     |set| {
                         row += 1;
-                        // SAFETY: as above.
+                        // SAFETY: the offsets are those of the set in the chunk's archetype, and `room` limits the rows to those of the
+                        // chunk.
                         unsafe { set.write(RowPlace::new(data, offsets, row)) };
                         *written += 1;
                     },
@@ -352,10 +356,13 @@ impl EntityManager {
         let mut made = Vec::new();
         let mut from = 0;
         reserved.fill(|chunk, Run { first, rows, .. }| {
-            // SAFETY: archetypes live as long as the world.
-            let shape = unsafe { chunk.unbound_shape() };
-            // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-            let mut new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
+            // SAFETY:
+            // - archetypes live as long as the storage
+            // - the rows are reserved and have no owner, and columns are added only once they are written
+            let (shape, mut new) = unsafe {
+                let shape = chunk.unbound_shape();
+                (shape, NewRows::new(shape, chunk.data(), first, rows))
+            };
             for &(column, which) in &order {
                 let Column { offset, size } = shape.columns[column as usize];
                 let to = chunk.column(offset).wrapping_add(first as usize * size as usize);
@@ -427,10 +434,13 @@ impl EntityManager {
         let mut filled = Few::<_, 2>::new();
         for &Run { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];
-            // SAFETY: archetypes live as long as the world.
-            let shape = unsafe { chunk.unbound_shape() };
-            // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-            let mut new = unsafe { NewRows::new(shape, chunk.data(), first, rows) };
+            // SAFETY:
+            // - archetypes live as long as the storage
+            // - the rows are reserved and have no owner, and columns are added only once they are written
+            let (shape, mut new) = unsafe {
+                let shape = chunk.unbound_shape();
+                (shape, NewRows::new(shape, chunk.data(), first, rows))
+            };
             for column in 0..shape.columns.len() as u32 {
                 // SAFETY: the rows are reserved; that there is an initial value was checked.
                 unsafe { write_initial(shape, chunk.data(), column, first, rows) };

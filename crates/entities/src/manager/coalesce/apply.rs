@@ -105,10 +105,13 @@ impl CoalescedBatch {
         for row in run.first..run.first + run.rows {
             let one = &touched[*next as usize];
             *next = one.next;
-            // SAFETY: the row has no values, and the recorded values exist and were not written yet.
-            let done = unsafe { writer.write(ops, one.last, row, false) };
-            // SAFETY: ids are at the start of the chunk, which has room for the row.
-            unsafe { data.cast::<Entity>().add(row as usize).write(one.entity) };
+            // SAFETY:
+            // - the row is reserved and has no values, and the recorded values exist and were not written yet
+            // - ids are at the start of the chunk, which has room for the row
+            let done = unsafe {
+                data.cast::<Entity>().add(row as usize).write(one.entity);
+                writer.write(ops, one.last, row, false)
+            };
             let location = Location { chunk: run.chunk, row };
             if one.chunk == NOWHERE {
                 debug_assert_eq!(done.written.count_ones() as usize, shape.types.len());
@@ -137,15 +140,13 @@ impl CoalescedBatch {
                         copy_value(from, data.add(place(carried.to, row)), carried.size);
                     }
                 }
-                for &(old, new) in &archetype_move.dropped {
-                    if done.written >> new & 1 != 0 {
-                        // SAFETY: the value of the old row was not moved, and is not used afterwards.
-                        unsafe { drop_later_in(writer.cellar, source, old, one.row) };
-                    }
-                }
-                for &left in &archetype_move.transfer.left {
-                    // SAFETY: the new archetype lacks the column, so its value was not moved, and is not used afterwards.
-                    unsafe { drop_later_in(writer.cellar, source, left, one.row) };
+                let replaced = archetype_move.dropped.iter();
+                let replaced = replaced.filter(|&&(_, new)| done.written >> new & 1 != 0);
+                let left = archetype_move.transfer.left.iter();
+                for &column in replaced.map(|(old, _)| old).chain(left) {
+                    // SAFETY: the value was not moved, since its column has a new value, or the new archetype lacks it. It is not used
+                    // afterwards.
+                    unsafe { drop_later_in(writer.cellar, source, column, one.row) };
                 }
                 if followed != one.chunk {
                     followed = one.chunk;
@@ -322,10 +323,13 @@ impl RowWriter<'_> {
                             }
                         }
                         let place = RowPlace::new(self.data, &map.offsets, row as usize);
-                        // SAFETY: the recorded set exists, and the offsets are its own in the archetype of the chunk, which has the row.
-                        unsafe { (given.giving.write)(given.values, place) };
-                        // SAFETY: the set was just moved, and its command exists until the batch is cleared.
-                        unsafe { moved(given, self.cellar) };
+                        // SAFETY:
+                        // - the recorded set exists, and the offsets are its own in the archetype of the chunk, which has the row
+                        // - the set is moved then, and its command exists until the batch is cleared
+                        unsafe {
+                            (given.write_fn.write)(given.values, place);
+                            moved(given, self.cellar);
+                        }
                     }
                     done.written |= new;
                 }
@@ -369,7 +373,7 @@ impl RowWriter<'_> {
         let values = self.cellar.place(*layout);
         // SAFETY: the recorded set exists, and the memory has room for it, with an offset for each of its types. It is moved once.
         unsafe {
-            (given.giving.write)(given.values, RowPlace::new(values, apart_offsets, 0));
+            (given.write_fn.write)(given.values, RowPlace::new(values, apart_offsets, 0));
             moved(given, self.cellar);
         }
         for ((&ty, &column), &offset) in types.iter().zip(each).zip(apart_offsets) {

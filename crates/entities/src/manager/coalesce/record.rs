@@ -32,7 +32,7 @@ pub(super) enum OpKind {
 pub(crate) struct StagedValue {
     /// The set, which no other code uses before the batch is applied.
     pub(crate) values: *mut u8,
-    pub(crate) giving: &'static WriteFn,
+    pub(crate) write_fn: &'static WriteFn,
     pub(crate) owner: ValueOwner,
 }
 
