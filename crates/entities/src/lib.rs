@@ -70,20 +70,19 @@ pub use query::{
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
-pub use system::order::{CycleLink, OrderError};
+pub use system::order::OrderError;
 pub use system::rate::{
     FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate,
 };
 #[cfg(feature = "auto")]
-pub use system::registry::{AutoSystem, Bootstrap, BootstrapError};
+pub use system::registry::{AutoSystem, Bootstrap};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
-    CommandPoint, CommandsAt, CreationError, EndFixedStep, EndInitialization, EndSimulation,
-    EndVariableStep, FixedStep, Initialization, IntoSystem, IntoSystems, LateSimulation, Local,
-    ParamConflict, ParamSet, Presentation, Res, ResMut, Root, Simulation, Single, System,
-    SystemBuilder, SystemData, SystemError, SystemFault, SystemFunction, SystemGroup, SystemId,
-    SystemInfo, SystemIs, SystemKind, SystemOrder, SystemOutput, SystemParam, SystemResult,
-    SystemTarget, UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
+    CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
+    FixedStep, Initialization, IntoSystem, LateSimulation, Local, ParamSet, Presentation, Res,
+    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemError, SystemFault,
+    SystemGroup, SystemId, SystemInfo, SystemKind, SystemOrder, SystemParam, SystemResult,
+    UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
 pub use version::Version;
@@ -106,11 +105,13 @@ pub mod __macro {
     };
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
+    pub use crate::system::order::SystemTarget;
     #[cfg(feature = "auto")]
     pub use crate::system::registry::{auto_system, bootstrap_hook};
     pub use crate::system::{
-        ById, ByName, ByType, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, OwnBuffer,
-        ParamSetup, PointBuffer, QueryState, Said, SystemUses, WorldOfParams,
+        ByType, CommandsAtState, CommandsState, IntoSystemTarget, IntoSystems, IsFunction, IsGroup,
+        IsPoint, IsStruct, LocalState, ParamConflict, ParamSetup, ParamState, QueryParamState,
+        SystemAccess, SystemFunction, SystemOutput, UnsafeWorldCell,
     };
     #[cfg(feature = "auto")]
     pub use inventory;

@@ -290,7 +290,7 @@ impl World {
     ///
     /// With A0122 if nothing was pushed; in a system, if it has pushed nothing itself.
     pub fn pop_time(&mut self) -> Result<Time, TimeError> {
-        self.forget_lost_turn();
+        self.reset_abandoned_update();
         self.time.pop()
     }
 

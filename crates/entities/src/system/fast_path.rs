@@ -1,23 +1,23 @@
-//! Stretches of systems for which nothing has to be done but to call them.
+//! Fast path: consecutive function systems that cannot access the system table.
 //!
-//! Most systems are functions that cannot reach the systems of their world. What was found out of those stays true while such a
-//! function runs, so they need not be asked again after it, and no function has to leave its slot: the slots as a whole are out of
-//! the world while a stretch runs, and panics are caught once for all of it.
+//! Most systems are functions without access to the system table. Flags that were tested before such a function runs stay
+//! valid, so they are not tested again after it, and functions do not have to leave their slots. Instead the whole slot list
+//! is moved out of the world while a stretch of them runs, and panics are caught once for the stretch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::erased::Outcome;
+use super::SystemId;
 use super::error::SystemFault;
-use super::id::SystemId;
 use super::rate::RateTurn;
-use super::table::{Flags, Slot};
+use super::system::Outcome;
+use super::table::{Flags, SystemSlot};
 use super::update::has_run;
 use crate::world::World;
 
 impl World {
-    /// Updates systems, as long as they are functions that cannot reach the systems of their world, or have nothing to do.
-    /// Returns how many. The next one, if there is one, has to be looked at more closely.
-    pub(super) fn run_apart(&mut self, sorted: &[SystemId]) -> usize {
+    /// Updates systems while they are on the fast path, or idle. Returns their count. The next system, if there is one,
+    /// needs the slow path.
+    pub(super) fn run_fast_path(&mut self, sorted: &[SystemId]) -> usize {
         let systems = &self.systems;
         if systems.profiles || !systems.patches.is_empty() || systems.watcher.is_some() {
             return 0;
@@ -28,19 +28,24 @@ impl World {
         let depth = self.time.depth();
         let mut slots = std::mem::take(&mut self.systems.slots);
         let mut count = 0;
-        let stretch = || self.run_stretch(&mut slots, sorted, &mut count);
+        let stretch = || self.run_consecutive(&mut slots, sorted, &mut count);
         let outcome = catch_unwind(AssertUnwindSafe(stretch));
         debug_assert!(self.systems.slots.is_empty(), "nobody has reached them");
         self.systems.slots = slots;
         if !matches!(outcome, Ok(Ok(()))) {
-            self.fail_apart(sorted[count - 1], depth, outcome);
+            self.fail_on_fast_path(sorted[count - 1], depth, outcome);
         }
         count
     }
 
-    /// Ends the update of the system that a stretch ends with, because something went wrong.
+    /// Ends the update of the system that failed, which is the last of the stretch.
     #[cold]
-    fn fail_apart(&mut self, id: SystemId, depth: usize, outcome: std::thread::Result<Outcome>) {
+    fn fail_on_fast_path(
+        &mut self,
+        id: SystemId,
+        depth: usize,
+        outcome: std::thread::Result<Outcome>,
+    ) {
         self.time.unwind_to(depth);
         let version = self.entities.storage.version;
         if has_run(&outcome)
@@ -48,28 +53,28 @@ impl World {
         {
             slot.last_run = version;
         }
-        self.note(id, outcome);
+        self.report_outcome(id, outcome);
         self.start_jobs(id);
     }
 
-    /// Updates the systems. Counts each before it runs: if it fails, the last that was counted did.
+    /// Updates the systems. Each is counted before it runs: if one fails, it is the last that was counted.
     #[inline]
-    fn run_stretch(
+    fn run_consecutive(
         &mut self,
-        slots: &mut [Slot],
+        slots: &mut [SystemSlot],
         sorted: &[SystemId],
         count: &mut usize,
     ) -> Outcome {
         for (at, &id) in sorted.iter().enumerate() {
-            // One that has all entities may have exchanged them.
+            // A system with `&mut EntityManager` may have replaced the entities.
             if self.systems.entities != self.entities.id() {
-                self.systems.start_over(slots, &mut self.entities);
+                self.systems.reset_last_runs(slots, &mut self.entities);
             }
             let Some(slot) = slots.get_mut(id.index() as usize) else { break };
             if slot.generation != id.generation() {
                 break;
             }
-            if !slot.flags.is_ready_apart() {
+            if !slot.flags.is_ready_for_fast_path() {
                 if !self.is_idle(slots, id) {
                     break;
                 }
@@ -87,8 +92,8 @@ impl World {
         Ok(())
     }
 
-    /// Whether a group that could be updated has nothing to do, and a rate that does not count such turns.
-    pub(super) fn is_passed_over(&mut self, id: SystemId) -> bool {
+    /// Tests whether a group is idle, and has a rate that does not count idle turns.
+    pub(super) fn skips_idle_turn(&mut self, id: SystemId) -> bool {
         if !self.is_idle(&self.systems.slots, id) {
             return false;
         }
@@ -104,16 +109,15 @@ impl World {
                 !counts
             }
             Err(payload) => {
-                self.note(id, Err(payload));
+                self.report_outcome(id, Err(payload));
                 true
             }
         }
     }
 
-    /// Whether it is known that a system has nothing to do: it is a point, and nothing is to be carried out there, or a group of
-    /// such points.
+    /// Tests whether a system is an idle point, or a group of idle points. A point is idle if no commands wait for it.
     #[inline]
-    fn is_idle(&self, slots: &[Slot], id: SystemId) -> bool {
+    fn is_idle(&self, slots: &[SystemSlot], id: SystemId) -> bool {
         let Some(slot) = slots.get(id.index() as usize) else { return false };
         let Some(record) = &slot.record else { return false };
         if slot.flags.is_ready_group() {
@@ -128,7 +132,7 @@ impl World {
     }
 
     #[inline]
-    fn is_idle_point(&self, slots: &[Slot], id: SystemId) -> bool {
+    fn is_idle_point(&self, slots: &[SystemSlot], id: SystemId) -> bool {
         let Some(slot) = slots.get(id.index() as usize) else { return false };
         if slot.generation != id.generation() || !slot.flags.is_ready_point() {
             return false;
@@ -137,9 +141,9 @@ impl World {
         point.is_some_and(|point| self.systems.points.is_idle(point))
     }
 
-    /// Does what is left to do for a system that has nothing to do: the rate of a group counts its turns.
+    /// Updates an idle system: the rate manager of a group counts its turns.
     #[inline]
-    fn run_idle(&mut self, slots: &mut [Slot], id: SystemId) -> Outcome {
+    fn run_idle(&mut self, slots: &mut [SystemSlot], id: SystemId) -> Outcome {
         let Some(slot) = slots.get_mut(id.index() as usize) else { return Ok(()) };
         if !slot.flags.has(Flags::GROUP) {
             return Ok(());
