@@ -10,7 +10,7 @@ use super::verb::{Deed, Verb};
 use super::walk::Walk;
 use crate::entity::Entity;
 use crate::manager::{ChangeSequence, SequenceEnd};
-use crate::storage::Change;
+use crate::storage::SetOperation;
 
 impl<'l> Walk<'l> {
     /// Goes on behind runs that come to nothing, because of others that follow them.
@@ -56,12 +56,13 @@ impl<'l> Walk<'l> {
                 _ => return None,
             }
             let set = (verb.set)(player.entities)?;
-            let change = if let Deed::Change(change) = verb.deed { change } else { Change::Add };
-            let is_duplicated = player.keeps && change != Change::Remove;
+            let change =
+                if let Deed::Change(change) = verb.deed { change } else { SetOperation::Add };
+            let is_duplicated = player.keeps && change != SetOperation::Remove;
             if is_duplicated && !player.entities.can_be_duplicated(set) {
                 return None;
             }
-            if change == Change::Remove && player.entities.inserts_only(&course, set) {
+            if change == SetOperation::Remove && player.entities.inserts_only(&course, set) {
                 break (SequenceEnd::Taken(set), next);
             }
             if !course.then(change, set) {
@@ -95,7 +96,7 @@ impl<'l> Walk<'l> {
             player.entities.sync_for_move([]);
             for target in first.all() {
                 if let Ok(entity) = player.resolved.resolve(target) {
-                    player.entities.storage.table.use_up(entity);
+                    player.entities.storage.table.consume_id(entity);
                 }
             }
         }

@@ -16,7 +16,7 @@ use crate::error::EntityError;
 use crate::manager::{Archetype, EntityManager};
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::{Cellar, Change};
+use crate::storage::{SetOperation, StagingArena};
 
 impl CommandRecorder {
     /// Destroys an entity, as [`EntityManager::despawn`](crate::EntityManager::despawn) does.
@@ -211,10 +211,10 @@ impl<S: ComponentSet> Add<S> {
 impl<S: ComponentSet> Command for Add<S> {
     const KIND: Kind = Kind::Touch;
     const FOLDS: bool = !S::SHARED;
-    const DEED: Deed = deed_with::<S>(Deed::Change(Change::Add));
+    const DEED: Deed = deed_with::<S>(Deed::Change(SetOperation::Add));
 
     fn fold(folding: Folding<'_, '_, Self>) -> bool {
-        folding.give(Change::Add, |Self(set)| set)
+        folding.give(SetOperation::Add, |Self(set)| set)
     }
 
     fn set_number(entities: &mut EntityManager) -> Option<u32> {
@@ -259,10 +259,10 @@ impl<S: ComponentSet> Set<S> {
 impl<S: ComponentSet> Command for Set<S> {
     const KIND: Kind = Kind::Touch;
     const FOLDS: bool = !S::SHARED;
-    const DEED: Deed = deed_with::<S>(Deed::Change(Change::Set));
+    const DEED: Deed = deed_with::<S>(Deed::Change(SetOperation::Set));
 
     fn fold(folding: Folding<'_, '_, Self>) -> bool {
-        folding.give(Change::Set, |Self(set)| set)
+        folding.give(SetOperation::Set, |Self(set)| set)
     }
 
     fn set_number(entities: &mut EntityManager) -> Option<u32> {
@@ -300,7 +300,7 @@ impl<S: ComponentSet> Remove<S> {
 impl<S: ComponentSet> Command for Remove<S> {
     const KIND: Kind = Kind::Remove;
     const FOLDS: bool = true;
-    const DEED: Deed = Deed::Change(Change::Remove);
+    const DEED: Deed = Deed::Change(SetOperation::Remove);
 
     fn fold(folding: Folding<'_, '_, Self>) -> bool {
         folding.take::<S>()
@@ -402,10 +402,10 @@ fn replace_elements<T: BufferElement>(
 ) -> Result<(), Fault> {
     if player.keeps {
         // With the memory of the last time.
-        let mut cellar = mem::take(player.entities.coalesced.cellar());
-        let replaced = replace_by_duplicates(elements, player, &mut cellar, buffer);
-        cellar.clear();
-        *player.entities.coalesced.cellar() = cellar;
+        let mut staging = mem::take(player.entities.coalesced.staging());
+        let replaced = replace_by_duplicates(elements, player, &mut staging, buffer);
+        staging.clear();
+        *player.entities.coalesced.staging() = staging;
         return replaced;
     }
     if T::HAS_ENTITIES {
@@ -425,11 +425,11 @@ fn replace_elements<T: BufferElement>(
 fn replace_by_duplicates<T: BufferElement>(
     mut elements: Elements<'_, T>,
     player: &mut Player<'_>,
-    cellar: &mut Cellar,
+    staging: &mut StagingArena,
     buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
 ) -> Result<(), Fault> {
     let resolved = player.resolved;
-    let all = elements.duplicates(cellar, |element| {
+    let all = elements.duplicates(staging, |element| {
         let mut other = duplicate_element(element)?;
         if T::HAS_ENTITIES {
             resolve_by(resolved, |map| other.remap(map))?;

@@ -23,7 +23,7 @@ impl CommandLog {
         let mut check = Check {
             log: self,
             entities,
-            promised: entities.storage.table.promised_indices(),
+            promised: entities.storage.table.pending_indices(),
             despawned: HashSet::default(),
             leaves: false,
         };
@@ -112,7 +112,7 @@ impl Check<'_> {
             return Ok(());
         }
         let table = &self.entities.storage.table;
-        let is_there = self.entities.exists(target) || table.is_set_aside(target, &self.promised);
+        let is_there = self.entities.exists(target) || table.is_reserved(target, &self.promised);
         if is_despawned || !is_there {
             if passes_over {
                 return Ok(());

@@ -19,7 +19,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{Archetype, EntityManager, Spaced};
 use crate::set::ComponentSet;
-use crate::storage::Cellar;
+use crate::storage::StagingArena;
 
 /// A command: what was recorded of it, beside its target.
 pub(super) trait Command: Sized + Send + 'static {
@@ -329,11 +329,11 @@ impl<T> Elements<'_, T> {
     /// Duplicates of all of them, in memory that a world keeps: either each has one, or none does.
     pub(super) fn duplicates<'c>(
         &mut self,
-        cellar: &'c mut Cellar,
+        staging: &'c mut StagingArena,
         mut duplicate: impl FnMut(&mut T) -> Result<T, Fault>,
     ) -> Result<Duplicates<'c, T>, Fault> {
         let layout = Layout::array::<T>(self.count).expect("as large as what was recorded");
-        let first = cellar.place(layout).cast::<T>();
+        let first = staging.place(layout).cast::<T>();
         let mut made = Duplicates { first, count: 0, next: 0, memory: PhantomData };
         for element in self.rest_mut() {
             let other = duplicate(element)?;

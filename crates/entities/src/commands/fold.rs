@@ -15,7 +15,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{InsertPlan, StagedValue, ValueOwner, WriteFn};
 use crate::set::ComponentSet;
-use crate::storage::{Change, RowPlace};
+use crate::storage::{RowPlace, SetOperation};
 
 /// A command that is to be noted: who plays it, whom it names, and where it is.
 pub(super) struct Folding<'f, 'p, C> {
@@ -66,7 +66,7 @@ impl<'f, 'p, C> Folding<'f, 'p, C> {
     #[inline(always)]
     pub(super) fn give<S: ComponentSet>(
         self,
-        change: Change,
+        change: SetOperation,
         set_of: impl FnOnce(&mut C) -> &mut S,
     ) -> bool {
         if S::SHARED {
@@ -170,13 +170,15 @@ impl Player<'_> {
                 owner: ValueOwner::Nobody,
             }),
             Ok(Some(Some(other))) => {
-                let cellar = self.entities.coalesced.cellar();
-                let values = cellar.place(Layout::new::<S>());
+                let staging = self.entities.coalesced.staging();
+                let values = staging.place(Layout::new::<S>());
                 // SAFETY: there is room for it.
                 unsafe { values.cast::<S>().write(other) };
                 let owner = if needs_drop::<S>() {
                     // SAFETY: it was just written there.
-                    ValueOwner::Cellar(unsafe { cellar.drop_later_by(drop_set::<S>, values) })
+                    ValueOwner::StagingArena(unsafe {
+                        staging.drop_later_by(drop_set::<S>, values)
+                    })
                 } else {
                     ValueOwner::Nobody
                 };

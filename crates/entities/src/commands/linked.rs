@@ -13,7 +13,7 @@ use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::query::LateQuery;
 use crate::set::{CloneSet, ComponentSet};
-use crate::storage::Change;
+use crate::storage::SetOperation;
 
 impl CommandRecorder {
     /// Gives all members of an entity's [group](crate::LinkedEntityGroup), or the entity, if it has none, clones of components.
@@ -197,7 +197,7 @@ struct AddToLinked<S, M> {
 impl<S: CloneSet, M: Members> AddToLinked<S, M> {
     fn give(mut set: S, members: &M, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         find_members(player, target, members)?;
-        check_list::<S>(player, Change::Add)?;
+        check_list::<S>(player, SetOperation::Add)?;
         if S::HAS_ENTITIES && !player.list.is_empty() {
             resolve_entities(player.resolved, &mut set)?;
         }
@@ -282,7 +282,7 @@ impl<S: ComponentSet, M: Members> Command for RemoveFromLinked<S, M> {
 
     fn play_kept(&mut self, player: &mut Player<'_>, target: Entity) -> Result<(), Fault> {
         find_members(player, target, &self.members)?;
-        check_list::<S>(player, Change::Remove)?;
+        check_list::<S>(player, SetOperation::Remove)?;
         for_each_of_list(player, Remove::<S>::take)
     }
 

@@ -343,9 +343,9 @@ impl Playing<'_> {
             let promised = of_lane.ids.iter().position(|id| id.is_null());
             of_lane.promised = promised.unwrap_or(of_lane.ids.len());
             for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {
-                *id = table.set_aside();
+                *id = table.reserve();
             }
-            table.set_many_aside(created - of_lane.ids.len(), &mut of_lane.ids);
+            table.reserve_many_mut(created - of_lane.ids.len(), &mut of_lane.ids);
         }
         log.promised_by = None;
     }

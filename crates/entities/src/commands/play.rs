@@ -140,7 +140,7 @@ impl Player<'_> {
     #[inline]
     pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
         let entity = self.resolved.resolve(target)?;
-        if target.is_placeholder() && self.entities.storage.table.is_marked(entity) {
+        if target.is_placeholder() && self.entities.storage.table.is_marked_reserved(entity) {
             return Err(Fault::NotCreatedYet { placeholder: target });
         }
         Ok(entity)
@@ -152,7 +152,7 @@ impl Player<'_> {
         let Ok(ids) = self.resolved.ids_from(first) else { return false };
         let Some(ids) = ids.get(..sets.count()) else { return false };
         let table = &self.entities.storage.table;
-        ids.iter().all(|&id| table.is_marked(id)) && self.entities.spawn_spaced(sets, ids)
+        ids.iter().all(|&id| table.is_marked_reserved(id)) && self.entities.spawn_spaced(sets, ids)
     }
 
     /// Has the next so many entities get the ids of a placeholder, and of those that follow it.
@@ -163,7 +163,7 @@ impl Player<'_> {
         let ids = self.resolved.ids_from(first)?;
         let ids = ids.get(..count).ok_or(Fault::NotCreatedYet { placeholder: first })?;
         self.entities.sync_for_move([]);
-        let handed_out = self.entities.storage.table.hand_out_next(ids);
+        let handed_out = self.entities.storage.table.release_reserved(ids);
         handed_out.map_err(|entity| Fault::PromiseBroken { entity })
     }
 }

@@ -56,7 +56,7 @@ impl EntityManager {
     pub(super) fn take_back_unused<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
         self.sync_for_move([]);
         for id in ids.filter(|id| !id.is_null()) {
-            if self.storage.table.use_up(*id) {
+            if self.storage.table.consume_id(*id) {
                 *id = Entity::NULL;
             }
         }

@@ -15,7 +15,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::Change;
+use crate::storage::SetOperation;
 
 impl CommandRecorder {
     /// Destroys entities.
@@ -67,7 +67,7 @@ fn find_targets(player: &mut Player<'_>, targets: &Elements<'_, Entity>) -> Resu
 /// Refuses all of the player's list if one of them cannot be changed so.
 pub(super) fn check_list<S: ComponentSet>(
     player: &mut Player<'_>,
-    change: Change,
+    change: SetOperation,
 ) -> Result<(), Fault> {
     let Player { entities, list, .. } = player;
     entities.check_changes::<S>(list, change)?;
@@ -165,8 +165,8 @@ macro_rules! give_slice {
     };
 }
 
-give_slice!(AddToSlice, Add, Change::Add, "add {} to {} entities");
-give_slice!(SetSlice, Set, Change::Set, "set {} of {} entities");
+give_slice!(AddToSlice, Add, SetOperation::Add, "add {} to {} entities");
+give_slice!(SetSlice, Set, SetOperation::Set, "set {} of {} entities");
 
 struct RemoveFromSlice<S>(PhantomData<fn() -> S>);
 
@@ -182,7 +182,7 @@ impl<S: ComponentSet> ListCommand for RemoveFromSlice<S> {
         _: Entity,
     ) -> Result<(), Fault> {
         find_targets(player, &targets)?;
-        check_list::<S>(player, Change::Remove)?;
+        check_list::<S>(player, SetOperation::Remove)?;
         for_each_of_list(player, Remove::<S>::take)
     }
 

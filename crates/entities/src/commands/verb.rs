@@ -7,7 +7,7 @@ use super::play::{Fault, Player, Run};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::set::ComponentSet;
-use crate::storage::Change;
+use crate::storage::SetOperation;
 
 /// What is to be done, for all commands that do the same with values of the same types.
 ///
@@ -85,7 +85,7 @@ pub(super) enum Deed {
     /// Creates it with a set.
     Create,
     /// Gives it a set, or takes one.
-    Change(Change),
+    Change(SetOperation),
     /// Destroys it.
     Destroy,
     /// Something else, or something that depends on what was recorded.

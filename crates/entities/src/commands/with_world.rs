@@ -170,9 +170,9 @@ impl<'w> Commands<'w> {
             ids.resize(first, Entity::NULL);
         }
         if count == 1 {
-            ids.push(entities.storage.table.set_aside());
+            ids.push(entities.storage.table.reserve());
         } else {
-            entities.storage.table.promise_many(count, ids);
+            entities.storage.table.reserve_many(count, ids);
         }
         &ids[first..]
     }

@@ -14,7 +14,7 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::managed::ManagedComponent;
 use crate::set::ComponentSet;
-use crate::storage::{Change, EnabledMasks, Location};
+use crate::storage::{EnabledMasks, Location, SetOperation};
 
 impl EntityManager {
     /// Returns the value of an entity's component.
@@ -101,7 +101,7 @@ impl EntityManager {
             };
         }
         if S::SHARED {
-            return self.insert_shared(entity, set, Change::Set).map(drop);
+            return self.insert_shared(entity, set, SetOperation::Set).map(drop);
         }
         let prepared = self.prepare_set::<S>(entity);
         match prepared {
@@ -137,7 +137,7 @@ impl EntityManager {
         if let Some(&component) = self.sets.get(set).types.iter().find(|&&ty| !shape.has(ty)) {
             return Err(EntityError::MissingComponent { entity, component });
         }
-        Ok((location, self.transfer(from, set, Change::Set)?))
+        Ok((location, self.transfer(from, set, SetOperation::Set)?))
     }
 
     /// Replaces components, and drops the old values last.
@@ -616,7 +616,7 @@ impl EntityManager {
         let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
         let EnabledSlot { archetype, ty: last, column, first_word, .. } = self.last_enabled;
         // SAFETY: the table refers only to chunks that exist.
-        let chunk = unsafe { self.storage.chunks.at(chunk) };
+        let chunk = unsafe { self.storage.chunks.get_unchecked(chunk) };
         if chunk.archetype != archetype || last != Some(ty) {
             return false;
         }

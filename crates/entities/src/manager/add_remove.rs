@@ -15,7 +15,8 @@ use crate::error::EntityError;
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::{
-    Change, FEW_SHARED, Few, Left, Location, OpenSlot, RowPlace, Storage, Transfer,
+    DropColumns, INLINE_SHARED, InlineVec, Location, RowPlace, SetOperation, SlotMut, Storage,
+    Transfer,
 };
 
 /// The operation whose last transfer is cached.
@@ -61,7 +62,7 @@ impl EntityManager {
             // - the set writes all columns that the transfer does not move
             unsafe {
                 let transfer = self.transfers.at(transfer);
-                let chunk = self.storage.chunks.at(to);
+                let chunk = self.storage.chunks.get_unchecked(to);
                 set.write(chunk.row(chunk.len, &transfer.offsets));
                 self.storage.move_row_simply(entity, slot, transfer, to);
             }
@@ -77,7 +78,7 @@ impl EntityManager {
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
         if S::SHARED {
-            let given = self.insert_shared(entity, set, Change::Add)?;
+            let given = self.insert_shared(entity, set, SetOperation::Add)?;
             return Ok(matches!(given, InsertOutcome::New));
         }
         let (location, transfer, to) = match self.prepare_add::<S>(entity) {
@@ -117,7 +118,7 @@ impl EntityManager {
         // - the set writes all columns that the transfer does not move
         // - the chunk of the place is unshared, and not the same
         unsafe {
-            let chunk = self.storage.chunks.at(to);
+            let chunk = self.storage.chunks.get_unchecked(to);
             set.write(chunk.row(chunk.len, &transfer.offsets));
             self.storage.move_row(entity, location, transfer, to, &transfer.left);
         }
@@ -132,7 +133,7 @@ impl EntityManager {
     ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<S>(from, Change::Add)?;
+        let number = self.transfer_of::<S>(from, SetOperation::Add)?;
         self.remember_transfer::<S>(from, number, Recent::Add);
         let transfer = &self.transfers[number];
         if self.strict
@@ -142,7 +143,7 @@ impl EntityManager {
         }
         self.sync_for_transfer(location, number);
         // SAFETY: the table refers only to chunks that exist.
-        unsafe { self.storage.make_unique_at(location.chunk)? };
+        unsafe { self.storage.make_unique_unchecked(location.chunk)? };
         let stays = transfer.to == from;
         let to = if stays { None } else { Some(self.storage.room_by(transfer, location.chunk)?) };
         Ok((location, number, to))
@@ -180,7 +181,7 @@ impl EntityManager {
         let location = self.locate(entity)?;
         let set = self.set_number_of(types)?;
         let from = self.storage.chunks[location.chunk].archetype;
-        let number = self.transfer(from, set, Change::AddMissing)?;
+        let number = self.transfer(from, set, SetOperation::AddMissing)?;
         if self.strict
             && let Some(component) = self.transfers[number].present
         {
@@ -205,7 +206,7 @@ impl EntityManager {
         let location = self.locate(entity)?;
         let set = self.set_number_of(&[ty])?;
         let from = self.storage.chunks[location.chunk].archetype;
-        let number = self.transfer(from, set, Change::Add)?;
+        let number = self.transfer(from, set, SetOperation::Add)?;
         let transfer = &self.transfers[number];
         if transfer.to == from {
             return if self.strict {
@@ -263,7 +264,7 @@ impl EntityManager {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<S>(from, Change::Remove)?;
+        let number = self.transfer_of::<S>(from, SetOperation::Remove)?;
         self.remember_transfer::<S>(from, number, Recent::Remove);
         self.remove_by(entity, location, number)
     }
@@ -285,7 +286,7 @@ impl EntityManager {
             return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
         };
         let from = self.storage.archetype_at(location);
-        let number = self.transfer(from, set, Change::Remove)?;
+        let number = self.transfer(from, set, SetOperation::Remove)?;
         self.remove_by(entity, location, number)
     }
 
@@ -312,9 +313,9 @@ impl EntityManager {
         // - no value of the row was moved or dropped before
         // - the archetype that the entity moves to has no new column, and its chunk has room
         unsafe {
-            self.storage.make_unique_at(location.chunk)?;
+            self.storage.make_unique_unchecked(location.chunk)?;
             if transfer.ends {
-                self.storage.destroy_row(entity, location, Left::All);
+                self.storage.destroy_row(entity, location, DropColumns::All);
             } else {
                 let to = self.storage.room_by(transfer, location.chunk)?;
                 self.storage.move_row(entity, location, transfer, to, &transfer.left);
@@ -354,7 +355,7 @@ impl EntityManager {
         }
         let from = self.storage.chunks[location.chunk].archetype;
         let set = self.set_number::<S>()?;
-        let number = self.transfer(from, set, Change::Remove)?;
+        let number = self.transfer(from, set, SetOperation::Remove)?;
         self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
         let transfer = &self.transfers[number];
@@ -374,7 +375,7 @@ impl EntityManager {
             let values = S::read(place, &mut shared.into_iter());
             match to {
                 Some(to) => self.storage.move_row(entity, location, transfer, to, &[]),
-                None => self.storage.destroy_row(entity, location, Left::Columns(&[])),
+                None => self.storage.destroy_row(entity, location, DropColumns::Only(&[])),
             }
             Ok(values)
         }
@@ -413,7 +414,7 @@ impl EntityManager {
         }
         self.sync_for_move([from, to]);
         let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
-        let transfer = Transfer::new(shapes.0, shapes.1, to, &[], Change::AddMissing);
+        let transfer = Transfer::new(shapes.0, shapes.1, to, &[], SetOperation::AddMissing);
         self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
     }
 
@@ -423,14 +424,14 @@ impl EntityManager {
         &mut self,
         entity: Entity,
         change: Recent,
-    ) -> Option<(OpenSlot, u32, u32)> {
+    ) -> Option<(SlotMut, u32, u32)> {
         if self.jobs.are_live() {
             // Jobs may conflict, which the slow path handles. Opening the slot may copy its page, which jobs may be reading.
             return None;
         }
         let slot = self.storage.table.open(entity)?;
         // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
-        let source = unsafe { self.storage.chunks.at(slot.location().chunk) };
+        let source = unsafe { self.storage.chunks.get_unchecked(slot.location().chunk) };
         let RecentTransfer { set, from, transfer, mut to, room_changes } =
             self.recent_transfers[change as usize];
         if from != source.archetype || set != TypeId::of::<S>() || !source.moves_simply() {
@@ -440,7 +441,7 @@ impl EntityManager {
             to = self.renew_transfer(change)?;
         }
         // SAFETY: the chunk is one that its archetype lists as having room, and archetypes list chunks that exist.
-        let target = unsafe { self.storage.chunks.at(to) };
+        let target = unsafe { self.storage.chunks.get_unchecked(to) };
         target.moves_simply().then_some((slot, transfer, to))
     }
 
@@ -492,7 +493,7 @@ impl EntityManager {
         &mut self,
         entity: Entity,
         set: S,
-        change: Change,
+        change: SetOperation,
     ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
         // Dropped at the end: writing the set drops its own handles in the midst of the change.
         let given = shared_values_of(&set);
@@ -540,7 +541,7 @@ impl EntityManager {
             return Ok(Some(false));
         }
         let from = self.storage.archetype_at(location);
-        let transfer = self.transfer_of::<Shared<T>>(from, Change::Set)?;
+        let transfer = self.transfer_of::<Shared<T>>(from, SetOperation::Set)?;
         self.sync_for_transfer(location, transfer);
         self.storage.make_unique(location.chunk)?;
         self.storage.make_unique(to)?;
@@ -554,8 +555,8 @@ impl EntityManager {
     fn plan_insert<S: ComponentSet>(
         &mut self,
         entity: Entity,
-        given: &Few<SharedValue, FEW_SHARED>,
-        change: Change,
+        given: &InlineVec<SharedValue, INLINE_SHARED>,
+        change: SetOperation,
     ) -> Result<InsertAction, EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number::<S>()?;
@@ -563,7 +564,7 @@ impl EntityManager {
         let number = self.transfer(from, set, change)?;
         let transfer = &self.transfers[number];
         match change {
-            Change::Set => {
+            SetOperation::Set => {
                 if let Some(component) = transfer.missing {
                     return Err(EntityError::MissingComponent { entity, component });
                 }
@@ -577,10 +578,10 @@ impl EntityManager {
             }
         }
         self.sync_for_transfer(location, number);
-        let sought = self.storage.seek(&self.sets.get(set).types, given);
+        let sought = self.storage.look_up_shared(&self.sets.get(set).types, given);
         let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
-        let wanted = self.storage.wanted_of(&transfer.shared, from, given_of);
-        if self.storage.is_as_wanted(location.chunk, transfer.to, &wanted) {
+        let wanted = self.storage.group_key_with(&transfer.shared, from, given_of);
+        if self.storage.has_group_key(location.chunk, transfer.to, &wanted) {
             if given.len() == S::COUNT {
                 return Ok(InsertAction::Nothing);
             }

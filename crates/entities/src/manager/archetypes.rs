@@ -11,7 +11,9 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::storage::{ArchetypeShape, Change, Edge, NOWHERE, SharedSource, Transfer, sort_types};
+use crate::storage::{
+    ArchetypeShape, Edge, NOWHERE, SetOperation, SharedSource, Transfer, sort_types,
+};
 
 /// A handle of an archetype: the set of components that entities have.
 ///
@@ -324,7 +326,7 @@ impl EntityManager {
     pub(super) fn transfer_of<S: ComponentSet>(
         &mut self,
         from: u32,
-        change: Change,
+        change: SetOperation,
     ) -> Result<u32, EntityError> {
         let set = self.set_number::<S>()?;
         self.transfer(from, set, change)
@@ -335,7 +337,7 @@ impl EntityManager {
         &mut self,
         from: u32,
         set: u32,
-        change: Change,
+        change: SetOperation,
     ) -> Result<u32, EntityError> {
         let edge = Edge { from, set, change };
         match self.transfers.get(edge) {
@@ -350,18 +352,18 @@ impl EntityManager {
         let mut types = shape.types.to_vec();
         let set = &self.sets.get(edge.set).types;
         match edge.change {
-            Change::Add | Change::AddMissing => {
+            SetOperation::Add | SetOperation::AddMissing => {
                 types.extend(set.iter().filter(|&&ty| !shape.has(ty)));
             }
-            Change::Remove => types.retain(|ty| !set.contains(ty)),
-            Change::Set => {}
-            Change::Despawn => {
+            SetOperation::Remove => types.retain(|ty| !set.contains(ty)),
+            SetOperation::Set => {}
+            SetOperation::Despawn => {
                 let residue = ComponentType::of::<CleanupEntity>();
                 types.retain(|ty| ty.is_cleanup());
                 types.push(residue);
             }
-            Change::Copy => types.retain(|ty| !ty.is_cleanup()),
-            Change::Instantiate => {
+            SetOperation::Copy => types.retain(|ty| !ty.is_cleanup()),
+            SetOperation::Instantiate => {
                 let group = ComponentType::of_buffer::<LinkedEntityGroup>();
                 let omit = ComponentType::of::<OmitLinkedEntityGroup>();
                 let omits = types.contains(&omit) && types.contains(&group);
@@ -386,13 +388,13 @@ impl EntityManager {
     pub(crate) fn check_changes<S: ComponentSet>(
         &mut self,
         entities: &[Entity],
-        change: Change,
+        change: SetOperation,
     ) -> Result<(), EntityError> {
         // Entities of one archetype often follow each other, and have the same result.
         let mut passed = NOWHERE;
         for &entity in entities {
             let Some(location) = self.storage.table.locate(entity) else {
-                if change == Change::Remove {
+                if change == SetOperation::Remove {
                     // An invalid set is an error even if there is nothing to remove.
                     self.set_number::<S>()?;
                     if !self.strict {
@@ -415,18 +417,18 @@ impl EntityManager {
         &mut self,
         entity: Entity,
         archetype: u32,
-        change: Change,
+        change: SetOperation,
     ) -> Result<(), EntityError> {
-        if change == Change::Set {
+        if change == SetOperation::Set {
             return self.find_set::<S>(entity).map(drop);
         }
         let transfer = self.transfer_of::<S>(archetype, change)?;
         let transfer = &self.transfers[transfer];
         match (change, transfer.present, transfer.missing) {
-            (Change::Add, Some(component), _) if self.strict => {
+            (SetOperation::Add, Some(component), _) if self.strict => {
                 Err(EntityError::AlreadyPresent { entity, component })
             }
-            (Change::Remove, _, Some(component)) if self.strict => {
+            (SetOperation::Remove, _, Some(component)) if self.strict => {
                 Err(EntityError::MissingComponent { entity, component })
             }
             _ => Ok(()),

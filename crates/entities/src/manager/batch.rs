@@ -11,7 +11,7 @@ use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::Change;
+use crate::storage::SetOperation;
 
 /// The members of an entity's [group](crate::LinkedEntityGroup) as the targets of a [batch](EntityManager::batch), each once.
 ///
@@ -180,7 +180,7 @@ impl Batch<'_> {
     /// before it are changed.
     pub fn set<S: CloneSet>(self, mut components: S) -> Result<(), Rejected<S, EntityError>> {
         let set = self.into_list().and_then(|(manager, entities)| {
-            manager.check_changes::<S>(&entities, Change::Set)?;
+            manager.check_changes::<S>(&entities, SetOperation::Set)?;
             for entity in entities {
                 let clone = components.clone_set();
                 manager.set(entity, clone).map_err(|rejected| rejected.error)?;

@@ -104,7 +104,7 @@ impl<'w> ArchetypeChunk<'w> {
     /// Returns the version at which a component was last written in this chunk, if the entities have it.
     pub fn change_version_of(&self, ty: ComponentType) -> Option<Version> {
         let found = self.chunk.find(ty)?;
-        Some(self.chunk.state.version(found.column))
+        Some(self.chunk.versions.version(found.column))
     }
 
     /// Returns whether a component was written in this chunk since; false if the entities lack it.

@@ -5,7 +5,7 @@
 use super::EntityManager;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::{Archetype, Change, Left, Location};
+use crate::storage::{Archetype, DropColumns, Location, SetOperation};
 
 impl EntityManager {
     /// Despawns an entity and drops its components. Returns whether it existed.
@@ -34,7 +34,7 @@ impl EntityManager {
         // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
         let (Location { chunk, row }, owner) = unsafe {
             let location = slot.location();
-            (location, self.storage.chunks.at(location.chunk))
+            (location, self.storage.chunks.get_unchecked(location.chunk))
         };
         if owner.removes_simply() {
             // SAFETY:
@@ -95,7 +95,7 @@ impl EntityManager {
         // SAFETY:
         // - the table refers to rows that exist, and the chunk was made unique
         // - no value was moved or dropped
-        unsafe { self.storage.destroy_row(entity, Location { chunk, row }, Left::All) };
+        unsafe { self.storage.destroy_row(entity, Location { chunk, row }, DropColumns::All) };
         Ok(true)
     }
 
@@ -103,7 +103,7 @@ impl EntityManager {
     #[cold]
     fn despawn_partly(&mut self, entity: Entity, location: Location) -> Result<bool, EntityError> {
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<()>(from, Change::Despawn)?;
+        let number = self.transfer_of::<()>(from, SetOperation::Despawn)?;
         let transfer = &self.transfers[number];
         if transfer.to == from {
             return Ok(false);

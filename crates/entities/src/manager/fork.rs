@@ -163,7 +163,7 @@ impl EntityManager {
     /// assert_eq!((shown.entity_count(), shown.get(orc)), (1, Ok(&Health(20))));
     /// ```
     pub fn copy_and_replace_from(&mut self, source: &mut Self) -> Result<(), EntityError> {
-        if !self.storage.settings.divide_as(&source.storage.settings) {
+        if !self.storage.settings.has_same_layout(&source.storage.settings) {
             return Err(EntityError::DifferentChunks);
         }
         if let Some(component) = source.storage.not_duplicable() {
@@ -174,7 +174,7 @@ impl EntityManager {
         // This runs user code, and may fail. Nothing was changed yet.
         let mut storage = source.storage.fork()?;
         storage.settings = self.storage.settings.clone();
-        storage.continue_after(&mut self.storage);
+        storage.replace(&mut self.storage);
         let jobs = self.jobs.of_same_pool();
         let mut new = Self::with_storage(storage, jobs, self.strict);
         new.names = Arc::clone(&source.names);
@@ -192,7 +192,7 @@ impl EntityManager {
     /// Replaces all entities by those of a snapshot, with their versions and caches. Completes jobs first. Returns the old entities.
     #[must_use = "dropping them is user code"]
     pub(crate) fn restore_from(&mut self, snapshot: &mut Self) -> Result<Self, EntityError> {
-        if !self.storage.settings.divide_as(&snapshot.storage.settings) {
+        if !self.storage.settings.has_same_layout(&snapshot.storage.settings) {
             return Err(EntityError::DifferentChunks);
         }
         self.jobs.sync_all();

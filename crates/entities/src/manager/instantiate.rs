@@ -16,8 +16,8 @@ use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
 use crate::storage::{
-    ArchetypeShape, Change, Chunk, EntityTable, Location, NOWHERE, NewRows, Reserved, Run,
-    Transfer, Upcoming, duplicate_value,
+    ArchetypeShape, Chunk, EntityTable, Location, NOWHERE, NewRows, NextIds, ReservedRows,
+    RowRange, SetOperation, Transfer, duplicate_value,
 };
 
 impl EntityManager {
@@ -135,7 +135,7 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         entities.iter().for_each(|&entity| _ = lists.members.insert(entity));
         for &entity in &*lists.members {
-            lists.sources.push(self.source(entity, Change::Copy)?);
+            lists.sources.push(self.source(entity, SetOperation::Copy)?);
         }
         Ok(())
     }
@@ -148,11 +148,11 @@ impl EntityManager {
     ) -> Result<(), EntityError> {
         let group = self.group_of(source);
         match group.first() {
-            None => lists.sources.push(self.source(source, Change::Instantiate)?),
+            None => lists.sources.push(self.source(source, SetOperation::Instantiate)?),
             Some(first) if first.0 == source => {
                 group.iter().for_each(|member| _ = lists.members.insert(member.0));
                 for &member in &*lists.members {
-                    lists.sources.push(self.source(member, Change::Instantiate)?);
+                    lists.sources.push(self.source(member, SetOperation::Instantiate)?);
                 }
             }
             Some(first) => {
@@ -163,7 +163,7 @@ impl EntityManager {
     }
 
     /// Checks that an entity can be instantiated or copied, and returns its source record.
-    fn source(&mut self, entity: Entity, change: Change) -> Result<Source, EntityError> {
+    fn source(&mut self, entity: Entity, change: SetOperation) -> Result<Source, EntityError> {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
         let shape = Arc::clone(&self.storage.archetypes[archetype].shape);
@@ -200,7 +200,7 @@ impl EntityManager {
         self.sync_for_move(archetypes);
         let rows = sources.len().saturating_mul(count);
         self.storage.table.require(rows);
-        let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
+        let mut reserved = ReservedRows::nothing(&mut self.storage, &mut self.runs);
         for source in sources.iter_mut() {
             source.group = reserved.group_by(&self.transfers[source.transfer], source.from.chunk);
         }
@@ -227,13 +227,13 @@ impl EntityManager {
         });
         let mut done = 0;
         // Returns the source of a run. It is called for all runs in their order.
-        let mut source_of = |run: Run| {
+        let mut source_of = |run: RowRange| {
             let source = &sources[done / count];
             done += run.rows as usize;
             source
         };
         // Writes one column of a run, and returns its number in the new archetype.
-        let write = |chunk: &Chunk, run: Run, source: &Source, (theirs, ours): (u32, u32)| {
+        let write = |chunk: &Chunk, run: RowRange, source: &Source, (theirs, ours): (u32, u32)| {
             let ty = source.shape.types[theirs as usize];
             let old = source.shape.columns[theirs as usize];
             let new = chunk.shape().columns[ours as usize];
@@ -327,7 +327,7 @@ impl EntityManager {
         let (mut done, mut of_first) = (0, 0);
         for at in 0..self.runs.len() {
             let source = &sources[done / count];
-            let Run { chunk, first, rows } = self.runs[at];
+            let RowRange { chunk, first, rows } = self.runs[at];
             for &(theirs, ours) in &self.transfers[source.transfer].masks_kept {
                 if !self.storage.chunks[source.from.chunk].enabled.get(theirs, source.from.row) {
                     let enabled = &mut self.storage.chunks[chunk].enabled;
@@ -418,7 +418,7 @@ pub(super) struct References {
     /// The number of instances of each source.
     count: usize,
     /// The ids of the instances, source by source.
-    pub(super) instances: Upcoming,
+    pub(super) instances: NextIds,
     /// The number of rows that were processed.
     done: usize,
 }
@@ -449,7 +449,7 @@ impl References {
             lists.places.extend(places);
         }
         let memory = mem::take(&mut lists.instances);
-        let instances = table.upcoming(lists.sources.len() * count, memory);
+        let instances = table.next_ids(lists.sources.len() * count, memory);
         Self { lists, count, instances, done: 0 }
     }
 
@@ -484,7 +484,7 @@ impl References {
     /// # Safety
     ///
     /// - the rows of the chunk have values in all columns, which no other code uses
-    pub(super) unsafe fn replace(&mut self, chunk: &Chunk, Run { first, rows, .. }: Run) {
+    pub(super) unsafe fn replace(&mut self, chunk: &Chunk, RowRange { first, rows, .. }: RowRange) {
         let shape = chunk.shape();
         // The index of the first row among the instances of its source.
         let nth = self.done % self.count;

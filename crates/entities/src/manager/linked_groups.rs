@@ -11,7 +11,7 @@ use crate::builtin::{Disabled, LinkedEntityGroup};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::{Change, Reserved};
+use crate::storage::{ReservedRows, SetOperation};
 
 /// Memory for changes of groups, reused by the next change. It is empty between two changes.
 ///
@@ -92,7 +92,7 @@ impl EntityManager {
             let owner = &self.storage.chunks[location.chunk];
             if owner.shape().stays() {
                 let from = owner.archetype;
-                let transfer = self.transfer_of::<()>(from, Change::Despawn)?;
+                let transfer = self.transfer_of::<()>(from, SetOperation::Despawn)?;
                 if self.transfers[transfer].to != from {
                     moves.push((entity, transfer));
                 }
@@ -152,7 +152,7 @@ impl EntityManager {
         moves: &[(Entity, u32)],
         places: &mut Vec<(u32, u32)>,
     ) -> Result<(), EntityError> {
-        let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
+        let mut reserved = ReservedRows::nothing(&mut self.storage, &mut self.runs);
         for &(entity, transfer) in moves {
             let Some(location) = reserved.storage.table.locate(entity) else { continue };
             reserved.storage.make_unique(location.chunk)?;
@@ -209,7 +209,7 @@ impl EntityManager {
             }
         }
         if members.len() > 1 {
-            let change = if enabled { Change::Remove } else { Change::Add };
+            let change = if enabled { SetOperation::Remove } else { SetOperation::Add };
             for &member in &**members {
                 let from = self.storage.archetype_at(self.locate(member)?);
                 moves.push((member, self.transfer_of::<Disabled>(from, change)?));

@@ -10,7 +10,7 @@ use std::ptr;
 use super::EntityManager;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::{Chunk, Chunks, Location, SeenPages, fetch};
+use crate::storage::{Chunk, Chunks, Location, PageView, prefetch};
 use crate::version::Version;
 
 /// The values of one component, to be found by entity: what [`get`](EntityManager::get) does, for many of them.
@@ -40,7 +40,7 @@ pub struct ComponentLookup<'w, T> {
 pub(super) struct ColumnLookup<'w> {
     ty: ComponentType,
     chunks: &'w Chunks,
-    pages: SeenPages<'w>,
+    pages: PageView<'w>,
     /// Where the column begins in each chunk, or null.
     columns: Box<[*mut u8]>,
 }
@@ -142,7 +142,7 @@ impl<'l, 'w, T: Component> GetMany<'l, 'w, T> {
     #[inline(always)]
     fn fetch_slot(&self, at: usize) {
         if let Some(&entity) = self.entities.get(at) {
-            self.column.pages.fetch(entity);
+            self.column.pages.prefetch(entity);
         }
     }
 
@@ -150,7 +150,7 @@ impl<'l, 'w, T: Component> GetMany<'l, 'w, T> {
     fn find(&mut self, at: usize) {
         if let Some(&entity) = self.entities.get(at) {
             let value = self.column.find(entity, size_of::<T>()).unwrap_or(ptr::null_mut());
-            fetch(value);
+            prefetch(value);
             self.found[at % AHEAD] = value.cast();
         }
     }
@@ -202,7 +202,7 @@ impl<'w> ColumnLookup<'w> {
         };
         let columns = (0..storage.chunks.numbers() as u32)
             .map(|number| column(storage.chunks.get(number)).unwrap_or(ptr::null_mut()));
-        let (pages, columns) = (storage.table.seen_pages(), columns.collect());
+        let (pages, columns) = (storage.table.page_view(), columns.collect());
         Self { ty, chunks: &storage.chunks, pages, columns }
     }
 

@@ -60,7 +60,7 @@ use crate::error::EntityError;
 use crate::query::QueryStates;
 use crate::set::ComponentSet;
 use crate::storage::{
-    DoesNotFit, InvariantViolation, Location, Run, Storage, StorageSettings, Transfers,
+    DoesNotFit, InvariantViolation, Location, RowRange, Storage, StorageSettings, Transfers,
     given_sources,
 };
 use crate::version::Version;
@@ -118,7 +118,7 @@ pub struct EntityManager {
     /// Ids that are reserved for entities of commands.
     pub(crate) promises: Promises,
     /// The rows of the entities that the last call created.
-    runs: Vec<Run>,
+    runs: Vec<RowRange>,
     /// Rows that threads fill in parallel.
     fills: Vec<Fill>,
     /// Memory for bulk changes.

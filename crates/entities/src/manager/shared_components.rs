@@ -13,7 +13,10 @@ use crate::error::EntityError;
 use crate::field::EntityRemap;
 use crate::set::ComponentSet;
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::{Change, FEW_SHARED, Few, Location, Run, Sought, SoughtValues, Wanted};
+use crate::storage::{
+    GroupKey, INLINE_SHARED, InlineVec, Location, RowRange, SetOperation, SharedLookup,
+    SharedLookups,
+};
 
 impl EntityManager {
     /// Returns the value of an entity's shared component.
@@ -78,7 +81,7 @@ impl EntityManager {
         if let Some(moved) = self.set_known_shared::<T>(entity, &value)? {
             return Ok(moved);
         }
-        match self.insert_shared(entity, Shared::new(value), Change::Set) {
+        match self.insert_shared(entity, Shared::new(value), SetOperation::Set) {
             Ok(given) => Ok(!matches!(given, InsertOutcome::Same)),
             Err(rejected) => Err(rejected.error),
         }
@@ -100,8 +103,8 @@ impl EntityManager {
         }
         let Some(table) = self.storage.shared.table(ty) else { return Ok(0) };
         self.sync_for_move(self.archetypes_of(entities));
-        let sought = self.storage.shared.seek(table, value);
-        let index = self.storage.shared.settle(table, sought);
+        let sought = self.storage.shared.look_up(table, value);
+        let index = self.storage.shared.resolve(table, sought);
         self.storage.shared.hold(table, index);
         let values = [(table, index)].into_iter().collect();
         let HeldShared { manager, .. } = &mut HeldShared { manager: self, values };
@@ -112,16 +115,19 @@ impl EntityManager {
         let (mut rest, mut changed) = (entities, 0);
         while let Some(&first) = rest.first() {
             let Location { chunk, row } = manager.locate(first)?;
-            let number =
-                manager.transfer(manager.storage.chunks[chunk].archetype, set, Change::Set)?;
+            let number = manager.transfer(
+                manager.storage.chunks[chunk].archetype,
+                set,
+                SetOperation::Set,
+            )?;
             let transfer = &manager.transfers[number];
             let neighbours = &manager.storage.chunks[chunk].entities()[row as usize..];
             let rows = shared_prefix(neighbours, rest);
-            let given = [Sought::Known(index)];
-            let wanted = manager.storage.wanted(&transfer.shared, Some(chunk), &given);
-            if !manager.storage.is_as_wanted(chunk, transfer.to, &wanted) {
-                let run = Run { chunk, first: row, rows: rows as u32 };
-                manager.storage.regroup_rows(&mut manager.runs, run, transfer, wanted)?;
+            let given = [SharedLookup::Found(index)];
+            let wanted = manager.storage.group_key(&transfer.shared, Some(chunk), &given);
+            if !manager.storage.has_group_key(chunk, transfer.to, &wanted) {
+                let run = RowRange { chunk, first: row, rows: rows as u32 };
+                manager.storage.set_group_of_rows(&mut manager.runs, run, transfer, wanted)?;
                 changed += rows;
             }
             rest = &rest[rows..];
@@ -266,7 +272,7 @@ impl EntityManager {
             let Location { chunk, row } = self.locate(entity)?;
             match self.runs.last_mut() {
                 Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
-                _ => self.runs.push(Run { chunk, first: row, rows: 1 }),
+                _ => self.runs.push(RowRange { chunk, first: row, rows: 1 }),
             }
         }
         Ok(())
@@ -284,9 +290,13 @@ impl EntityManager {
     }
 
     /// Returns the shared values of entities that are created from a set with a layout. Runs user code.
-    fn wanted_by_set(&self, number: u32, given: &Few<SharedValue, FEW_SHARED>) -> Wanted {
-        let sought = self.storage.seek(&self.sets.get(number).types, given);
-        self.storage.wanted_of(self.sets.shared_sources(number), None, |at| sought.get(at))
+    fn wanted_by_set(
+        &self,
+        number: u32,
+        given: &InlineVec<SharedValue, INLINE_SHARED>,
+    ) -> GroupKey {
+        let sought = self.storage.look_up_shared(&self.sets.get(number).types, given);
+        self.storage.group_key_with(self.sets.shared_sources(number), None, |at| sought.get(at))
     }
 
     /// Returns the values of a chunk for the shared types of a set, all of which it has.
@@ -300,8 +310,8 @@ impl EntityManager {
 
 /// Returns the shared values of a set, in its order.
 #[inline(always)]
-pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> Few<SharedValue, FEW_SHARED> {
-    let mut values = Few::new();
+pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> InlineVec<SharedValue, INLINE_SHARED> {
+    let mut values = InlineVec::new();
     if S::SHARED {
         set.shared(&mut |value| values.push(value));
     }
@@ -322,7 +332,7 @@ impl Drop for Others<'_> {
         let mut held: Vec<_> = self.places.values().copied().collect();
         held.sort_unstable();
         held.into_iter().for_each(|(table, index)| shared.let_go(table, index, 0));
-        drop(shared.take_dead());
+        drop(shared.take_unused());
     }
 }
 
@@ -331,11 +341,11 @@ impl EntityManager {
     /// replaced.
     pub(super) fn remap_shared(&mut self, map: &mut EntityRemap<'_>) -> Result<(), EntityError> {
         let shared = &self.storage.shared;
-        let mut sought = SoughtValues::default();
+        let mut sought = SharedLookups::default();
         let mut old = Vec::new();
         for (table, index) in shared.referring() {
             if let Some(other) = shared.remapped(table, index, map) {
-                sought.seek(shared, table, &other);
+                sought.look_up(shared, table, &other);
                 old.push((table, index));
             }
         }
@@ -357,14 +367,14 @@ impl Others<'_> {
         let chunk = &manager.storage.chunks[number];
         let (shape, archetype, rows) = (chunk.shape(), chunk.archetype, chunk.len);
         let values = manager.storage.archetypes.values_of(chunk);
-        let (types, given): (Vec<ComponentType>, Vec<Sought>) = shape
+        let (types, given): (Vec<ComponentType>, Vec<SharedLookup>) = shape
             .shared
             .iter()
             .zip(values)
             .filter_map(|(&column, at)| {
                 // Values with different references may be equal.
                 let &(_, index) = places.get(&at).filter(|&&other| other != at)?;
-                Some((shape.types[column as usize], Sought::Known(index)))
+                Some((shape.types[column as usize], SharedLookup::Found(index)))
             })
             .unzip();
         if types.is_empty() {
@@ -374,11 +384,11 @@ impl Others<'_> {
             .sets
             .number_of_types(&types)
             .map_err(|component| EntityError::DuplicateComponent { component })?;
-        let transfer = manager.transfer(archetype, set, Change::Set)?;
+        let transfer = manager.transfer(archetype, set, SetOperation::Set)?;
         let transfer = &manager.transfers[transfer];
-        let wanted = manager.storage.wanted(&transfer.shared, Some(number), &given);
-        let all = Run { chunk: number, first: 0, rows };
-        manager.storage.regroup_rows(&mut manager.runs, all, transfer, wanted)?;
+        let wanted = manager.storage.group_key(&transfer.shared, Some(number), &given);
+        let all = RowRange { chunk: number, first: 0, rows };
+        manager.storage.set_group_of_rows(&mut manager.runs, all, transfer, wanted)?;
         Ok(())
     }
 }

@@ -14,8 +14,8 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet, WrongLength};
 use crate::storage::{
-    Column, Few, Location, NOWHERE, NewRows, Reserved, RowPlace, Run, Storage, repeat_row,
-    write_initial,
+    ColumnSlot, InlineVec, Location, NOWHERE, NewRows, ReservedRows, RowPlace, RowRange, Storage,
+    repeat_row, write_initial,
 };
 
 /// The number of components up to which the loop of a batch has its own copy of the offsets.
@@ -135,8 +135,8 @@ impl EntityManager {
         let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
         let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
         let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let mut reserved = Reserved::in_group(storage, runs, archetype, group, count)?;
-        if is_bytes && let Some(&Run { chunk, first: row, .. }) = reserved.runs.first() {
+        let mut reserved = ReservedRows::in_group(storage, runs, archetype, group, count)?;
+        if is_bytes && let Some(&RowRange { chunk, first: row, .. }) = reserved.runs.first() {
             let number = chunk;
             let chunk = &reserved.storage.chunks[number];
             // SAFETY: the offsets are those of the set in the chunk's archetype, the row is reserved, and the set is borrowed mutably.
@@ -153,7 +153,7 @@ impl EntityManager {
             return Ok(());
         }
         let mut filled = Vec::new();
-        for &Run { chunk, first, rows } in reserved.runs.iter() {
+        for &RowRange { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];
             // SAFETY:
             // - archetypes live as long as the storage
@@ -243,8 +243,8 @@ impl EntityManager {
         /// Rows with values. They become entities even if the iterator panics.
         struct Filled<'a> {
             storage: &'a mut Storage,
-            runs: &'a mut Vec<Run>,
-            run: Run,
+            runs: &'a mut Vec<RowRange>,
+            run: RowRange,
         }
 
         impl Drop for Filled<'_> {
@@ -264,7 +264,7 @@ impl EntityManager {
         let first_row = self.storage.chunks[chunk].len;
         let room = self.storage.chunks[chunk].capacity() - first_row;
         let room = self.storage.table.room().min(room as usize) as u32;
-        let run = Run { chunk, first: first_row, rows: 0 };
+        let run = RowRange { chunk, first: first_row, rows: 0 };
         let mut filled = Filled { storage: &mut self.storage, runs: &mut self.runs, run };
         let written = &mut filled.run.rows;
         dispatch(
@@ -347,7 +347,7 @@ impl EntityManager {
         self.sync_for_move([archetype]);
         let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
         self.storage.table.require(count);
-        let mut reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let mut reserved = ReservedRows::new(&mut self.storage, &mut self.runs, archetype, count)?;
         // In the order of memory, which fills chunks fastest.
         let mut order: Vec<_> = layout.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
@@ -355,7 +355,7 @@ impl EntityManager {
         // are released. Other values belong to the columns until those are forgotten.
         let mut made = Vec::new();
         let mut from = 0;
-        reserved.fill(|chunk, Run { first, rows, .. }| {
+        reserved.fill(|chunk, RowRange { first, rows, .. }| {
             // SAFETY:
             // - archetypes live as long as the storage
             // - the rows are reserved and have no owner, and columns are added only once they are written
@@ -364,7 +364,7 @@ impl EntityManager {
                 (shape, NewRows::new(shape, chunk.data(), first, rows))
             };
             for &(column, which) in &order {
-                let Column { offset, size } = shape.columns[column as usize];
+                let ColumnSlot { offset, size } = shape.columns[column as usize];
                 let to = chunk.column(offset).wrapping_add(first as usize * size as usize);
                 // SAFETY:
                 // - all columns have `count` values, which is the sum of the rows
@@ -430,9 +430,9 @@ impl EntityManager {
         self.storage.table.require(count);
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let reserved = Reserved::in_group(storage, runs, number, group, count)?;
-        let mut filled = Few::<_, 2>::new();
-        for &Run { chunk, first, rows } in reserved.runs.iter() {
+        let reserved = ReservedRows::in_group(storage, runs, number, group, count)?;
+        let mut filled = InlineVec::<_, 2>::new();
+        for &RowRange { chunk, first, rows } in reserved.runs.iter() {
             let chunk = &reserved.storage.chunks[chunk];
             // SAFETY:
             // - archetypes live as long as the storage
@@ -478,13 +478,13 @@ fn refuse(error: EntityError) -> ! {
 #[derive(Clone)]
 pub struct NewEntities<'w> {
     storage: &'w Storage,
-    runs: &'w [Run],
+    runs: &'w [RowRange],
     current: &'w [Entity],
     left: usize,
 }
 
 impl<'w> NewEntities<'w> {
-    pub(super) fn new(storage: &'w Storage, runs: &'w [Run]) -> Self {
+    pub(super) fn new(storage: &'w Storage, runs: &'w [RowRange]) -> Self {
         let left = runs.iter().map(|run| run.rows as usize).sum();
         Self { storage, runs, current: &[], left }
     }
@@ -559,7 +559,7 @@ impl<S> Spaced<S> {
 
 /// A run of rows to be filled.
 pub(crate) struct Fill {
-    run: Run,
+    run: RowRange,
     data: *mut u8,
     /// The number of rows in the runs before.
     before: usize,
@@ -616,10 +616,10 @@ impl EntityManager {
         }
         self.sync_for_move([archetype]);
         let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
-        let reserved = Reserved::new(&mut self.storage, &mut self.runs, archetype, ids.len());
+        let reserved = ReservedRows::new(&mut self.storage, &mut self.runs, archetype, ids.len());
         let Ok(mut reserved) = reserved else { return false };
         // An id may occur twice.
-        if reserved.storage.table.hand_out_next(ids).is_err() {
+        if reserved.storage.table.release_reserved(ids).is_err() {
             return false;
         }
         self.fills.clear();

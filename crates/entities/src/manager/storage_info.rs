@@ -5,7 +5,7 @@ use std::fmt;
 use super::chunks::ArchetypeChunk;
 use super::{EntityManager, Jobs};
 use crate::entity::Entity;
-use crate::storage::SeenPages;
+use crate::storage::PageView;
 
 /// Which entities there are, and where: for many of them. Unity's `EntityStorageInfoLookup`.
 ///
@@ -25,7 +25,7 @@ use crate::storage::SeenPages;
 /// assert_eq!(place.chunk().entities()[7], orcs[7]);
 /// ```
 pub struct StorageInfoLookup<'w> {
-    pages: SeenPages<'w>,
+    pages: PageView<'w>,
     entities: &'w EntityManager,
 }
 
@@ -122,6 +122,6 @@ impl EntityManager {
     /// assert!(places.exists(stone) && !places.exists(dust));
     /// ```
     pub fn storage_info(&self) -> StorageInfoLookup<'_> {
-        StorageInfoLookup { pages: self.storage.table.seen_pages(), entities: self }
+        StorageInfoLookup { pages: self.storage.table.page_view(), entities: self }
     }
 }

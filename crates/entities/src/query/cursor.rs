@@ -90,7 +90,7 @@ impl<'w> Cursor<'w> {
                 continue;
             };
             // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
-            let chunk = unsafe { (*self.walk.chunks).at(number) };
+            let chunk = unsafe { (*self.walk.chunks).get_unchecked(number) };
             // Its rows are given only once it is entered. That may panic or find no memory, and who has caught it may ask for
             // more: of the chunk before, everything was given.
             self.runs = Runs::NONE;
@@ -183,14 +183,14 @@ impl<'w> Cursor<'w> {
             Writes::Only(_) => true,
         };
         // SAFETY: archetypes list chunks that are there. Nobody has anything in the memory of this one yet, if it may be shared.
-        if is_written && unsafe { (*chunks).at(number) }.may_be_shared() {
+        if is_written && unsafe { (*chunks).get_unchecked(number) }.may_be_shared() {
             self.walk.unshare(number)?;
         }
         if !self.marks {
             return Ok(());
         }
         // SAFETY: as above.
-        let chunk = unsafe { (*chunks).at(number) };
+        let chunk = unsafe { (*chunks).get_unchecked(number) };
         match self.writes {
             Writes::Nothing => {}
             // SAFETY: these are the places of the data in the archetype of the chunk, which matches. Whoever used what is noted of

@@ -12,7 +12,7 @@ use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::{TrackedColumn, fetch as fetch_now, fetch_soon};
+use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
 
 /// What a query gives for each entity.
 ///
@@ -341,7 +341,7 @@ fn column<T>(view: PieceView<'_>, offset: u32) -> *mut T {
 fn expect_column<T>(memory: NonZero<usize>, offset: u32, first: usize, count: usize) {
     let start = memory.get() + offset as usize + first * size_of::<T>();
     for line in 0..(count * size_of::<T>()).div_ceil(LINE) {
-        fetch_soon(start + line * LINE);
+        prefetch_soon(start + line * LINE);
     }
 }
 

@@ -9,7 +9,7 @@ use super::runs::Runs;
 use super::walk::Walk;
 use crate::component::ComponentType;
 use crate::manager::RowSelection;
-use crate::storage::{Chunk, Run};
+use crate::storage::{Chunk, RowRange};
 
 /// How many chunks ahead memory is fetched.
 const AHEAD: usize = 16;
@@ -28,10 +28,10 @@ impl Walk<'_> {
             for (at, &number) in numbers.iter().enumerate() {
                 // Who has just worked on much else has lost them from the cache.
                 if let Some(&later) = numbers.get(at + AHEAD) {
-                    chunks.fetch(later);
+                    chunks.prefetch(later);
                 }
                 // SAFETY: archetypes list chunks that are there.
-                let chunk = unsafe { chunks.at(number) };
+                let chunk = unsafe { chunks.get_unchecked(number) };
                 if !is_simple && !self.choose(chunk, found, &mut changed) {
                     continue;
                 }
@@ -39,7 +39,7 @@ impl Walk<'_> {
                 let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
                 while run.start < run.end {
                     let rows = run.end - run.start;
-                    all.push(found.archetype, Run { chunk: number, first: run.start, rows });
+                    all.push(found.archetype, RowRange { chunk: number, first: run.start, rows });
                     (run, runs) = runs.next(&masks);
                 }
             }
@@ -67,7 +67,7 @@ impl Walk<'_> {
             };
             for &number in &archetype.chunks {
                 // SAFETY: archetypes list chunks that are there.
-                let chunk = unsafe { (*self.chunks).at(number) };
+                let chunk = unsafe { (*self.chunks).get_unchecked(number) };
                 if !is_simple && !self.choose(chunk, found, &mut changed) {
                     continue;
                 }

@@ -119,7 +119,7 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
         // SAFETY: as in `find`. The table names chunks that are there.
         let (chunk, archetypes, values) = unsafe {
             let storage = &(*self.entities.as_ptr()).storage;
-            (storage.chunks.at(at.chunk), &storage.archetypes, &storage.shared)
+            (storage.chunks.get_unchecked(at.chunk), &storage.archetypes, &storage.shared)
         };
         let places = &found.places;
         // SAFETY: these are the places of the data in the archetype of the chunk, which has such a row. What can be changed is
@@ -157,7 +157,7 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
             // SAFETY: as in `find`. The table names chunks that are there.
             let (chunk, version) = unsafe {
                 let storage = &(*self.entities.as_ptr()).storage;
-                (storage.chunks.at(at.chunk), storage.version)
+                (storage.chunks.get_unchecked(at.chunk), storage.version)
             };
             debug_assert!(!(D::WRITES && chunk.may_be_shared()));
             // SAFETY: these are the places of the data in the archetype of the chunk, which has it. Whoever used what is noted of

@@ -58,7 +58,7 @@ impl PieceMarks<'_> {
     #[inline(always)]
     pub(crate) unsafe fn mark(&mut self, column: u32) {
         // SAFETY: the caller's promise.
-        unsafe { self.chunk.state.set_version_of(column, self.version) };
+        unsafe { self.chunk.versions.set_version_of(column, self.version) };
     }
 
     /// As [`mark`](Self::mark), of a column that is tracked: which rows are written is still to be said.

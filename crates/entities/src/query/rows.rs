@@ -246,7 +246,7 @@ impl Rows {
             // from this core, and the job needs it close to its own.
             let listed = archetype.chunks.iter().map(|&number| FoundChunk { number, of });
             // SAFETY: archetypes list chunks that are there. Nobody changes what the world knows of them now.
-            let chunk = |number| unsafe { (*walk.chunks).at(number) };
+            let chunk = |number| unsafe { (*walk.chunks).get_unchecked(number) };
             if walk.asks_for_values() || pick.is_some() {
                 for (number, found) in (before..).zip(listed) {
                     let chunk = chunk(found.number);
@@ -272,7 +272,7 @@ impl Rows {
             let shared_count = archetype.shape.shared.len();
             for chunk in chunks.iter().filter(|_| shared_count > 0) {
                 // SAFETY: as above.
-                let chunk = unsafe { all.at(chunk.number) };
+                let chunk = unsafe { all.get_unchecked(chunk.number) };
                 let view = PieceView { chunk, shared: walk.shared_of() };
                 self.shared.extend((0..shared_count).map(|at| view.shared_value(at)));
             }

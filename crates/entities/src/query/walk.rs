@@ -295,7 +295,7 @@ impl<'w> Walk<'w> {
     #[inline(always)]
     pub(super) fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
-        if D::WRITES && unsafe { (*self.chunks).at(number) }.may_be_shared() {
+        if D::WRITES && unsafe { (*self.chunks).get_unchecked(number) }.may_be_shared() {
             self.unshare(number)?;
         }
         Ok(())
@@ -420,7 +420,7 @@ impl<'w> Walk<'w> {
             return list.next().copied();
         }
         // SAFETY: archetypes list chunks that are there.
-        let chunk = |number: u32| unsafe { (*self.chunks).at(number) };
+        let chunk = |number: u32| unsafe { (*self.chunks).get_unchecked(number) };
         if let (false, [Bit::On(mask)]) = (self.is_choosy, &*found.bits) {
             // Mostly one component can be switched off, and bits of rows that are not there are zero.
             let is_on =
@@ -447,7 +447,7 @@ impl<'w> Walk<'w> {
     /// Whether a row of a chunk of this match is one of those that the query finds.
     pub(crate) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
         // SAFETY: archetypes list chunks that are there.
-        let chunk = unsafe { (*self.chunks).at(number) };
+        let chunk = unsafe { (*self.chunks).get_unchecked(number) };
         let masks = Masks { enabled: &chunk.enabled, changed: &[] };
         let rows = || matching_rows(&found.bits, &masks, row / u64::BITS, chunk.len);
         !self.matches.is_empty()

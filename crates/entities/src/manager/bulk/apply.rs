@@ -10,8 +10,8 @@ use super::plan::{BulkMove, BulkPlan, BulkStep, PlanLists, RowAction};
 use crate::component::{ComponentType, Copying};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::{
-    ArchetypeShape, ChunkMemory, Dead, FewNumbers, NewRows, RowPlace, Run, Staged, Storage,
-    Transfer, Transfers, repeat_bytes, write_initial,
+    ArchetypeShape, ChunkMemory, DeferredDrop, InlineIndices, NewRows, RowPlace, RowRange,
+    StagedRows, Storage, Transfer, Transfers, repeat_bytes, write_initial,
 };
 
 /// The new values of a change.
@@ -76,7 +76,7 @@ struct FilledMoves<'a> {
     plan: &'a BulkPlan<'a>,
     transfers: &'a Transfers,
     /// The columns that are written for a transfer, in their order.
-    columns: &'a dyn Fn(&Transfer) -> FewNumbers,
+    columns: &'a dyn Fn(&Transfer) -> InlineIndices,
     moves: usize,
     /// The number of written columns of the move after those.
     done: usize,
@@ -280,7 +280,7 @@ pub(super) fn is_pattern_of(types: &[ComponentType]) -> bool {
 /// - it has all types of the set, whose values are duplicated by copying their bytes
 pub(super) unsafe fn repeat_pattern(
     storage: &Storage,
-    pattern: &Staged,
+    pattern: &StagedRows,
     chunk: u32,
     first: u32,
     rows: u32,
@@ -300,9 +300,9 @@ impl FilledPlan<'_> {
         self,
         transfers: &'t Transfers,
         found: &RowSelection,
-    ) -> (PlanLists, Dead<'t>) {
+    ) -> (PlanLists, DeferredDrop<'t>) {
         let Self { plan: BulkPlan { reserved, mut lists }, is_pattern } = self;
-        let mut dead = Dead::new(mem::take(&mut lists.dead));
+        let mut dead = DeferredDrop::new(mem::take(&mut lists.dead));
         let PlanLists { steps, moves, emptied, spare, staged, .. } = &mut lists;
         let storage = reserved.into_storage();
         for &archetype in &*emptied {
@@ -375,7 +375,7 @@ impl FilledPlan<'_> {
                     // after those that are kept were moved.
                     unsafe {
                         let soon = soon.map(|soon| soon.chunk);
-                        storage.refit_chunk(step.chunk, kept, group, transfer, soon);
+                        storage.repack_chunk(step.chunk, kept, group, transfer, soon);
                     }
                     if let Some(pattern) = pattern {
                         // SAFETY: the chunk has the rows, is unshared, and has all types of the set, which are copied as bytes.
@@ -412,7 +412,7 @@ fn room_for(
     group: u32,
     rows: u32,
     spare: &mut Vec<ChunkMemory>,
-) -> Run {
+) -> RowRange {
     let chunk = match storage.archetypes.rooms(archetype, group).last() {
         Some(&chunk) => chunk,
         None => {
@@ -422,7 +422,7 @@ fn room_for(
     };
     let first = storage.chunks[chunk].len;
     let room = storage.chunks[chunk].capacity() - first;
-    Run { chunk, first, rows: rows.min(room) }
+    RowRange { chunk, first, rows: rows.min(room) }
 }
 
 /// Moves rows to reserved rows, and writes the pattern. `soon` is the chunk of the next move, which is prefetched.
@@ -430,7 +430,7 @@ fn move_piece(
     storage: &mut Storage,
     row_move: &BulkMove,
     transfers: &Transfers,
-    pattern: Option<&Staged>,
+    pattern: Option<&StagedRows>,
     soon: Option<u32>,
 ) {
     let &BulkMove { chunk, first, to, transfer } = row_move;
@@ -457,7 +457,7 @@ unsafe fn remove_rows<'t>(
     step: &BulkStep,
     found: &RowSelection,
     left: &'t [u32],
-    dead: &mut Dead<'t>,
+    dead: &mut DeferredDrop<'t>,
 ) -> Option<ChunkMemory> {
     if step.rows == storage.chunks[step.chunk].len {
         storage.chunks[step.chunk].note_order(storage.version);
@@ -496,7 +496,7 @@ fn note_written(
 }
 
 /// Swaps staged values with those of rows, for all types with bytes.
-fn exchange(storage: &Storage, values: &Staged, runs: &[Run]) {
+fn exchange(storage: &Storage, values: &StagedRows, runs: &[RowRange]) {
     for (ty, first) in values.columns().filter(|(ty, _)| ty.size() > 0) {
         let mut value = first;
         for run in runs {

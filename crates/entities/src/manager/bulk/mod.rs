@@ -23,16 +23,18 @@ use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
-use crate::storage::{Change, FEW_SHARED, Few, NOWHERE, Reserved, Run, Sought};
+use crate::storage::{
+    INLINE_SHARED, InlineVec, NOWHERE, ReservedRows, RowRange, SetOperation, SharedLookup,
+};
 use apply::NewValues;
-pub(super) use plan::ReservedRows;
+pub(super) use plan::RowCursor;
 use plan::{BulkPlan, PlanLists};
 
 /// A selection of rows, by archetype and chunk.
 #[derive(Debug, Default)]
 pub(crate) struct RowSelection {
     /// Grouped by archetype and by chunk, and rising within a chunk.
-    runs: Vec<Run>,
+    runs: Vec<RowRange>,
     /// The archetypes, each with the number of its first run.
     archetypes: Vec<(u32, usize)>,
     /// Scratch bits of the changed rows of a chunk, for queries with change filters.
@@ -54,7 +56,7 @@ impl RowSelection {
 
     /// Adds rows of an archetype.
     #[inline]
-    pub(crate) fn push(&mut self, archetype: u32, run: Run) {
+    pub(crate) fn push(&mut self, archetype: u32, run: RowRange) {
         if self.archetypes.last().is_none_or(|&(last, _)| last != archetype) {
             self.archetypes.push((archetype, self.runs.len()));
         }
@@ -65,7 +67,7 @@ impl RowSelection {
     fn push_row(&mut self, archetype: u32, chunk: u32, row: u32) {
         match self.runs.last_mut() {
             Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
-            _ => self.push(archetype, Run { chunk, first: row, rows: 1 }),
+            _ => self.push(archetype, RowRange { chunk, first: row, rows: 1 }),
         }
     }
 
@@ -75,7 +77,7 @@ impl RowSelection {
     }
 
     /// Iterates over the archetypes, each with its runs.
-    pub(super) fn by_archetype(&self) -> impl Iterator<Item = (u32, &[Run])> {
+    pub(super) fn by_archetype(&self) -> impl Iterator<Item = (u32, &[RowRange])> {
         let ends = self.archetypes.iter().skip(1).map(|&(_, first)| first);
         let ends = ends.chain([self.runs.len()]);
         self.archetypes
@@ -89,10 +91,10 @@ impl RowSelection {
 struct BulkChange<'a> {
     /// The number of the component set.
     set: u32,
-    change: Change,
+    change: SetOperation,
     values: NewValues<'a>,
     /// The values of the set's shared types.
-    given: Few<SharedValue, FEW_SHARED>,
+    given: InlineVec<SharedValue, INLINE_SHARED>,
 }
 
 impl EntityManager {
@@ -101,9 +103,9 @@ impl EntityManager {
         let set = self.set_number::<()>()?;
         let order = BulkChange {
             set,
-            change: Change::Despawn,
+            change: SetOperation::Despawn,
             values: NewValues::Nothing,
-            given: Few::new(),
+            given: InlineVec::new(),
         };
         if self.has_roots(found) {
             let all = self.with_groups(found);
@@ -123,7 +125,10 @@ impl EntityManager {
         let given = shared_values_of(&set);
         let added = self.set_number::<S>().and_then(|number| {
             let values = NewValues::Clones(&set);
-            self.change_found(found, BulkChange { set: number, change: Change::Add, values, given })
+            self.change_found(
+                found,
+                BulkChange { set: number, change: SetOperation::Add, values, given },
+            )
         });
         match added {
             Ok(added) => Ok(added),
@@ -157,8 +162,8 @@ impl EntityManager {
         // The sets are moved only if there is no error.
         let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
         let added = self.set_number::<S>().and_then(|set| {
-            let (change, values) = (Change::Add, NewValues::Each(&sets));
-            self.change_found(found, BulkChange { set, change, values, given: Few::new() })
+            let (change, values) = (SetOperation::Add, NewValues::Each(&sets));
+            self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
         });
         added.map_err(|error| {
             let value = sets.into_iter().map(ManuallyDrop::into_inner).collect();
@@ -174,8 +179,8 @@ impl EntityManager {
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
         let set = self.set_number_of(types)?;
-        let (change, values) = (Change::AddMissing, NewValues::Initial);
-        self.change_found(found, BulkChange { set, change, values, given: Few::new() })
+        let (change, values) = (SetOperation::AddMissing, NewValues::Initial);
+        self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
     }
 
     /// Removes components from the entities of rows, as [`remove`](Self::remove) does. Returns the number of entities that had one.
@@ -202,8 +207,8 @@ impl EntityManager {
         found: &RowSelection,
         set: u32,
     ) -> Result<usize, EntityError> {
-        let (change, values) = (Change::Remove, NewValues::Nothing);
-        self.change_found(found, BulkChange { set, change, values, given: Few::new() })
+        let (change, values) = (SetOperation::Remove, NewValues::Nothing);
+        self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
     }
 
     /// Sets the value of a shared component for the entities of rows, as [`set_shared`](Self::set_shared) does. Returns the number of
@@ -215,7 +220,7 @@ impl EntityManager {
     ) -> Result<usize, EntityError> {
         let set = self.set_number::<Shared<T>>()?;
         let given = [value.into_erased()].into_iter().collect();
-        let (change, values) = (Change::Set, NewValues::Nothing);
+        let (change, values) = (SetOperation::Set, NewValues::Nothing);
         self.change_found(found, BulkChange { set, change, values, given })
     }
 
@@ -246,7 +251,7 @@ impl EntityManager {
     }
 
     /// Returns the first entity of a run.
-    fn first_of(&self, run: &Run) -> Entity {
+    fn first_of(&self, run: &RowRange) -> Entity {
         self.storage.chunks[run.chunk].entities()[run.first as usize]
     }
 
@@ -270,13 +275,13 @@ impl EntityManager {
         let order = if enabled {
             BulkChange {
                 set,
-                change: Change::Remove,
+                change: SetOperation::Remove,
                 values: NewValues::Nothing,
-                given: Few::new(),
+                given: InlineVec::new(),
             }
         } else {
             let values = NewValues::Clones(&Disabled);
-            BulkChange { set, change: Change::Add, values, given: Few::new() }
+            BulkChange { set, change: SetOperation::Add, values, given: InlineVec::new() }
         };
         let changed = self.change_found(&switched, order);
         self.keep_selection(switched);
@@ -302,7 +307,7 @@ impl EntityManager {
         let held = self.hold_values(&order);
         let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
         let types = &sets.get(order.set).types;
-        let reserved = Reserved::nothing(storage, runs);
+        let reserved = ReservedRows::nothing(storage, runs);
         let plan = BulkPlan::new(reserved, transfers, &order, types, &held.values, lists, found)?;
         let changed = plan.changed(transfers, order.change);
         let written = plan.write_values(transfers, types, &order.values);
@@ -319,17 +324,17 @@ impl EntityManager {
         let shared = &self.storage.shared;
         let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
         // All values are searched before the first is inserted, since comparing them is user code.
-        let sought: Few<(u32, Sought), FEW_SHARED> = types
+        let sought: InlineVec<(u32, SharedLookup), INLINE_SHARED> = types
             .zip(order.given.iter())
             .map(|(&ty, value)| {
                 let table = shared.table(ty).expect("the archetypes were looked for");
-                (table, shared.seek(table, value))
+                (table, shared.look_up(table, value))
             })
             .collect();
-        let mut held = HeldShared { manager: self, values: Few::new() };
+        let mut held = HeldShared { manager: self, values: InlineVec::new() };
         for (table, sought) in sought {
             let shared = &mut held.manager.storage.shared;
-            let index = shared.settle(table, sought);
+            let index = shared.resolve(table, sought);
             shared.hold(table, index);
             held.values.push((table, index));
         }
@@ -381,7 +386,7 @@ impl EntityManager {
         for (number, archetype) in self.storage.archetypes.iter() {
             for &chunk in &archetype.chunks {
                 let rows = self.storage.chunks[chunk].len;
-                found.push(number, Run { chunk, first: 0, rows });
+                found.push(number, RowRange { chunk, first: 0, rows });
             }
         }
         found
@@ -420,7 +425,7 @@ impl EntityManager {
 pub(super) struct HeldShared<'m> {
     pub(super) manager: &'m mut EntityManager,
     /// By table and index.
-    pub(super) values: Few<(u32, u32), FEW_SHARED>,
+    pub(super) values: InlineVec<(u32, u32), INLINE_SHARED>,
 }
 
 impl Drop for HeldShared<'_> {
@@ -429,13 +434,13 @@ impl Drop for HeldShared<'_> {
         for &(table, index) in self.values.iter() {
             shared.let_go(table, index, 0);
         }
-        drop(shared.take_dead());
+        drop(shared.take_unused());
     }
 }
 
 /// Iterates over rows as archetype, chunk and row.
 fn rows_of(found: &RowSelection) -> impl Iterator<Item = (u32, u32, u32)> {
-    let rows = |archetype, &Run { chunk, first, rows }: &Run| {
+    let rows = |archetype, &RowRange { chunk, first, rows }: &RowRange| {
         (first..first + rows).map(move |row| (archetype, chunk, row))
     };
     found

@@ -9,8 +9,9 @@ use crate::component::{Beginning, ComponentType, Copying};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
-    CHUNK_ALIGN, Change, Chunk, ChunkMemory, DeadLists, FEW_SHARED, Few, NOWHERE, OutOfMemory,
-    Reserved, Run, Sought, Staged, Storage, Transfer, Transfers,
+    CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDropLists, INLINE_SHARED, InlineVec, NOWHERE,
+    OutOfMemory, ReservedRows, RowRange, SetOperation, SharedLookup, StagedRows, Storage, Transfer,
+    Transfers,
 };
 
 /// The rows of one chunk, and their action.
@@ -58,34 +59,34 @@ struct BulkTarget {
     has_room: bool,
     /// The number of free rows in the chunks that following rows fill.
     left: usize,
-    room: ReservedRows,
+    room: RowCursor,
 }
 
 /// A position in a list of reserved runs, from which rows are taken in their order.
 #[derive(Default)]
-pub(in crate::manager) struct ReservedRows {
+pub(in crate::manager) struct RowCursor {
     run: usize,
     used: u32,
 }
 
-impl ReservedRows {
+impl RowCursor {
     /// Creates a position after the last of the runs.
-    pub(in crate::manager) fn after(runs: &[Run]) -> Self {
+    pub(in crate::manager) fn after(runs: &[RowRange]) -> Self {
         Self { run: runs.len(), used: 0 }
     }
 
     /// Takes reserved rows for a run. Calls the function for each part of it, with its first row and its reserved rows.
     pub(in crate::manager) fn assign(
         &mut self,
-        reserved: &[Run],
-        run: Run,
-        mut each: impl FnMut(u32, Run),
+        reserved: &[RowRange],
+        run: RowRange,
+        mut each: impl FnMut(u32, RowRange),
     ) {
         let (mut first, mut rows) = (run.first, run.rows);
         while rows > 0 {
             let to = reserved[self.run];
             let now = rows.min(to.rows - self.used);
-            each(first, Run { chunk: to.chunk, first: to.first + self.used, rows: now });
+            each(first, RowRange { chunk: to.chunk, first: to.first + self.used, rows: now });
             (first, rows, self.used) = (first + now, rows - now, self.used + now);
             if self.used == to.rows {
                 (self.run, self.used) = (self.run + 1, 0);
@@ -98,13 +99,13 @@ impl ReservedRows {
 pub(super) struct BulkMove {
     pub(super) chunk: u32,
     pub(super) first: u32,
-    pub(super) to: Run,
+    pub(super) to: RowRange,
     pub(super) transfer: u32,
 }
 
 /// All steps of a change, with reserved rows. Dropping it changes nothing.
 pub(super) struct BulkPlan<'s> {
-    pub(super) reserved: Reserved<'s>,
+    pub(super) reserved: ReservedRows<'s>,
     pub(super) lists: PlanLists,
 }
 
@@ -124,11 +125,11 @@ pub(super) struct PlanLists {
     /// Additional chunk memory for following rows.
     pub(super) spare: Vec<ChunkMemory>,
     /// Values that are not in rows yet, or not any more.
-    pub(super) staged: Vec<Staged>,
+    pub(super) staged: Vec<StagedRows>,
     /// Spare memory for such values.
-    spare_staged: Vec<Staged>,
+    spare_staged: Vec<StagedRows>,
     /// Memory for deferred drops.
-    pub(super) dead: DeadLists,
+    pub(super) dead: DeferredDropLists,
 }
 
 /// The number of staging buffers that are kept, and their maximum size in bytes.
@@ -137,7 +138,7 @@ const KEPT_BYTES: usize = 1 << 16;
 
 impl PlanLists {
     /// Returns a buffer for staged values.
-    pub(super) fn stage(&mut self) -> Staged {
+    pub(super) fn stage(&mut self) -> StagedRows {
         self.spare_staged.pop().unwrap_or_default()
     }
 
@@ -150,7 +151,7 @@ impl PlanLists {
         self.moves.clear();
         self.emptied.clear();
         self.spare.clear();
-        self.staged.iter_mut().for_each(Staged::clear);
+        self.staged.iter_mut().for_each(StagedRows::clear);
         self.staged.retain(|staged| staged.bytes() <= KEPT_BYTES);
         self.staged.truncate(KEPT - self.spare_staged.len());
         self.spare_staged.append(&mut self.staged);
@@ -178,7 +179,7 @@ impl BulkStep {
     }
 
     /// Returns the runs in the chunk.
-    pub(super) fn runs<'f>(&self, found: &'f RowSelection) -> &'f [Run] {
+    pub(super) fn runs<'f>(&self, found: &'f RowSelection) -> &'f [RowRange] {
         &found.runs[self.first_run as usize..][..self.run_count as usize]
     }
 }
@@ -202,24 +203,24 @@ impl EntityManager {
     fn transfer_for(
         &mut self,
         from: u32,
-        run: &Run,
+        run: &RowRange,
         order: &BulkChange<'_>,
     ) -> Result<u32, EntityError> {
         let change = order.change;
-        if change == Change::Despawn && !self.storage.archetypes[from].shape.stays() {
+        if change == SetOperation::Despawn && !self.storage.archetypes[from].shape.stays() {
             return Ok(NOWHERE);
         }
         let number = self.transfer(from, order.set, change)?;
         let Transfer { to, present, missing, ref written, .. } = self.transfers[number];
         let entity = self.first_of(run);
         let refused = match change {
-            Change::Add | Change::AddMissing if self.strict => {
+            SetOperation::Add | SetOperation::AddMissing if self.strict => {
                 present.map(|component| EntityError::AlreadyPresent { entity, component })
             }
-            Change::Remove if self.strict => {
+            SetOperation::Remove if self.strict => {
                 missing.map(|component| EntityError::MissingComponent { entity, component })
             }
-            Change::Set => {
+            SetOperation::Set => {
                 missing.map(|component| EntityError::MissingComponent { entity, component })
             }
             _ => None,
@@ -227,7 +228,7 @@ impl EntityManager {
         if let Some(refused) = refused {
             return Err(refused);
         }
-        if change == Change::AddMissing {
+        if change == SetOperation::AddMissing {
             let types = &self.storage.archetypes[to].shape.types;
             let mut types = written.iter().map(|&column| types[column as usize]);
             let no_initial = |ty: &ComponentType| matches!(ty.0.beginning, Beginning::None);
@@ -245,18 +246,18 @@ impl<'s> BulkPlan<'s> {
     /// `types` are those of the set, and `given` are its shared values by table and index. The lists contain the transfers of the
     /// archetypes, and are empty otherwise.
     pub(super) fn new(
-        mut reserved: Reserved<'s>,
+        mut reserved: ReservedRows<'s>,
         transfers: &Transfers,
         order: &BulkChange<'_>,
         types: &[ComponentType],
-        given: &Few<(u32, u32), FEW_SHARED>,
+        given: &InlineVec<(u32, u32), INLINE_SHARED>,
         mut lists: PlanLists,
         found: &RowSelection,
     ) -> Result<Self, OutOfMemory> {
         let PlanLists {
             transfer_numbers, steps, step_ends, targets, moves, emptied, spare, ..
         } = &mut lists;
-        let given = given.iter().map(|&(_, index)| Sought::Known(index)).collect();
+        let given = given.iter().map(|&(_, index)| SharedLookup::Found(index)).collect();
         let chunks = reserved.storage.chunks.numbers();
         steps.reserve(found.runs.len().min(chunks));
         let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
@@ -284,7 +285,7 @@ impl<'s> BulkPlan<'s> {
             targets.follow(reserved.storage, steps, transfers, spare)?;
         }
         for target in &mut targets.list {
-            target.room = ReservedRows::after(reserved.runs);
+            target.room = RowCursor::after(reserved.runs);
             reserved.more(target.archetype, target.group, target.rows)?;
         }
         targets.cut(&reserved, steps, found, moves);
@@ -293,7 +294,7 @@ impl<'s> BulkPlan<'s> {
     }
 
     /// Returns the number of entities that are changed.
-    pub(super) fn changed(&self, transfers: &Transfers, change: Change) -> usize {
+    pub(super) fn changed(&self, transfers: &Transfers, change: SetOperation) -> usize {
         let is_changed = |step: &&BulkStep| match step.action {
             RowAction::Open | RowAction::Stay | RowAction::Replace => false,
             RowAction::Destroy => true,
@@ -302,7 +303,7 @@ impl<'s> BulkPlan<'s> {
             | RowAction::Rows(_)
             | RowAction::Follow(_)
             | RowAction::Refit(_) => {
-                change != Change::Add || transfers[step.transfer].missing.is_some()
+                change != SetOperation::Add || transfers[step.transfer].missing.is_some()
             }
         };
         self.lists.steps.iter().filter(is_changed).map(|step| step.rows as usize).sum()
@@ -325,27 +326,27 @@ impl BulkTargets {
     /// Returns the action for the rows of a chunk.
     fn action_for(
         &mut self,
-        reserved: &mut Reserved<'_>,
+        reserved: &mut ReservedRows<'_>,
         step: &BulkStep,
         transfer: &Transfer,
         order: &BulkChange<'_>,
-        given: &Few<Sought, FEW_SHARED>,
+        given: &InlineVec<SharedLookup, INLINE_SHARED>,
     ) -> RowAction {
         let storage = &*reserved.storage;
         let chunk = &storage.chunks[step.chunk];
         let (from, to) = (chunk.archetype, transfer.to);
         let group = match order.change {
-            Change::Remove if transfer.present.is_none() => return RowAction::Stay,
-            Change::Remove if transfer.ends => return RowAction::Destroy,
-            Change::Add | Change::Set if !transfer.shared.is_empty() => {
+            SetOperation::Remove if transfer.present.is_none() => return RowAction::Stay,
+            SetOperation::Remove if transfer.ends => return RowAction::Destroy,
+            SetOperation::Add | SetOperation::Set if !transfer.shared.is_empty() => {
                 let (from, given) = (Some(step.chunk), |at| given.get(at));
-                let wanted = storage.wanted_of(&transfer.shared, from, given);
-                if storage.is_as_wanted(step.chunk, to, &wanted) {
+                let wanted = storage.group_key_with(&transfer.shared, from, given);
+                if storage.has_group_key(step.chunk, to, &wanted) {
                     return replacing_action(transfer, chunk);
                 }
                 reserved.group_of(to, wanted)
             }
-            Change::Add if to == from => return replacing_action(transfer, chunk),
+            SetOperation::Add if to == from => return replacing_action(transfer, chunk),
             _ if to == from => return RowAction::Stay,
             _ => reserved.group_by(transfer, step.chunk),
         };
@@ -381,7 +382,7 @@ impl BulkTargets {
                 rows: 0,
                 has_room,
                 left: 0,
-                room: ReservedRows::default(),
+                room: RowCursor::default(),
             };
             self.list.push(target);
             self.list.len() as u32 - 1
@@ -450,7 +451,7 @@ impl BulkTargets {
     /// Assigns reserved rows to each run that moves.
     fn cut(
         &mut self,
-        reserved: &Reserved<'_>,
+        reserved: &ReservedRows<'_>,
         steps: &[BulkStep],
         found: &RowSelection,
         moves: &mut Vec<BulkMove>,
@@ -479,7 +480,7 @@ fn can_follow(order: &BulkChange<'_>, types: &[ComponentType]) -> bool {
 /// Returns whether a chunk is repacked for the transfer's archetype, whose chunks have this capacity.
 fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
     // Only if most rows of a nearly full chunk are selected: the other archetype would get sparse chunks otherwise.
-    transfer.refits && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
+    transfer.repacks && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
 }
 
 /// Lists the archetypes that lose all their chunks to others. Each archetype comes with the end of its steps.

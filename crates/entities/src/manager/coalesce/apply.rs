@@ -11,7 +11,8 @@ use crate::entity::Entity;
 use crate::manager::EntityManager;
 use crate::manager::Sets;
 use crate::storage::{
-    ArchetypeShape, Cellar, Chunk, Left, Location, NOWHERE, RowPlace, Run, Storage, copy_value,
+    ArchetypeShape, Chunk, DropColumns, Location, NOWHERE, RowMove, RowPlace, RowRange,
+    StagingArena, Storage, copy_value,
 };
 
 /// The write function of a type-erased set.
@@ -56,7 +57,7 @@ impl EntityManager {
                 let is_tracked = storage.chunks[run.chunk].is_tracked();
                 let step = if is_tracked { 1 } else { run.rows };
                 for first in (run.first..run.first + run.rows).step_by(step as usize) {
-                    let run = Run { first, rows: step, ..run };
+                    let run = RowRange { first, rows: step, ..run };
                     // SAFETY: `prepare_coalesced` reserved the rows for entities of this target, and made the chunks of their rows
                     // unique.
                     unsafe { coalesced.fill(storage, sets, archetype, run, &mut next) };
@@ -69,7 +70,7 @@ impl EntityManager {
         for &at in &coalesced.gone {
             let touched = &coalesced.touched[at as usize];
             if touched.chunk == NOWHERE {
-                let was_free = storage.table.use_up(touched.entity);
+                let was_free = storage.table.consume_id(touched.entity);
                 debug_assert!(was_free, "an entity that never was has its id");
             } else {
                 storage.table.free(touched.entity);
@@ -90,16 +91,16 @@ impl CoalescedBatch {
         storage: &mut Storage,
         sets: &Sets,
         archetype: u32,
-        run: Run,
+        run: RowRange,
         next: &mut u32,
     ) {
-        let Self { shapes, column_maps, moves, touched, ops, cellar, .. } = self;
+        let Self { shapes, column_maps, moves, touched, ops, staging, .. } = self;
         let chunk = &storage.chunks[run.chunk];
         // SAFETY: archetypes live as long as the storage.
         let shape = unsafe { chunk.unbound_shape() };
         let (data, version) = (chunk.data(), storage.version);
         let is_masked = !chunk.enabled.is_empty();
-        let mut writer = RowWriter { column_maps, sets, cellar, archetype, shape, data };
+        let mut writer = RowWriter { column_maps, sets, staging, archetype, shape, data };
         let (mut changed, mut is_new, mut is_uniform) = (0, false, false);
         let mut followed = NOWHERE;
         for row in run.first..run.first + run.rows {
@@ -115,7 +116,7 @@ impl CoalescedBatch {
             let location = Location { chunk: run.chunk, row };
             if one.chunk == NOWHERE {
                 debug_assert_eq!(done.written.count_ones() as usize, shape.types.len());
-                storage.table.enter(one.entity, location);
+                storage.table.place_reserved(one.entity, location);
                 is_new = true;
                 if is_masked {
                     storage.chunks[run.chunk].enabled.enable_rows(row, 1);
@@ -125,7 +126,8 @@ impl CoalescedBatch {
                     moves.find(shapes[one.from].archetype, archetype, &storage.archetypes);
                 let archetype_move = moves.at(archetype_move);
                 // SAFETY: both chunks exist, and differ, since their archetypes do.
-                let [source, target] = unsafe { storage.chunks.two_mut(one.chunk, run.chunk) };
+                let [source, target] =
+                    unsafe { storage.chunks.get_pair_unchecked_mut(one.chunk, run.chunk) };
                 let old = source.data();
                 for carried in &archetype_move.moves {
                     if done.written >> carried.column & 1 != 0 {
@@ -146,12 +148,16 @@ impl CoalescedBatch {
                 for &column in replaced.map(|(old, _)| old).chain(left) {
                     // SAFETY: the value was not moved, since its column has a new value, or the new archetype lacks it. It is not used
                     // afterwards.
-                    unsafe { drop_later_in(writer.cellar, source, column, one.row) };
+                    unsafe { drop_later_in(writer.staging, source, column, one.row) };
                 }
                 if followed != one.chunk {
                     followed = one.chunk;
-                    is_uniform |=
-                        target.follow(row, 1, source, one.row, &archetype_move.transfer, version);
+                    is_uniform |= target.follow(
+                        RowMove { from: one.row, to: row, rows: 1 },
+                        source,
+                        &archetype_move.transfer,
+                        version,
+                    );
                 }
                 if is_masked {
                     let (kept, new) =
@@ -182,7 +188,7 @@ impl CoalescedBatch {
 
     /// Writes the new values of entities that stay in their rows.
     fn change_in_place(&mut self, storage: &mut Storage, sets: &Sets) {
-        let Self { column_maps, touched, ops, cellar, stay, .. } = self;
+        let Self { column_maps, touched, ops, staging, stay, .. } = self;
         let version = storage.version;
         for &at in &*stay {
             let one = &touched[at as usize];
@@ -190,7 +196,7 @@ impl CoalescedBatch {
             let (archetype, data) = (chunk.archetype, chunk.data());
             // SAFETY: archetypes live as long as the storage.
             let shape = unsafe { chunk.unbound_shape() };
-            let mut writer = RowWriter { column_maps, sets, cellar, archetype, shape, data };
+            let mut writer = RowWriter { column_maps, sets, staging, archetype, shape, data };
             // SAFETY: the row has values, in a chunk that was made unique, and the recorded values were not written yet.
             let done = unsafe { writer.write(ops, one.last, one.row, true) };
             if !chunk.enabled.is_empty() {
@@ -212,7 +218,7 @@ impl CoalescedBatch {
             let chunk = &storage.chunks[chunk];
             for &column in &chunk.shape().dropped {
                 // SAFETY: the row has a value, which is not used afterwards, since its entity is despawned.
-                unsafe { drop_later_in(&mut self.cellar, chunk, column, row) };
+                unsafe { drop_later_in(&mut self.staging, chunk, column, row) };
             }
         }
     }
@@ -243,7 +249,7 @@ impl CoalescedBatch {
                 // their values with drop glue were moved.
                 unsafe {
                     if count == 1 {
-                        storage.remove_row(number, first, Left::Columns(&[]));
+                        storage.remove_row(number, first, DropColumns::Only(&[]));
                     } else {
                         storage.close_gap(number, first, count as u32, &[]);
                     }
@@ -274,7 +280,7 @@ impl RowChanges {
 struct RowWriter<'w> {
     column_maps: &'w mut ColumnMaps,
     sets: &'w Sets,
-    cellar: &'w mut Cellar,
+    staging: &'w mut StagingArena,
     archetype: u32,
     shape: &'w ArchetypeShape,
     data: *mut u8,
@@ -318,7 +324,7 @@ impl RowWriter<'_> {
                             for &column in &map.each {
                                 // SAFETY: with `replaces` the row has a value, which is overwritten next.
                                 unsafe {
-                                    drop_later_at(self.cellar, shape, self.data, column, row);
+                                    drop_later_at(self.staging, shape, self.data, column, row);
                                 }
                             }
                         }
@@ -328,7 +334,7 @@ impl RowWriter<'_> {
                         // - the set is moved then, and its command exists until the batch is cleared
                         unsafe {
                             (given.write_fn.write)(given.values, place);
-                            moved(given, self.cellar);
+                            moved(given, self.staging);
                         }
                     }
                     done.written |= new;
@@ -370,11 +376,11 @@ impl RowWriter<'_> {
         let map = self.column_maps.find(self.archetype, self.shape, set, types);
         let ColumnMap { apart, each, .. } = map;
         let (layout, apart_offsets) = apart.as_ref().expect("what is given is in memory already");
-        let values = self.cellar.place(*layout);
+        let values = self.staging.place(*layout);
         // SAFETY: the recorded set exists, and the memory has room for it, with an offset for each of its types. It is moved once.
         unsafe {
             (given.write_fn.write)(given.values, RowPlace::new(values, apart_offsets, 0));
-            moved(given, self.cellar);
+            moved(given, self.staging);
         }
         for ((&ty, &column), &offset) in types.iter().zip(each).zip(apart_offsets) {
             // SAFETY: the memory has a value of the type without an owner. With `replaces` the row has a value, which is overwritten
@@ -382,11 +388,11 @@ impl RowWriter<'_> {
             unsafe {
                 let value = values.add(offset as usize);
                 if column == NOWHERE || written >> column & 1 != 0 {
-                    self.cellar.drop_later(ty, value);
+                    self.staging.drop_later(ty, value);
                     continue;
                 }
                 if replaces {
-                    drop_later_at(self.cellar, self.shape, self.data, column, row);
+                    drop_later_at(self.staging, self.shape, self.data, column, row);
                 }
                 let size = self.shape.columns[column as usize].size;
                 copy_value(value, place_of(self.shape, self.data, column, row), size);
@@ -400,12 +406,12 @@ impl RowWriter<'_> {
 /// # Safety
 ///
 /// - the command that owns them exists
-unsafe fn moved(given: StagedValue, cellar: &mut Cellar) {
+unsafe fn moved(given: StagedValue, staging: &mut StagingArena) {
     match given.owner {
         ValueOwner::Nobody => {}
         // SAFETY: the caller says that the command exists.
         ValueOwner::Command(target) => unsafe { mark_used(target) },
-        ValueOwner::Cellar(at) => cellar.take_back(at),
+        ValueOwner::StagingArena(at) => staging.cancel_drop(at),
     }
 }
 
@@ -421,7 +427,7 @@ fn place_of(shape: &ArchetypeShape, data: *mut u8, column: u32, row: u32) -> *mu
 ///
 /// - the memory is a chunk of the shape, whose row has a value in the column, which is not used afterwards
 unsafe fn drop_later_at(
-    cellar: &mut Cellar,
+    staging: &mut StagingArena,
     shape: &ArchetypeShape,
     data: *mut u8,
     column: u32,
@@ -429,7 +435,7 @@ unsafe fn drop_later_at(
 ) {
     let ty: ComponentType = shape.types[column as usize];
     // SAFETY: the caller's conditions are the same.
-    unsafe { cellar.bury(ty, place_of(shape, data, column, row)) };
+    unsafe { staging.discard(ty, place_of(shape, data, column, row)) };
 }
 
 /// Moves a value out of a row of a chunk, to be dropped later.
@@ -437,9 +443,9 @@ unsafe fn drop_later_at(
 /// # Safety
 ///
 /// - the row has a value in the column, which is not used afterwards
-unsafe fn drop_later_in(cellar: &mut Cellar, chunk: &Chunk, column: u32, row: u32) {
+unsafe fn drop_later_in(staging: &mut StagingArena, chunk: &Chunk, column: u32, row: u32) {
     // SAFETY: the caller's conditions are the same.
-    unsafe { drop_later_at(cellar, chunk.shape(), chunk.data(), column, row) };
+    unsafe { drop_later_at(staging, chunk.shape(), chunk.data(), column, row) };
 }
 
 /// Iterates over the places of the set bits of a word.

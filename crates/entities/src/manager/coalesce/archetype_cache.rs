@@ -13,7 +13,7 @@ use crate::builtin::LinkedEntityGroup;
 use crate::component::ComponentType;
 use crate::manager::Sets;
 use crate::storage::{
-    ArchetypeShape, Archetypes, Change, Edge, NOWHERE, StorageSettings, Transfer, sort_types,
+    ArchetypeShape, Archetypes, Edge, NOWHERE, SetOperation, StorageSettings, Transfer, sort_types,
 };
 
 /// The maximum number of types of a supported shape: one bit of a word for each.
@@ -182,11 +182,12 @@ impl ShapeCache {
         let mut types = self[edge.from].types.to_vec();
         let has_one = set.iter().any(|ty| types.contains(ty));
         let has_all = set.iter().all(|ty| types.contains(ty));
-        let is_lost = |ty: &ComponentType| edge.change != Change::Remove || types.contains(ty);
+        let is_lost =
+            |ty: &ComponentType| edge.change != SetOperation::Remove || types.contains(ty);
         let keeps_shared = !set.iter().any(|ty| ty.is_shared() && is_lost(ty));
         match edge.change {
-            Change::Remove => types.retain(|ty| !set.contains(ty)),
-            Change::Add => {
+            SetOperation::Remove => types.retain(|ty| !set.contains(ty)),
+            SetOperation::Add => {
                 let new: Vec<_> = set.iter().filter(|ty| !types.contains(ty)).copied().collect();
                 types.extend(new);
             }
@@ -235,7 +236,7 @@ pub(super) struct MovedColumn {
 
 impl ArchetypeMove {
     fn new(from: &ArchetypeShape, to: &ArchetypeShape, to_number: u32) -> Self {
-        let transfer = Transfer::new(from, to, to_number, &[], Change::AddMissing);
+        let transfer = Transfer::new(from, to, to_number, &[], SetOperation::AddMissing);
         let moves = transfer.kept.iter().map(|&(old, new)| {
             let (old, column) = (from.columns[old as usize], to.columns[new as usize]);
             MovedColumn { from: old.offset, to: column.offset, size: column.size, column: new }

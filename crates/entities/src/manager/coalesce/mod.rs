@@ -35,7 +35,7 @@ use hashbrown::HashMap;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
-use crate::storage::{Cellar, NOWHERE, Reserved};
+use crate::storage::{NOWHERE, ReservedRows, StagingArena};
 pub(crate) use apply::WriteFn;
 use archetype_cache::{ArchetypeMoves, ColumnMaps, ShapeCache};
 use record::RecordedOp;
@@ -55,7 +55,7 @@ pub(crate) struct CoalescedBatch {
     /// Despawned entities as places in `touched`, in the order of their despawning.
     gone: Vec<u32>,
     /// Values outside of rows, and values to drop at the end.
-    cellar: Cellar,
+    staging: StagingArena,
     targets: Vec<CoalesceTarget>,
     /// Entities with shared values that move.
     grouped: Vec<u32>,
@@ -86,8 +86,8 @@ struct TouchedEntity {
 
 impl CoalescedBatch {
     /// Returns the staging arena for values that are written later.
-    pub(crate) fn cellar(&mut self) -> &mut Cellar {
-        &mut self.cellar
+    pub(crate) fn staging(&mut self) -> &mut StagingArena {
+        &mut self.staging
     }
 
     /// Removes all records, and keeps the memory. Drops values without an owner, which is user code.
@@ -104,14 +104,14 @@ impl CoalescedBatch {
         self.gone.clear();
         self.stay.clear();
         self.leaving.clear();
-        self.cellar.clear();
+        self.staging.clear();
     }
 }
 
 impl EntityManager {
     /// Removes all records and drops their remaining values, which is user code. Unused shared values follow, also after a panic.
     pub(crate) fn clear_coalesced(&mut self) {
-        let _dead = self.storage.shared.take_dead();
+        let _dead = self.storage.shared.take_unused();
         self.coalesced.clear();
     }
 }
@@ -164,7 +164,7 @@ impl EntityManager {
                 self.storage.make_unique(touched.chunk)?;
             }
         }
-        let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
+        let mut reserved = ReservedRows::nothing(&mut self.storage, &mut self.runs);
         self.coalesced.gather_groups(&mut reserved);
         for target in &self.coalesced.targets {
             reserved.more(target.archetype, target.group, target.rows as usize)?;
@@ -216,7 +216,7 @@ impl CoalescedBatch {
     }
 
     /// Groups the entities with shared values by archetype and group.
-    fn gather_groups(&mut self, reserved: &mut Reserved<'_>) {
+    fn gather_groups(&mut self, reserved: &mut ReservedRows<'_>) {
         let Self { touched, shapes, targets, moves, grouped, by_group, .. } = self;
         let mut last = (NOWHERE, NOWHERE, 0);
         for &at in &*grouped {

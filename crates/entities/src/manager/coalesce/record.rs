@@ -6,7 +6,7 @@ use super::{CoalescedBatch, TouchedEntity};
 use crate::component::{ComponentType, Copying};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
-use crate::storage::{Change, Edge, NOWHERE};
+use crate::storage::{Edge, NOWHERE, SetOperation};
 
 /// An operation on an entity.
 pub(super) struct RecordedOp {
@@ -44,7 +44,7 @@ pub(crate) enum ValueOwner {
     /// The command, unless it is marked as used at this address.
     Command(*mut Entity),
     /// The staging arena, unless the values are taken back from it.
-    Cellar(u32),
+    StagingArena(u32),
 }
 
 /// The simulated state of an entity.
@@ -98,11 +98,11 @@ impl EntityManager {
     #[inline]
     pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<InsertPlan> {
         // Two commands can create one entity, if recorders were exchanged, and the table has only what was applied.
-        if !self.storage.table.is_marked(entity) || self.coalesced.is_touched(entity) {
+        if !self.storage.table.is_marked_reserved(entity) || self.coalesced.is_touched(entity) {
             return None;
         }
         let from = self.coalesced.shapes.empty(&self.storage.settings);
-        let to = self.edge(from, set, Change::Add)?.to;
+        let to = self.edge(from, set, SetOperation::Add)?.to;
         Some(InsertPlan { at: NOWHERE, entity, to, set })
     }
 
@@ -112,12 +112,12 @@ impl EntityManager {
         &mut self,
         entity: Entity,
         set: u32,
-        change: Change,
+        change: SetOperation,
     ) -> Option<InsertPlan> {
         let State::Exists(at) = self.state_of(entity) else { return None };
         let way = self.edge(self.coalesced.touched[at as usize].shape, set, change)?;
         let is_allowed = match change {
-            Change::Set => way.has_all,
+            SetOperation::Set => way.has_all,
             _ => !self.strict || !way.has_one,
         };
         is_allowed.then_some(InsertPlan { at, entity, to: way.to, set })
@@ -126,7 +126,7 @@ impl EntityManager {
     /// Returns the shape after a change, if it is supported. Changes of shared values are applied one by one, since finding values is
     /// user code.
     #[inline]
-    fn edge(&mut self, from: u32, set: u32, change: Change) -> Option<ShapeEdge> {
+    fn edge(&mut self, from: u32, set: u32, change: SetOperation) -> Option<ShapeEdge> {
         let edge = Edge { from, set, change };
         let way = self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings);
         (way.keeps_shared && self.coalesced.shapes[way.to].is_supported).then_some(way)
@@ -154,7 +154,7 @@ impl EntityManager {
             State::Unsupported => return false,
         };
         let from = self.coalesced.touched[at as usize].shape;
-        let Some(way) = self.edge(from, set, Change::Remove) else { return false };
+        let Some(way) = self.edge(from, set, SetOperation::Remove) else { return false };
         if self.strict && !way.has_all {
             return false;
         }
@@ -197,7 +197,7 @@ impl EntityManager {
 
     /// Returns whether a command for an entity that does not exist has no effect.
     fn passes_over(&self, entity: Entity, may_come: bool) -> bool {
-        !(self.strict || may_come && self.storage.table.is_marked(entity))
+        !(self.strict || may_come && self.storage.table.is_marked_reserved(entity))
     }
 }
 
@@ -248,7 +248,7 @@ pub(crate) struct ChangeSequence {
     /// The first change creates the entities.
     pub(crate) creates: bool,
     /// Changes, and the numbers of their sets.
-    steps: [(Change, u32); MOST_STEPS],
+    steps: [(SetOperation, u32); MOST_STEPS],
     len: usize,
     /// The archetype of the last entity that was checked, or [`NOWHERE`].
     passed: u32,
@@ -267,21 +267,21 @@ impl ChangeSequence {
     pub(crate) fn new() -> Self {
         Self {
             creates: false,
-            steps: [(Change::Add, NOWHERE); MOST_STEPS],
+            steps: [(SetOperation::Add, NOWHERE); MOST_STEPS],
             len: 0,
             passed: NOWHERE,
         }
     }
 
     /// Appends a change. Returns whether there was room for it.
-    pub(crate) fn then(&mut self, change: Change, set: u32) -> bool {
+    pub(crate) fn then(&mut self, change: SetOperation, set: u32) -> bool {
         let Some(step) = self.steps.get_mut(self.len) else { return false };
         *step = (change, set);
         self.len += 1;
         true
     }
 
-    fn steps(&self) -> &[(Change, u32)] {
+    fn steps(&self) -> &[(SetOperation, u32)] {
         &self.steps[..self.len]
     }
 }
@@ -300,7 +300,7 @@ impl EntityManager {
             |&(_, given): &(_, u32)| self.sets.get(given).types.iter().all(|ty| taken.contains(ty));
         !course.creates
             && course.len > 0
-            && course.steps().iter().all(|&(change, _)| change != Change::Remove)
+            && course.steps().iter().all(|&(change, _)| change != SetOperation::Remove)
             && course.steps().iter().all(is_taken)
     }
 
@@ -314,7 +314,7 @@ impl EntityManager {
         end: SequenceEnd,
     ) -> bool {
         if course.creates {
-            return self.storage.table.is_marked(entity)
+            return self.storage.table.is_marked_reserved(entity)
                 && (course.passed == 0 || self.is_elidable_new(course, end));
         }
         let Some(location) = self.storage.table.locate(entity) else { return false };
@@ -354,7 +354,7 @@ impl EntityManager {
         for &(change, set) in course.steps() {
             let edge = Edge { from: shape, set, change };
             let way = self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings);
-            let is_refused = change == Change::Set && !way.has_all;
+            let is_refused = change == SetOperation::Set && !way.has_all;
             if is_refused || !way.keeps_shared || !self.is_simple(way.to, end) {
                 return false;
             }
@@ -362,7 +362,7 @@ impl EntityManager {
         }
         let SequenceEnd::Taken(set) = end else { return true };
         // An entity that had one of the components before would lose it.
-        let edge = Edge { from, set, change: Change::Remove };
+        let edge = Edge { from, set, change: SetOperation::Remove };
         !self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings).has_one
     }
 

@@ -24,7 +24,8 @@ use crate::error::EntityError;
 use crate::field::EntityRemap;
 use crate::manager::{EntityManager, RowSelection};
 use crate::storage::{
-    Arrival, ChunkCopy, ChunkValues, NewRows, OutOfMemory, Storage, duplicate_values, move_values,
+    ChunkCopy, ChunkValues, ImportedRows, NewRows, OutOfMemory, Storage, duplicate_values,
+    move_values,
 };
 
 /// Entities that were transferred.
@@ -33,7 +34,7 @@ struct Transferred {
     /// Their old and new ids.
     map: EntityMap,
     /// The rows with components that can refer to entities.
-    referring: Vec<Arrival>,
+    referring: Vec<ImportedRows>,
 }
 
 impl Transferred {
@@ -44,7 +45,7 @@ impl Transferred {
         for &arrival in &self.referring {
             let mut replacement = self.map.replacement();
             let mut remap = EntityRemap::new(&mut replacement);
-            let result = storage.remap_arrival(arrival, &mut remap);
+            let result = storage.remap_imported(arrival, &mut remap);
             panicked = panicked.or(result);
         }
         panicked
@@ -168,7 +169,7 @@ impl EntityManager {
         }
         let panicked = transferred.replace_references(held.storage);
         // Dropped last, since that is user code.
-        let dead = source.storage.shared.take_dead();
+        let dead = source.storage.shared.take_unused();
         drop((left, dead, held));
         if let Some(panic) = panicked {
             resume_unwind(panic);
@@ -289,7 +290,13 @@ impl TransferPlan<'_, '_> {
                 // SAFETY: the plan checked that both shapes have the same layout and chunk size, and that the group belongs to the
                 // archetype. The caller says that the memory is unshared.
                 let arrival = unsafe {
-                    storage.adopt_chunk(chunk, archetype, group, &mut old_ids, &mut transferred.map)
+                    storage.import_chunk(
+                        chunk,
+                        archetype,
+                        group,
+                        &mut old_ids,
+                        &mut transferred.map,
+                    )
                 };
                 transferred.note(target, arrival);
                 continue;
@@ -299,7 +306,7 @@ impl TransferPlan<'_, '_> {
                 // SAFETY: the source rows exist, and the target rows are reserved, in chunks of two worlds with the same types.
                 let arrival = unsafe {
                     move_values(from, first, &storage.chunks[to.chunk], to);
-                    storage.admit_rows(from, first, to, &mut transferred.map)
+                    storage.import_rows(from, first, to, &mut transferred.map)
                 };
                 transferred.note(target, arrival);
             }
@@ -355,13 +362,13 @@ impl TransferPlan<'_, '_> {
                 // SAFETY: the plan checked that both shapes have the same layout, and that the group belongs to the archetype. The copy
                 // is that of the whole chunk.
                 let arrival =
-                    unsafe { storage.adopt_copy(copy, of, archetype, group, &mut old_ids, map) };
+                    unsafe { storage.import_copy(copy, of, archetype, group, &mut old_ids, map) };
                 transferred.note(target, arrival);
             }
             for &TransferMove { chunk, first, to } in &moves[step.moves.clone()] {
                 let from = &source.chunks[chunk];
                 // SAFETY: the source rows exist, and the target rows are reserved and have values, in chunks with the same types.
-                let arrival = unsafe { storage.admit_rows(from, first, to, &mut transferred.map) };
+                let arrival = unsafe { storage.import_rows(from, first, to, &mut transferred.map) };
                 transferred.note(target, arrival);
             }
         }
@@ -372,7 +379,7 @@ impl TransferPlan<'_, '_> {
 
 impl Transferred {
     /// Records transferred rows.
-    fn note(&mut self, target: &TransferTarget, arrival: Arrival) {
+    fn note(&mut self, target: &TransferTarget, arrival: ImportedRows) {
         if target.refers {
             self.referring.push(arrival);
         }

@@ -8,16 +8,17 @@ use hashbrown::{HashMap, HashSet};
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::bulk::ReservedRows;
+use crate::manager::bulk::RowCursor;
 use crate::manager::{EntityManager, RowSelection};
 use crate::storage::{
-    Chunk, NOWHERE, OutOfMemory, Reserved, Run, SharedSource, Sought, SoughtValues, Storage,
+    Chunk, NOWHERE, OutOfMemory, ReservedRows, RowRange, SharedLookup, SharedLookups, SharedSource,
+    Storage,
 };
 
 /// The rows of one source chunk, and their target.
 pub(super) struct TransferStep<'f> {
     /// The transferred runs of the chunk.
-    pub(super) runs: &'f [Run],
+    pub(super) runs: &'f [RowRange],
     pub(super) target: usize,
     /// The chunk is handed over with its rows.
     pub(super) is_whole: bool,
@@ -39,12 +40,12 @@ pub(super) struct TransferTarget {
 pub(super) struct TransferMove {
     pub(super) chunk: u32,
     pub(super) first: u32,
-    pub(super) to: Run,
+    pub(super) to: RowRange,
 }
 
 /// All steps of a transfer, with reserved rows. Dropping it changes nothing.
 pub(super) struct TransferPlan<'d, 'f> {
-    pub(super) reserved: Reserved<'d>,
+    pub(super) reserved: ReservedRows<'d>,
     pub(super) steps: Vec<TransferStep<'f>>,
     pub(super) targets: Vec<TransferTarget>,
     pub(super) moves: Vec<TransferMove>,
@@ -90,7 +91,7 @@ impl EntityManager {
             let archetype = self.find_archetype(&shape.types)?;
             // Memory of another size could not be reused by other archetypes of this world.
             let is_same = source.settings.chunk_size == self.storage.settings.chunk_size
-                && shape.is_as_good_as(&self.storage.archetypes[archetype].shape);
+                && shape.has_same_layout(&self.storage.archetypes[archetype].shape);
             Ok(Destination { archetype, is_same })
         });
         all.collect()
@@ -110,7 +111,7 @@ impl<'d> HeldValues<'d> {
         found: &RowSelection,
         destinations: &[Destination],
     ) -> Self {
-        let mut sought = SoughtValues::default();
+        let mut sought = SharedLookups::default();
         let mut places = Vec::new();
         let mut seen = HashSet::<(u32, u32), FixedState>::default();
         // The new ids are computed once the first value needs them.
@@ -133,7 +134,7 @@ impl<'d> HeldValues<'d> {
                     });
                     let remapped = remapped.flatten();
                     let value = remapped.as_ref().unwrap_or(source.shared.value(table, index));
-                    sought.seek(&storage.shared, here, value);
+                    sought.look_up(&storage.shared, here, value);
                     places.push((table, index));
                 }
             }
@@ -156,7 +157,7 @@ impl Drop for HeldValues<'_> {
         for (table, index) in held {
             self.storage.shared.let_go(table, index, 0);
         }
-        drop(self.storage.shared.take_dead());
+        drop(self.storage.shared.take_unused());
     }
 }
 
@@ -164,13 +165,13 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
     /// Decides the targets of all rows, and reserves rows.
     pub(super) fn new(
         held: &'d mut HeldValues<'_>,
-        runs: &'d mut Vec<Run>,
+        runs: &'d mut Vec<RowRange>,
         source: &Storage,
         found: &'f RowSelection,
         destinations: &[Destination],
     ) -> Result<Self, OutOfMemory> {
         let HeldValues { storage, known, .. } = held;
-        let mut reserved = Reserved::nothing(storage, runs);
+        let mut reserved = ReservedRows::nothing(storage, runs);
         let mut targets = Vec::<TransferTarget>::new();
         let mut steps = Vec::new();
         let mut wholes = 0;
@@ -219,7 +220,7 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
         let Self { reserved, steps, targets, moves } = self;
         let mut rooms = Vec::with_capacity(targets.len());
         for target in targets.iter() {
-            rooms.push(ReservedRows::after(reserved.runs));
+            rooms.push(RowCursor::after(reserved.runs));
             reserved.more(target.archetype, target.group, target.rows)?;
         }
         for step in steps.iter_mut().filter(|step| !step.is_whole) {
@@ -238,7 +239,7 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
 
 /// Maps the entities of rows to the next ids, in their order.
 fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) -> EntityMap {
-    let upcoming = storage.table.upcoming(found.rows(), Vec::new());
+    let upcoming = storage.table.next_ids(found.rows(), Vec::new());
     let mut map = EntityMap::default();
     let (mut new, mut done) = (Vec::new(), 0);
     for run in found.by_archetype().flat_map(|(_, runs)| runs) {
@@ -255,7 +256,7 @@ fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) ->
 
 /// Returns the group of an archetype with the shared values of a chunk of another world.
 fn group_here(
-    reserved: &mut Reserved<'_>,
+    reserved: &mut ReservedRows<'_>,
     source: &Storage,
     chunk: &Chunk,
     archetype: u32,
@@ -264,9 +265,10 @@ fn group_here(
     if chunk.group == NOWHERE {
         return NOWHERE;
     }
-    let values = source.archetypes.values_of(chunk).map(|there| Sought::Known(known[&there].1));
+    let values =
+        source.archetypes.values_of(chunk).map(|there| SharedLookup::Found(known[&there].1));
     let values: Vec<_> = values.collect();
     let sources: Vec<_> = (0..values.len() as u32).map(SharedSource::Given).collect();
-    let wanted = reserved.storage.wanted(&sources, None, &values);
+    let wanted = reserved.storage.group_key(&sources, None, &values);
     reserved.group_of(archetype, wanted)
 }

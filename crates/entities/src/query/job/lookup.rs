@@ -229,7 +229,7 @@ fn token<'w, D: QueryData>(
     memory.uses.push((Resource::Table, Access::Read));
     storage.chunks.stay();
     // SAFETY: the job declares that it reads the table: who changes it waits for the job.
-    unsafe { memory.pages.see(&storage.table) };
+    unsafe { memory.pages.read_pages(&storage.table) };
     memory.version = storage.version;
     let numbers = storage.chunks.numbers();
     memory.begin::<D>(numbers);

@@ -10,12 +10,12 @@ use super::super::matched::Match;
 use super::super::piece::PieceMarks;
 use crate::entity::Entity;
 use crate::manager::ResourceUse;
-use crate::storage::{Chunk, Location, SeenPages, SeenSlots};
+use crate::storage::{Chunk, Location, PageView, SlotView};
 use crate::version::Version;
 
 /// What a job looks for entities in: where they are, and what was fetched from each chunk.
 pub(crate) struct LookupMemory {
-    pub(super) pages: SeenPages<'static>,
+    pub(super) pages: PageView<'static>,
     /// What was fetched from each chunk, by its number, or that it does not have what is looked for: as so many words.
     pub(super) fetched: Vec<MaybeUninit<u64>>,
     /// What a chunk is a match of.
@@ -36,7 +36,7 @@ unsafe impl Sync for LookupMemory {}
 impl Default for LookupMemory {
     fn default() -> Self {
         Self {
-            pages: SeenPages::default(),
+            pages: PageView::default(),
             fetched: Vec::new(),
             found: Vec::new(),
             written: Vec::new(),
@@ -149,7 +149,7 @@ impl LookupMemory {
 /// else.
 #[derive(Clone, Copy)]
 pub(super) struct Finder<'v> {
-    slots: SeenSlots<'v>,
+    slots: SlotView<'v>,
     fetched: *const MaybeUninit<u64>,
     pub(super) memory: &'v LookupMemory,
 }
@@ -163,7 +163,7 @@ impl Finder<'_> {
     /// Has the memory of an entity's slot on its way.
     #[inline(always)]
     pub(super) fn expect(self, entity: Entity) {
-        self.slots.fetch(entity);
+        self.slots.prefetch(entity);
     }
 
     /// Where the data of an entity is: what was fetched from its chunk.

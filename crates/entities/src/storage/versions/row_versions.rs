@@ -1,63 +1,63 @@
-//! When the values of a chunk's rows were written, for types that ask for it row by row.
+//! The change versions of single rows, for component types that are tracked.
 
-#![expect(unsafe_code, reason = "memory at an address that stays")]
+#![expect(unsafe_code, reason = "memory whose address jobs keep")]
 
 use std::ptr::NonNull;
 
-use super::enabled::{EnabledMasks, fill};
-use super::fetch::fetch;
-use super::state_memory::StateMemory;
+use super::chunk_versions::MetadataPool;
+use crate::storage::enabled::{EnabledMasks, fill};
+use crate::storage::raw_values::prefetch;
+use crate::storage::row_moves::RowMove;
 use crate::version::Version;
 
-/// When each row of a chunk was last written, for each of its types that [track](crate::Component::TRACK_CHANGES) that.
-// Not a `Box`, since addresses of columns are given to others.
-pub(crate) struct Tracking {
+/// The version of each row of a chunk, for each of its [tracked](crate::Component::TRACK_CHANGES) types.
+// Not a `Box`, since jobs keep addresses of columns.
+pub(crate) struct RowVersions {
     columns: NonNull<[TrackedColumn]>,
 }
 
-/// When each row of a chunk was last written, for one type.
+/// The version of each row of a chunk, for one type.
 ///
-/// Mostly a pass writes all rows, or few, and who asks wants to know of the last pass. So the rows of the newest one are a
-/// mask, which is quickly written and read. What was before is one version for all rows, or, once they differ, one for each:
+/// Usually a system writes all rows or few, and queries ask for the last write. So the rows of the newest version are a mask,
+/// which is quick to write and read. Older rows share one version or, once they differ, have one each:
 ///
 /// ```text
 /// the mask:    rows that were written at version 17     00100000 00000001 …
 /// the others:  all at version 9                          or      9 9 12 9 16 9 9 9 …
 /// ```
 ///
-/// When something is written at another version, the rows of the mask are noted with the others, and it begins anew. A pass
-/// over all rows needs no mask. A version for each row, always, would be simpler, and let a pass over small values take
-/// twice its time.
+/// A write at another version moves the rows of the mask to the others and starts a new mask. A write of all rows needs no
+/// mask. A version per row, always, would be simpler, but double the time of a loop over small values.
 ///
-/// **Invariant:** bits of rows that are not there are zero. The rows that are there have been written.
+/// **Invariant:** bits of rows behind the last are zero. All existing rows have a version.
 #[derive(Clone)]
 pub(crate) struct TrackedColumn {
-    /// When the rows of the mask were written.
+    /// The version of the rows in the mask.
     newest: Version,
-    /// When the others were, if it is the same for all of them.
+    /// The version of all other rows, if it is the same.
     all: Version,
-    /// None of the others is newer than this.
+    /// No other row is newer than this.
     others: Version,
-    /// How many rows the chunk had when the mask was begun.
+    /// The number of rows when the mask was begun.
     len: u32,
-    /// How many rows a chunk has room for.
+    /// The capacity of the chunk.
     capacity: u32,
-    /// Whether there may be rows in the mask.
+    /// False if the mask is empty.
     has_rows: bool,
-    /// A mask like that of what is switched on.
+    /// One mask, as for enabled bits.
     mask: EnabledMasks,
-    /// If the others differ, when each of them was written: as many as there is room for, or none.
+    /// The version of each row if the others differ, else empty.
     rows: Vec<Version>,
 }
 
-// One line of the cache is all that a pass over all rows looks at.
+// A write of all rows touches one cache line.
 const _: () = assert!(size_of::<TrackedColumn>() <= 64);
 
-// SAFETY: it owns its memory, as a box does, and consists of what can be sent.
-unsafe impl Send for Tracking {}
+// SAFETY: it owns its memory, as a box does, and all fields are `Send`.
+unsafe impl Send for RowVersions {}
 
-impl Tracking {
-    /// For so many columns, of a chunk without rows.
+impl RowVersions {
+    /// Creates the row versions of a chunk without rows.
     pub(crate) fn new(columns: usize, capacity: u32) -> Self {
         Self::of(vec![TrackedColumn::new(capacity); columns])
     }
@@ -66,18 +66,18 @@ impl Tracking {
         Self { columns: NonNull::from(Box::leak(columns.into_boxed_slice())) }
     }
 
-    /// How many columns there are.
-    pub(super) fn len(&self) -> usize {
+    /// Returns the number of columns.
+    pub(crate) fn len(&self) -> usize {
         self.columns.len()
     }
 
-    /// Whether there is memory for so many rows, no more and no less.
-    pub(super) fn is_for(&self, capacity: u32) -> bool {
+    /// Returns whether the memory is exactly right for a chunk of this capacity.
+    pub(crate) fn is_for(&self, capacity: u32) -> bool {
         self.columns().iter().all(|column| column.mask.is_for(1, capacity))
     }
 
-    /// As if it was [new](Self::new), with the memory that it has.
-    pub(super) fn renew(&mut self, capacity: u32) {
+    /// Resets the versions to those of a [new](Self::new) chunk, and reuses the memory.
+    pub(crate) fn renew(&mut self, capacity: u32) {
         for column in self.columns_mut() {
             let TrackedColumn { mut mask, mut rows, .. } =
                 std::mem::replace(column, TrackedColumn::new(0));
@@ -91,54 +91,54 @@ impl Tracking {
         }
     }
 
-    /// Gives the memory back that there is for the versions of single rows.
-    pub(super) fn forget_rows(&mut self) {
+    /// Frees the memory of versions per row.
+    pub(crate) fn forget_rows(&mut self) {
         self.columns_mut().iter_mut().for_each(|column| column.rows = Vec::new());
     }
 
     fn columns(&self) -> &[TrackedColumn] {
-        // SAFETY: they are there, and borrowed as this is.
+        // SAFETY: the columns exist as long as `self`, and are borrowed as `self` is.
         unsafe { self.columns.as_ref() }
     }
 
     fn columns_mut(&mut self) -> &mut [TrackedColumn] {
-        // SAFETY: they are there, and borrowed as this is.
+        // SAFETY: the columns exist as long as `self`, and are borrowed as `self` is.
         unsafe { self.columns.as_mut() }
     }
 
-    /// Has the first columns on their way to the cache.
+    /// Prefetches the first columns.
     #[inline(always)]
-    pub(crate) fn fetch(&self) {
-        fetch(self.columns.cast::<u8>().as_ptr());
+    pub(crate) fn prefetch(&self) {
+        prefetch(self.columns.cast::<u8>().as_ptr());
     }
 
-    /// Where a column is, which stays there.
+    /// Returns the address of a column, which never changes.
     pub(crate) fn address(&self, at: u32) -> NonNull<TrackedColumn> {
         assert!((at as usize) < self.columns.len());
-        // SAFETY: there are so many.
+        // SAFETY: the place is in bounds.
         unsafe { self.columns.cast::<TrackedColumn>().add(at as usize) }
     }
 
-    /// A column. Nothing else is borrowed: jobs may be changing others.
+    /// Returns a column without borrowing others, which jobs may be changing.
     fn column(&self, at: u32) -> &TrackedColumn {
-        // SAFETY: it is there, and borrowed as this is.
+        // SAFETY: the column exists as long as `self`, and is borrowed as `self` is.
         unsafe { self.address(at).as_ref() }
     }
 
-    /// A column, to be changed. Nothing else is borrowed: jobs may be changing others.
+    /// Returns a column mutably without borrowing others, which jobs may be changing.
     fn column_mut(&mut self, at: u32) -> &mut TrackedColumn {
-        // SAFETY: it is there, and borrowed as this is.
+        // SAFETY: the column exists as long as `self`, and is borrowed as `self` is.
         unsafe { self.address(at).as_mut() }
     }
 
-    /// Notes that rows were written which lie side by side. The chunk has so many, not counting those that are new.
+    /// Marks contiguous rows of a column as written. `len` is the number of rows without new ones.
     pub(crate) fn mark(&mut self, at: u32, first: u32, rows: u32, version: Version, len: u32) {
         let column = self.column_mut(at);
         column.begin(version, len);
         column.mark(first, rows);
     }
 
-    /// Notes that rows were written, with the values of all columns. The chunk has so many, not counting those that are new.
+    /// Marks contiguous rows as written in all columns. `len` is the number of rows without new ones.
     pub(crate) fn mark_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
         for column in self.columns_mut() {
             column.begin(version, len);
@@ -146,53 +146,46 @@ impl Tracking {
         }
     }
 
-    /// The same rows in an archetype with other columns. For each of those it is said which of the columns it was, and those that
-    /// are new were written at this version, all rows of them. `None` if there are no columns.
-    pub(super) fn rearranged(
+    /// Adapts row versions to an archetype with other columns. `columns` has the old place of each column, or `None` for a new
+    /// column, all of whose rows get `version`. Returns `None` if there are no columns.
+    pub(crate) fn rearranged(
         old: Option<Self>,
         columns: impl ExactSizeIterator<Item = Option<u32>>,
         capacity: u32,
         version: Version,
-        memory: &mut StateMemory,
+        memory: &mut MetadataPool,
     ) -> Option<Self> {
         let mut old = old;
         let mut new = (columns.len() > 0).then(|| memory.take_tracking(columns.len(), capacity));
         let places = new.iter_mut().flat_map(|new| new.columns_mut());
         for (place, column) in places.zip(columns) {
             match column.zip(old.as_mut()) {
-                // Each is taken once at most, so that nothing is copied.
+                // Each column is taken at most once, so nothing is copied.
                 Some((at, old)) => std::mem::swap(place, &mut old.columns_mut()[at as usize]),
                 None => place.set_all(version),
             }
         }
         if let Some(old) = old {
-            // No more than there are chunks, which had it once.
+            // No limit: there are at most as many as there were chunks.
             memory.give_tracking_back(old, usize::MAX);
         }
         new
     }
 
-    /// When a row was written.
+    /// Returns the version of a row.
     pub(crate) fn version(&self, at: u32, row: u32) -> Version {
         self.column(at).version(row)
     }
 
-    /// Lets rows behind the last, side by side, have been written when others were, in a column of another chunk.
-    pub(crate) fn follow_rows(
-        &mut self,
-        at: u32,
-        first: u32,
-        rows: u32,
-        from: &Self,
-        from_at: u32,
-        from_first: u32,
-    ) {
+    /// Copies the versions of a column for rows that arrive from another chunk.
+    pub(crate) fn follow_rows(&mut self, at: u32, moved: RowMove, from: &Self, from_at: u32) {
+        let RowMove { from: from_first, to: first, rows } = moved;
         let (column, from) =
             (&mut self.columns_mut()[at as usize], &from.columns()[from_at as usize]);
         if from.rows.is_empty() && !from.has_rows {
             return column.set_rows(first, rows, from.all);
         }
-        // Those together that were written together.
+        // Runs of rows with the same version together.
         let mut done = 0;
         while done < rows {
             let version = from.version(from_first + done);
@@ -203,7 +196,7 @@ impl Tracking {
         }
     }
 
-    /// Lets a row be as another, which is gone then. They may be the same.
+    /// Moves the versions of a row to another, which may be the same.
     pub(crate) fn move_row(&mut self, from: u32, to: u32) {
         for column in self.columns_mut() {
             column.mask.move_row(from, to);
@@ -213,7 +206,7 @@ impl Tracking {
         }
     }
 
-    /// Lets rows side by side be as others, which are apart from them.
+    /// Copies the versions of contiguous rows to disjoint ones.
     pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
         for column in self.columns_mut() {
             column.mask.copy_rows(from, to, rows);
@@ -223,13 +216,13 @@ impl Tracking {
         }
     }
 
-    /// Notes that rows are gone.
+    /// Clears the bits of removed rows.
     pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
         self.columns_mut().iter_mut().for_each(|column| column.mask.clear_rows(first, rows));
     }
 
-    /// Adds the rows that were written after a version to a mask, which has a word for each 64 of them. Bits of rows that
-    /// are not there mean nothing.
+    /// Adds the rows that are newer than a version to a mask with a word for each 64 rows. Bits behind the last row mean
+    /// nothing.
     pub(crate) fn add_newer(&self, at: u32, since: Version, into: &mut [u64]) {
         let column = self.column(at);
         let words = column.mask.words(0);
@@ -249,7 +242,7 @@ impl Tracking {
         }
     }
 
-    /// What is wrong with it, for a chunk with so many rows, and room for so many.
+    /// Checks the invariants, for a chunk with this number of columns, capacity and length.
     pub(crate) fn check(
         &self,
         columns: usize,
@@ -268,15 +261,15 @@ impl Tracking {
     }
 }
 
-impl Clone for Tracking {
+impl Clone for RowVersions {
     fn clone(&self) -> Self {
         Self::of(self.columns().to_vec())
     }
 }
 
-impl Drop for Tracking {
+impl Drop for RowVersions {
     fn drop(&mut self) {
-        // SAFETY: they are from a box, and not used afterwards.
+        // SAFETY: the columns were leaked from a box, and are not used afterwards.
         drop(unsafe { Box::from_raw(self.columns.as_ptr()) });
     }
 }
@@ -295,7 +288,7 @@ impl TrackedColumn {
         }
     }
 
-    /// Lets rows that are [marked](Self::mark) from now on be written at this version. The chunk has so many rows.
+    /// Sets the version for rows that are [marked](Self::mark) from now on. `len` is the number of rows.
     #[inline]
     pub(crate) fn begin(&mut self, version: Version, len: u32) {
         if self.newest != version {
@@ -307,7 +300,7 @@ impl TrackedColumn {
         self.len = len;
     }
 
-    /// Notes the rows of the mask with the others, and clears it.
+    /// Moves the rows of the mask to the others.
     #[inline(never)]
     fn put_aside(&mut self, len: u32) {
         if is_full(self.mask.words(0), len) {
@@ -323,7 +316,7 @@ impl TrackedColumn {
         self.has_rows = false;
     }
 
-    /// Notes that rows which lie side by side are written, at the version that was begun.
+    /// Marks contiguous rows as written at the current version.
     pub(crate) fn mark(&mut self, first: u32, rows: u32) {
         if (first, rows) == (0, self.len) {
             return self.set_all(self.newest);
@@ -332,20 +325,20 @@ impl TrackedColumn {
         self.has_rows = true;
     }
 
-    /// Notes that those of 64 rows are written that have a bit, at the version that was begun.
+    /// Marks some of 64 rows as written at the current version: those with a bit.
     pub(crate) fn mark_bits(&mut self, word: u32, rows: u64) {
         self.mask.words_mut(0)[word as usize] |= rows;
         self.has_rows |= rows != 0;
     }
 
-    /// Notes that a row is written, at the version that was begun.
+    /// Marks a row as written at the current version.
     #[inline]
     pub(crate) fn mark_row(&mut self, row: u32) {
         self.mask.set(0, row, true);
         self.has_rows = true;
     }
 
-    /// Lets all rows have been written at this version.
+    /// Sets the version of all rows.
     #[inline]
     fn set_all(&mut self, version: Version) {
         self.all = version;
@@ -356,10 +349,10 @@ impl TrackedColumn {
         }
     }
 
-    /// Lets rows behind the last, side by side, which come from elsewhere, have been written at this version.
+    /// Sets the version of contiguous rows that have arrived behind the last.
     fn set_rows(&mut self, first: u32, rows: u32, version: Version) {
         if first == 0 {
-            // The first decide what is the same for all, and mostly is.
+            // The first rows set the common version, which usually stays.
             self.set_all(version);
         } else if self.newest == version {
             fill(self.mask.words_mut(0), first, rows);
@@ -373,7 +366,7 @@ impl TrackedColumn {
         }
     }
 
-    /// Lets a row that is not in the mask have been written at this version.
+    /// Sets the version of a row that is not in the mask.
     fn set_row(&mut self, row: usize, version: Version) {
         if self.rows.is_empty() {
             self.rows.resize(self.capacity as usize, self.all);
@@ -410,7 +403,7 @@ impl TrackedColumn {
     }
 }
 
-/// Whether a mask has all of so many rows, and there are some.
+/// Returns whether a mask has all of the first `rows` rows, and there are some.
 fn is_full(words: &[u64], rows: u32) -> bool {
     let (whole, rest) = ((rows / 64) as usize, rows % 64);
     rows > 0
@@ -418,7 +411,7 @@ fn is_full(words: &[u64], rows: u32) -> bool {
         && (rest == 0 || words[whole] == (1 << rest) - 1)
 }
 
-/// Which of 64 rows, or fewer, are newer than a version.
+/// Returns the bits of up to 64 rows that are newer than a version.
 fn newer(rows: &[Version], since: Version) -> u64 {
     (0..).zip(rows).fold(0, |bits, (at, row)| bits | u64::from(row.is_newer_than(since)) << at)
 }
@@ -443,8 +436,8 @@ mod tests {
     fn rows_are_as_in_a_list_of_versions() {
         for seed in 0..300 {
             let mut numbers = Numbers(seed);
-            let mut memory = StateMemory::default();
-            let mut tracking = Tracking::new(1, CAPACITY);
+            let mut memory = MetadataPool::default();
+            let mut tracking = RowVersions::new(1, CAPACITY);
             let mut model: Vec<u32> = Vec::new();
             let mut now = 1;
             for _ in 0..120 {
@@ -474,12 +467,12 @@ mod tests {
                             _ => numbers.below(now) + 1,
                         };
                         let rows = numbers.below((CAPACITY - len).min(9)) + 1;
-                        let mut other = Tracking::new(1, CAPACITY);
+                        let mut other = RowVersions::new(1, CAPACITY);
                         other.mark(0, 0, CAPACITY, Version::from_number(old), CAPACITY);
                         // Some of them were written since.
                         let written = numbers.below(rows);
                         other.mark(0, 3, written, Version::from_number(now), CAPACITY);
-                        tracking.follow_rows(0, len, rows, &other, 0, 3);
+                        tracking.follow_rows(0, RowMove { from: 3, to: len, rows }, &other, 0);
                         model.resize((len + rows) as usize, old);
                         model[len as usize..][..written as usize].fill(now);
                     }
@@ -500,7 +493,7 @@ mod tests {
                         let version = Version::from_number(now);
                         let old = Some(tracking);
                         let other =
-                            Tracking::rearranged(old, columns, CAPACITY, version, &mut memory);
+                            RowVersions::rearranged(old, columns, CAPACITY, version, &mut memory);
                         tracking = other.unwrap();
                         if new {
                             model.fill(now);

@@ -1,4 +1,4 @@
-//! The values of shared components: each once, as long as a chunk has it.
+//! The values of shared components, each stored once as long as a chunk has it.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,93 +9,93 @@ use hashbrown::{HashMap, HashTable};
 use crate::component::{ComponentType, SharedFunctions, SharedValue};
 use crate::field::{EntityRemap, StateHasher};
 
-/// All shared values of a world, a table for each type.
+/// All shared values of a world, one table per type.
 ///
-/// Code of the user, which compares and hashes them, runs in [`seek`](Self::seek) and when a table is
-/// [made](Self::ensure), and nowhere else: while nothing is changed. Values that nobody has any more are kept until they
-/// are [taken](Self::take_dead), by who is about to end a change.
+/// Comparing and hashing values is user code. It runs only in [`look_up`](Self::look_up), [`find`](Self::find) and when a table
+/// is [created](Self::ensure), before anything is changed. Values that no chunk has any more are kept until they are
+/// [taken](Self::take_unused) at the end of a change.
 #[derive(Default)]
 pub(crate) struct SharedValues {
-    tables: Vec<Table>,
+    tables: Vec<SharedTable>,
     by_type: HashMap<ComponentType, u32, FixedState>,
-    dead: Vec<SharedValue>,
+    unused: Vec<SharedValue>,
 }
 
 /// The values of one type.
 ///
-/// If the type has a default, that is at index 0 and stays. All other values are there as long as a chunk has them.
+/// The default value, if the type has one, is at index 0 and stays. All other values stay as long as a chunk has them.
 #[derive(Clone)]
-struct Table {
+struct SharedTable {
     functions: SharedFunctions,
-    slots: Vec<Slot>,
-    /// Indices that are free, the one to be used next last.
+    slots: Vec<ValueSlot>,
+    /// The free indices. The last one is used next.
     free: Vec<u32>,
-    /// The indices of values, by the hashes of those.
+    /// The indices, by the hashes of their values.
     by_value: HashTable<u32>,
-    /// The most that was counted for a value that is gone. Values that come begin there, so that none counts backwards when it
-    /// comes again.
+    /// The largest event count of a removed value. New values begin with it, so that the count of a value that returns never
+    /// decreases.
     gone_events: u32,
 }
 
 #[derive(Clone)]
-struct Slot {
-    /// `None` if it is free.
+struct ValueSlot {
+    /// `None` if the index is free.
     value: Option<SharedValue>,
     hash: u64,
-    /// How many chunks have it.
+    /// The number of chunks with the value.
     references: u32,
-    /// How often rows came or went in chunks that had it and are gone, or whole chunks did where they are.
+    /// Counts rows that were added or removed in chunks that are gone, and moves of whole chunks between groups.
     order_events: u32,
 }
 
-/// What a table knows of a value.
+/// The result of looking a value up.
 #[derive(Clone)]
-pub(crate) enum Sought {
-    /// It is there, at this index.
-    Known(u32),
-    /// It is not, and would have this hash.
-    Unknown(u64, SharedValue),
+pub(crate) enum SharedLookup {
+    /// The index of the value.
+    Found(u32),
+    /// The hash of a value that is not in the table, and the value.
+    Missing(u64, SharedValue),
 }
 
-/// Values that nobody has any more. They are dropped with this: all of them, also when one panics. The memory of their list is kept.
-#[must_use = "to drop them runs code of the user, which is for the end of a change"]
-pub(crate) struct DeadValues<'s>(&'s mut Vec<SharedValue>);
+/// Values that no chunk has any more. Dropping this drops all of them, even if one panics, and keeps the memory of the list.
+#[must_use = "dropping them runs user code: do it at the end of a change"]
+pub(crate) struct UnusedValues<'s>(&'s mut Vec<SharedValue>);
 
-impl Drop for DeadValues<'_> {
+impl Drop for UnusedValues<'_> {
     fn drop(&mut self) {
         self.0.clear();
     }
 }
 
 impl SharedValues {
-    /// The table of a type, if there is one.
+    /// Returns the table of a type, if there is one.
     pub(crate) fn table(&self, ty: ComponentType) -> Option<u32> {
         self.by_type.get(&ty).copied()
     }
 
-    /// The table of a type that is shared, which is made if it is not there: then code of the user runs.
+    /// Returns the table of a shared type. Creates it if necessary, which runs user code.
     pub(crate) fn ensure(&mut self, ty: ComponentType) -> u32 {
         if let Some(number) = self.table(ty) {
             return number;
         }
-        let table = Table::new(ty.0.shared.expect("only types that are shared have tables"));
+        let table = SharedTable::new(ty.0.shared.expect("only types that are shared have tables"));
         let number = u32::try_from(self.tables.len()).expect("fewer types than numbers for them");
         self.tables.push(table);
         self.by_type.insert(ty, number);
         number
     }
 
-    /// Looks for a value. Runs code of the user.
-    pub(crate) fn seek(&self, table: u32, value: &SharedValue) -> Sought {
+    /// Looks a value up. Runs user code.
+    pub(crate) fn look_up(&self, table: u32, value: &SharedValue) -> SharedLookup {
         match self.find(table, &**value) {
-            Ok(index) => Sought::Known(index),
-            Err(hash) => Sought::Unknown(hash, value.clone()),
+            Ok(index) => SharedLookup::Found(index),
+            Err(hash) => SharedLookup::Missing(hash, value.clone()),
         }
     }
 
-    /// The index of a value, or the hash that it would have. Runs code of the user.
+    /// Returns the index of a value, or the hash that it would have. Runs user code.
     pub(crate) fn find(&self, table: u32, value: &(dyn Any + Send + Sync)) -> Result<u32, u64> {
-        let Table { functions, by_value, slots, .. } = &self.tables[table as usize];
+        let SharedTable { functions, by_value, slots, .. } = &self.tables[table as usize];
         let hash = (functions.hash)(value);
         let equal = |&index: &u32| {
             let slot = &slots[index as usize];
@@ -105,12 +105,12 @@ impl SharedValues {
         by_value.find(hash, equal).copied().ok_or(hash)
     }
 
-    /// Whether values of a table may refer to entities.
+    /// Returns whether values of a table may refer to entities.
     pub(crate) fn may_refer(&self, table: u32) -> bool {
         self.tables[table as usize].functions.remap.is_some()
     }
 
-    /// The places of all values that chunks have and that may refer to entities, by table and index.
+    /// Returns table and index of all values that chunks have and that may refer to entities.
     pub(crate) fn referring(&self) -> impl Iterator<Item = (u32, u32)> {
         let tables = (0..).zip(&self.tables).filter(|(_, table)| table.functions.remap.is_some());
         tables.flat_map(|(number, table)| {
@@ -119,7 +119,7 @@ impl SharedValues {
         })
     }
 
-    /// The value at an index with other entities in it. `None` if it refers to none, or all of them stay. Runs code of the user.
+    /// Returns the value at an index with its entity references replaced, or `None` if nothing changes. Runs user code.
     pub(crate) fn remapped(
         &self,
         table: u32,
@@ -130,20 +130,20 @@ impl SharedValues {
         remap(&**self.value(table, index), map)
     }
 
-    /// Whether two values of a table are equal. Runs code of the user.
+    /// Returns whether two values of a table are equal. Runs user code.
     pub(super) fn are_equal(&self, table: u32, left: &SharedValue, right: &SharedValue) -> bool {
         (self.tables[table as usize].functions.equal)(&**left, &**right)
     }
 
-    /// The index of what was sought. If it is not there, it is from now on, and has to be [held](Self::hold).
-    pub(crate) fn settle(&mut self, table: u32, sought: Sought) -> u32 {
-        match sought {
-            Sought::Known(index) => index,
-            Sought::Unknown(hash, value) => self.tables[table as usize].insert(hash, value),
+    /// Returns the index of a value that was looked up. A missing value is inserted, and has to be [held](Self::hold).
+    pub(crate) fn resolve(&mut self, table: u32, lookup: SharedLookup) -> u32 {
+        match lookup {
+            SharedLookup::Found(index) => index,
+            SharedLookup::Missing(hash, value) => self.tables[table as usize].insert(hash, value),
         }
     }
 
-    /// The value at an index.
+    /// Returns the value at an index.
     pub(crate) fn value(&self, table: u32, index: u32) -> &SharedValue {
         self.tables[table as usize].slots[index as usize]
             .value
@@ -156,32 +156,32 @@ impl SharedValues {
         (self.tables[table as usize].functions.feed)(&**self.value(table, index), state);
     }
 
-    /// All values that are there: first the default, if there is one, also if no chunk has it.
+    /// Iterates over all values. The default comes first, if there is one, even if no chunk has it.
     pub(crate) fn iter(&self, table: u32) -> impl Iterator<Item = &SharedValue> {
         self.tables[table as usize].slots.iter().filter_map(|slot| slot.value.as_ref())
     }
 
-    /// How many chunks have the value at an index.
+    /// Returns the number of chunks with the value at an index.
     pub(crate) fn references(&self, table: u32, index: u32) -> u32 {
         self.tables[table as usize].slots[index as usize].references
     }
 
-    /// How often rows came or went in chunks that had the value and are gone, or whole chunks did where they are.
+    /// Returns the count of events in chunks that had the value and are gone, and of moves of whole chunks.
     pub(crate) fn order_events(&self, table: u32, index: u32) -> u32 {
         self.tables[table as usize].slots[index as usize].order_events
     }
 
-    /// The count of a value that is not there: no less than it was when the value went.
+    /// Returns the event count of a value that is not in the table: at least what it was when the value was removed.
     pub(crate) fn gone_events(&self, table: u32) -> u32 {
         self.tables[table as usize].gone_events
     }
 
-    /// Lets the counts of values go on after those of other tables that these take the place of. No count is less than it was
-    /// there. Runs no code of the user.
+    /// Continues the event counts of tables that these replace: no count is less than it was there. Runs no user code.
     ///
-    /// The function says how much chunks have counted for a value of the others, by table and index, beside the table's own count.
-    pub(crate) fn continue_after(&mut self, before: &Self, chunks: impl Fn(u32, u32) -> u32) {
-        // In the order of the tables, so that those that are added have the same numbers everywhere.
+    /// `chunks` returns what chunks have counted for a value of the other tables, by table and index, in addition to the count
+    /// of the table.
+    pub(crate) fn replace(&mut self, before: &Self, chunks: impl Fn(u32, u32) -> u32) {
+        // In the order of the tables, so that new tables get the same numbers in every run.
         let mut types: Vec<_> = before.by_type.iter().map(|(&ty, &number)| (number, ty)).collect();
         types.sort_unstable_by_key(|&(number, _)| number);
         for (number, ty) in types {
@@ -199,7 +199,7 @@ impl SharedValues {
                     self.tables.last_mut().expect("it was just added")
                 }
             };
-            // Values that both have are at the same address. If the address is another, they may be equal all the same.
+            // Values that both storages share have the same address. Values at different addresses may still be equal.
             let mut left: HashMap<*const (), u32, FixedState> = (0..)
                 .zip(&other.slots)
                 .filter_map(|(index, slot)| Some((address(slot.value.as_ref()?), index)))
@@ -221,24 +221,24 @@ impl SharedValues {
         }
     }
 
-    /// Takes from the count of a value what a chunk goes on counting.
+    /// Subtracts events from the count of a value that a chunk continues to count.
     pub(crate) fn uncount(&mut self, table: u32, index: u32, events: u32) {
         let slot = &mut self.tables[table as usize].slots[index as usize];
         slot.order_events = slot.order_events.wrapping_sub(events);
     }
 
-    /// Counts that rows came to a value, or left it, without a chunk that knows of it.
+    /// Counts an event of a value that no chunk counts.
     pub(crate) fn count_event(&mut self, table: u32, index: u32) {
         let slot = &mut self.tables[table as usize].slots[index as usize];
         slot.order_events = slot.order_events.wrapping_add(1);
     }
 
-    /// Counts one more owner of a value.
+    /// Counts one more chunk with a value.
     pub(crate) fn hold(&mut self, table: u32, index: u32) {
         self.tables[table as usize].slots[index as usize].references += 1;
     }
 
-    /// Counts one owner less, in which so many rows came or went.
+    /// Counts one chunk less with a value, and adds the events of the chunk.
     pub(crate) fn let_go(&mut self, table: u32, index: u32, events: u32) {
         let slot = &mut self.tables[table as usize].slots[index as usize];
         slot.references -= 1;
@@ -246,7 +246,7 @@ impl SharedValues {
         self.forget_unused(table, index);
     }
 
-    /// Lets go of a value that no chunk has, unless it is the default.
+    /// Removes a value that no chunk has, unless it is the default.
     pub(crate) fn forget_unused(&mut self, table: u32, index: u32) {
         let table = &mut self.tables[table as usize];
         let is_default = index == 0 && table.functions.default.is_some();
@@ -256,31 +256,31 @@ impl SharedValues {
         }
         let Some(value) = slot.value.take() else { return };
         table.gone_events = newest(table.gone_events, slot.order_events);
-        // By the index, so that no code of the user runs.
+        // By index, so that no user code runs.
         if let Ok(entry) = table.by_value.find_entry(slot.hash, |&at| at == index) {
             entry.remove();
         }
         table.free.push(index);
-        self.dead.push(value);
+        self.unused.push(value);
     }
 
-    /// The values that nobody has any more, to be dropped when everything else is done.
-    pub(crate) fn take_dead(&mut self) -> DeadValues<'_> {
-        DeadValues(&mut self.dead)
+    /// Returns the values that no chunk has any more, to be dropped when everything else is done.
+    pub(crate) fn take_unused(&mut self) -> UnusedValues<'_> {
+        UnusedValues(&mut self.unused)
     }
 
-    /// A second one with the same values. Runs no code of the user.
+    /// Copies the tables, with the same values. Runs no user code.
     pub(crate) fn fork(&self) -> Self {
-        Self { tables: self.tables.clone(), by_type: self.by_type.clone(), dead: Vec::new() }
+        Self { tables: self.tables.clone(), by_type: self.by_type.clone(), unused: Vec::new() }
     }
 
-    /// Checks that each value has so many owners as were counted, by the numbers of tables and indices.
+    /// Checks that the reference counts are as counted by table and index.
     pub(crate) fn check(
         &self,
         counted: &HashMap<(u32, u32), u32, FixedState>,
     ) -> Result<(), String> {
-        if !self.dead.is_empty() {
-            return Err(format!("{} shared values are dead and not dropped", self.dead.len()));
+        if !self.unused.is_empty() {
+            return Err(format!("{} shared values are dead and not dropped", self.unused.len()));
         }
         for (number, table) in (0_u32..).zip(&self.tables) {
             for (index, slot) in (0_u32..).zip(&table.slots) {
@@ -312,8 +312,8 @@ impl SharedValues {
     }
 }
 
-impl Table {
-    /// A table with nothing in it but the default, if there is one. Runs code of the user.
+impl SharedTable {
+    /// Creates a table with the default value, if there is one. Runs user code.
     fn new(functions: SharedFunctions) -> Self {
         let mut table = Self {
             functions,
@@ -330,7 +330,7 @@ impl Table {
         table
     }
 
-    /// A table of the same type with nothing in it but the default, if there is one. Runs no code of the user.
+    /// Creates a table of the same type with the default value, if there is one. Runs no user code.
     fn emptied(&self) -> Self {
         let mut table = Self {
             functions: self.functions,
@@ -340,7 +340,7 @@ impl Table {
             gone_events: 0,
         };
         if self.functions.default.is_some() {
-            let Slot { hash, value, .. } = &self.slots[0];
+            let ValueSlot { hash, value, .. } = &self.slots[0];
             table.insert(*hash, value.clone().expect("the default stays"));
         }
         table
@@ -348,7 +348,7 @@ impl Table {
 
     fn insert(&mut self, hash: u64, value: SharedValue) -> u32 {
         let order_events = self.gone_events;
-        let slot = Slot { value: Some(value), hash, references: 0, order_events };
+        let slot = ValueSlot { value: Some(value), hash, references: 0, order_events };
         let index = if let Some(index) = self.free.pop() {
             self.slots[index as usize] = slot;
             index
@@ -364,23 +364,80 @@ impl Table {
     }
 }
 
-/// The greater of two counts, which may have begun anew at zero between them.
+/// Returns the greater of two counts, which may have wrapped around.
 fn newest(one: u32, other: u32) -> u32 {
     if one.wrapping_sub(other).cast_signed() > 0 { one } else { other }
 }
 
-/// Where a value is, which tells it from others without code of the user.
+/// Returns the address of a value, which identifies it without user code.
 fn address(value: &SharedValue) -> *const () {
     Arc::as_ptr(value).cast()
 }
 
-/// Makes room in a table of values that come and go, of which there are so many at most: so much that it never asks for memory again.
+/// Reserves memory in a hash table of at most `most` values that are inserted and removed, so that it never allocates again.
 ///
-/// Places of values that are gone are not used again at once. When there are no others left, they are cleared up, if the table is at
-/// least half empty; else a larger one is made.
+/// Removed entries are not reused at once. When no others are left, they are cleaned up in place if the table is at least half
+/// empty; otherwise it would grow.
 pub(super) fn make_roomy(table: &mut HashTable<u32>, most: usize, hash: impl Fn(&u32) -> u64) {
     // One in eight of the buckets stays empty.
     if table.num_buckets() < 4 * most {
         table.reserve(3 * most - table.len(), hash);
+    }
+}
+
+/// Shared values that are all looked up before the first is inserted, since looking up is user code.
+///
+/// Equal values that are not in a table yet get one index.
+#[derive(Default)]
+pub(crate) struct SharedLookups {
+    /// The table and the result of each lookup.
+    all: Vec<(u32, PendingLookup)>,
+    /// The missing values, by table and hash.
+    new: HashMap<(u32, u64), Vec<usize>, FixedState>,
+}
+
+enum PendingLookup {
+    Sought(SharedLookup),
+    /// Equal to the missing value of this number.
+    As(usize),
+}
+
+impl SharedLookups {
+    /// Looks a value up in its table. Runs user code.
+    pub(crate) fn look_up(&mut self, values: &SharedValues, table: u32, value: &SharedValue) {
+        let known = match values.look_up(table, value) {
+            SharedLookup::Found(index) => PendingLookup::Sought(SharedLookup::Found(index)),
+            SharedLookup::Missing(hash, value) => {
+                let alike = self.new.entry((table, hash)).or_default();
+                let is_same = |&at: &usize| match &self.all[at].1 {
+                    PendingLookup::Sought(SharedLookup::Missing(_, other)) => {
+                        values.are_equal(table, other, &value)
+                    }
+                    _ => false,
+                };
+                if let Some(at) = alike.iter().copied().find(is_same) {
+                    PendingLookup::As(at)
+                } else {
+                    alike.push(self.all.len());
+                    PendingLookup::Sought(SharedLookup::Missing(hash, value))
+                }
+            }
+        };
+        self.all.push((table, known));
+    }
+
+    /// Inserts missing values, and counts one more chunk for each value. Returns tables and indices in the order of the
+    /// lookups. Runs no user code.
+    pub(crate) fn hold(self, values: &mut SharedValues) -> Vec<(u32, u32)> {
+        let mut places = Vec::<(u32, u32)>::with_capacity(self.all.len());
+        for (table, known) in self.all {
+            let index = match known {
+                PendingLookup::Sought(lookup) => values.resolve(table, lookup),
+                PendingLookup::As(at) => places[at].1,
+            };
+            values.hold(table, index);
+            places.push((table, index));
+        }
+        places
     }
 }

@@ -1,4 +1,4 @@
-//! Chunks of an archetype, apart by the values of its shared components.
+//! Groups: the chunks of an archetype, divided by the values of its shared components.
 
 use std::any::Any;
 use std::hash::BuildHasher;
@@ -9,56 +9,56 @@ use hashbrown::HashTable;
 use super::Storage;
 use super::arena::OutOfMemory;
 use super::chunk::{Chunk, NOWHERE};
-use super::few::{Few, FewNumbers};
-use super::rows::list_place;
-use super::shared::{Sought, make_roomy};
+use super::chunk_lists::list_place;
+use super::inline_vec::{InlineIndices, InlineVec};
+use super::shared_values::{SharedLookup, make_roomy};
 use super::transfer::{SharedSource, Transfer};
 use crate::component::{ComponentType, SharedValue};
 
-/// The groups of an archetype with shared components: one for each combination of values that entities have.
+/// The groups of an archetype with shared components, one for each combination of values.
 #[derive(Clone)]
-pub(crate) struct Groups {
-    /// Which tables the values of the shared types are in, in the order of their columns.
+pub(crate) struct SharedGroups {
+    /// The tables of the shared values, in the order of their columns.
     pub(crate) tables: Box<[u32]>,
-    list: Vec<Group>,
-    /// Numbers that are free, the one to be used next last.
+    list: Vec<SharedGroup>,
+    /// The free numbers. The last one is used next.
     free: Vec<u32>,
     by_values: HashTable<u32>,
 }
 
-/// The chunks with one combination of values.
+/// The chunks with one combination of shared values.
 #[derive(Clone, Default)]
-pub(crate) struct Group {
-    /// The indices of the values, in the order of the columns. Empty if the group's number is free: the next one has the memory.
+pub(crate) struct SharedGroup {
+    /// The indices of the values, in the order of the columns. Empty if the number is free: the memory is reused.
     pub(crate) values: Vec<u32>,
-    /// Those of the chunks that have room. New entities go to the last.
+    /// The chunks with room. New entities go to the last one.
     pub(crate) with_room: Vec<u32>,
-    /// How many chunks there are. Without one the group goes.
+    /// The number of chunks. The group is removed with the last one.
     pub(crate) chunks: u32,
 }
 
-/// How many shared components entities mostly have at most. Of so many, nothing takes memory while an entity moves.
-pub(crate) const FEW_SHARED: usize = 4;
+/// The usual maximum of shared components of an entity. Up to this number, moving an entity does not allocate.
+pub(crate) const INLINE_SHARED: usize = 4;
 
-/// A combination of values, some of which may not be there yet.
-pub(crate) struct Wanted(Few<Sought, FEW_SHARED>);
+/// A combination of shared values, some of which may not be in their tables yet.
+pub(crate) struct GroupKey(InlineVec<SharedLookup, INLINE_SHARED>);
 
-impl Groups {
+impl SharedGroups {
     pub(crate) fn new(tables: Box<[u32]>) -> Self {
         Self { tables, list: Vec::new(), free: Vec::new(), by_values: HashTable::new() }
     }
 
     #[inline]
-    pub(crate) fn at(&self, number: u32) -> &Group {
+    pub(crate) fn at(&self, number: u32) -> &SharedGroup {
         &self.list[number as usize]
     }
 
-    pub(crate) fn at_mut(&mut self, number: u32) -> &mut Group {
+    pub(crate) fn at_mut(&mut self, number: u32) -> &mut SharedGroup {
         &mut self.list[number as usize]
     }
 
-    /// All groups, by number.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Group)> {
+    /// Iterates over all groups, by number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &SharedGroup)> {
         (0..).zip(&self.list).filter(|(_, group)| !group.values.is_empty())
     }
 
@@ -68,13 +68,13 @@ impl Groups {
         self.by_values.find(hash_of(values), same).copied()
     }
 
-    /// Finds the group of these values, or makes it, without chunks.
+    /// Finds the group of these values, or creates it without chunks.
     fn find_or_create(&mut self, values: &[u32]) -> u32 {
         if let Some(number) = self.find(values) {
             return number;
         }
         let number = self.free.pop().unwrap_or_else(|| {
-            self.list.push(Group::default());
+            self.list.push(SharedGroup::default());
             let list = &self.list;
             make_roomy(&mut self.by_values, list.len(), |&at| hash_of(&list[at as usize].values));
             list_place(list.len() - 1)
@@ -86,14 +86,14 @@ impl Groups {
         number
     }
 
-    /// Takes a group out if it has no chunks, and returns its values.
-    fn remove_empty(&mut self, number: u32) -> Option<FewNumbers> {
+    /// Removes a group if it has no chunks, and returns its values.
+    fn remove_empty(&mut self, number: u32) -> Option<InlineIndices> {
         let group = &mut self.list[number as usize];
         if group.chunks > 0 || group.values.is_empty() {
             return None;
         }
         group.with_room.clear();
-        let values: FewNumbers = group.values.drain(..).collect();
+        let values: InlineIndices = group.values.drain(..).collect();
         if let Ok(entry) = self.by_values.find_entry(hash_of(&values), |&at| at == number) {
             entry.remove();
         }
@@ -107,57 +107,56 @@ fn hash_of(values: &[u32]) -> u64 {
 }
 
 impl Storage {
-    /// The value that the entities of a chunk have of a shared type, if they have it.
+    /// Returns the value of a shared type that the entities of a chunk have.
     pub(crate) fn shared_value(&self, chunk: &Chunk, ty: ComponentType) -> Option<&SharedValue> {
         let (table, index) = self.archetypes.shared_place(chunk, ty)?;
         Some(self.shared.value(table, index))
     }
 
-    /// Looks for the values of a set in the tables of its types, which are there. Runs code of the user.
-    pub(crate) fn seek(
+    /// Looks the shared values of a set up in the tables of their types, which exist. Runs user code.
+    pub(crate) fn look_up_shared(
         &self,
         types: &[ComponentType],
-        given: &Few<SharedValue, FEW_SHARED>,
-    ) -> Few<Sought, FEW_SHARED> {
+        given: &InlineVec<SharedValue, INLINE_SHARED>,
+    ) -> InlineVec<SharedLookup, INLINE_SHARED> {
         let shared = types.iter().filter(|ty| ty.is_shared());
         let tables = shared.map(|&ty| self.shared.table(ty).expect("the archetype was looked for"));
-        tables.zip(given.iter()).map(|(table, value)| self.shared.seek(table, value)).collect()
+        tables.zip(given.iter()).map(|(table, value)| self.shared.look_up(table, value)).collect()
     }
 
-    /// The combination of values that entities have in an archetype, if those of its shared types come from there: from a
-    /// chunk, and from what was given.
-    pub(crate) fn wanted(
+    /// Returns the key of a group, with values from a chunk and from `given` lookups.
+    pub(crate) fn group_key(
         &self,
         sources: &[SharedSource],
         from: Option<u32>,
-        given: &[Sought],
-    ) -> Wanted {
-        self.wanted_of(sources, from, |at| given.get(at))
+        given: &[SharedLookup],
+    ) -> GroupKey {
+        self.group_key_with(sources, from, |at| given.get(at))
     }
 
-    /// As [`wanted`](Self::wanted), with a function that says what was given.
-    pub(crate) fn wanted_of<'g>(
+    /// Returns the key of a group, with values from a chunk and from a function for given lookups.
+    pub(crate) fn group_key_with<'g>(
         &self,
         sources: &[SharedSource],
         from: Option<u32>,
-        given: impl Fn(usize) -> Option<&'g Sought>,
-    ) -> Wanted {
+        given: impl Fn(usize) -> Option<&'g SharedLookup>,
+    ) -> GroupKey {
         let kept = from.map_or(&[][..], |from| {
             let chunk = &self.chunks[from];
             let groups = self.archetypes.groups(chunk.archetype);
             groups.map_or(&[][..], |groups| &groups.at(chunk.group).values)
         });
         let value = |source: &SharedSource| match *source {
-            SharedSource::Kept(at) => Sought::Known(kept[at as usize]),
+            SharedSource::Kept(at) => SharedLookup::Found(kept[at as usize]),
             SharedSource::Given(at) => given(at as usize).expect("all are given").clone(),
-            // That there is a default was checked.
-            SharedSource::Default => Sought::Known(0),
+            // The caller has checked that there is a default.
+            SharedSource::Default => SharedLookup::Found(0),
         };
-        Wanted(sources.iter().map(value).collect())
+        GroupKey(sources.iter().map(value).collect())
     }
 
-    /// Whether a chunk is of an archetype, and has just these values.
-    pub(crate) fn is_as_wanted(&self, chunk: u32, archetype: u32, wanted: &Wanted) -> bool {
+    /// Returns whether a chunk belongs to an archetype, and to the group with this key.
+    pub(crate) fn has_group_key(&self, chunk: u32, archetype: u32, key: &GroupKey) -> bool {
         let chunk = &self.chunks[chunk];
         let Some(groups) = self.archetypes.groups(archetype) else { return false };
         chunk.archetype == archetype
@@ -165,39 +164,39 @@ impl Storage {
                 .at(chunk.group)
                 .values
                 .iter()
-                .zip(wanted.0.iter())
-                .all(|(&has, sought)| matches!(*sought, Sought::Known(index) if index == has))
+                .zip(key.0.iter())
+                .all(|(&has, lookup)| matches!(*lookup, SharedLookup::Found(index) if index == has))
     }
 
-    /// The group of an archetype with these values. It may have no chunks yet: then one has to be opened at once, or the
-    /// group be [forgotten](Self::forget_group).
-    pub(crate) fn group_of(&mut self, archetype: u32, Wanted(wanted): Wanted) -> u32 {
+    /// Finds or creates the group of an archetype with this key. If it has no chunks, open one at once, or
+    /// [remove](Self::forget_group) the group.
+    pub(crate) fn group_of(&mut self, archetype: u32, GroupKey(key): GroupKey) -> u32 {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return NOWHERE };
-        let mut values = FewNumbers::default();
-        for (&table, sought) in groups.tables.iter().zip(wanted) {
-            values.push(self.shared.settle(table, sought));
+        let mut values = InlineIndices::default();
+        for (&table, lookup) in groups.tables.iter().zip(key) {
+            values.push(self.shared.resolve(table, lookup));
         }
         groups.find_or_create(&values)
     }
 
-    /// The group that a row of a chunk gets to by a transfer which is given nothing.
+    /// Returns the group that rows of a chunk move to by a transfer without given shared values.
     pub(crate) fn group_by(&mut self, transfer: &Transfer, from: u32) -> u32 {
         if transfer.shared.is_empty() {
             return NOWHERE;
         }
-        let wanted = self.wanted(&transfer.shared, Some(from), &[]);
-        self.group_of(transfer.to, wanted)
+        let key = self.group_key(&transfer.shared, Some(from), &[]);
+        self.group_of(transfer.to, key)
     }
 
-    /// The group of an archetype whose shared types all have defaults.
+    /// Returns the group of an archetype with the default values of all its shared types.
     pub(crate) fn group_of_defaults(&mut self, archetype: u32) -> u32 {
         let shared = self.archetypes[archetype].shape.shared.len();
-        // That there are defaults was checked.
-        let wanted = Wanted((0..shared).map(|_| Sought::Known(0)).collect());
-        self.group_of(archetype, wanted)
+        // The caller has checked that there are defaults.
+        let key = GroupKey((0..shared).map(|_| SharedLookup::Found(0)).collect());
+        self.group_of(archetype, key)
     }
 
-    /// A chunk with room that a row of another gets to by a transfer which is given nothing.
+    /// Returns a chunk with room for a row that moves from a chunk by a transfer without given shared values.
     #[inline]
     pub(crate) fn room_by(&mut self, transfer: &Transfer, from: u32) -> Result<u32, OutOfMemory> {
         if transfer.shared.is_empty() {
@@ -207,16 +206,16 @@ impl Storage {
         self.room_in_group(transfer.to, group)
     }
 
-    /// A chunk with room whose entities have the same values as those of another but for one type, of which they have this. It
-    /// is the same chunk if those have it too. `None` if there is none. Runs code of the user.
+    /// Returns a chunk with room that differs from another in one shared value: it has the given one. Returns the same chunk if
+    /// it has the value already, and `None` if there is no such chunk. Runs user code.
     pub(crate) fn room_with(
         &self,
         chunk: u32,
         ty: ComponentType,
         value: &(dyn Any + Send + Sync),
     ) -> Option<u32> {
-        /// More types than entities mostly share.
-        const MOST: usize = 8;
+        /// More shared types than entities usually have.
+        const MAX_SHARED: usize = 8;
 
         let number = chunk;
         let chunk = &self.chunks[chunk];
@@ -228,31 +227,31 @@ impl Storage {
         if has[at] == index {
             return Some(number);
         }
-        let mut wanted = [0; MOST];
-        let wanted = wanted.get_mut(..has.len())?;
-        wanted.copy_from_slice(has);
-        wanted[at] = index;
-        groups.at(groups.find(wanted)?).with_room.last().copied()
+        let mut key = [0; MAX_SHARED];
+        let key = key.get_mut(..has.len())?;
+        key.copy_from_slice(has);
+        key[at] = index;
+        groups.at(groups.find(key)?).with_room.last().copied()
     }
 
-    /// A chunk of the archetype with these values that has room, and is the world's alone.
-    pub(crate) fn room_for(&mut self, archetype: u32, wanted: Wanted) -> Result<u32, OutOfMemory> {
-        let group = self.group_of(archetype, wanted);
+    /// Returns an unshared chunk of an archetype with this key that has room. Opens one if necessary.
+    pub(crate) fn room_for(&mut self, archetype: u32, key: GroupKey) -> Result<u32, OutOfMemory> {
+        let group = self.group_of(archetype, key);
         self.room_in_group(archetype, group)
     }
 
     fn room_in_group(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
-        /// Forgets a group that has no chunk: there is no memory for one, or the default of what it has for itself panics.
-        struct Opening<'s> {
+        /// Removes the group if no chunk can be opened: there is no memory, or the default of a chunk component panics.
+        struct OpenGuard<'s> {
             storage: &'s mut Storage,
             archetype: u32,
             group: u32,
         }
 
-        impl Drop for Opening<'_> {
+        impl Drop for OpenGuard<'_> {
             fn drop(&mut self) {
                 self.storage.forget_group(self.archetype, self.group);
-                drop(self.storage.shared.take_dead());
+                drop(self.storage.shared.take_unused());
             }
         }
 
@@ -260,11 +259,11 @@ impl Storage {
             self.make_unique(number)?;
             return Ok(number);
         }
-        let opening = Opening { storage: self, archetype, group };
+        let opening = OpenGuard { storage: self, archetype, group };
         opening.storage.open_chunk_in(archetype, group)
     }
 
-    /// Counts a chunk that was opened in a group.
+    /// Counts a chunk that joins a group.
     pub(crate) fn enter_group(&mut self, archetype: u32, group: u32) {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return };
         groups.at_mut(group).chunks += 1;
@@ -273,8 +272,8 @@ impl Storage {
         }
     }
 
-    /// Counts a chunk less in its group, in which so many rows came or went. Without chunks the group goes, and what nobody
-    /// else has of its values is dead.
+    /// Counts a chunk that leaves its group, with its events. The group is removed with its last chunk, and values that no
+    /// other chunk has become unused.
     pub(crate) fn leave_group(&mut self, archetype: u32, group: u32, events: u32) {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return };
         groups.at_mut(group).chunks -= 1;
@@ -284,8 +283,8 @@ impl Storage {
         groups.remove_empty(group);
     }
 
-    /// Counts that entities went to another group of their archetype, where they are: for each value that they have no more,
-    /// and each that they have now.
+    /// Counts an event for each shared value that entities lose or get when their chunk moves to another group of the
+    /// archetype.
     pub(crate) fn count_other_values(&mut self, archetype: u32, from: u32, to: u32) {
         let Some(groups) = self.archetypes.groups(archetype) else { return };
         let values = groups.at(from).values.iter().zip(&groups.at(to).values);
@@ -297,7 +296,7 @@ impl Storage {
         }
     }
 
-    /// Takes a group out if it has no chunks, with those of its values that nobody else has.
+    /// Removes a group if it has no chunks, with those of its values that no chunk has.
     pub(crate) fn forget_group(&mut self, archetype: u32, group: u32) {
         let Some(groups) = self.archetypes.groups_mut(archetype) else { return };
         let Some(values) = groups.remove_empty(group) else { return };

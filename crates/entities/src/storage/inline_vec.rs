@@ -1,20 +1,18 @@
-//! Lists that are mostly short, and then take no memory of their own.
+//! Vectors that store a few elements inline.
 
-use std::array;
-use std::iter;
 use std::ops::Deref;
-use std::vec;
+use std::{array, iter, vec};
 
-/// A list of values, so many of which take no memory of their own.
-pub(crate) struct Few<T, const N: usize> {
-    /// The first ones.
+/// A vector whose first `N` elements need no allocation.
+pub(crate) struct InlineVec<T, const N: usize> {
+    /// The first elements.
     first: [Option<T>; N],
     len: usize,
-    /// What comes after those.
+    /// All further elements.
     more: Vec<T>,
 }
 
-impl<T, const N: usize> Few<T, N> {
+impl<T, const N: usize> InlineVec<T, N> {
     pub(crate) fn new() -> Self {
         Self { first: [const { None }; N], len: 0, more: Vec::new() }
     }
@@ -45,15 +43,15 @@ impl<T, const N: usize> Few<T, N> {
     }
 }
 
-impl<T, const N: usize> FromIterator<T> for Few<T, N> {
+impl<T, const N: usize> FromIterator<T> for InlineVec<T, N> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let mut few = Self::new();
-        values.into_iter().for_each(|value| few.push(value));
-        few
+        let mut vec = Self::new();
+        values.into_iter().for_each(|value| vec.push(value));
+        vec
     }
 }
 
-impl<T, const N: usize> IntoIterator for Few<T, N> {
+impl<T, const N: usize> IntoIterator for InlineVec<T, N> {
     type Item = T;
     type IntoIter = iter::Chain<iter::Flatten<array::IntoIter<Option<T>, N>>, vec::IntoIter<T>>;
 
@@ -62,27 +60,27 @@ impl<T, const N: usize> IntoIterator for Few<T, N> {
     }
 }
 
-/// A list of numbers, side by side, which takes no memory of its own as long as it is short.
+/// A contiguous vector of indices that needs no allocation as long as it is short.
 #[derive(Default)]
-pub(crate) struct FewNumbers {
-    /// All of them, unless there are more.
-    few: [u32; Self::FEW],
+pub(crate) struct InlineIndices {
+    /// All elements, as long as they fit.
+    inline: [u32; Self::INLINE],
     len: usize,
-    /// All of them, if they are too many.
-    many: Vec<u32>,
+    /// All elements, once they do not fit inline.
+    heap: Vec<u32>,
 }
 
-impl FewNumbers {
-    const FEW: usize = 12;
+impl InlineIndices {
+    const INLINE: usize = 12;
 
     pub(crate) fn push(&mut self, number: u32) {
-        match self.few.get_mut(self.len) {
+        match self.inline.get_mut(self.len) {
             Some(place) => *place = number,
             None => {
-                if self.len == Self::FEW {
-                    self.many.extend_from_slice(&self.few);
+                if self.len == Self::INLINE {
+                    self.heap.extend_from_slice(&self.inline);
                 }
-                self.many.push(number);
+                self.heap.push(number);
             }
         }
         self.len += 1;
@@ -94,27 +92,27 @@ impl FewNumbers {
 
     pub(crate) fn clear(&mut self) {
         self.len = 0;
-        self.many.clear();
+        self.heap.clear();
     }
 }
 
-impl Deref for FewNumbers {
+impl Deref for InlineIndices {
     type Target = [u32];
 
     fn deref(&self) -> &[u32] {
-        if self.len > Self::FEW { &self.many } else { &self.few[..self.len] }
+        if self.len > Self::INLINE { &self.heap } else { &self.inline[..self.len] }
     }
 }
 
-impl FromIterator<u32> for FewNumbers {
+impl FromIterator<u32> for InlineIndices {
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
-        let mut few = Self::default();
-        few.extend(numbers);
-        few
+        let mut vec = Self::default();
+        vec.extend(numbers);
+        vec
     }
 }
 
-impl Extend<u32> for FewNumbers {
+impl Extend<u32> for InlineIndices {
     fn extend<I: IntoIterator<Item = u32>>(&mut self, numbers: I) {
         numbers.into_iter().for_each(|number| self.push(number));
     }
@@ -125,24 +123,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_and_many_are_lists_alike() {
+    fn inline_and_heap_elements_are_one_list() {
         for count in 0..10 {
-            let mut few: Few<String, 3> = (0..count).map(|at| at.to_string()).collect();
+            let mut vec: InlineVec<String, 3> = (0..count).map(|at| at.to_string()).collect();
             let mut list: Vec<_> = (0..count).map(|at| at.to_string()).collect();
             for last in ["next", "last"] {
-                assert_eq!(few.len(), list.len());
-                assert!(few.iter().eq(&list));
-                assert!((0..12).all(|at| few.get(at) == list.get(at)));
-                few.push(last.into());
+                assert_eq!(vec.len(), list.len());
+                assert!(vec.iter().eq(&list));
+                assert!((0..12).all(|at| vec.get(at) == list.get(at)));
+                vec.push(last.into());
                 list.push(last.into());
             }
-            assert!(few.into_iter().eq(list));
+            assert!(vec.into_iter().eq(list));
         }
     }
 
     #[test]
-    fn numbers_are_side_by_side() {
-        let mut numbers = FewNumbers::default();
+    fn indices_are_contiguous() {
+        let mut numbers = InlineIndices::default();
         for round in [30, 5, 12, 13] {
             numbers.extend(0..round);
             assert!(numbers.iter().copied().eq(0..round));
