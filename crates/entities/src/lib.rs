@@ -23,7 +23,6 @@ mod storage;
 mod system;
 #[cfg_attr(not(test), allow(dead_code, reason = "worlds keep their time in it"))]
 mod time;
-mod transaction;
 mod version;
 mod world;
 
@@ -37,7 +36,7 @@ pub use bisect::{Bisection, BisectionError, Difference, DivergedAt, DivergedPlac
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
-pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
+pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, CommandTargets,
     Commands, EntityCommandBuffer, Placeholders, PlaybackError, PlaybackStopped,
@@ -53,9 +52,9 @@ pub use field::{
 };
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
-    EntityManager, EntityTracker, GetMany, Linked, LinkedEntityGroup, NewEntities, StorageInfo,
-    StorageInfoLookup,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, Batch, BatchTargets, BufferLookup,
+    ComponentLookup, EntityChanges, EntityManager, EntityTracker, GetMany, Linked, NewEntities,
+    StorageInfo, StorageInfoLookup,
 };
 pub use per_chunk::PerChunk;
 pub use query::{
@@ -86,9 +85,8 @@ pub use system::{
     UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
-pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
 pub use version::Version;
-pub use world::{World, WorldSettings};
+pub use world::{ExclusiveEntityTransaction, TransactionJob, World, WorldSettings};
 
 /// What derives name. No part of the API.
 #[doc(hidden)]

@@ -440,7 +440,7 @@ impl Operation for Despawn {
     }
 
     fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
-        query.change(context.entities, EntityManager::despawn_found)?;
+        query.change(context.entities, EntityManager::despawn_rows)?;
         Ok(())
     }
 
@@ -499,17 +499,17 @@ impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
             context.resolved.resolve_set(&mut self.0)?;
             query.change(context.entities, |entities, found| {
                 if ADD {
-                    let added = entities.add_to_found(found, self.0);
+                    let added = entities.add_to_rows(found, self.0);
                     added.map(drop).map_err(|rejected| rejected.error)
                 } else {
-                    entities.set_shared_of_found(found, &self.0).map(drop)
+                    entities.set_shared_of_rows(found, &self.0).map(drop)
                 }
             })?;
             return Ok(());
         }
         let Context { entities, list, .. } = context;
         list.clear();
-        query.change(entities, |entities, found| entities.list_found(found, list));
+        query.change(entities, |entities, found| entities.list_rows(found, list));
         self.apply_to_list(context, false)
     }
 
@@ -561,7 +561,7 @@ impl<S: ComponentSet> Operation for AddEach<S> {
     fn apply_to_query(mut self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         self.resolve(context)?;
         let added = query
-            .change(context.entities, |entities, found| entities.add_each_to_found(found, self.0));
+            .change(context.entities, |entities, found| entities.add_each_to_rows(found, self.0));
         added.map_err(|rejected| rejected.error)?;
         Ok(())
     }
@@ -591,7 +591,7 @@ impl<S: ComponentSet> Operation for Remove<S> {
     }
 
     fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
-        query.change(context.entities, EntityManager::remove_from_found::<S>)?;
+        query.change(context.entities, EntityManager::remove_from_rows::<S>)?;
         Ok(())
     }
 
@@ -652,9 +652,9 @@ impl<const ADD: bool> Operation for ChangeTypes<ADD> {
     fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
         query.change(context.entities, |entities, found| {
             if ADD {
-                entities.add_types_to_found(found, self.0.as_slice())
+                entities.add_types_to_rows(found, self.0.as_slice())
             } else {
-                entities.remove_types_from_found(found, self.0.as_slice())
+                entities.remove_types_from_rows(found, self.0.as_slice())
             }
         })?;
         Ok(())
@@ -730,9 +730,8 @@ impl Operation for SetEnabled {
     }
 
     fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
-        query.change(context.entities, |entities, found| {
-            entities.set_found_enabled(found, self.0)
-        })?;
+        query
+            .change(context.entities, |entities, found| entities.set_rows_enabled(found, self.0))?;
         Ok(())
     }
 

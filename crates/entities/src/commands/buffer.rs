@@ -15,7 +15,7 @@ use super::placeholder::{BufferStamps, LaneIds, ResolvedIds, ReturnedIds};
 use super::playback::Segment;
 use super::recorder::{CommandRecorder, Commands};
 use crate::entity::Entity;
-use crate::manager::{Distinct, EntityManager};
+use crate::manager::{DistinctEntities, EntityManager};
 use crate::panics::FirstPanic;
 
 /// Buffer of commands: operations on entities that are recorded now and applied together later.
@@ -468,7 +468,7 @@ pub struct CommandLog {
     /// Scratch memory for playback.
     pub(super) segments: Vec<Segment>,
     pub(super) list: Vec<Entity>,
-    pub(super) members: Distinct,
+    pub(super) members: DistinctEntities,
 }
 
 impl Container for CommandLog {
@@ -532,7 +532,7 @@ impl CommandLog {
             reserved_by: None,
             segments: Vec::new(),
             list: Vec::new(),
-            members: Distinct::default(),
+            members: DistinctEntities::default(),
         }
     }
 

@@ -14,7 +14,7 @@ use super::stream::RunCursor;
 use super::vtable::{Command, Effect, Recorded, stage_in_arena, staged_set};
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{Course, End, Gift, Given, Owner};
+use crate::manager::{ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner};
 use crate::set::ComponentSet;
 use crate::storage::SetOperation;
 
@@ -66,7 +66,9 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         }
         let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
         let Ok(set) = self.context.entities.set_number::<S>() else { return false };
-        let Some(gift) = self.context.entities.can_give(entity, set, change) else { return false };
+        let Some(gift) = self.context.entities.can_insert(entity, set, change) else {
+            return false;
+        };
         self.record(gift, set_of)
     }
 
@@ -74,11 +76,12 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
     #[inline(always)]
     fn record<S: ComponentSet>(
         mut self,
-        gift: Gift,
+        gift: InsertPlan,
         set_of: impl FnOnce(&mut C) -> &mut S,
     ) -> bool {
         let set = set_of(self.command.parts_mut().0);
-        let owner = if needs_drop::<C>() { Owner::Command(self.slot) } else { Owner::Nobody };
+        let owner =
+            if needs_drop::<C>() { ValueOwner::Command(self.slot) } else { ValueOwner::Nobody };
         let staged = if S::COUNT == 0 {
             None
         } else if S::HAS_ENTITIES || self.context.keeps {
@@ -89,7 +92,7 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
         } else {
             Some(staged_set::<S>(ptr::from_mut(set).cast(), owner))
         };
-        self.context.entities.note_given(gift, staged);
+        self.context.entities.record_insert(gift, staged);
         true
     }
 
@@ -113,20 +116,20 @@ impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
     #[inline(always)]
     fn remove_set(self, set: u32) -> bool {
         let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
-        self.context.entities.note_taken(entity, set, self.target.is_placeholder())
+        self.context.entities.record_remove(entity, set, self.target.is_placeholder())
     }
 
     /// Records that an entity is despawned.
     #[inline(always)]
     pub(super) fn despawn(self) -> bool {
         let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
-        self.context.entities.note_despawned(entity, self.target.is_placeholder())
+        self.context.entities.record_despawn(entity, self.target.is_placeholder())
     }
 
     /// Records that a component is enabled or disabled.
     pub(super) fn set_enabled(self, ty: ComponentType, enabled: bool) -> bool {
         let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
-        self.context.entities.note_switched(entity, ty, enabled)
+        self.context.entities.record_enabled(entity, ty, enabled)
     }
 }
 
@@ -134,7 +137,11 @@ impl Context<'_> {
     /// Stages the values of a command with placeholders resolved: in place, or duplicates if the buffer keeps its commands. Returns
     /// `None` if they are refused or user code panics.
     #[inline(never)]
-    fn stage_values<S: ComponentSet>(&mut self, set: &mut S, owner: Owner) -> Option<Given> {
+    fn stage_values<S: ComponentSet>(
+        &mut self,
+        set: &mut S,
+        owner: ValueOwner,
+    ) -> Option<StagedValue> {
         let (keeps, resolved) = (self.keeps, self.resolved);
         let staged = catch_unwind(AssertUnwindSafe(|| {
             if !keeps {
@@ -148,7 +155,7 @@ impl Context<'_> {
         }));
         match staged {
             Ok(Some(None)) => Some(staged_set::<S>(ptr::from_mut(set).cast(), owner)),
-            Ok(Some(Some(other))) => Some(stage_in_arena(self.entities.stretch.staging(), other)),
+            Ok(Some(Some(other))) => Some(stage_in_arena(self.entities.coalesced.staging(), other)),
             Ok(None) => None,
             Err(panic) => {
                 self.panic = Some(panic);
@@ -178,7 +185,7 @@ impl<'l> Playback<'l> {
             return None;
         }
         let mut ahead = *self;
-        let mut course = Course::new();
+        let mut course = ChangeSequence::new();
         let first = ahead.rest_of_run()?;
         let mut others = 0;
         let (end, last) = loop {
@@ -200,7 +207,7 @@ impl<'l> Playback<'l> {
                 }
             }
             let (change, set) = match effect {
-                Effect::Despawn if others > 0 => break (End::Despawned, next),
+                Effect::Despawn if others > 0 => break (SequenceEnd::Despawned, next),
                 Effect::Create(set) if others == 0 => {
                     course.creates = true;
                     (SetOperation::Add, set)
@@ -213,15 +220,15 @@ impl<'l> Playback<'l> {
             if is_duplicated && !context.entities.can_be_duplicated(set) {
                 return None;
             }
-            if change == SetOperation::Remove && context.entities.gives_only(&course, set) {
-                break (End::Taken(set), next);
+            if change == SetOperation::Remove && context.entities.inserts_only(&course, set) {
+                break (SequenceEnd::Taken(set), next);
             }
             if !course.then(change, set) {
                 return None;
             }
             others += 1;
         };
-        if end == End::Despawned && context.entities.storage.chunks.may_be_shared() {
+        if end == SequenceEnd::Despawned && context.entities.storage.chunks.may_be_shared() {
             // If memory is missing, the entity stays, and the commands before have to show.
             return None;
         }
@@ -239,12 +246,12 @@ impl<'l> Playback<'l> {
         }
         for target in first.targets() {
             let entity = context.resolved.resolve(target).ok()?;
-            if !context.entities.vanishes(entity, &mut course, end) {
+            if !context.entities.is_elidable(entity, &mut course, end) {
                 return None;
             }
         }
         if course.creates {
-            context.entities.before_moving([]);
+            context.entities.sync_for_move([]);
             for target in first.targets() {
                 if let Ok(entity) = context.resolved.resolve(target) {
                     context.entities.storage.table.consume_id(entity);
@@ -252,7 +259,7 @@ impl<'l> Playback<'l> {
             }
         }
         // Entities that exist still have to be despawned.
-        Some(others + usize::from(course.creates || end != End::Despawned))
+        Some(others + usize::from(course.creates || end != SequenceEnd::Despawned))
     }
 }
 

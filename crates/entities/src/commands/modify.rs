@@ -365,10 +365,10 @@ fn replace_elements<T: BufferElement>(
 ) -> Result {
     if context.keeps {
         // Reuses the world's arena.
-        let mut arena = mem::take(context.entities.stretch.staging());
+        let mut arena = mem::take(context.entities.coalesced.staging());
         let replaced = replace_by_duplicates(elements, context, &mut arena, buffer);
         arena.clear();
-        *context.entities.stretch.staging() = arena;
+        *context.entities.coalesced.staging() = arena;
         return replaced;
     }
     if T::HAS_ENTITIES {

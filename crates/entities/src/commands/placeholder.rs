@@ -414,7 +414,7 @@ impl EntityManager {
     /// Reclaims the ids that no entity was given, as if their entities had been despawned: copies of them may exist. Sets them to
     /// null.
     pub(super) fn reclaim_unused_ids<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
-        self.before_moving([]);
+        self.sync_for_move([]);
         for id in ids.filter(|id| !id.is_null()) {
             if self.storage.table.consume_id(*id) {
                 *id = Entity::NULL;

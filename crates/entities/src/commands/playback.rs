@@ -13,7 +13,7 @@ use super::placeholder::{LaneIds, ResolvedIds};
 use super::recorder::{CommandRecorder, NO_KEY};
 use super::stream::{ActiveRun, RunCursor};
 use crate::entity::Entity;
-use crate::manager::{Distinct, EntityManager, Spaced};
+use crate::manager::{DistinctEntities, EntityManager, Spaced};
 use crate::set::ComponentSet;
 
 /// Maximum number of commands in a coalesced batch: their records fit in the caches, and there are enough of one kind.
@@ -36,7 +36,7 @@ pub(super) struct Context<'p> {
     /// Scratch memory for entities.
     pub(super) list: Vec<Entity>,
     /// Scratch memory for members of groups.
-    pub(super) members: Distinct,
+    pub(super) members: DistinctEntities,
     /// Panic of user code while a command was coalesced.
     pub(super) panic: Option<Panic>,
 }
@@ -59,7 +59,7 @@ impl Context<'_> {
         }
         let ids = self.resolved.ids_from(first)?;
         let ids = ids.get(..count).ok_or(Fault::NotCreatedYet { placeholder: first })?;
-        self.entities.before_moving([]);
+        self.entities.sync_for_move([]);
         let assigned = self.entities.storage.table.release_reserved(ids);
         assigned.map_err(|entity| Fault::PromiseBroken { entity })
     }
@@ -142,7 +142,7 @@ impl PlaybackGuard<'_> {
         let Self { log, entities, .. } = self;
         let CommandLog { lanes, resolved, stamps, reusable, .. } = &mut **log;
         resolved.stamps.clone_from(stamps);
-        entities.before_moving([]);
+        entities.sync_for_move([]);
         let table = &mut entities.storage.table;
         resolved.lanes.resize_with(lanes.len(), LaneIds::default);
         for (lane, of_lane) in lanes.iter_mut().zip(&mut resolved.lanes) {
@@ -301,7 +301,7 @@ impl<'l> Playback<'l> {
 
     /// Applies all remaining commands, in coalesced batches where possible.
     fn play_coalesced(&mut self, context: &mut Context<'_>) -> Result<(), StoppedAt> {
-        context.entities.stretch.clear();
+        context.entities.coalesced.clear();
         while let Some(rest) = self.rest_of_run() {
             if rest.vtable().coalesce.is_none() {
                 self.play_some(context, rest.left())?;
@@ -313,7 +313,7 @@ impl<'l> Playback<'l> {
             let panic = context.panic.take();
             // A single command is applied directly.
             let applied = if count > 1 { apply_batch(context) } else { BatchOutcome::Refused };
-            context.entities.clear_stretch();
+            context.entities.clear_coalesced();
             let panic = match applied {
                 BatchOutcome::Applied => panic,
                 BatchOutcome::Refused => {
@@ -374,9 +374,9 @@ enum BatchOutcome {
 /// Applies the coalesced batch.
 fn apply_batch(context: &mut Context<'_>) -> BatchOutcome {
     // User code may run, and panic, before anything is changed.
-    match catch_unwind(AssertUnwindSafe(|| context.entities.prepare_stretch())) {
+    match catch_unwind(AssertUnwindSafe(|| context.entities.prepare_coalesced())) {
         Ok(Ok(())) => {
-            context.entities.carry_out_stretch();
+            context.entities.apply_coalesced();
             BatchOutcome::Applied
         }
         Ok(Err(_)) => BatchOutcome::Refused,

@@ -21,7 +21,7 @@ use super::recorder::CommandRecorder;
 use super::stream::{ActiveRun, drop_each};
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{Archetype, EntityManager, Given, Giving, Owner, Spaced};
+use crate::manager::{Archetype, EntityManager, Spaced, StagedValue, ValueOwner, WriteFn};
 use crate::set::ComponentSet;
 use crate::storage::{RowPlace, SetOperation, StagingArena};
 
@@ -602,20 +602,20 @@ impl CommandRecorder {
 }
 
 /// Values of a set, to be written when the coalesced batch is applied.
-pub(super) fn staged_set<S: ComponentSet>(values: *mut u8, owner: Owner) -> Given {
-    Given { values, giving: SetWriter::<S>::GIVING, owner }
+pub(super) fn staged_set<S: ComponentSet>(values: *mut u8, owner: ValueOwner) -> StagedValue {
+    StagedValue { values, write_fn: SetWriter::<S>::GIVING, owner }
 }
 
 /// Moves a set to an arena, which drops it unless the coalesced batch takes it.
-pub(super) fn stage_in_arena<S: ComponentSet>(arena: &mut StagingArena, set: S) -> Given {
+pub(super) fn stage_in_arena<S: ComponentSet>(arena: &mut StagingArena, set: S) -> StagedValue {
     let values = arena.place(Layout::new::<S>());
     // SAFETY: the arena has room for a set at this address.
     unsafe { values.cast::<S>().write(set) };
     let owner = if needs_drop::<S>() {
         // SAFETY: a set was written at this address.
-        Owner::StagingArena(unsafe { arena.drop_later_by(drop_set::<S>, values) })
+        ValueOwner::StagingArena(unsafe { arena.drop_later_by(drop_set::<S>, values) })
     } else {
-        Owner::Nobody
+        ValueOwner::Nobody
     };
     staged_set::<S>(values, owner)
 }
@@ -624,7 +624,7 @@ pub(super) fn stage_in_arena<S: ComponentSet>(arena: &mut StagingArena, set: S) 
 struct SetWriter<S>(S);
 
 impl<S: ComponentSet> SetWriter<S> {
-    const GIVING: &'static Giving = &Giving { write: write_set::<S> };
+    const GIVING: &'static WriteFn = &WriteFn { write: write_set::<S> };
 }
 
 /// Moves a set to a row.

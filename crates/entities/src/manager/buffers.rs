@@ -79,7 +79,7 @@ impl EntityManager {
     #[inline]
     pub fn buffer<T: BufferElement>(&self, entity: Entity) -> Result<&[T], EntityError> {
         let ty = ComponentType::of_buffer::<T>();
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
             // SAFETY: there is a buffer of this type. Who could change it would have to borrow this mutably.
             Some(value) => Ok(unsafe { elements_of(value.cast()) }),
@@ -91,8 +91,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the buffer. If the world shares memory with a fork, and there is none
-    /// for a copy.
+    /// If there is no such entity, or it does not have the buffer. If the memory is shared with a fork, and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -201,8 +200,8 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// # Errors
     ///
-    /// If the entities do not have them: then the error names the first of them. If the world shares memory with a fork,
-    /// and there is none for a copy.
+    /// If the entities do not have them: then the error names the first of them. If the memory is shared with a fork, and a copy cannot
+    /// be allocated.
     pub fn buffers_mut<T: BufferElement>(
         &mut self,
     ) -> Result<BufferAccessorMut<'_, T>, EntityError> {

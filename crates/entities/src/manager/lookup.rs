@@ -194,7 +194,7 @@ impl<T> fmt::Debug for GetMany<'_, '_, T> {
 
 impl<'w> ColumnLookup<'w> {
     pub(super) fn new(entities: &'w EntityManager, ty: ComponentType) -> Self {
-        entities.jobs.before_reading(ty);
+        entities.jobs.sync_for_read(ty);
         let storage = &entities.storage;
         let column = |chunk: Option<&Chunk>| {
             let chunk = chunk?;

@@ -71,7 +71,7 @@ impl<'w> StorageInfoLookup<'w> {
 impl<'w> StorageInfo<'w> {
     /// The chunk of the entity.
     pub fn chunk(&self) -> ArchetypeChunk<'w> {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         self.chunk
     }
 

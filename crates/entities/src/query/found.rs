@@ -8,7 +8,7 @@ use super::matched::{Masks, Match, matching_rows};
 use super::runs::Runs;
 use super::walk::Walk;
 use crate::component::ComponentType;
-use crate::manager::Found;
+use crate::manager::RowSelection;
 use crate::storage::{Chunk, RowRange};
 
 /// How many chunks ahead memory is fetched.
@@ -16,7 +16,7 @@ const AHEAD: usize = 16;
 
 impl Walk<'_> {
     /// All rows that are found, in a list that has none yet.
-    pub(super) fn found(&self, mut all: Found) -> Found {
+    pub(super) fn found(&self, mut all: RowSelection) -> RowSelection {
         let chunks = |found: &Match| self.archetypes[found.archetype].chunks.len();
         all.reserve(self.matches.iter().map(chunks).sum());
         // SAFETY: nobody changes what the world knows of chunks meanwhile.

@@ -187,7 +187,7 @@ fn make_unique(entities: &mut EntityManager, matched: &Matched) -> Result<(), Ou
     let EntityManager { storage, jobs, .. } = entities;
     let (archetypes, chunks) = (&storage.archetypes, &mut storage.chunks);
     if jobs.are_live() {
-        jobs.before_uses(|uses| add_copied(matched, archetypes, chunks, uses));
+        jobs.sync_for_uses(|uses| add_copied(matched, archetypes, chunks, uses));
     }
     for found in &*matched.matches {
         for &number in &archetypes[found.archetype].chunks {

@@ -19,7 +19,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::{EntityManager, Found};
+use crate::manager::{EntityManager, RowSelection};
 use crate::storage::Archetypes;
 
 /// A query that is asked when commands are played: what [`batch`](crate::CommandRecorder::batch) takes, and
@@ -113,20 +113,20 @@ impl LateQuery {
     pub(crate) fn change<R>(
         &self,
         entities: &mut EntityManager,
-        change: impl FnOnce(&mut EntityManager, &Found) -> R,
+        change: impl FnOnce(&mut EntityManager, &RowSelection) -> R,
     ) -> R {
         let found = self.found(entities);
         let result = change(entities, &found);
-        entities.keep_found(found);
+        entities.keep_selection(found);
         result
     }
 
     /// Everything that is found, for a change of structure.
-    fn found(&self, entities: &EntityManager) -> Found {
+    fn found(&self, entities: &EntityManager) -> RowSelection {
         let matched = self.matched_in(entities);
         // That includes those who switch or change what decides on what is found.
-        entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(entities, matched, &self.settings).found(entities.take_found())
+        entities.sync_for_move(matched.matches.iter().map(|found| found.archetype));
+        Walk::reading(entities, matched, &self.settings).found(entities.take_selection())
     }
 
     /// Leaves only those entities in a list that are found.
@@ -159,7 +159,7 @@ impl LateQuery {
             // Perhaps none of those is found.
             self.change(entities, |entities, found| entities.check_all_have(found, ty))?;
         }
-        entities.before_switching(ty);
+        entities.sync_for_set_enabled(ty);
         before_query(entities, self.matched_in(entities), Asked::Data);
         let entities: *mut EntityManager = entities;
         // SAFETY: the world is borrowed mutably, by this alone, and neither the states nor the archetypes change meanwhile.

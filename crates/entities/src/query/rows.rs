@@ -476,14 +476,14 @@ impl Rows {
 
     /// Notes that values of a piece are given to be written, for chunks that are [marked late](Self::mark_given).
     #[inline(always)]
-    pub(super) fn note_given(&self, at: usize) {
+    pub(super) fn record_insert(&self, at: usize) {
         if let Some(given) = self.given.get(at) {
             // Relaxed: it is read when all threads are done.
             given.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Marks the chunks of which values were [given](Self::note_given): those that the job passed over stay as they were. It is done
+    /// Marks the chunks of which values were [given](Self::record_insert): those that the job passed over stay as they were. It is done
     /// when all threads are done, since lookups of the job may read versions while it runs.
     ///
     /// # Safety

@@ -208,7 +208,7 @@ impl<'w> Splitting<'w> {
         // SAFETY: as above. This is a fourth field.
         let jobs = unsafe { &(*entities).jobs };
         if jobs.are_live() {
-            jobs.before_uses(|uses| {
+            jobs.sync_for_uses(|uses| {
                 let add = |part: &SplitPart<'_>| {
                     add_copied(part.matched, archetypes, chunks, uses);
                 };

@@ -235,7 +235,7 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
         let output = params.call(world, since, |params| self.function.call(params))?;
         match output.into_result() {
             Ok(None) => {}
-            Ok(Some(job)) => world.entities.jobs.note_returned(job),
+            Ok(Some(job)) => world.entities.jobs.record_returned(job),
             Err(message) => return Err(Box::new(SystemFault::Failed { message })),
         }
         Ok(params.state().finish(world)?)

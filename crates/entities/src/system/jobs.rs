@@ -52,7 +52,7 @@ impl World {
         self.systems.jobs = jobs;
         self.systems.jobs.clear();
         self.systems.removed.clear();
-        self.entities.jobs.before_everything();
+        self.entities.jobs.sync_all();
         self.report_failures_of_no_system();
     }
 

@@ -54,7 +54,7 @@ impl World {
     ///
     /// # Determinism
     ///
-    /// A replay with the same input has the same [state hash](Self::state_hash) after each update as the original run, if
+    /// A replay with the same input has the same [state hash](crate::EntityManager::state_hash) after each update as the original run, if
     /// the data that systems read is in components, or was reset.
     ///
     /// # Examples

@@ -51,7 +51,7 @@ fn before(workers: usize) -> (Checked, Old) {
     };
     // There are holes to be filled.
     let gone: Vec<_> = world.spawn_many(A(0), 3).collect();
-    world.despawn_slice(&gone[..2]).unwrap();
+    world.batch(&gone[..2]).despawn().unwrap();
     (world, old)
 }
 
@@ -140,7 +140,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     (
         "despawn_slice",
         |c, o| c.batch(&[o.plain, o.items, o.plain, o.stays]).despawn(),
-        |w, o| _ = w.despawn_slice(&[o.plain, o.items, o.plain, o.stays]).unwrap(),
+        |w, o| _ = w.batch(&[o.plain, o.items, o.plain, o.stays]).despawn().unwrap(),
     ),
     ("despawn_slice of none", |c, _| c.batch(&[]).despawn(), |_, _| ()),
     (
@@ -242,18 +242,18 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "set_shared_slice",
         |c, o| c.batch(&[o.shared, o.shared]).set(Shared::new(Team("blue"))),
         |w, o| {
-            w.set_shared_slice(&[o.shared, o.shared], Team("blue")).unwrap();
+            w.batch(&[o.shared, o.shared]).set_shared(Team("blue")).unwrap();
         },
     ),
     (
         "set_shared_slice of a whole chunk",
         |c, o| c.batch(&o.team[..3]).set(Shared::new(Team("blue"))),
-        |w, o| w.set_shared_slice(&o.team[..3], Team("blue")).unwrap(),
+        |w, o| _ = w.batch(&o.team[..3]).set_shared(Team("blue")).unwrap(),
     ),
     (
         "set_shared_slice of some of several chunks",
         |c, o| c.batch(&[o.team[3], o.shared, o.team[0]]).set(Shared::new(Team("blue"))),
-        |w, o| w.set_shared_slice(&[o.team[3], o.shared, o.team[0]], Team("blue")).unwrap(),
+        |w, o| _ = w.batch(&[o.team[3], o.shared, o.team[0]]).set_shared(Team("blue")).unwrap(),
     ),
     ("set_shared_slice of none", |c, _| c.batch(&[]).set(Shared::new(Team("blue"))), |_, _| ()),
     (

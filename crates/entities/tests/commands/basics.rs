@@ -109,7 +109,7 @@ fn ids_are_there_at_once_with_the_world() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let recycled: Vec<_> = world.spawn_many((), 3).collect();
-    world.despawn_slice(&recycled[..2]).unwrap();
+    world.batch(&recycled[..2]).despawn().unwrap();
     let mut commands = world.commands(&mut buffer).unwrap();
     let first = commands.spawn(A(1));
     let rest = commands.spawn_many(A(2), 3).to_vec();

@@ -378,7 +378,7 @@ fn direct(
             return Ok(world.instantiate_many(who, count)?.collect());
         }
         &Step::Despawn(who) => _ = world.despawn(who)?,
-        Step::DespawnSlice(all) => _ = world.despawn_slice(all)?,
+        Step::DespawnSlice(all) => _ = world.batch(all).despawn()?,
         &Step::Add(who, given) => {
             with_set!(ledger, given, |set| _ = world.add(who, set).map_err(|r| r.error)?);
         }

@@ -303,7 +303,7 @@ fn ids_and_placeholders_in_one_buffer() {
     assert!(!second.is_placeholder() && !fourth.is_placeholder());
     // In the midst of it, others are created and destroyed.
     let others: Vec<_> = world.spawn_many(Tag, 4).collect();
-    world.despawn_slice(&others).unwrap();
+    world.batch(&others).despawn().unwrap();
     world.check_invariants().unwrap();
     world.play(&mut buffer).unwrap();
     let (first, third) = (buffer.resolve(first).unwrap(), buffer.resolve(third).unwrap());
@@ -340,7 +340,7 @@ fn ids_that_were_promised_are_given_back_when_a_buffer_is_cleared_or_stopped() {
 fn nobody_ever_has_an_id_that_was_promised_to_a_buffer_that_is_gone() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many(A(1), 5).collect();
-    world.despawn_slice(&all[1..3]).unwrap();
+    world.batch(&all[1..3]).despawn().unwrap();
     let mut buffer = EntityCommandBuffer::new();
     let promised = world.commands(&mut buffer).unwrap().spawn_many(Tag, 4).to_vec();
     drop(buffer);

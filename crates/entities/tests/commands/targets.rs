@@ -18,7 +18,7 @@ fn there(world: &World, entity: Entity) -> Result<(), EntityError> {
 /// Every command that is done to one entity, and what the world does.
 const ALL: &[(&str, Record, Direct)] = &[
     ("despawn", |c, e| c.despawn(e), |w, e| w.despawn(e).map(drop)),
-    ("despawn_slice", |c, e| c.batch(&[e]).despawn(), |w, e| w.despawn_slice(&[e]).map(drop)),
+    ("despawn_slice", |c, e| c.batch(&[e]).despawn(), |w, e| w.batch(&[e]).despawn().map(drop)),
     ("add", |c, e| c.add(e, A(1)), |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error)),
     ("add ()", |c, e| c.add(e, ()), |w, e| w.add(e, ()).map(drop).map_err(|r| r.error)),
     (
@@ -53,7 +53,7 @@ const ALL: &[(&str, Record, Direct)] = &[
     (
         "set_shared_slice",
         |c, e| c.batch(&[e]).set(Shared::new(Team("t"))),
-        |w, e| w.set_shared_slice(&[e], Team("t")),
+        |w, e| w.batch(&[e]).set_shared(Team("t")).map(drop),
     ),
     (
         "remove_shared",
@@ -477,7 +477,7 @@ fn despawns_as_the_world(slice: fn([Entity; 2]) -> [Entity; 2]) {
         (world, slice([root, member]))
     };
     let ((mut world, slice), (mut expected, _)) = (build(), build());
-    let said = expected.despawn_slice(&slice);
+    let said = expected.batch(&slice).despawn();
     let played = play(&mut world, |commands| commands.batch(&slice).despawn());
     assert_eq!(played.is_ok(), said.is_ok(), "{said:?}, and {played:?}");
     assert_eq!(world.entity_count(), expected.entity_count());

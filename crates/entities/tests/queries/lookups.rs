@@ -34,7 +34,7 @@ fn i9_a_chunk_keeps_its_number() {
     let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
     let number = |world: &Checked, entity| world.storage_info().get(entity).unwrap().chunk_number();
     let before = number(&world, all[4]);
-    world.despawn_slice(&all[..2]).unwrap();
+    world.batch(&all[..2]).despawn().unwrap();
     world.get_mut::<A>(all[4]).unwrap().0 += 1;
     let fork = Checked(world.fork().unwrap());
     world.get_mut::<A>(all[4]).unwrap().0 += 1;

@@ -67,7 +67,7 @@ fn world(workers: usize, mode: ExecutionMode, count: u32) -> World {
     }
     // Ids are not handed out in a row.
     let some: Vec<_> = world.iter_entities().step_by(11).collect();
-    world.despawn_slice(&some).unwrap();
+    world.batch(&some).despawn().unwrap();
     world
 }
 

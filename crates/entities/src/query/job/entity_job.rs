@@ -221,7 +221,7 @@ impl<D: ParallelData + ChunkData> ChunkInJob<'_, D> {
     /// As [`for_each_run`](Self::for_each_run), with the rows in the chunk.
     pub fn for_each_run_at(&mut self, mut function: impl FnMut(D::Slices<'_>, Range<usize>)) {
         let piece = &self.piece;
-        self.rows.note_given(self.at);
+        self.rows.record_insert(self.at);
         piece.each_run(|run| {
             let rows = run.start as usize..run.end as usize;
             // SAFETY: the piece was opened by this thread alone. These are rows of it, and this is borrowed mutably while
@@ -258,7 +258,7 @@ unsafe fn each_entity<J: EntityJob>(batch: &QueryBatch<'_, J::Data>, at: usize) 
     if !J::begin_chunk(&mut job, &chunk) {
         return;
     }
-    batch.rows.note_given(at);
+    batch.rows.record_insert(at);
     let mut in_batch = 0;
     // SAFETY: as above. The row is there. None comes twice, so that nobody else uses what can be changed of it, and it was made
     // the world's alone.

@@ -414,7 +414,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         // are asked.
         let storage = unsafe { &(*self.entities.as_ptr()).storage };
         if W::WRITES && storage.chunks.may_be_shared() && jobs.are_live() {
-            jobs.before_uses(|uses| {
+            jobs.sync_for_uses(|uses| {
                 add_copied(self.matched, &storage.archetypes, &storage.chunks, uses);
             });
         }

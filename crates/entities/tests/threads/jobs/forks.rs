@@ -114,7 +114,7 @@ fn a_fork_writes_while_a_job_of_its_parent_reads_what_they_share() {
         fork.query_mut::<&mut A>().for_each(|a| a.0 = 0);
         let job = fork.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
         fork.jobs().complete(job);
-        fork.despawn_slice(&all[..20]).unwrap();
+        fork.batch(&all[..20]).despawn().unwrap();
         assert_eq!(sum(&fork), 30);
     });
     gate.open();

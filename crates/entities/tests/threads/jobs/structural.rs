@@ -28,7 +28,7 @@ const CHANGES: [Change; 22] = [
     }),
     ("instantiate", |world, [_, one, _]| _ = world.instantiate(one).unwrap()),
     ("despawn", |world, [_, one, _]| _ = world.despawn(one).unwrap()),
-    ("despawn_slice", |world, [_, one, _]| _ = world.despawn_slice(&[one]).unwrap()),
+    ("despawn_slice", |world, [_, one, _]| _ = world.batch(&[one]).despawn().unwrap()),
     ("despawn_all", |world, _| _ = world.despawn_all().unwrap()),
     ("add from there", |world, [_, one, _]| _ = world.add(one, Tag).unwrap()),
     ("add to there", |world, [_, _, other]| {
@@ -102,7 +102,7 @@ fn a9_a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
     gate.beside("thousands of changes", || {
         // Archetypes, chunks, entities and queries come, so that what lists them has to grow.
         let more: Vec<_> = world.spawn_many((A(1), B(1)), 5000).collect();
-        world.despawn_slice(&more[..4000]).unwrap();
+        world.batch(&more[..4000]).despawn().unwrap();
         for at in 0..8_u32 {
             let entity = world.spawn(A(at));
             if at & 1 != 0 {
