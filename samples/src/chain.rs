@@ -142,7 +142,7 @@ fn hold(
     links: Query<(Entity, &PositionConstraint)>,
     positions: Lookup<&mut Position>,
 ) -> Result<JobHandle, JobError> {
-    links.job().with(positions.into_job_mut()).schedule(|(link, constraint), positions| {
+    links.job().with(positions.into_job()).schedule(|(link, constraint), positions| {
         let Some(&mut Position(holder)) = positions.get_mut(constraint.holder) else { return };
         let Some(position) = positions.get_mut(link) else { return };
         let way = position.0 - holder;

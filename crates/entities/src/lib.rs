@@ -53,20 +53,18 @@ pub use field::{
 };
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
-    EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities, StorageInfo,
-    StorageInfoLookup,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, EntityChanges, EntityManager, EntityTracker,
+    LinkedEntityGroup, NewEntities,
 };
 pub use per_chunk::PerChunk;
 pub use query::{
     Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
-    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityLookup, EntityPlace,
-    EntityQuery, FilterWriteGroups, FoundChunk, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
-    IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut,
-    LateQuery, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present, Query, QueryArray,
-    QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask,
-    QueryMut, QueryRef, ReadOnlyData, ReadableData, SplitParts, TrackedMut, UncheckedLookup,
-    UncheckedLookupView, With, Without,
+    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityQuery, FilterWriteGroups,
+    FoundChunk, IgnoreEnabled, IncludeDisabled, IncludePrefabs, IndexInQuery, Indexed, IsDisabled,
+    JobError, JobLookup, JobLookupView, LateQuery, Lookup, Or, OrderChanged, ParallelData, Present,
+    Query, QueryArray, QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith,
+    QueryMask, QueryMut, QueryRef, ReadOnlyData, ReadableData, SplitParts, StorageInfo,
+    StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
@@ -102,9 +100,10 @@ pub mod __macro {
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
-        AspectField, ChunkField, ColumnFetch, KnownGroups, ManagedField, Need, Options,
-        ParallelField, ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField,
-        ReadOnlyField, SharedField, Splitting, Term,
+        ArchetypeLookup, AspectField, ChunkField, ColumnData, ColumnFetch, ColumnLookup,
+        KnownGroups, LookupForm, LookupHeld, ManagedField, Need, Options, ParallelField,
+        ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField, ReadOnlyField,
+        SharedField, Splitting, Term,
     };
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;

@@ -241,7 +241,7 @@ fn suffer(
     findings: Res<Findings>,
 ) -> Result<JobHandle, JobError> {
     let [red, blue] = &findings.hits;
-    let with = (red.read(), blue.read(), health.into_job_mut());
+    let with = (red.read(), blue.read(), health.into_job());
     let job = camps.job().named("Suffer").in_turn();
     job.with(with).schedule(|camp, (by_red, by_blue, health)| {
         let hits = match camp.army {

@@ -25,7 +25,6 @@ mod groups;
 mod instantiate;
 mod jobs;
 mod lend;
-mod lookup;
 mod managed;
 mod names;
 mod new_entities;
@@ -35,7 +34,6 @@ mod shared;
 mod shared_references;
 #[cfg(test)]
 mod slot_versions;
-mod storage_info;
 mod stretch;
 mod track;
 
@@ -47,7 +45,6 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use archetypes::Archetype;
-pub use buffers::BufferLookup;
 use caches::Caches;
 pub(crate) use caches::{LastRun, LastRuns};
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
@@ -57,9 +54,7 @@ pub(crate) use declared_writes::JobWrites;
 pub(crate) use distinct::Distinct;
 pub(crate) use found::Found;
 pub use groups::LinkedEntityGroup;
-pub use lookup::{ComponentLookup, GetMany};
 pub use new_entities::NewEntities;
-pub use storage_info::{StorageInfo, StorageInfoLookup};
 pub(crate) use stretch::{Course, End, Gift, Given, Giving, Owner, Stretch};
 pub use track::{EntityChanges, EntityTracker};
 

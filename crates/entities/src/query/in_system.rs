@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::apart::{Apart, apart};
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use super::lookup::{EntityLookup, Lookup};
+use super::lookup::Lookup;
 use super::matched::Matched;
 use super::plan::{Part, Plan, plan_of};
 use super::prepared::EntityQuery;
@@ -49,7 +49,7 @@ impl KeptQuery {
     /// A lookup of this data, by these filters.
     #[track_caller]
     pub(crate) fn of_lookup<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
-        Self::new::<D, F>(entities, EntityLookup::<D, F>::OPTIONS, true)
+        Self::new::<D, F>(entities, Lookup::<D, F>::OPTIONS, true)
     }
 
     /// What a description asks for.

@@ -65,12 +65,15 @@ pub use filter::{
 };
 pub use iter::QueryIter;
 pub use job::{
-    ArrayHeld, ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, EntityPlace, IndexInQuery,
-    JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryArray,
-    QueryArrayBatch, QueryJob, QueryJobWith, UncheckedLookup, UncheckedLookupView,
+    ArrayHeld, ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobError,
+    JobLookup, JobLookupView, LookupHeld, QueryArray, QueryArrayBatch, QueryJob, QueryJobWith,
+    Unchecked,
 };
 pub use late::LateQuery;
-pub use lookup::{EntityLookup, Lookup};
+pub use lookup::{
+    ArchetypeLookup, ColumnData, ColumnLookup, Indexed, Lookup, LookupForm, StorageInfo,
+    StorageInfoLookup,
+};
 pub use mask::QueryMask;
 pub use matched::Place;
 pub use option_filters::{FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs};

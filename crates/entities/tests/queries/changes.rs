@@ -183,7 +183,7 @@ fn v3_no_way_of_reading_counts_as_a_change() {
         }),
         ("a lookup of a job", |world, one| {
             let (some, all) = world.split::<(Query<&A>, Lookup<All<'_>>)>();
-            let job = some.job().with(all.into_job_mut());
+            let job = some.job().with(all.into_job());
             let job = job.schedule(move |_, all| assert!(all.get_mut(one).is_some())).unwrap();
             world.jobs().complete(job);
         }),

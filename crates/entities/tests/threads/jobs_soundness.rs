@@ -332,7 +332,7 @@ fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
         }
         14 => {
             let (all, values) = world.split::<(Query<(Entity, &A)>, Lookup<&mut T>)>();
-            all.job().with(values.into_job_mut()).schedule(|(entity, a), values| {
+            all.job().with(values.into_job()).schedule(|(entity, a), values| {
                 if let Some(t) = values.get_mut(entity) {
                     t.0 += a.0 % 4;
                 }
@@ -340,7 +340,7 @@ fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
         }
         15 => {
             let (all, values) = world.split::<(Query<(Entity, &mut X)>, Lookup<EnabledMut<X>>)>();
-            all.job().with(values.into_job_mut()).schedule(|(entity, x), values| {
+            all.job().with(values.into_job()).schedule(|(entity, x), values| {
                 x.0 += 1;
                 values.get_mut(entity).unwrap().set(x.0 % 4 > 0);
             })
@@ -397,7 +397,7 @@ fn do_some(world: &mut World, numbers: &mut Numbers, left: &Left, forks: &mut Ve
         24 => _ = manager.query_mut::<&T>().set_component_enabled::<E>(true),
         25 => _ = manager.query_mut::<&A>().filter::<With<Tag>>().add(B(1)),
         26 => left.add(manager.query::<&B>().filter::<Changed<T>>().count() as u32),
-        27 => left.add(manager.lookup::<A>().get(entity).map_or(0, |a| a.0 % 7)),
+        27 => left.add(manager.lookup::<&A>().get(entity).map_or(0, |a| a.0 % 7)),
         28 => _ = manager.swap_components(entity, all[number as usize % all.len()]),
         29 => _ = manager.buffer_mut::<Item>(entity).map(|mut items| items.push(Item(1))),
         30 => _ = manager.take::<X>(entity),

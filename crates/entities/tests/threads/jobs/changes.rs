@@ -40,7 +40,7 @@ fn q9_a_job_sees_what_jobs_before_it_have_changed() {
         // Writes the chunks of the first entity and of the last.
         let ends = [all[0], all[39]];
         let (marks, lookup) = world.split::<(Query<(Entity, &B)>, Lookup<&mut A>)>();
-        let write = marks.job().with(lookup.into_job_mut()).schedule(move |(entity, _), a| {
+        let write = marks.job().with(lookup.into_job()).schedule(move |(entity, _), a| {
             if ends.contains(&entity) {
                 a.get_mut(entity).unwrap().0 += 1;
             }
@@ -235,7 +235,7 @@ fn q9_arrays_and_lookups_mark_what_they_write() {
     // A lookup of tracked values marks the row.
     let (target, goal) = (all[17], world.spawn(Tag));
     let (tags, lookup) = world.split::<(Query<&Tag>, Lookup<&mut T>)>();
-    let job = tags.job().with(lookup.into_job_mut()).schedule(move |_, t| {
+    let job = tags.job().with(lookup.into_job()).schedule(move |_, t| {
         assert!(t.get_mut(goal).is_none());
         t.get_mut(target).unwrap().0 = 0;
     });

@@ -164,9 +164,9 @@ const READS: [Read; 15] = [
     ("query get", |world, entity| world.query::<&A>().get(entity).unwrap().0),
     ("kept query", |world, _| EntityQuery::<&A>::new().read(world).iter().map(|a| a.0).sum()),
     ("to_components", |world, _| world.query::<&A>().to_components::<A>().unwrap()[0].0),
-    ("lookup", |world, entity| world.lookup::<A>().get(entity).unwrap().0),
+    ("lookup", |world, entity| world.lookup::<&A>().get(entity).unwrap().0),
     ("get_many", |world, entity| {
-        let lookup = world.lookup::<A>();
+        let lookup = world.lookup::<&A>();
         lookup.get_many(&[entity]).map(|a| a.unwrap().0).sum()
     }),
     ("get_bytes", |world, entity| {

@@ -151,7 +151,7 @@ impl Player {
             2 => {
                 let (links, mut all) = world.split::<(Query<(&Link, &B)>, Lookup<&mut A>)>();
                 if by_jobs {
-                    let job = links.job().with(all.into_job_mut());
+                    let job = links.job().with(all.into_job());
                     let _ = job.schedule(move |(link, b), all| {
                         if let Some(a) = all.get_mut(link.0) {
                             a.0 = a.0.rotate_left(1) ^ b.0 as u32;

@@ -233,7 +233,7 @@ fn a0092_a_lookup_of_what_the_query_changes_is_refused() {
     assert!(message.starts_with(&told), "{message}");
     let message = panic_message(|| {
         let (query, lookup) = world.split::<(Query<&A>, Lookup<&mut A>)>();
-        let _ = query.job().with(lookup.into_job_mut()).schedule(|_, _| {});
+        let _ = query.job().with(lookup.into_job()).schedule(|_, _| {});
     });
     assert!(message.starts_with("A0092: "), "{message}");
     // Both may read.

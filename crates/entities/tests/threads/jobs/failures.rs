@@ -97,7 +97,7 @@ fn the_world_can_be_used_after_a_panic() {
             });
             let (texts, lookup) = world.split::<(Query<&Text>, Lookup<&mut A>)>();
             let goal = all[0];
-            let _ = texts.job().with(lookup.into_job_mut()).schedule(move |_, a| {
+            let _ = texts.job().with(lookup.into_job()).schedule(move |_, a| {
                 a.get_mut(goal).unwrap().0 += 1;
                 panic!("after the first");
             });

@@ -41,7 +41,7 @@ fn all_kinds_of_jobs_leave_a_fork_as_it_was() {
     let array = world.query_mut::<&mut B>().into_array().unwrap();
     let _ = array.jobs().schedule_for_each(&[], array, 50, 8, |b, _| b.0 += 1).unwrap();
     let (marks, lookup) = world.split::<(Query<(Entity, &B)>, Lookup<&mut A>)>();
-    let job = marks.job().with(lookup.into_job_mut()).schedule(move |(entity, _), a| {
+    let job = marks.job().with(lookup.into_job()).schedule(move |(entity, _), a| {
         if entity == first {
             a.get_mut(last).unwrap().0 = 1000;
         }

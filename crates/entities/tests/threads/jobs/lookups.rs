@@ -69,8 +69,7 @@ fn i9_jobs_know_where_entities_are() {
         let asked: Vec<_> = all.iter().chain([&gone, &other]).copied().collect();
         let (first, everyone) = world.split::<(Query<&B>, Lookup<Entity>)>();
         let job = first.job().with(everyone.into_job()).schedule(move |_, everyone| {
-            let place =
-                |&entity: &Entity| everyone.place(entity).map(|at| (at.chunk_number, at.row));
+            let place = |&entity: &Entity| everyone.place(entity);
             let found: Vec<_> = asked.iter().map(place).collect();
             assert_eq!(found, places);
         });
@@ -97,7 +96,7 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
         let _ = world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1).unwrap();
         let (write, values) = world.split::<(Query<&T>, Lookup<&mut A>)>();
         let last = all[29];
-        let write = write.job().with(values.into_job_mut());
+        let write = write.job().with(values.into_job());
         let _ = write.schedule(move |_, a| a.get_mut(last).unwrap().0 += 1).unwrap();
         let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
         let asked = all.clone();
@@ -135,7 +134,7 @@ fn i8_jobs_know_which_entities_were_written_if_that_is_tracked() {
         world.set_component_enabled::<E>(all[7], false).unwrap();
         let (write, values) = world.split::<(Query<&Tag>, Lookup<&mut T>)>();
         let last = all[29];
-        let write = write.job().with(values.into_job_mut());
+        let write = write.job().with(values.into_job());
         let _ = write.schedule(move |_, t| t.get_mut(last).unwrap().0 += 1).unwrap();
         let (ask, values) = world.split::<(Query<&Tag>, Lookup<(&T, EnabledRef<E>)>)>();
         let asked = all.clone();

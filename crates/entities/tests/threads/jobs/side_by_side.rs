@@ -94,7 +94,7 @@ fn the_thread_of_the_world_is_in_the_same_chunks_as_jobs() {
     });
     let (stand, goals) = (two.stand(), all.clone());
     let (query, lookup) = world.split::<(Query<Entity, With<Y>>, Lookup<&mut E>)>();
-    let job = query.job().with(lookup.into_job_mut()).schedule(move |entity, e| {
+    let job = query.job().with(lookup.into_job()).schedule(move |entity, e| {
         stand();
         e.get_mut(entity).unwrap().0 += 1;
         assert!(e.has(goals[0]));

@@ -192,7 +192,7 @@ fn a9_a_lookup_that_writes_is_a_writer() {
     let gate = Gate::default();
     let stand = gate.stand();
     let (query, lookup) = world.split::<(Query<(Entity, &B)>, Lookup<&mut A>)>();
-    let job = query.job().with(lookup.into_job_mut()).schedule(move |(entity, b), a| {
+    let job = query.job().with(lookup.into_job()).schedule(move |(entity, b), a| {
         assert_eq!(entity, other);
         stand();
         a.get_mut(both).unwrap().0 = b.0 as u32;

@@ -294,7 +294,7 @@ fn jobs_that_read_are_waited_for_by_those_who_write() {
     let reads: &[Operation] = &[
         ("get", |stage| assert_eq!(stage.a_of(stage.alone), 1)),
         ("a query", |stage| assert!(stage.world.query::<&A>().iter().all(|a| a.0 == 1))),
-        ("lookup", |stage| _ = stage.world.lookup::<A>()),
+        ("lookup", |stage| _ = stage.world.lookup::<&A>()),
         ("get_mut of another component", |stage| {
             stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9;
         }),
@@ -420,7 +420,7 @@ fn jobs_that_write_buffers_are_waited_for() {
         ("buffer_mut", |stage| stage.world.buffer_mut::<Item>(stage.with_items).unwrap().clear()),
         ("add_buffer", |stage| stage.world.add_buffer::<Item>(stage.with_items).unwrap().clear()),
         ("buffer_lookup", |stage| {
-            let items = stage.world.buffer_lookup::<Item>();
+            let items = stage.world.lookup::<&Buffer<Item>>();
             assert_eq!(items.get(stage.with_items).unwrap().len(), 9);
         }),
         ("untyped_buffer", |stage| {
