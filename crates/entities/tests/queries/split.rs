@@ -2,8 +2,8 @@
 
 use ancho_entities::{
     Absent, Any, Buffer, Changed, ChunkArena, Component, Disabled, EnabledMut, EnabledRef, Entity,
-    EntityError, EntityQuery, IsDisabled, Lookup, Managed, Or, Prefab, Present,
-    Query, QueryFilter, Shared, SplitParts, With, Without, World, WorldSettings,
+    EntityError, EntityQuery, IsDisabled, Lookup, Managed, Or, Prefab, Present, Query, QueryFilter,
+    Shared, SplitParts, With, Without, World, WorldSettings,
 };
 
 use crate::common::*;
