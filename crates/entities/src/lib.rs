@@ -58,13 +58,12 @@ pub use manager::{
 };
 pub use per_chunk::PerChunk;
 pub use query::{
-    Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
-    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityQuery, FilterWriteGroups,
-    FoundChunk, IgnoreEnabled, IncludeDisabled, IncludePrefabs, IndexInQuery, Indexed, IsDisabled,
-    JobError, JobLookup, JobLookupView, LateQuery, Lookup, Or, OrderChanged, ParallelData, Present,
-    Query, QueryArray, QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith,
-    QueryMask, QueryMut, QueryRef, ReadOnlyData, ReadableData, SplitParts, StorageInfo,
-    StorageInfoLookup, TrackedMut, Unchecked, With, Without,
+    Absent, Any, Aspect, Changed, ChunkData, ChunkInJob, ChunkJob, DynamicQuery, EnabledMut,
+    EnabledRef, EntityAt, EntityJob, EntityQuery, FilterWriteGroups, FoundChunk, IgnoreEnabled,
+    IncludeDisabled, IncludePrefabs, IndexInQuery, Indexed, IsDisabled, JobLookup, JobLookupView,
+    LateQuery, Lookup, Or, OrderChanged, ParallelData, Present, Query, QueryArray, QueryData,
+    QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask, QueryMut, QueryRef, ReadOnlyData,
+    ReadableData, SplitParts, StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
@@ -100,10 +99,10 @@ pub mod __macro {
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
-        ArchetypeLookup, AspectField, ChunkField, ColumnData, ColumnFetch, ColumnLookup,
+        ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ColumnData, ColumnFetch, ColumnLookup,
         KnownGroups, LookupForm, LookupHeld, ManagedField, Need, Options, ParallelField,
-        ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField, ReadOnlyField,
-        SharedField, Splitting, Term,
+        ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField, QueryArrayBatch,
+        ReadOnlyField, SharedField, Splitting, Term,
     };
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;

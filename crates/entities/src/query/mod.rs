@@ -65,9 +65,8 @@ pub use filter::{
 };
 pub use iter::QueryIter;
 pub use job::{
-    ArrayHeld, ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobError,
-    JobLookup, JobLookupView, LookupHeld, QueryArray, QueryArrayBatch, QueryJob, QueryJobWith,
-    Unchecked,
+    ArrayHeld, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobLookup, JobLookupView,
+    LookupHeld, QueryArray, QueryArrayBatch, QueryJob, QueryJobWith, Unchecked,
 };
 pub use late::LateQuery;
 pub use lookup::{

@@ -9,17 +9,18 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ancho_jobs::AccessList;
+use ancho_jobs::{Access, AccessList};
 
 use super::choice::Choice;
 use super::chunk_rows::{Soon, rows_of_chunk, track};
-use super::data::QueryData;
+use super::data::{ChunkData, QueryData};
 use super::matched::{Masks, Match, matching_rows, rows_there};
 use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::runs::Runs;
 use super::walk::{LONG, Walk};
+use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::manager::{Jobs, ResourceUse};
+use crate::manager::{Jobs, Resource, ResourceUse};
 use crate::storage::{Chunk, OutOfMemory};
 use crate::version::Version;
 
@@ -61,6 +62,8 @@ pub(crate) struct Rows {
     pub(super) uses: Vec<ResourceUse>,
     /// Whether a job that goes through them is done at once, since others would be in its way.
     pub(super) at_once: bool,
+    /// A job over the rows reads versions of chunks, also of components that it only reads.
+    pub(super) reads_versions: bool,
     choice: Choice,
     version: Version,
     /// Whether bits are switched that say which rows are found.
@@ -72,7 +75,7 @@ pub(crate) struct Rows {
 /// A function that picks chunks by their entities.
 pub(super) type Pick<'a> = &'a mut dyn FnMut(&[Entity]) -> bool;
 
-type SharedPointer = *const (dyn Any + Send + Sync);
+pub(super) type SharedPointer = *const (dyn Any + Send + Sync);
 
 /// An archetype that matches.
 struct FoundMatch {
@@ -191,6 +194,7 @@ impl Default for Rows {
             given_runs: Vec::new(),
             uses: Vec::new(),
             at_once: false,
+            reads_versions: false,
             choice: Choice::ALL,
             version: Version::NEVER,
             switches: false,
@@ -235,7 +239,7 @@ impl Rows {
         self.version = walk.version;
         self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
         self.is_plain = walk.matches.iter().all(|found| self.choice.is_simple(found));
-        let uses_versions = D::MARKS || self.choice.asks_for_changes();
+        let uses_versions = D::MARKS || self.choice.asks_for_changes() || self.reads_versions;
         // SAFETY: only what the world knows of chunks is borrowed.
         let may_be_shared = D::WRITES && unsafe { (*walk.chunks).may_be_shared() };
         for found in walk.matches {
@@ -307,6 +311,23 @@ impl Rows {
     /// How many rows the chunks have, found or not, once they were [counted](Self::count_all).
     pub(super) fn all(&self) -> usize {
         self.all
+    }
+
+    /// Returns whether a job over the rows uses a resource: to write it, or in any way.
+    pub(super) fn uses(&self, resource: Resource, write: bool) -> bool {
+        let is_used =
+            |&(used, access): &ResourceUse| used == resource && (!write || access == Access::Write);
+        self.uses.iter().any(is_used)
+    }
+
+    /// Returns the value of a shared component that the chunk of a batch has.
+    pub(super) fn shared_value(&self, at: usize, ty: ComponentType) -> Option<SharedPointer> {
+        let index = if self.is_undivided { at } else { self.pieces[at].chunk as usize };
+        let place = self.chunks[index];
+        // SAFETY: chunks stay while the rows are in use.
+        let chunk = unsafe { &*self.chunk_of(place) };
+        let nth = chunk.shape().shared.binary_search(&chunk.find(ty)?.column).ok()?;
+        Some(self.shared_of(index, place)[nth])
     }
 
     /// Where a chunk is that was collected. It stays while this is in use.
@@ -562,19 +583,23 @@ impl Rows {
     /// - this chunk, the one at this place, was collected for a query of this data
     #[inline(always)]
     unsafe fn fetch<D: QueryData>(&self, at: usize, place: FoundChunk) -> D::Fetch {
-        let FoundMatch { found, first, shared, shared_count } = self.matches[place.of as usize];
-        let shared = if shared_count == 0 {
-            &[]
-        } else {
-            let shared = shared as usize + (at - first as usize) * shared_count as usize;
-            &self.shared[shared..][..shared_count as usize]
-        };
+        let shared = SharedOf::Listed(self.shared_of(at, place));
         // SAFETY: they stay while this is in use. These are the places of the data in the archetype of the chunk.
         unsafe {
-            let view =
-                PieceView { chunk: &*self.chunk_of(place), shared: SharedOf::Listed(shared) };
-            D::fetch(view, &(*found).places)
+            let view = PieceView { chunk: &*self.chunk_of(place), shared };
+            D::fetch(view, &(*self.match_of(place)).places)
         }
+    }
+
+    /// The values of the shared components of a chunk, the one at this place.
+    #[inline(always)]
+    fn shared_of(&self, at: usize, place: FoundChunk) -> &[SharedPointer] {
+        let FoundMatch { first, shared, shared_count, .. } = self.matches[place.of as usize];
+        if shared_count == 0 {
+            return &[];
+        }
+        let shared = shared as usize + (at - first as usize) * shared_count as usize;
+        &self.shared[shared..][..shared_count as usize]
     }
 
     /// Opens a piece.
@@ -680,7 +705,7 @@ unsafe fn track_as<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: b
     }
 }
 
-impl<D: QueryData> OpenPiece<'_, D> {
+impl<'r, D: QueryData> OpenPiece<'r, D> {
     /// Calls a function for the rows that are found.
     ///
     /// # Safety
@@ -710,6 +735,52 @@ impl<D: QueryData> OpenPiece<'_, D> {
         while !run.is_empty() {
             function(run);
             (run, runs) = runs.next(&masks);
+        }
+    }
+
+    /// Calls a function for the rows that match, with their data and their numbers.
+    #[inline(always)]
+    pub(super) fn each_item(&mut self, mut function: impl FnMut(D::Item<'_>, usize)) {
+        // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The row exists and comes once, so that nothing
+        // else uses what can be written, which is unshared.
+        unsafe {
+            self.each_row(
+                #[inline(always)]
+                |row| function(D::get(self.fetch, row), row),
+            );
+        }
+    }
+
+    /// Calls a function for contiguous rows that match, with slices of their data and their numbers. The batch is a whole chunk.
+    #[inline(always)]
+    pub(super) fn each_slices(&mut self, mut function: impl FnMut(D::Slices<'_>, Range<usize>))
+    where
+        D: ChunkData,
+    {
+        self.each_run(
+            #[inline(always)]
+            |run| {
+                let rows = run.start as usize..run.end as usize;
+                // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The rows exist and come once, so that
+                // nothing else uses what can be written, which is unshared.
+                function(unsafe { D::slices(self.fetch, rows.start, rows.len()) }, rows);
+            },
+        );
+    }
+
+    /// Returns the same batch of no data.
+    pub(super) fn without_data(&self) -> OpenPiece<'r, ()> {
+        let Self { chunk, found, ref rows, changed, chunk_number, ref found_numbers, .. } = *self;
+        let (rows, found_numbers) = (rows.clone(), found_numbers.clone());
+        OpenPiece {
+            chunk,
+            found,
+            fetch: (),
+            rows,
+            changed,
+            soon: None,
+            found_numbers,
+            chunk_number,
         }
     }
 
