@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Changed, ChunkInJob, ChunkJob, EnabledMut, Entity, EntityAt, EntityJob, Shared, With, World,
+    Changed, ChunkInJob, ChunkJob, Component, ComponentType, EnabledMut, Entity, EntityAt,
+    EntityJob, PerChunk, Query, Shared, Version, With, World,
 };
 use ancho_jobs::{JobHandle, JobSlice, ParallelJobStruct, SliceWrite};
 
@@ -485,4 +486,221 @@ fn i4_a_chunk_whose_values_a_job_does_not_take_does_not_count_as_changed() {
         let changed = world.query::<()>().filter::<Changed<T>>().since(since).to_entities();
         assert_eq!(changed, all[10..20]);
     }
+}
+
+/// A value of a chunk.
+#[derive(Component, Clone, Copy, Default, Debug, PartialEq)]
+struct Total(u64);
+
+/// The facts that a job reads of its chunk.
+#[derive(Clone, Debug, PartialEq)]
+struct Facts {
+    team: Option<u32>,
+    total: Option<u64>,
+    has: [bool; 4],
+    len: usize,
+    changed: bool,
+    order_changed: bool,
+}
+
+#[derive(ParallelJobStruct)]
+struct ReadFacts {
+    since: Version,
+    log: Arc<Mutex<Vec<(usize, Facts)>>>,
+}
+
+impl ChunkJob for ReadFacts {
+    type Query = (&'static A, Option<&'static PerChunk<Total>>);
+
+    fn execute(job: &mut ReadFactsBatch<'_>, chunk: ChunkInJob<'_, Self::Query>) {
+        let facts = Facts {
+            team: chunk.shared::<Team>().map(|team| team.0),
+            total: chunk.chunk_component::<Total>().map(|total| total.0),
+            has: [
+                chunk.has::<A>(),
+                chunk.has::<B>(),
+                chunk.has::<PerChunk<Total>>(),
+                chunk.has::<Shared<Team>>(),
+            ],
+            len: chunk.len(),
+            changed: chunk.did_change::<A>(*job.since),
+            order_changed: chunk.order_version().is_newer_than(*job.since),
+        };
+        assert_eq!(chunk.entities().len(), chunk.len());
+        assert_eq!(chunk.did_change::<A>(*job.since), {
+            chunk.change_version::<A>().unwrap().is_newer_than(*job.since)
+        });
+        job.log.lock().unwrap().push((chunk.index(), facts));
+    }
+}
+
+#[test]
+fn a_chunk_job_sees_its_chunk() {
+    for mode in MODES {
+        let mut world = world_of(3, 10);
+        world.jobs().set_mode(mode);
+        let plain: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
+        world.spawn_batch((0..3).map(|at| (A(at), B(1), Shared::new(Team(7)))));
+        let totals = world.spawn_batch((0..4).map(|at| (A(at), PerChunk::<Total>::new())));
+        let totals: Vec<_> = totals.collect();
+        world.set_chunk_component(totals[0], Total(5)).unwrap();
+        let since = world.version();
+        world.advance_version();
+        world.get_mut::<A>(plain[3]).unwrap().0 += 1;
+        world.despawn(totals[3]).unwrap();
+        let log = Arc::default();
+        let job = world.query::<(&A, Option<&PerChunk<Total>>)>().job();
+        let job = job.schedule_chunk_job_parallel(ReadFacts { since, log: Arc::clone(&log) });
+        world.jobs().complete(job);
+        let mut log = log.lock().unwrap().clone();
+        log.sort_by_key(|(chunk, _)| *chunk);
+        let log: Vec<_> = log.into_iter().map(|(_, facts)| facts).collect();
+        let of = |team, total, has, len, changed, order_changed| Facts {
+            team,
+            total,
+            has,
+            len,
+            changed,
+            order_changed,
+        };
+        assert_eq!(
+            log,
+            [
+                of(None, None, [true, false, false, false], 10, true, false),
+                of(Some(7), None, [true, true, false, true], 3, false, false),
+                of(None, Some(5), [true, false, true, false], 3, false, true),
+            ]
+        );
+    }
+}
+
+#[derive(ParallelJobStruct)]
+struct AddTotal {
+    factor: u64,
+}
+
+impl ChunkJob for AddTotal {
+    type Query = (&'static A, &'static mut PerChunk<Total>);
+
+    fn execute(job: &mut AddTotalBatch<'_>, mut chunk: ChunkInJob<'_, Self::Query>) {
+        let mut sum = 0;
+        chunk.for_each_run(|(all, ())| sum += all.iter().map(|a| u64::from(a.0)).sum::<u64>());
+        let total = chunk.chunk_component_mut::<Total>().unwrap();
+        total.0 = total.0 * *job.factor + sum;
+        assert_eq!(chunk.chunk_component::<Total>().unwrap().0 % *job.factor, sum % *job.factor);
+    }
+}
+
+#[test]
+fn jobs_that_write_a_chunk_component_are_ordered() {
+    for workers in WORKERS {
+        let mut world = world_of(workers, 10);
+        let all = world.spawn_batch((0..40).map(|at| (A(at), PerChunk::<Total>::new())));
+        let all: Vec<_> = all.collect();
+        let since = world.version();
+        world.advance_version();
+        let mut expected = [0_u64; 4];
+        for factor in [2, 3, 5, 7] {
+            let query = world.query_mut::<(&A, &mut PerChunk<Total>)>();
+            query.job().schedule_chunk_job_parallel(AddTotal { factor });
+            for (at, total) in expected.iter_mut().enumerate() {
+                *total = *total * factor + (0..10).map(|row| at as u64 * 10 + row).sum::<u64>();
+            }
+        }
+        // Reading waits for the jobs, and so does a query.
+        assert_eq!(world.chunk_component::<Total>(all[39]).unwrap().0, expected[3]);
+        let totals = world.query::<&PerChunk<Total>>();
+        assert!(totals.iter().map(|total| total.0).step_by(10).eq(expected));
+        let changed = world.chunks().map(|chunk| {
+            chunk
+                .change_version_of(ComponentType::of_chunk::<Total>())
+                .unwrap()
+                .is_newer_than(since)
+        });
+        assert!(changed.eq([true; 4]), "{workers} workers");
+        assert!(world.chunks().all(|chunk| !chunk.did_change::<A>(since)));
+    }
+}
+
+#[test]
+fn a0092_a_chunk_component_is_not_read_beside_a_job_that_writes_it() {
+    let mut world = world_of(2, 10);
+    world.spawn_many((A(1), PerChunk::<Total>::new()), 20);
+    let message = panic_message(|| {
+        _ = world.split::<(Query<(&A, &mut PerChunk<Total>)>, Query<&PerChunk<Total>>)>();
+    });
+    assert!(message.starts_with("A0092: "), "{message}");
+    assert!(message.contains("PerChunk<"), "{message}");
+}
+
+/// Writes the chunk's value before its entities, and reads it after them.
+#[derive(ParallelJobStruct)]
+struct CountRows {
+    done: Arc<Mutex<Vec<u64>>>,
+}
+
+impl EntityJob for CountRows {
+    type Query = (&'static mut A, &'static mut PerChunk<Total>);
+
+    fn execute(_: &mut CountRowsBatch<'_>, (a, ()): (&mut A, ()), at: EntityAt) {
+        a.0 = at.row as u32;
+    }
+
+    fn begin_chunk(_: &mut CountRowsBatch<'_>, chunk: &mut ChunkInJob<'_>) -> bool {
+        let len = chunk.len() as u64;
+        chunk.chunk_component_mut::<Total>().unwrap().0 = len;
+        true
+    }
+
+    fn end_chunk(job: &mut CountRowsBatch<'_>, chunk: &mut ChunkInJob<'_>) {
+        job.done.lock().unwrap().push(chunk.chunk_component::<Total>().unwrap().0);
+    }
+}
+
+#[test]
+fn an_entity_job_writes_the_chunk_component_when_a_chunk_begins() {
+    let mut world = world_of(3, 10);
+    let all = world.spawn_batch((0..25).map(|at| (A(at), PerChunk::<Total>::new())));
+    let all: Vec<_> = all.collect();
+    let done = Arc::default();
+    let job = world.query_mut::<(&mut A, &mut PerChunk<Total>)>().job();
+    job.schedule_job_parallel(CountRows { done: Arc::clone(&done) });
+    let totals = [all[0], all[10], all[20]].map(|at| world.chunk_component::<Total>(at).unwrap().0);
+    assert_eq!(totals, [10, 10, 5]);
+    let mut done = done.lock().unwrap().clone();
+    done.sort_unstable();
+    assert_eq!(done, [5, 10, 10]);
+}
+
+/// Uses a chunk component or a version that its query does not declare.
+#[derive(ParallelJobStruct)]
+struct Undeclared {
+    way: u32,
+}
+
+impl ChunkJob for Undeclared {
+    type Query = (&'static A, &'static PerChunk<Total>);
+
+    fn execute(job: &mut UndeclaredBatch<'_>, mut chunk: ChunkInJob<'_, Self::Query>) {
+        match *job.way {
+            0 => _ = chunk.chunk_component_mut::<Total>(),
+            1 => _ = chunk.chunk_component::<A>(),
+            2 => _ = chunk.change_version::<B>(),
+            _ => _ = chunk.chunk_component::<Total>().unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a0135_a_chunk_job_uses_only_components_of_its_query() {
+    let mut world = world_of(2, 10);
+    world.spawn_many((A(1), B(1), PerChunk::<Total>::new()), 5);
+    let query = || world.query::<(&A, &PerChunk<Total>)>().job();
+    for (way, component) in [(0, "`&mut PerChunk<"), (1, "`&PerChunk<"), (2, "`&queries::B`")] {
+        let job = query().schedule_chunk_job(Undeclared { way });
+        let failed = world.jobs().try_complete(job).unwrap_err();
+        assert!(failed.message().starts_with("A0135: "), "{failed}");
+        assert!(failed.message().contains(component), "{failed}");
+    }
+    world.jobs().complete(query().schedule_chunk_job(Undeclared { way: 3 }));
 }

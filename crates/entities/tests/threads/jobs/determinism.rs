@@ -190,7 +190,8 @@ impl Player {
                 if by_jobs { _ = query.schedule(add) } else { query.for_each(add) }
             }
             6 => {
-                let mut query = world.query_mut::<(&mut T, &A)>().filter::<Changed<A>>().since(since);
+                let mut query =
+                    world.query_mut::<(&mut T, &A)>().filter::<Changed<A>>().since(since);
                 let set = |(t, a): (&mut T, &A)| t.0 = t.0.wrapping_add(a.0);
                 if by_jobs {
                     _ = query.schedule_parallel(set);
@@ -199,7 +200,8 @@ impl Player {
                 }
             }
             7 => {
-                let mut query = world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
+                let mut query =
+                    world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
                 let set = |(a, t): (&mut A, &T)| a.0 = a.0.wrapping_sub(t.0);
                 if by_jobs { _ = query.schedule(set) } else { query.for_each(set) }
             }
