@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use ancho_burst::{CpuLevel, dispatch_as};
 
+use super::batch::{Divide, Pick, Rows};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::loops::refuse;
 use super::read::QueryRef;
-use super::rows::{Divide, Pick, Rows};
 use super::view::Query;
 use super::walk::Walk;
 use super::write::QueryMut;

@@ -22,11 +22,11 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{Jobs, Resource};
+use crate::query::batch::{OpenPiece, Rows};
 use crate::query::data::{QueryData, ReadOnlyData, track_rows};
 use crate::query::parallel::ParallelData;
 use crate::query::plan::{Need, Part};
 use crate::query::pool::Pooled;
-use crate::query::rows::{OpenPiece, Rows};
 use crate::query::settings::Options;
 
 /// The entities of a query by index, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.

@@ -5,9 +5,9 @@ use ancho_jobs::{JobHandle, ParallelJobStruct};
 use super::QueryJob;
 use super::chunk::ChunkInJob;
 use super::schedule::{BatchWork, GivenRows, GivenSlices};
+use crate::query::batch::Divide;
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
-use crate::query::rows::Divide;
 
 /// Indices of the entity that a job is called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

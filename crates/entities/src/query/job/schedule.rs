@@ -20,11 +20,11 @@ use ancho_jobs::{
 
 use super::{QueryJob, refuse};
 use crate::manager::{Jobs, Resource, ResourceUse};
+use crate::query::batch::{Divide, OpenPiece, Rows};
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
 use crate::query::plan::Plan;
 use crate::query::pool::Pooled;
-use crate::query::rows::{Divide, OpenPiece, Rows};
 use crate::query::uses::{Asked, add, add_copied, add_uses};
 use crate::query::walk::Walk;
 
