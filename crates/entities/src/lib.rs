@@ -99,9 +99,9 @@ pub mod __macro {
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
-        ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ColumnData, ColumnFetch, ColumnLookup,
-        KnownGroups, LookupForm, LookupHeld, ManagedField, Need, Options, ParallelField,
-        ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField, QueryArrayBatch,
+        ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ChunkMarks, ChunkView, ColumnData,
+        ColumnFetch, ColumnLookup, KnownGroups, LookupForm, LookupHeld, ManagedField, Need,
+        Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
         ReadOnlyField, SharedField, Splitting, Term,
     };
     pub use crate::shared::require_clone;

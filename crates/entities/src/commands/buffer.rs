@@ -58,7 +58,7 @@ use crate::manager::EntityManager;
 ///         commands.despawn(entity);
 ///         commands.spawn(Grave(entity.index()));
 ///     }
-/// })?;
+/// });
 /// world.jobs().complete(bury);
 /// world.play(&mut buffer)?;
 /// assert_eq!(world.query::<&Health>().count(), 900);

@@ -1,13 +1,11 @@
-//! The rows that a query finds, for threads that go through them.
+//! [`Rows`]: the rows of a query, divided into batches for threads; and the view of a chunk that query data is fetched from.
 
-#![expect(
-    unsafe_code,
-    reason = "chunks of a world, which threads use while nobody gets in their way"
-)]
+#![expect(unsafe_code, reason = "chunks of a world, which threads use while nothing conflicts")]
 
 use std::any::Any;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ancho_jobs::{Access, AccessList};
 
@@ -15,124 +13,123 @@ use super::choice::Choice;
 use super::chunk_rows::{Soon, rows_of_chunk, track};
 use super::data::{ChunkData, QueryData};
 use super::matched::{Masks, Match, matching_rows, rows_there};
-use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::runs::Runs;
 use super::walk::{LONG, Walk};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{Jobs, Resource, ResourceUse};
-use crate::storage::{Chunk, OutOfMemory};
+use crate::storage::{Archetypes, Chunk, OutOfMemory, SharedValues};
 use crate::version::Version;
 
-/// The rows that a query finds, for threads that go through them.
+/// The rows of a query, for jobs and parallel loops.
 ///
-/// It is made in two steps. The thread of the world [collects](Self::collect) the chunks of all archetypes that match. Which of
-/// them are found, and which of their rows, may depend on what earlier jobs have still to write; so that is settled when
-/// the turn of the job has come: then it is [prepared](Self::prepare), once, what is written is marked, and
-/// the rows are divided into pieces, of which one thread at a time takes one.
+/// It is filled in two steps. The world's thread [collects](Self::collect) the chunks of all archetypes that match. When the
+/// job runs, the rows are [prepared](Self::prepare) once: filters by change and enabled state are evaluated, since earlier jobs
+/// may have written them; chunks that are written are marked; and the rows are divided into batches, each for one thread.
 ///
-/// What it points to stays as long as it is in use: no row of these archetypes comes or goes meanwhile, and matches stay where
-/// they are.
+/// The pointers stay valid as long as the rows are in use: no row of these archetypes is added or removed meanwhile, and matches
+/// do not move.
 pub(crate) struct Rows {
-    /// Where the chunks of the world are, each at the place of its number.
+    /// The chunks of the world, by number.
     all_chunks: *const Chunk,
-    matches: Vec<FoundMatch>,
-    chunks: Vec<FoundChunk>,
-    /// The number of each of the chunks among all chunks of the matches. Empty if no chunk was left out, since the numbers are the
-    /// places then.
+    matches: Vec<CollectedMatch>,
+    chunks: Vec<CollectedChunk>,
+    /// The index of each of the chunks among all chunks of the matches. Empty if no chunk was left out.
     unfiltered: Vec<u32>,
-    /// The values of shared components of those chunks that have some.
+    /// The values of shared components, of the chunks that have some.
     shared: Vec<SharedPointer>,
-    /// Whether all chunks are found, and all rows of them.
+    /// All rows of all chunks match.
     is_plain: bool,
-    /// Whether each chunk is a piece, and marked when it is opened. Then there is no list of pieces.
+    /// Each chunk is a batch, and is marked when it is opened. The list of batches is not used.
     is_undivided: bool,
-    pieces: Vec<Piece>,
-    /// The same before they were divided: whole chunks.
-    whole: Vec<Piece>,
-    /// Which rows have changed, for pieces of queries that ask for it.
+    batches: Vec<RowBatch>,
+    /// The batches before they are divided: whole chunks.
+    whole: Vec<RowBatch>,
+    /// Bits of rows that have changed, for queries that filter by it.
     changed: Vec<u64>,
-    /// The same, of one chunk.
+    /// The bits of one chunk.
     changed_of_one: Vec<u64>,
-    /// For each piece, whether values of it were given to be written, if chunks are [marked late](Self::mark_given).
-    given: Vec<AtomicBool>,
-    /// The rows that are found, each run with the number of its piece, for tracked columns of chunks that are marked late.
-    given_runs: Vec<(u32, Range<u32>)>,
-    /// What of the world is used, and how.
+    /// A flag for each batch whose values were yielded for writing, if chunks are [marked late](Self::mark_yielded).
+    yielded: Vec<AtomicBool>,
+    /// The runs of rows that match, with the index of the batch, for tracked columns of chunks that are marked late.
+    yielded_runs: Vec<(u32, Range<u32>)>,
+    /// Uses of the world that a job over the rows declares.
     pub(super) uses: Vec<ResourceUse>,
-    /// Whether a job that goes through them is done at once, since others would be in its way.
+    /// A job over the rows runs immediately, since other views of the world conflict with it.
     pub(super) at_once: bool,
     /// A job over the rows reads versions of chunks, also of components that it only reads.
     pub(super) reads_versions: bool,
     choice: Choice,
     version: Version,
-    /// Whether bits are switched that say which rows are found.
+    /// The query writes enable bits, which may decide which rows match.
     switches: bool,
-    /// How many rows the chunks have, found or not.
+    /// Count of rows, matching or not.
     all: usize,
 }
 
-/// A function that picks chunks by their entities.
+/// Selects chunks by their entities.
 pub(super) type Pick<'a> = &'a mut dyn FnMut(&[Entity]) -> bool;
 
-pub(super) type SharedPointer = *const (dyn Any + Send + Sync);
+pub(crate) type SharedPointer = *const (dyn Any + Send + Sync);
 
-/// An archetype that matches.
-struct FoundMatch {
+/// An archetype that matches, and its chunks.
+struct CollectedMatch {
     found: *const Match,
-    /// The first of its chunks.
+    /// Index of its first chunk.
     first: u32,
-    /// Where the values of their shared components are: those of the first, then those of the others, each as many.
+    /// Index of the shared values of its first chunk. Each chunk has `shared_count` values, one chunk after the other.
     shared: u32,
     shared_count: u32,
 }
 
 /// A chunk of an archetype that matches.
 ///
-/// It is small, since one thread writes the list and another reads it: each line of the cache goes from core to core.
+/// It is small, since one thread writes the list and another reads it: each cache line goes from core to core.
 #[derive(Clone, Copy)]
-struct FoundChunk {
+struct CollectedChunk {
     number: u32,
-    /// Which of the matches.
+    /// Index of the match.
     of: u32,
 }
 
-/// Some rows of a chunk.
+/// Contiguous rows of a chunk, for one thread.
 #[derive(Clone)]
-struct Piece {
-    /// Which of the chunks.
+struct RowBatch {
+    /// Index of the chunk.
     chunk: u32,
-    /// Its rows, of which the first is a multiple of 64: then no other piece has rows whose bits are in the same words.
+    /// The first row is a multiple of 64, so that no other batch has bits in the same words.
     rows: Range<u32>,
-    /// Where it is said which rows of the chunk have changed.
+    /// Words of `Rows::changed`.
     changed: Range<u32>,
-    /// How many entities are found before those of the piece, and in it, if that was asked for.
+    /// Count of matching entities before the batch, and in it, if they are numbered.
     before: u32,
     count: u32,
 }
 
-// SAFETY: threads read what the world knows of the chunks and matches, and the values of shared components, which are `Sync`.
-// Nobody changes any of it while they do, but for what the job has declared that it writes. Of that each thread uses the rows of
-// its pieces, and bits of them, which are in words that no other piece has.
+// SAFETY: threads read chunks, matches and the values of shared components, which are `Sync`. Nothing is written meanwhile,
+// except what the job has declared. Of that each thread uses the rows of its batches, and their bits, which are in words of
+// their own.
 unsafe impl Send for Rows {}
-// SAFETY: as above.
+// SAFETY: threads read chunks, matches and the values of shared components, which are `Sync`. Nothing is written meanwhile,
+// except what the job has declared. Of that each thread uses the rows of its batches, and their bits, which are in words of
+// their own.
 unsafe impl Sync for Rows {}
 
-/// What there is to divide into pieces.
+/// Division of rows into batches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Divide {
-    /// Chunks are divided so that all threads have some rows.
+    /// Chunks are divided, so that all threads have work.
     Rows,
-    /// As `Rows`, and it is counted how many entities are found before each piece.
+    /// As `Rows`, and the matching entities before each batch are counted.
     Numbered,
     /// Chunks stay whole.
     Chunks,
-    /// As `Chunks`, and it is counted how many entities are found before each. Only chunks of which values are given are
-    /// [marked](Rows::mark_given), when the job is done.
+    /// As `Chunks`, and the matching entities before each batch are counted. Only chunks whose values are yielded are
+    /// [marked](Rows::mark_yielded), when the job is done.
     NumberedChunks,
-    /// As `Chunks`, for who is given slices: also values that are switched off are in them.
+    /// As `Chunks`, for slices, which also have values of disabled components.
     Slices,
-    /// As `NumberedChunks`, for jobs that are given slices.
+    /// As `NumberedChunks`, for slices.
     NumberedSlices,
 }
 
@@ -145,38 +142,39 @@ impl Divide {
         matches!(self, Self::Numbered | Self::NumberedChunks | Self::NumberedSlices)
     }
 
-    /// Whether chunks are marked when the job is done, and not before it begins.
+    /// Returns whether chunks are marked when the job is done, not before.
     fn marks_late(self) -> bool {
         matches!(self, Self::NumberedChunks | Self::NumberedSlices)
     }
 
-    fn gives_slices(self) -> bool {
+    fn yields_slices(self) -> bool {
         matches!(self, Self::Slices | Self::NumberedSlices)
     }
 }
 
-/// How many pieces there are at least, if there are enough rows: so that no thread waits long for the last. It is the same however
-/// many threads there are, since what is left undone when a function panics is the rest of a piece.
-const PIECES: usize = 64;
-/// How many pieces the one that is fetched comes after the one at hand.
-const SOON: usize = 4;
+/// Minimum count of batches, if there are enough rows, so that no thread waits long for the last. It does not depend on the
+/// count of threads, since a panic leaves the rest of a batch undone.
+const MIN_BATCHES: usize = 64;
+/// Distance of the batch that is prefetched.
+const PREFETCH_DISTANCE: usize = 4;
 
-/// A piece at hand.
-pub(super) struct OpenPiece<'r, D: QueryData> {
+/// A batch that a thread works on.
+///
+/// **Invariant:** it was opened once; or its data is read-only, or is only used for indices of one thread.
+pub(super) struct OpenBatch<'r, D: QueryData> {
     pub(super) chunk: &'r Chunk,
     found: &'r Match,
     pub(super) fetch: D::Fetch,
     pub(super) rows: Range<u32>,
     changed: &'r [u64],
     soon: Option<Soon>,
-    /// The numbers of its entities among those that are found, if that was asked for.
+    /// Indices of its entities in the query, if they are numbered.
     pub(super) found_numbers: Range<usize>,
-    /// The number of the chunk among all chunks of the archetypes that match, filtered out or not.
+    /// Index of the chunk among all chunks of the archetypes that match, unfiltered.
     pub(super) chunk_number: usize,
 }
 
 impl Default for Rows {
-    /// Nothing, with room for nothing.
     fn default() -> Self {
         Self {
             all_chunks: std::ptr::null(),
@@ -186,12 +184,12 @@ impl Default for Rows {
             shared: Vec::new(),
             is_plain: false,
             is_undivided: false,
-            pieces: Vec::new(),
+            batches: Vec::new(),
             whole: Vec::new(),
             changed: Vec::new(),
             changed_of_one: Vec::new(),
-            given: Vec::new(),
-            given_runs: Vec::new(),
+            yielded: Vec::new(),
+            yielded_runs: Vec::new(),
             uses: Vec::new(),
             at_once: false,
             reads_versions: false,
@@ -204,25 +202,26 @@ impl Default for Rows {
 }
 
 impl Rows {
-    /// Collects the chunks of all archetypes that match, and makes those the world's alone that are written.
+    /// Collects the chunks of all archetypes that match, and unshares those that are written.
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and writes, unless it cannot be changed
-    /// - nobody has anything that was fetched from its chunks
+    /// - the walk is that of a query of this data, and writes, unless the data is read-only
+    /// - nothing that was fetched from its chunks is in use
     pub(super) unsafe fn collect<D: QueryData>(
         &mut self,
         walk: &Walk<'_>,
     ) -> Result<(), OutOfMemory> {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller promises the same.
         unsafe { self.collect_picked::<D>(walk, None) }
     }
 
-    /// As [`collect`](Self::collect), but only those chunks whose entities the function picks. Others are left as they are.
+    /// Collects the chunks of all archetypes that match whose entities the function picks, and unshares those that are written.
     ///
     /// # Safety
     ///
-    /// - as for [`collect`](Self::collect)
+    /// - the walk is that of a query of this data, and writes, unless the data is read-only
+    /// - nothing that was fetched from its chunks is in use
     pub(super) unsafe fn collect_picked<D: QueryData>(
         &mut self,
         walk: &Walk<'_>,
@@ -232,24 +231,24 @@ impl Rows {
         self.chunks.clear();
         self.unfiltered.clear();
         self.shared.clear();
-        // If the job never runs, nothing was given.
-        self.given.clear();
+        // If the job never runs, nothing is yielded.
+        self.yielded.clear();
         let mut before = 0;
         self.choice = walk.choice();
         self.version = walk.version;
         self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
         self.is_plain = walk.matches.iter().all(|found| self.choice.is_simple(found));
         let uses_versions = D::MARKS || self.choice.asks_for_changes() || self.reads_versions;
-        // SAFETY: only what the world knows of chunks is borrowed.
+        // SAFETY: the walk's chunks are borrowed for its lifetime.
         let may_be_shared = D::WRITES && unsafe { (*walk.chunks).may_be_shared() };
         for found in walk.matches {
             let archetype = &walk.archetypes[found.archetype];
             let (first, shared) = (self.chunks.len(), self.shared.len() as u32);
             let of = self.matches.len() as u32;
-            // What is known of the chunks is not looked at, unless there is something to be found out: with many chunks it is far
-            // from this core, and the job needs it close to its own.
-            let listed = archetype.chunks.iter().map(|&number| FoundChunk { number, of });
-            // SAFETY: archetypes list chunks that are there. Nobody changes what the world knows of them now.
+            // The chunks' headers are not read, unless a filter needs them: with many chunks they are in another core's cache,
+            // and the job needs them in its own.
+            let listed = archetype.chunks.iter().map(|&number| CollectedChunk { number, of });
+            // SAFETY: archetypes list chunks that exist, and nothing writes the headers now.
             let chunk = |number| unsafe { (*walk.chunks).at(number) };
             if walk.asks_for_values() || pick.is_some() {
                 for (number, found) in (before..).zip(listed) {
@@ -268,26 +267,26 @@ impl Rows {
             if may_be_shared {
                 chunks.iter().try_for_each(|chunk| walk.prepare::<D>(chunk.number))?;
             }
-            // SAFETY: as above.
+            // SAFETY: the walk's chunks are borrowed for its lifetime, and nothing writes the headers now.
             let all = unsafe { &*walk.chunks };
             if uses_versions {
                 all.write_out_versions(&archetype.chunks);
             }
             let shared_count = archetype.shape.shared.len();
             for chunk in chunks.iter().filter(|_| shared_count > 0) {
-                // SAFETY: as above.
+                // SAFETY: archetypes list chunks that exist.
                 let chunk = unsafe { all.at(chunk.number) };
-                let view = PieceView { chunk, shared: walk.shared_of() };
+                let view = ChunkView { chunk, shared: walk.shared_of() };
                 self.shared.extend((0..shared_count).map(|at| view.shared_value(at)));
             }
             let (first, shared_count) = (first as u32, shared_count as u32);
-            self.matches.push(FoundMatch { found, first, shared, shared_count });
+            self.matches.push(CollectedMatch { found, first, shared, shared_count });
         }
         self.all_chunks = walk.all_chunks();
         Ok(())
     }
 
-    /// Declares what a job uses that goes through them.
+    /// Declares the uses of a job over the rows.
     pub(super) fn declare(&self, jobs: &Jobs, accesses: &mut AccessList) {
         jobs.declare(&self.uses, accesses);
         if self.at_once {
@@ -295,20 +294,20 @@ impl Rows {
         }
     }
 
-    /// The version at which they were collected, which is that of what is written.
+    /// Returns the version at which the rows were collected, and which writes are marked with.
     pub(super) fn version(&self) -> Version {
         self.version
     }
 
-    /// Counts how many rows the chunks have, found or not.
+    /// Counts the rows, matching or not.
     pub(super) fn count_all(&mut self) -> usize {
-        // SAFETY: they stay while this is in use.
-        let len = |&chunk: &FoundChunk| unsafe { (*self.chunk_of(chunk)).len as usize };
+        // SAFETY: chunks and matches stay while the rows are in use.
+        let len = |&chunk: &CollectedChunk| unsafe { (*self.chunk_of(chunk)).len as usize };
         self.all = self.chunks.iter().map(len).sum();
         self.all
     }
 
-    /// How many rows the chunks have, found or not, once they were [counted](Self::count_all).
+    /// Returns the count of rows, matching or not, once they are [counted](Self::count_all).
     pub(super) fn all(&self) -> usize {
         self.all
     }
@@ -322,7 +321,7 @@ impl Rows {
 
     /// Returns the value of a shared component that the chunk of a batch has.
     pub(super) fn shared_value(&self, at: usize, ty: ComponentType) -> Option<SharedPointer> {
-        let index = if self.is_undivided { at } else { self.pieces[at].chunk as usize };
+        let index = if self.is_undivided { at } else { self.batches[at].chunk as usize };
         let place = self.chunks[index];
         // SAFETY: chunks stay while the rows are in use.
         let chunk = unsafe { &*self.chunk_of(place) };
@@ -330,48 +329,47 @@ impl Rows {
         Some(self.shared_of(index, place)[nth])
     }
 
-    /// Where a chunk is that was collected. It stays while this is in use.
+    /// Returns the address of a chunk, which stays while the rows are in use.
     #[inline(always)]
-    fn chunk_of(&self, chunk: FoundChunk) -> *const Chunk {
+    fn chunk_of(&self, chunk: CollectedChunk) -> *const Chunk {
         self.all_chunks.wrapping_add(chunk.number as usize)
     }
 
-    /// What a chunk that was collected is a match of. It stays while this is in use.
+    /// Returns the match of a chunk, which stays while the rows are in use.
     #[inline(always)]
-    fn match_of(&self, chunk: FoundChunk) -> *const Match {
+    fn match_of(&self, chunk: CollectedChunk) -> *const Match {
         self.matches[chunk.of as usize].found
     }
 
-    /// Has all that is written be marked before anything is given: what a job takes along may ask when it was written, as lookups
-    /// do, and no thread may note that meanwhile.
+    /// Requires that chunks are marked before anything is yielded: captured lookups may read versions, and no thread may mark
+    /// then.
     pub(super) fn mark_first(&mut self) {
         self.is_plain = false;
     }
 
-    /// Finds out which chunks and rows are found, marks what is written of them, and divides them into pieces. Returns how
-    /// many.
+    /// Evaluates the filters, marks what is written, and divides the rows into batches. Returns their count.
     ///
     /// # Safety
     ///
-    /// - it was collected for a query of this data
-    /// - what the query reads and writes is used by nobody else from here on
+    /// - the rows were collected for a query of this data
+    /// - from here on, nothing else writes what the query reads, or uses what it writes
     pub(super) unsafe fn prepare<D: QueryData>(&mut self, divide: Divide) -> usize {
         self.changed.clear();
-        // If all is found, there is nothing to be settled, and a chunk is marked by who opens it, who has it close by then. Rows that
-        // are tracked are marked before, and so is everything if somebody may ask for it.
+        // If all rows match, there is nothing to evaluate, and the thread that opens a chunk marks it, with the header in its
+        // cache. Tracked rows are marked before, and so is everything if captures may read versions.
         self.is_undivided =
             self.is_plain && divide.keeps_whole() && !divide.numbers() && !D::TRACKS;
         if self.is_undivided {
             return self.chunks.len();
         }
-        self.given.clear();
-        self.given_runs.clear();
+        self.yielded.clear();
+        self.yielded_runs.clear();
         self.whole.clear();
         self.whole.reserve(self.chunks.len());
         let mut all = 0;
         for at in 0..self.chunks.len() {
             let place = self.chunks[at];
-            // SAFETY: they stay while this is in use.
+            // SAFETY: chunks and matches stay while the rows are in use.
             let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
             let first = self.changed.len() as u32;
             if !self.choice.is_simple(found) {
@@ -385,99 +383,100 @@ impl Rows {
             all += chunk.len as usize;
             let changed = first..self.changed.len() as u32;
             let rows = 0..chunk.len;
-            let piece = Piece { chunk: at as u32, rows, changed, before: 0, count: 0 };
+            let batch = RowBatch { chunk: at as u32, rows, changed, before: 0, count: 0 };
             if D::MARKS && divide.marks_late() {
-                self.note_runs::<D>(&piece);
+                self.note_runs::<D>(&batch);
             } else if D::MARKS {
-                // SAFETY: the caller's promises.
-                unsafe { self.mark::<D>(&piece, divide.gives_slices()) };
+                // SAFETY: the rows were collected for this data, and nothing else uses what the query writes.
+                unsafe { self.mark::<D>(&batch, divide.yields_slices()) };
             }
-            self.whole.push(piece);
+            self.whole.push(batch);
         }
         self.divide(all, divide);
         if D::MARKS && divide.marks_late() {
-            self.given.resize_with(self.pieces.len(), AtomicBool::default);
+            self.yielded.resize_with(self.batches.len(), AtomicBool::default);
         }
         if divide.numbers() {
             self.number();
         }
-        self.pieces.len()
+        self.batches.len()
     }
 
-    /// Takes all chunks as they are, whatever is switched off or has changed, and marks nothing. Each is a piece.
+    /// Makes a batch of each whole chunk, without evaluating filters, and marks nothing.
     pub(super) fn take_whole(&mut self) {
         self.is_undivided = false;
-        self.pieces.clear();
+        self.batches.clear();
         self.changed.clear();
         let mut before = 0;
         for (at, &place) in (0..).zip(&self.chunks) {
-            // SAFETY: it stays while this is in use.
+            // SAFETY: the chunk stays while the rows are in use.
             let count = unsafe { (*self.chunk_of(place)).len };
-            self.pieces.push(Piece { chunk: at, rows: 0..count, changed: 0..0, before, count });
+            self.batches.push(RowBatch { chunk: at, rows: 0..count, changed: 0..0, before, count });
             before += count;
         }
         self.all = before as usize;
     }
 
-    /// The piece of an entity, by its number, for pieces that are numbered. There is such an entity.
-    pub(super) fn piece_of(&self, number: usize) -> usize {
-        self.pieces.partition_point(|piece| piece.before as usize <= number) - 1
+    /// Returns the batch of an entity, by its index, which is below the count. The batches are numbered.
+    pub(super) fn batch_of(&self, number: usize) -> usize {
+        self.batches.partition_point(|batch| batch.before as usize <= number) - 1
     }
 
-    /// Marks what is written of all chunks, which are the pieces.
+    /// Marks all chunks as written.
     ///
     /// # Safety
     ///
-    /// - as for [`prepare`](Self::prepare), and the chunks were [taken](Self::take_whole)
+    /// - the rows were collected for a query of this data, and [taken whole](Self::take_whole)
+    /// - nothing else uses what the query writes
     pub(super) unsafe fn mark_taken<D: QueryData>(&self) {
-        for piece in self.pieces.iter().filter(|_| D::MARKS) {
-            // SAFETY: the caller's promises.
-            unsafe { self.mark::<D>(piece, false) };
+        for batch in self.batches.iter().filter(|_| D::MARKS) {
+            // SAFETY: the caller promises the same.
+            unsafe { self.mark::<D>(batch, false) };
         }
     }
 
-    /// Marks what is written of a chunk, if nothing is noted row by row.
+    /// Marks the written columns of a chunk, but no tracked rows.
     ///
     /// # Safety
     ///
-    /// - as for [`prepare`](Self::prepare)
+    /// - the rows were collected for a query of this data, and nothing else uses what it writes
     #[inline(always)]
-    unsafe fn mark_chunk<D: QueryData>(&self, place: FoundChunk) {
-        // SAFETY: the chunk is there, and the places are those of the data in its archetype. Others may mark other columns of it
-        // at the same time: its versions were written out when it was collected.
+    unsafe fn mark_chunk<D: QueryData>(&self, place: CollectedChunk) {
+        // SAFETY: the chunk exists, and these are the places of the data in its archetype. Other threads may mark other
+        // columns, since the versions were written out when the chunk was collected.
         unsafe {
-            let marks = &mut PieceMarks { chunk: &*self.chunk_of(place), version: self.version };
+            let marks = &mut ChunkMarks { chunk: &*self.chunk_of(place), version: self.version };
             D::mark(marks, &(*self.match_of(place)).places);
         }
     }
 
-    /// Marks what is written of the chunk of a piece, all rows of which that are found are in it, and are given as slices or one by
-    /// one.
+    /// Marks the written columns of a whole chunk, and the matching rows of tracked columns, which are yielded as slices or one
+    /// by one.
     ///
     /// # Safety
     ///
-    /// - as for [`prepare`](Self::prepare)
-    unsafe fn mark<D: QueryData>(&self, piece: &Piece, as_slices: bool) {
-        let place = self.chunks[piece.chunk as usize];
-        // SAFETY: the caller's promises.
+    /// - the rows were collected for a query of this data, and nothing else uses what it writes
+    unsafe fn mark<D: QueryData>(&self, batch: &RowBatch, as_slices: bool) {
+        let place = self.chunks[batch.chunk as usize];
+        // SAFETY: the caller promises the same.
         unsafe { self.mark_chunk::<D>(place) };
         if !D::TRACKS {
             return;
         }
-        // Threads would note it at the same places.
-        // SAFETY: as above. `track` changes nothing that is read here.
+        // Not by the threads of the job, which would write to the same words.
+        // SAFETY: the chunk was collected for this data, and these are rows of it. `track` writes nothing that is read here.
         unsafe {
-            let fetch = self.fetch::<D>(piece.chunk as usize, place);
-            self.each_run_of(piece, |run| track_as::<D>(fetch, run, as_slices));
+            let fetch = self.fetch::<D>(batch.chunk as usize, place);
+            self.each_run_of(batch, |run| track_as::<D>(fetch, run, as_slices));
         }
     }
 
-    /// Calls a function for the rows of a piece that are found, which is a whole chunk: those together that lie side by side.
-    fn each_run_of(&self, piece: &Piece, mut function: impl FnMut(Range<u32>)) {
-        let place = self.chunks[piece.chunk as usize];
-        // SAFETY: they stay while this is in use.
+    /// Calls a function for contiguous matching rows of a batch that is a whole chunk.
+    fn each_run_of(&self, batch: &RowBatch, mut function: impl FnMut(Range<u32>)) {
+        let place = self.chunks[batch.chunk as usize];
+        // SAFETY: chunks and matches stay while the rows are in use.
         let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
-        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(piece) };
+        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(batch) };
         let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
         while !run.is_empty() {
             function(run);
@@ -485,116 +484,121 @@ impl Rows {
         }
     }
 
-    /// Keeps the rows that are found in the next whole chunk, if data that it marks late tracks rows: the job may disable components,
-    /// so that other rows would be found later.
-    fn note_runs<D: QueryData>(&mut self, piece: &Piece) {
+    /// Records the matching rows of the next whole chunk, if data that is marked late tracks rows: other rows would match later
+    /// if the job disables components.
+    fn note_runs<D: QueryData>(&mut self, batch: &RowBatch) {
         if D::TRACKS {
-            let (at, mut kept) = (self.whole.len() as u32, std::mem::take(&mut self.given_runs));
-            self.each_run_of(piece, |run| kept.push((at, run)));
-            self.given_runs = kept;
+            let (at, mut kept) = (self.whole.len() as u32, std::mem::take(&mut self.yielded_runs));
+            self.each_run_of(batch, |run| kept.push((at, run)));
+            self.yielded_runs = kept;
         }
     }
 
-    /// Notes that values of a piece are given to be written, for chunks that are [marked late](Self::mark_given).
+    /// Records that values of a batch are yielded for writing, for chunks that are [marked late](Self::mark_yielded).
     #[inline(always)]
-    pub(super) fn note_given(&self, at: usize) {
-        if let Some(given) = self.given.get(at) {
-            // Relaxed: it is read when all threads are done.
-            given.store(true, Ordering::Relaxed);
+    pub(super) fn note_yielded(&self, at: usize) {
+        if let Some(yielded) = self.yielded.get(at) {
+            // Relaxed: the flag is read when all threads are done.
+            yielded.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Marks the chunks of which values were [given](Self::note_given): those that the job passed over stay as they were. It is done
-    /// when all threads are done, since lookups of the job may read versions while it runs.
+    /// Marks the chunks whose values were [yielded](Self::note_yielded). Chunks that the job skipped do not count as changed.
+    ///
+    /// It is called when all threads are done, since lookups of the job may read versions while it runs.
     ///
     /// # Safety
     ///
-    /// - if this was prepared since it was collected, it was for a query of this data, and the job that it was prepared for is just
-    ///   ending
-    pub(super) unsafe fn mark_given<D: QueryData>(&self, as_slices: bool) {
-        for (piece, given) in self.pieces.iter().zip(&self.given) {
-            if given.load(Ordering::Relaxed) {
-                // SAFETY: the job has declared that it writes this, and nobody else uses it until it has ended.
-                unsafe { self.mark_chunk::<D>(self.chunks[piece.chunk as usize]) };
+    /// - if the rows were prepared since they were collected, it was for a query of this data, and all threads of the job are
+    ///   done
+    pub(super) unsafe fn mark_yielded<D: QueryData>(&self, as_slices: bool) {
+        for (batch, yielded) in self.batches.iter().zip(&self.yielded) {
+            if yielded.load(Ordering::Relaxed) {
+                // SAFETY: the job has declared that it writes the data, and nothing else uses it until the job has ended.
+                unsafe { self.mark_chunk::<D>(self.chunks[batch.chunk as usize]) };
             }
         }
-        let is_given = |at: u32| {
-            self.given.get(at as usize).is_some_and(|given| given.load(Ordering::Relaxed))
+        let is_yielded = |at: u32| {
+            self.yielded.get(at as usize).is_some_and(|yielded| yielded.load(Ordering::Relaxed))
         };
-        for (at, run) in self.given_runs.iter().filter(|(at, _)| is_given(*at)) {
-            let chunk = self.pieces[*at as usize].chunk as usize;
-            // SAFETY: as above. These are rows of the chunk.
+        for (at, run) in self.yielded_runs.iter().filter(|(at, _)| is_yielded(*at)) {
+            let chunk = self.batches[*at as usize].chunk as usize;
+            // SAFETY: these are rows of the chunk, which was collected for this data. Nothing else uses what the job writes
+            // until it has ended.
             unsafe {
                 track_as::<D>(self.fetch::<D>(chunk, self.chunks[chunk]), run.clone(), as_slices);
             };
         }
     }
 
-    /// Divides chunks into pieces, so that all threads have some.
+    /// Divides whole chunks into batches, so that all threads have work.
     fn divide(&mut self, rows: usize, divide: Divide) {
-        let most = rows.div_ceil(PIECES).next_multiple_of(64).max(64);
-        if divide.keeps_whole() || self.whole.iter().all(|piece| piece.rows.len() <= most) {
-            return std::mem::swap(&mut self.pieces, &mut self.whole);
+        let most = rows.div_ceil(MIN_BATCHES).next_multiple_of(64).max(64);
+        if divide.keeps_whole() || self.whole.iter().all(|batch| batch.rows.len() <= most) {
+            return std::mem::swap(&mut self.batches, &mut self.whole);
         }
-        self.pieces.clear();
+        self.batches.clear();
         for chunk in &self.whole {
             let Range { start, end } = chunk.rows;
-            self.pieces.extend((start..end).step_by(most).map(|first| {
+            self.batches.extend((start..end).step_by(most).map(|first| {
                 let rows = first..end.min(first.saturating_add(most as u32));
-                Piece { rows, ..chunk.clone() }
+                RowBatch { rows, ..chunk.clone() }
             }));
         }
     }
 
-    /// Counts how many entities are found before each piece.
+    /// Counts the matching entities before and in each batch.
     fn number(&mut self) {
         let mut before = 0;
-        for at in 0..self.pieces.len() {
-            let count = self.count(&self.pieces[at]);
-            (self.pieces[at].before, self.pieces[at].count) = (before, count);
+        for at in 0..self.batches.len() {
+            let count = self.count(&self.batches[at]);
+            (self.batches[at].before, self.batches[at].count) = (before, count);
             before += count;
         }
     }
 
-    /// How many entities of a piece are found.
-    fn count(&self, piece: &Piece) -> u32 {
-        let place = self.chunks[piece.chunk as usize];
-        // SAFETY: they stay while this is in use.
+    /// Counts the matching entities of a batch.
+    fn count(&self, batch: &RowBatch) -> u32 {
+        let place = self.chunks[batch.chunk as usize];
+        // SAFETY: chunks and matches stay while the rows are in use.
         let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
         if found.bits.is_empty() {
-            return piece.rows.end - piece.rows.start;
+            return batch.rows.end - batch.rows.start;
         }
-        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(piece) };
-        let words = piece.rows.start / u64::BITS..piece.rows.end.div_ceil(u64::BITS);
+        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(batch) };
+        let words = batch.rows.start / u64::BITS..batch.rows.end.div_ceil(u64::BITS);
         let rows = |word| {
-            matching_rows(&found.bits, &masks, word, chunk.len) & rows_there(word, piece.rows.end)
+            matching_rows(&found.bits, &masks, word, chunk.len) & rows_there(word, batch.rows.end)
         };
         words.map(|word| rows(word).count_ones()).sum()
     }
 
-    /// Which rows of the chunk of a piece have changed, if that is asked for.
+    /// Returns the bits of the rows that have changed, if the query filters by it.
     #[inline(always)]
-    fn changed_of(&self, piece: &Piece) -> &[u64] {
-        &self.changed[piece.changed.start as usize..piece.changed.end as usize]
+    fn changed_of(&self, batch: &RowBatch) -> &[u64] {
+        &self.changed[batch.changed.start as usize..batch.changed.end as usize]
     }
 
+    /// Fetches the data from a chunk.
+    ///
     /// # Safety
     ///
-    /// - this chunk, the one at this place, was collected for a query of this data
+    /// - the chunk, the one at this index, was collected for a query of this data
     #[inline(always)]
-    unsafe fn fetch<D: QueryData>(&self, at: usize, place: FoundChunk) -> D::Fetch {
-        let shared = SharedOf::Listed(self.shared_of(at, place));
-        // SAFETY: they stay while this is in use. These are the places of the data in the archetype of the chunk.
+    unsafe fn fetch<D: QueryData>(&self, at: usize, place: CollectedChunk) -> D::Fetch {
+        let shared = SharedSource::Listed(self.shared_of(at, place));
+        // SAFETY: chunks and matches stay while the rows are in use, and these are the places of the data in the chunk's
+        // archetype.
         unsafe {
-            let view = PieceView { chunk: &*self.chunk_of(place), shared };
+            let view = ChunkView { chunk: &*self.chunk_of(place), shared };
             D::fetch(view, &(*self.match_of(place)).places)
         }
     }
 
-    /// The values of the shared components of a chunk, the one at this place.
+    /// Returns the values of the shared components of a chunk, the one at this index.
     #[inline(always)]
-    fn shared_of(&self, at: usize, place: FoundChunk) -> &[SharedPointer] {
-        let FoundMatch { first, shared, shared_count, .. } = self.matches[place.of as usize];
+    fn shared_of(&self, at: usize, place: CollectedChunk) -> &[SharedPointer] {
+        let CollectedMatch { first, shared, shared_count, .. } = self.matches[place.of as usize];
         if shared_count == 0 {
             return &[];
         }
@@ -602,48 +606,49 @@ impl Rows {
         &self.shared[shared..][..shared_count as usize]
     }
 
-    /// Opens a piece.
+    /// Opens a batch.
     ///
     /// # Safety
     ///
-    /// - this was prepared for a query of this data
-    /// - each piece is opened once, unless the chunks were [taken](Self::take_whole)
+    /// - the rows were prepared for a query of this data
+    /// - each batch is opened once, unless the data is `()`; or the chunks were [taken whole](Self::take_whole), and only the
+    ///   fetch is used
     #[inline(always)]
-    pub(super) unsafe fn open<D: QueryData>(&self, at: usize) -> OpenPiece<'_, D> {
-        let chunk_index = if self.is_undivided { at } else { self.pieces[at].chunk as usize };
+    pub(super) unsafe fn open<D: QueryData>(&self, at: usize) -> OpenBatch<'_, D> {
+        let chunk_index = if self.is_undivided { at } else { self.batches[at].chunk as usize };
         let place = self.chunks[chunk_index];
-        // SAFETY: they stay while this is in use.
+        // SAFETY: chunks and matches stay while the rows are in use.
         let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
-        let (rows, changed, found_numbers, pieces) = if self.is_undivided {
+        let (rows, changed, found_numbers, batches) = if self.is_undivided {
             if D::MARKS {
-                // SAFETY: the job runs, and nobody else opens the piece.
+                // SAFETY: the job runs, so that nothing else uses what it writes, and the batch is opened once.
                 unsafe { self.mark_chunk::<D>(place) };
             }
             (0..chunk.len, &[][..], 0..0, self.chunks.len())
         } else {
-            let piece = &self.pieces[at];
-            let first = piece.before as usize;
-            let numbers = first..first + piece.count as usize;
-            (piece.rows.clone(), self.changed_of(piece), numbers, self.pieces.len())
+            let batch = &self.batches[at];
+            let first = batch.before as usize;
+            let numbers = first..first + batch.count as usize;
+            (batch.rows.clone(), self.changed_of(batch), numbers, self.batches.len())
         };
-        let soon = Some(at + SOON)
-            .filter(|&soon| D::ROW_BYTES > 0 && pieces >= LONG && soon < pieces)
-            .map(|soon| if self.is_undivided { soon } else { self.pieces[soon].chunk as usize })
+        let soon = Some(at + PREFETCH_DISTANCE)
+            .filter(|&soon| D::ROW_BYTES > 0 && batches >= LONG && soon < batches)
+            .map(|soon| if self.is_undivided { soon } else { self.batches[soon].chunk as usize })
             .map(|soon| self.chunks[soon])
             .filter(|soon| soon.of == place.of);
-        // Whether a row that comes soon matches cannot be asked then: another thread may be switching it.
+        // The bits of a later batch cannot be read if another thread may write them.
         let may_look = !found.asks_for_rows && (found.bits.is_empty() || !self.switches);
         let soon = soon.filter(|_| may_look).map(|soon| {
             let chunk = self.chunk_of(soon);
-            // SAFETY: as above.
+            // SAFETY: chunks stay while the rows are in use.
             let memory = unsafe { (*chunk).memory_address() };
             Soon { memory, chunk }
         });
         let chunk_number = self.unfiltered.get(chunk_index).map_or(chunk_index, |&at| at as usize);
-        OpenPiece {
+        OpenBatch {
             chunk,
             found,
-            // SAFETY: the caller's promise.
+            // SAFETY: the rows were prepared, and so collected, for this data.
             fetch: unsafe { self.fetch::<D>(chunk_index, place) },
             rows,
             changed,
@@ -653,50 +658,50 @@ impl Rows {
         }
     }
 
-    /// Calls a function for what is found in some of the pieces.
+    /// Calls a function for each matching entity of some batches.
     ///
     /// # Safety
     ///
-    /// - this was prepared for a query of this data, which is used by nobody else for the lifetime
-    /// - it is called once for each piece
+    /// - the rows were prepared for a query of this data, and nothing else uses what it writes for the lifetime
+    /// - it is called once for each batch
     #[inline(always)]
     pub(super) unsafe fn each_row<'w, D: QueryData>(
         &self,
-        pieces: Range<usize>,
+        batches: Range<usize>,
         mut function: impl FnMut(D::Item<'w>),
     ) {
-        for at in pieces {
-            // SAFETY: the caller's promises. The row is there. None comes twice, so that nobody else uses what can be changed
-            // of it, and it was made the world's alone.
+        for at in batches {
+            // SAFETY: the rows were prepared for this data, and the batch is opened once. The row exists and comes once, so
+            // that nothing else uses what can be written, which is unshared.
             unsafe {
-                let piece = self.open::<D>(at);
-                piece.each_row(
+                let batch = self.open::<D>(at);
+                batch.each_row(
                     #[inline(always)]
-                    |row| function(D::get(piece.fetch, row)),
+                    |row| function(D::get(batch.fetch, row)),
                 );
             }
         }
     }
 
-    /// The entities of a piece, found or not: the first and the last.
+    /// Returns the first and the last entity of a batch, matching or not.
     pub(super) fn ends_of(&self, at: usize) -> (Entity, Entity) {
-        let chunk = if self.is_undivided { at } else { self.pieces[at].chunk as usize };
-        // SAFETY: the chunk stays while this is in use.
+        let chunk = if self.is_undivided { at } else { self.batches[at].chunk as usize };
+        // SAFETY: chunks stay while the rows are in use.
         let entities = unsafe { (*self.chunk_of(self.chunks[chunk])).entities() };
-        let rows = self.pieces.get(at).filter(|_| !self.is_undivided);
+        let rows = self.batches.get(at).filter(|_| !self.is_undivided);
         let rows = rows
-            .map_or(0..entities.len(), |piece| piece.rows.start as usize..piece.rows.end as usize);
+            .map_or(0..entities.len(), |batch| batch.rows.start as usize..batch.rows.end as usize);
         (entities[rows.start], entities[rows.end - 1])
     }
 }
 
-/// Notes that rows are given to be changed, as slices or one by one.
+/// Marks rows as changed, which are yielded as slices or one by one.
 ///
 /// # Safety
 ///
-/// - as for [`track`]
+/// - the fetch is that of a chunk with such rows, and nothing else uses what it can write
 unsafe fn track_as<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: bool) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises the same.
     unsafe {
         match as_slices {
             true => track::<D, true>(fetch, rows),
@@ -705,16 +710,16 @@ unsafe fn track_as<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: b
     }
 }
 
-impl<'r, D: QueryData> OpenPiece<'r, D> {
-    /// Calls a function for the rows that are found.
+impl<'r, D: QueryData> OpenBatch<'r, D> {
+    /// Calls a function for each matching row.
     ///
     /// # Safety
     ///
-    /// - the piece is opened by one thread, once
+    /// - the batch is opened by one thread, once
     #[inline(always)]
-    pub(super) unsafe fn each_row(&self, function: impl FnMut(usize)) {
-        // SAFETY: the chunk is there, and the piece has rows of it. What was written was noted before. Others switch bits of other
-        // pieces, in other words; if there are some who do, no piece that comes soon is looked at.
+    unsafe fn each_row(&self, function: impl FnMut(usize)) {
+        // SAFETY: the chunk exists, and the batch has rows of it. Chunks were marked before. Other threads write bits of other
+        // batches, in other words; if one does, no later batch is prefetched.
         unsafe {
             rows_of_chunk::<D, false>(
                 self.found,
@@ -726,8 +731,7 @@ impl<'r, D: QueryData> OpenPiece<'r, D> {
         }
     }
 
-    /// Calls a function for the rows that are found, those together that lie side by side: the first, and the one after the
-    /// last. The piece is a whole chunk.
+    /// Calls a function for contiguous matching rows. The batch is a whole chunk.
     #[inline(always)]
     pub(super) fn each_run(&self, mut function: impl FnMut(Range<u32>)) {
         let masks = Masks { enabled: &self.chunk.enabled, changed: self.changed };
@@ -741,8 +745,8 @@ impl<'r, D: QueryData> OpenPiece<'r, D> {
     /// Calls a function for the rows that match, with their data and their numbers.
     #[inline(always)]
     pub(super) fn each_item(&mut self, mut function: impl FnMut(D::Item<'_>, usize)) {
-        // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The row exists and comes once, so that nothing
-        // else uses what can be written, which is unshared.
+        // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The row exists and comes once, so that
+        // nothing else uses what can be written, which is unshared.
         unsafe {
             self.each_row(
                 #[inline(always)]
@@ -761,18 +765,18 @@ impl<'r, D: QueryData> OpenPiece<'r, D> {
             #[inline(always)]
             |run| {
                 let rows = run.start as usize..run.end as usize;
-                // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The rows exist and come once, so that
-                // nothing else uses what can be written, which is unshared.
+                // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The rows exist and come once, so
+                // that nothing else uses what can be written, which is unshared.
                 function(unsafe { D::slices(self.fetch, rows.start, rows.len()) }, rows);
             },
         );
     }
 
     /// Returns the same batch of no data.
-    pub(super) fn without_data(&self) -> OpenPiece<'r, ()> {
+    pub(super) fn without_data(&self) -> OpenBatch<'r, ()> {
         let Self { chunk, found, ref rows, changed, chunk_number, ref found_numbers, .. } = *self;
         let (rows, found_numbers) = (rows.clone(), found_numbers.clone());
-        OpenPiece {
+        OpenBatch {
             chunk,
             found,
             fetch: (),
@@ -784,8 +788,127 @@ impl<'r, D: QueryData> OpenPiece<'r, D> {
         }
     }
 
-    /// Whether all rows are found, whatever is switched off.
+    /// Returns whether all rows match, because nothing that the query asks for can be disabled.
     pub(super) fn is_whole(&self) -> bool {
         self.found.bits.is_empty()
+    }
+}
+
+/// The chunk that query data is fetched from.
+///
+/// **Invariant:** the chunk is of the archetype of the places.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "users cannot have one")]
+pub struct ChunkView<'a> {
+    pub(crate) chunk: &'a Chunk,
+    pub(crate) shared: SharedSource<'a>,
+}
+
+/// The source of a chunk's shared values.
+#[derive(Clone, Copy)]
+pub(crate) enum SharedSource<'a> {
+    /// The tables of the world.
+    World { archetypes: &'a Archetypes, values: &'a SharedValues },
+    /// A list, with one value for each of the archetype's shared types.
+    Listed(&'a [SharedPointer]),
+}
+
+impl ChunkView<'_> {
+    /// Returns the value of one of the archetype's shared types. It stays as long as the chunk has it.
+    pub(crate) fn shared_value(&self, at: usize) -> SharedPointer {
+        match self.shared {
+            SharedSource::World { archetypes, values } => {
+                let groups = archetypes.groups(self.chunk.archetype).expect("it has shared types");
+                let index = groups.at(self.chunk.group).values[at];
+                &raw const **values.value(groups.tables[at], index)
+            }
+            SharedSource::Listed(values) => values[at],
+        }
+    }
+}
+
+/// The change versions of a chunk, for marking columns as written.
+#[expect(missing_debug_implementations, reason = "users cannot have one")]
+pub struct ChunkMarks<'a> {
+    /// Not borrowed mutably: jobs mark other columns of the chunk at the same time.
+    pub(super) chunk: &'a Chunk,
+    pub(super) version: Version,
+}
+
+impl ChunkMarks<'_> {
+    /// Marks a column as written.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has such a column
+    /// - nothing else uses the column's version; nor the versions of other columns, unless they were written out
+    #[inline(always)]
+    pub(crate) unsafe fn mark(&mut self, column: u32) {
+        // SAFETY: the caller promises the same.
+        unsafe { self.chunk.state.set_version_of(column, self.version) };
+    }
+
+    /// Marks a tracked column as written. Its rows are marked afterwards.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has such a column
+    /// - nothing else uses the column's versions; nor the versions of other columns, unless they were written out
+    pub(crate) unsafe fn begin(&mut self, column: u32) {
+        // SAFETY: the caller promises the same.
+        unsafe { self.chunk.begin_writing(column, self.version) };
+    }
+}
+
+/// Values whose memory jobs return when they are done.
+pub(crate) struct Pool<T>(Arc<Mutex<Vec<Box<T>>>>);
+
+/// A value of a pool. Dropping it, on any thread, returns it.
+pub(crate) struct Pooled<T> {
+    /// `None` only while it is dropped.
+    value: Option<Box<T>>,
+    pool: Pool<T>,
+}
+
+/// Maximum count of values that a pool keeps.
+const MAX_POOLED: usize = 64;
+
+impl<T: Default> Pool<T> {
+    /// Takes a value that was returned, with the memory it has, or creates one.
+    pub(crate) fn take(&self) -> Pooled<T> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Pooled { value: Some(value.unwrap_or_default()), pool: self.clone() }
+    }
+}
+
+impl<T> Pooled<T> {
+    #[inline(always)]
+    pub(crate) fn get(&self) -> &T {
+        self.value.as_deref().expect("it is there until it is dropped")
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.value.as_deref_mut().expect("it is there until it is dropped")
+    }
+}
+
+impl<T> Clone for Pool<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T> Drop for Pooled<T> {
+    fn drop(&mut self) {
+        let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MAX_POOLED {
+            kept.extend(self.value.take());
+        }
     }
 }

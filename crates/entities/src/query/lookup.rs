@@ -9,10 +9,10 @@ use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
+use super::batch::{ChunkMarks, ChunkView, SharedSource};
 use super::data::{QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::matched::{Match, Matched};
-use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::settings::Options;
 use super::uses::{Asked, Meets, before_query};
 use crate::buffer::{Buffer, BufferElement, BufferLayout, elements_of};
@@ -27,8 +27,8 @@ use crate::version::Version;
 /// Unity's `ComponentLookup` and `BufferLookup`. `D` is query data: `&T`, `&mut T`, `&Buffer<T>`, tuples of them. There are two
 /// forms:
 ///
-/// - A system parameter, or a part of a world that is [split](EntityManager::split). `F` is a filter: it excludes whole archetypes,
-///   so that another part can write their components. Making it is free.
+/// - A system parameter, or a part of a world that is [split](EntityManager::split). `F` is a filter: it excludes whole
+///   archetypes, so that another part can write their components. Making it is free.
 /// - `Lookup<&T, Indexed>`, from [`EntityManager::lookup`]: reads one component or buffer. It finds the component's column in
 ///   each chunk once, when it is made, so that [`get`](Lookup::get) is faster.
 ///
@@ -236,7 +236,7 @@ impl<'w> ArchetypeLookup<'w> {
         // SAFETY:
         // - these are the places of the data in the archetype of the chunk, which has it
         // - the jobs that use the data's versions are completed, and versions were written out for jobs that use other columns
-        unsafe { D::mark(&mut PieceMarks { chunk, version: storage.version }, &found.places) };
+        unsafe { D::mark(&mut ChunkMarks { chunk, version: storage.version }, &found.places) };
     }
 
     /// Returns the data of a row.
@@ -248,7 +248,8 @@ impl<'w> ArchetypeLookup<'w> {
     #[inline]
     unsafe fn row<'v, D: QueryData>(&self, at: Location, found: &Match) -> D::Item<'v> {
         let storage = &self.entities().storage;
-        let shared = SharedOf::World { archetypes: &storage.archetypes, values: &storage.shared };
+        let shared =
+            SharedSource::World { archetypes: &storage.archetypes, values: &storage.shared };
         let row = at.row as usize;
         // SAFETY:
         // - the entity table names chunks and rows that exist
@@ -256,7 +257,7 @@ impl<'w> ArchetypeLookup<'w> {
         // - no other view uses what can be written, since the split was checked; its memory is unshared
         unsafe {
             let chunk = storage.chunks.at(at.chunk);
-            let fetch = D::fetch(PieceView { chunk, shared }, &found.places);
+            let fetch = D::fetch(ChunkView { chunk, shared }, &found.places);
             if D::TRACKS {
                 D::track(fetch, row, 1, false);
             }

@@ -30,9 +30,7 @@ mod option_filters;
 mod or;
 mod pairs;
 mod parallel;
-mod piece;
 mod plan;
-mod pool;
 mod prepared;
 mod read;
 mod readable;
@@ -57,6 +55,7 @@ pub use aspect::{
     Aspect, AspectField, ChunkField, ManagedField, ParallelField, ParallelViewField, PlainField,
     ReadOnlyField, SharedField,
 };
+pub use batch::{ChunkMarks, ChunkView};
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
 pub use dynamic::{DynamicQuery, FoundChunk};
 pub use enabled::{EnabledMut, EnabledRef};
@@ -78,7 +77,6 @@ pub use matched::Place;
 pub use option_filters::{FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs};
 pub use or::Or;
 pub use parallel::ParallelData;
-pub use piece::{PieceMarks, PieceView};
 pub use plan::{Need, Part, Term};
 pub use prepared::EntityQuery;
 pub use read::QueryRef;
@@ -90,9 +88,8 @@ pub use view::Query;
 pub use write::QueryMut;
 pub use write_groups::KnownGroups;
 
-pub(crate) use batch::Rows;
+pub(crate) use batch::{Pool, Rows};
 pub(crate) use job::{DeclaredJob, LookupMemory};
 pub(crate) use plan::Plan;
-pub(crate) use pool::Pool;
 pub(crate) use states::QueryStates;
-pub(crate) use system_query::{Conflict, KeptQuery, conflict_of};
+pub(crate) use system_query::{Conflict, SystemQuery, conflict_of};

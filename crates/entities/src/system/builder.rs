@@ -12,7 +12,7 @@ use super::rate::RateManager;
 use super::requirement::{Asked, Requirements};
 use super::structs::System;
 use super::target::{SystemIs, SystemTarget};
-use crate::query::{EntityQuery, KeptQuery, QueryData, QueryFilter};
+use crate::query::{EntityQuery, QueryData, QueryFilter, SystemQuery};
 
 /// What can be added to a world as a system: functions, structs, groups and points; and more can be said of each before.
 ///
@@ -300,7 +300,7 @@ impl fmt::Debug for SystemBuilder {
 
 /// A query that is looked for in the world that the system is added to.
 fn asked<D: QueryData + 'static, F: QueryFilter + 'static>(query: EntityQuery<D, F>) -> Asked {
-    Asked::Later(Box::new(move |entities| KeptQuery::of_description(entities, &query)))
+    Asked::Later(Box::new(move |entities| SystemQuery::of_description(entities, &query)))
 }
 
 /// The marker of functions.

@@ -1,13 +1,13 @@
 //! What has to be there so that a system runs.
 
 use crate::manager::EntityManager;
-use crate::query::KeptQuery;
+use crate::query::SystemQuery;
 
 /// A query that is looked for when it is first asked.
 pub(super) enum Asked {
     /// How it is made of the entities of a world.
-    Later(Box<dyn FnOnce(&EntityManager) -> KeptQuery + Send>),
-    Kept(KeptQuery),
+    Later(Box<dyn FnOnce(&EntityManager) -> SystemQuery + Send>),
+    Kept(SystemQuery),
     /// Between the two.
     Nothing,
 }

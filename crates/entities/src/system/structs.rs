@@ -40,7 +40,7 @@ use crate::world::World;
 /// impl System for Movement {
 ///     fn on_update(&mut self, world: &mut World) -> SystemResult {
 ///         let dt = world.time().delta();
-///         self.movers.write(world).schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt)?;
+///         self.movers.write(world).schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt);
 ///         self.updates += 1;
 ///         Ok(())
 ///     }

@@ -22,21 +22,21 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{Jobs, Resource};
-use crate::query::batch::{OpenPiece, Rows};
+use crate::query::batch::Pooled;
+use crate::query::batch::{OpenBatch, Rows};
 use crate::query::data::{QueryData, ReadOnlyData, track_rows};
 use crate::query::parallel::ParallelData;
 use crate::query::plan::{Need, Part};
-use crate::query::pool::Pooled;
 use crate::query::settings::Options;
 
 /// The entities of a query by index, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.
 ///
-/// One array can have several components: each index of the job receives the data of one entity. In a job over batches, an array has `get_mut`
-/// for the indices of the batch, and `get` for any index if it only reads. The indices are those of [`to_entities`](crate::QueryRef::to_entities). Unity's
-/// `ComponentDataArray`, `EntityArray` and `BufferArray`.
+/// One array can have several components: each index of the job receives the data of one entity. In a job over batches, an
+/// array has `get_mut` for the indices of the batch, and `get` for any index if it only reads. The indices are those of
+/// [`to_entities`](crate::QueryRef::to_entities). Unity's `ComponentDataArray`, `EntityArray` and `BufferArray`.
 ///
-/// The job is scheduled on the world's own [jobs](Self::jobs), and waits for jobs that conflict with the array's data, as every job over
-/// entities does.
+/// The job is scheduled on the world's own [jobs](Self::jobs), and waits for jobs that conflict with the array's data, as every
+/// job over entities does.
 ///
 /// # Examples
 ///
@@ -196,7 +196,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     #[inline(never)]
     fn find(&mut self, index: usize) -> D::Fetch {
         // SAFETY: the rows were taken whole, for this data.
-        let batch = unsafe { self.rows.open::<D>(self.rows.piece_of(index)) };
+        let batch = unsafe { self.rows.open::<D>(self.rows.batch_of(index)) };
         self.recent = batch.found_numbers.clone();
         *self.fetch.insert(batch.fetch)
     }
@@ -205,8 +205,8 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
 // SAFETY:
 // - the uses of the rows are declared, as uses of the world
 // - the world is borrowed for the lifetime: mutably, if something is written
-// - everything that the views reach lives as long as the world; the world completes its jobs before it is dropped, and the jobs that
-//   conflict before it changes anything
+// - everything that the views reach lives as long as the world; the world completes its jobs before it is dropped, and the jobs
+//   that conflict before it changes anything
 unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
     type Held = ArrayHeld<D>;
     type Whole<'v> = QueryArrayBatch<'v, D>;
@@ -233,8 +233,8 @@ unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
     }
 }
 
-// SAFETY: everything that `JobData` requires holds. Only indices of the batch are yielded for writing. Data whose batches would write
-// bits of one word is refused.
+// SAFETY: everything that `JobData` requires holds. Only indices of the batch are yielded for writing. Data whose batches would
+// write bits of one word is refused.
 unsafe impl<D: ParallelData + 'static> ParallelJobData for QueryArray<'_, D> {
     type Batch<'v> = QueryArrayBatch<'v, D>;
     type Item<'b> = D::Item<'b>;
@@ -288,14 +288,15 @@ impl<D: QueryData> fmt::Debug for QueryArrayBatch<'_, D> {
 /// Jobs that copy entities or components to lists, for later jobs, and back.
 ///
 /// They do the same as [`to_entities`](crate::QueryRef::to_entities), [`to_components`](crate::QueryRef::to_components) and
-/// [`copy_from`](crate::QueryMut::copy_from), when the job runs: filters are evaluated then. Until a job is completed, only later jobs can
-/// use its list. Lists of one query have the same order, if nothing changes between two jobs.
+/// [`copy_from`](crate::QueryMut::copy_from), when the job runs: filters are evaluated then. Until a job is completed, only
+/// later jobs can use its list. Lists of one query have the same order, if nothing changes between two jobs.
 impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Converts the query into an array of its entities, which an ordinary parallel job captures. See [`QueryArray`].
     ///
     /// # Panics
     ///
-    /// With A0076 if the query depends on enabled state or changes; or if chunks are shared with a fork, and memory for copies runs out.
+    /// With A0076 if the query depends on enabled state or changes; or if chunks are shared with a fork, and memory for copies
+    /// runs out.
     #[track_caller]
     pub fn into_array(self) -> QueryArray<'w, D>
     where
@@ -324,7 +325,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         QueryArray { rows, jobs, label, of: PhantomData }
     }
 
-    /// Schedules a job that copies the matching entities to a list, in the order of [`to_entities`](crate::QueryRef::to_entities).
+    /// Schedules a job that copies the matching entities to a list, in the order of
+    /// [`to_entities`](crate::QueryRef::to_entities).
     ///
     /// The list is cleared first. Jobs that write the query's data do not conflict, since the job does not use it. Unity's
     /// `ToEntityListAsync`.
@@ -412,8 +414,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
                 let column = Column::<T>::of(&chunk);
                 chunk.each_run(|run| {
                     let first = column.first.wrapping_add(run.start as usize).cast_const();
-                    // SAFETY: these are rows of the chunk. Every write to them waits for the job, which has declared that it reads
-                    // them.
+                    // SAFETY: these are rows of the chunk. Every write to them waits for the job, which has declared that it
+                    // reads them.
                     let values = unsafe { slice::from_raw_parts(first, run.len()) };
                     list.reserve(values.len());
                     list.extend(values.iter().cloned());
@@ -471,15 +473,15 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             let mut rest = values;
             each_chunk(rows, count, |chunk| {
                 let column = Column::<T>::of(&chunk);
-                // SAFETY: every other use of the values, or of their versions, waits for the job, which has declared that it writes
-                // them. Versions were written out, since the query's data marks.
+                // SAFETY: every other use of the values, or of their versions, waits for the job, which has declared that it
+                // writes them. Versions were written out, since the query's data marks.
                 unsafe { chunk.chunk.begin_writing(column.number, rows.version()) };
                 let written = chunk.chunk.tracked_column(column.number);
                 chunk.each_run(|run| {
                     let (now, later) = rest.split_at(run.len());
                     let first = run.start as usize;
-                    // SAFETY: every other use of the values waits for the job. These are rows of the chunk, which was unshared when
-                    // the job was scheduled. `Copy` values need no drop.
+                    // SAFETY: every other use of the values waits for the job. These are rows of the chunk, which was unshared
+                    // when the job was scheduled. `Copy` values need no drop.
                     unsafe {
                         track_rows(written, first, now.len());
                         column.first.add(first).copy_from_nonoverlapping(now.as_ptr(), now.len());
@@ -506,7 +508,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 }
 
 /// Calls a function for each chunk, as a batch of no data.
-fn each_chunk(rows: &Rows, count: usize, mut function: impl FnMut(OpenPiece<'_, ()>)) {
+fn each_chunk(rows: &Rows, count: usize, mut function: impl FnMut(OpenBatch<'_, ()>)) {
     for at in 0..count {
         // SAFETY: the rows are prepared for no data, of which nothing can be written.
         function(unsafe { rows.open::<()>(at) });
@@ -521,7 +523,7 @@ struct Column<T> {
 
 impl<T: Component> Column<T> {
     /// Finds the column in a chunk whose archetype has the component.
-    fn of(batch: &OpenPiece<'_, ()>) -> Self {
+    fn of(batch: &OpenBatch<'_, ()>) -> Self {
         let place = batch.chunk.find(ComponentType::of::<T>()).expect("the query requires it");
         Self { number: place.column, first: batch.chunk.column(place.offset).cast() }
     }

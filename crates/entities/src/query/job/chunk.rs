@@ -13,11 +13,11 @@ use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::Resource;
 use crate::per_chunk::PerChunk;
-use crate::query::batch::{OpenPiece, Rows};
+use crate::query::batch::{ChunkMarks, ChunkView};
+use crate::query::batch::{OpenBatch, Rows};
 use crate::query::data::{ChunkData, QueryData, one_part};
 use crate::query::matched::Place;
 use crate::query::parallel::ParallelData;
-use crate::query::piece::{PieceMarks, PieceView};
 use crate::query::plan::{Need, Part};
 use crate::set::ComponentSet;
 use crate::shared::SharedComponent;
@@ -25,8 +25,9 @@ use crate::version::Version;
 
 /// The chunk that a [`ChunkJob`](crate::ChunkJob) or an [`EntityJob`](crate::EntityJob) is called for.
 ///
-/// The job reads the chunk's entities, shared values and order version freely. Values and versions of components are accessible if the
-/// query's data has the component, since only then other jobs wait: chunk components as `&PerChunk<T>` or `&mut PerChunk<T>`.
+/// The job reads the chunk's entities, shared values and order version freely. Values and versions of components are accessible
+/// if the query's data has the component, since only then other jobs wait: chunk components as `&PerChunk<T>` or `&mut
+/// PerChunk<T>`.
 ///
 /// # Examples
 ///
@@ -63,19 +64,19 @@ use crate::version::Version;
 /// assert_eq!(world.chunk_component(hill), Ok(&Highest(9.0)));
 /// ```
 pub struct ChunkInJob<'c, D: QueryData = ()> {
-    batch: OpenPiece<'c, D>,
+    batch: OpenBatch<'c, D>,
     rows: &'c Rows,
     /// Index of the batch.
     at: usize,
 }
 
 impl<'c, D: QueryData> ChunkInJob<'c, D> {
-    pub(super) fn new(batch: OpenPiece<'c, D>, rows: &'c Rows, at: usize) -> Self {
+    pub(super) fn new(batch: OpenBatch<'c, D>, rows: &'c Rows, at: usize) -> Self {
         Self { batch, rows, at }
     }
 
-    /// Returns the index of the chunk among all chunks of the archetypes that match, before filters by change, enabled state and shared
-    /// values: the chunks that a job is called for can have gaps between them.
+    /// Returns the index of the chunk among all chunks of the archetypes that match, before filters by change, enabled state
+    /// and shared values: the chunks that a job is called for can have gaps between them.
     ///
     /// It is below [`count_chunks_unfiltered`](crate::QueryRef::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
     pub fn index(&self) -> usize {
@@ -113,8 +114,8 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     /// Returns the chunk's value of a shared component, or `None` if its archetype does not have it.
     pub fn shared<T: SharedComponent>(&self) -> Option<&T> {
         let value = self.rows.shared_value(self.at, ComponentType::of_shared::<T>())?;
-        // SAFETY: a chunk keeps its shared values as long as its rows stay, and the job has declared that it reads the rows. Shared
-        // values are `Sync` and never written.
+        // SAFETY: a chunk keeps its shared values as long as its rows stay, and the job has declared that it reads the rows.
+        // Shared values are `Sync` and never written.
         unsafe { &*value }.downcast_ref()
     }
 
@@ -126,8 +127,8 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     #[track_caller]
     pub fn chunk_component<T: Component + Default>(&self) -> Option<&T> {
         let value = self.chunk_value::<T>(false)?;
-        // SAFETY: there is a value of this type. The job has declared that it uses the chunk's values, and a reference that can write
-        // one borrows this mutably.
+        // SAFETY: there is a value of this type. The job has declared that it uses the chunk's values, and a reference that can
+        // write one borrows this mutably.
         Some(unsafe { value.as_ref() })
     }
 
@@ -141,9 +142,9 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     #[track_caller]
     pub fn chunk_component_mut<T: Component + Default>(&mut self) -> Option<&mut T> {
         let mut value = self.chunk_value::<T>(true)?;
-        self.rows.note_given(self.at);
-        // SAFETY: there is a value of this type. The job has declared that it writes the chunk's values; the chunk is in one batch,
-        // which was opened once, and this is borrowed mutably as long as the reference lives.
+        self.rows.note_yielded(self.at);
+        // SAFETY: there is a value of this type. The job has declared that it writes the chunk's values; the chunk is in one
+        // batch, which was opened once, and this is borrowed mutably as long as the reference lives.
         Some(unsafe { value.as_mut() })
     }
 
@@ -202,7 +203,7 @@ impl<D: ParallelData + ChunkData> ChunkInJob<'_, D> {
 
     /// Calls a function with slices of contiguous entities that match, and with their rows in the chunk.
     pub fn for_each_run_at(&mut self, function: impl FnMut(D::Slices<'_>, Range<usize>)) {
-        self.rows.note_given(self.at);
+        self.rows.note_yielded(self.at);
         self.batch.each_slices(function);
     }
 }
@@ -213,8 +214,8 @@ impl<D: QueryData> fmt::Debug for ChunkInJob<'_, D> {
     }
 }
 
-// SAFETY: one part, the value of a chunk, which is written. Nothing is yielded for rows: only a job that has the whole chunk reaches the
-// value, by `ChunkInJob`.
+// SAFETY: one part, the value of a chunk, which is written. Nothing is yielded for rows: only a job that has the whole chunk
+// reaches the value, by `ChunkInJob`.
 unsafe impl<T: Component + Default> QueryData for &mut PerChunk<T> {
     type Item<'w> = ();
     type Static = &'static mut PerChunk<T>;
@@ -222,7 +223,7 @@ unsafe impl<T: Component + Default> QueryData for &mut PerChunk<T> {
     one_part!(ComponentType::of_chunk::<T>(), Need::On, true, false);
 
     #[inline(always)]
-    unsafe fn fetch(_: PieceView<'_>, _: &[Place]) {}
+    unsafe fn fetch(_: ChunkView<'_>, _: &[Place]) {}
 
     #[inline(always)]
     unsafe fn is_on((): (), _: usize) -> bool {

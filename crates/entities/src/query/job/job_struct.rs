@@ -4,7 +4,7 @@ use ancho_jobs::{JobHandle, ParallelJobStruct};
 
 use super::QueryJob;
 use super::chunk::ChunkInJob;
-use super::schedule::{BatchWork, GivenRows, GivenSlices};
+use super::schedule::{BatchWork, MarkRows, MarkSlices};
 use crate::query::batch::Divide;
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
@@ -175,7 +175,7 @@ fn each_entity<J: EntityJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
     if !J::begin_chunk(&mut job, &mut chunk) {
         return;
     }
-    rows.note_given(at);
+    rows.note_yielded(at);
     let (index, first) = (chunk.index(), chunk.in_query().start);
     let mut in_batch = 0;
     batch.each_item(
@@ -207,7 +207,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn schedule_job<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
         let name = self.name_or::<J>();
-        let mut token = self.token::<_, GivenRows<D>>(job.into_data());
+        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
         self.check_count(&mut token, name);
         self.submit_single(name, token, |whole| {
             whole.each_batch(Divide::NumberedChunks, each_entity::<J>);
@@ -219,7 +219,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[expect(clippy::redundant_closure, reason = "a function item would require `J: 'static`")]
     pub fn schedule_job_parallel<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
         let name = self.name_or::<J>();
-        let mut token = self.token::<_, GivenRows<D>>(job.into_data());
+        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
         self.check_count(&mut token, name);
         self.submit(name, token, Divide::NumberedChunks, |work| each_entity::<J>(work))
     }
@@ -232,7 +232,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     #[track_caller]
     pub fn run_job<J: EntityJob<Query = D>>(self, job: J) {
         let name = self.name_or::<J>();
-        let mut token = self.token::<_, GivenRows<D>>(job.into_data());
+        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
         self.check_count(&mut token, name);
         self.run_single(name, token, |whole| {
             whole.each_batch(Divide::NumberedChunks, each_entity::<J>);
@@ -244,7 +244,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     pub fn schedule_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
         let (name, captures) = (self.name_or::<J>(), job.into_data());
         self.check_chunk_count(&captures, name);
-        let token = self.token::<_, GivenSlices<D>>(captures);
+        let token = self.token::<_, MarkSlices<D>>(captures);
         self.submit_single(name, token, |whole| {
             whole.each_batch(Divide::NumberedSlices, whole_chunk::<J>);
         })
@@ -256,7 +256,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     pub fn schedule_chunk_job_parallel<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
         let (name, captures) = (self.name_or::<J>(), job.into_data());
         self.check_chunk_count(&captures, name);
-        let token = self.token::<_, GivenSlices<D>>(captures);
+        let token = self.token::<_, MarkSlices<D>>(captures);
         self.submit(name, token, Divide::NumberedSlices, |work| whole_chunk::<J>(work))
     }
 
@@ -269,7 +269,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     pub fn run_chunk_job<J: ChunkJob<Query = D>>(self, job: J) {
         let (name, captures) = (self.name_or::<J>(), job.into_data());
         self.check_chunk_count(&captures, name);
-        let token = self.token::<_, GivenSlices<D>>(captures);
+        let token = self.token::<_, MarkSlices<D>>(captures);
         self.run_single(name, token, |whole| {
             whole.each_batch(Divide::NumberedSlices, whole_chunk::<J>);
         });

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ancho_jobs::{Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError};
 
+use super::super::batch::Pooled;
+use super::super::batch::{ChunkMarks, ChunkView, SharedSource};
 use super::super::data::{QueryData, ReadOnlyData};
 use super::super::filter::QueryFilter;
 use super::super::lookup::Lookup;
 use super::super::matched::Match;
 use super::super::parallel::ParallelData;
-use super::super::piece::{PieceMarks, PieceView, SharedOf};
-use super::super::pool::Pooled;
 use super::super::uses::{Asked, Meets, add_uses, add_versions};
 use crate::entity::Entity;
 use crate::manager::{Jobs, Resource, ResourceUse};
@@ -28,8 +28,8 @@ use crate::version::Version;
 
 /// A [`Lookup`] that a job captures, from [`Lookup::into_job`]. The job's function receives a [`JobLookupView`].
 ///
-/// Any job can capture a lookup that only reads. A job of one thread can capture one that writes. A parallel job cannot, since two
-/// threads could receive the same entity:
+/// Any job can capture a lookup that only reads. A job of one thread can capture one that writes. A parallel job cannot, since
+/// two threads could receive the same entity:
 ///
 /// ```compile_fail,E0277
 /// use ancho_entities::{Component, Entity, Lookup, Query, World};
@@ -113,7 +113,7 @@ where
     ///     if let Some(position) = positions.get(target.0) {
     ///         aim.0 = position.0;
     ///     }
-    /// })?;
+    /// });
     /// assert_eq!(world.get::<Aim>(archer)?.0, 7.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -135,7 +135,7 @@ where
     /// let (healers, health) = world.split::<(Query<&Healer>, Lookup<&mut Health>)>();
     /// healers.job().with(health.into_job()).schedule(|healer, health| {
     ///     health.get_mut(healer.0).unwrap().0 += 10;
-    /// })?;
+    /// });
     /// assert_eq!(world.get::<Health>(knight)?.0, 23);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -156,7 +156,8 @@ where
         memory.version = storage.version;
         memory.begin::<D::Static>(storage.chunks.numbers());
         memory.chunks = storage.chunks.as_ptr();
-        let shared = SharedOf::World { archetypes: &storage.archetypes, values: &storage.shared };
+        let shared =
+            SharedSource::World { archetypes: &storage.archetypes, values: &storage.shared };
         for found in &*matched.matches {
             let chunks = &storage.archetypes[found.archetype].chunks;
             if !chunks.is_empty() {
@@ -168,7 +169,7 @@ where
                 // SAFETY: archetypes list chunks that exist, and these are the places of the data in their archetype.
                 let fetch = unsafe {
                     let chunk = &*memory.chunks.add(number as usize);
-                    D::Static::fetch(PieceView { chunk, shared }, &found.places)
+                    D::Static::fetch(ChunkView { chunk, shared }, &found.places)
                 };
                 memory.insert::<D::Static>(number, found, fetch);
             }
@@ -203,7 +204,7 @@ impl<'w, D> JobLookup<'w, D> {
     /// shadows.job().with(health.into_job().unchecked()).schedule_parallel(|shadow, health| {
     ///     // SAFETY: each knight has one shadow.
     ///     unsafe { health.get_unchecked(shadow.0) }.unwrap().0 = 0;
-    /// })?;
+    /// });
     /// assert!(world.query::<&Health>().iter().all(|health| health.0 == 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -242,8 +243,8 @@ impl<D> LookupHeld<D> {
 // SAFETY:
 // - everything that the view reads and writes is declared, as uses of the world, the entity table included
 // - the world is borrowed for the lifetime: mutably, if something is written
-// - everything that the view reaches lives as long as the world; the world completes its jobs before it is dropped, and the jobs that
-//   conflict before it changes anything
+// - everything that the view reaches lives as long as the world; the world completes its jobs before it is dropped, and the
+//   jobs that conflict before it changes anything
 // - the view is the only one, and `get_mut` borrows it mutably
 unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D> {
     type Held = LookupHeld<D>;
@@ -436,7 +437,7 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
     /// let (hunters, all) = world.split::<(Query<&Prey>, Lookup<Entity>)>();
     /// let job = hunters.job().with(all.into_job()).schedule_parallel(move |prey, all| {
     ///     assert_eq!(all.place(prey.0).map(|(_, row)| row), (prey.0 == sheep).then_some(0));
-    /// })?;
+    /// });
     /// world.jobs().complete(job);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -447,12 +448,12 @@ impl<'v, D: QueryData> JobLookupView<'v, D> {
         Some((at.chunk, at.row as usize))
     }
 
-    /// Returns whether the data was written in the entity's chunk since a version. `false` if the entity does not exist or does not
-    /// have it.
+    /// Returns whether the data was written in the entity's chunk since a version. `false` if the entity does not exist or does
+    /// not have it.
     ///
-    /// A write to another entity of the chunk counts, too, unless the component
-    /// [tracks changes](crate::Component::TRACK_CHANGES) by entity. Writes of the job's own query count from the start of the job,
-    /// or from its end if the job is a struct.
+    /// A write to another entity of the chunk counts, too, unless the component [tracks
+    /// changes](crate::Component::TRACK_CHANGES) by entity. Writes of the job's own query count from the start of the job, or
+    /// from its end if the job is a struct.
     pub fn did_change(&self, entity: Entity, since: Version) -> bool
     where
         D: ReadOnlyData,
@@ -489,7 +490,7 @@ impl<'v, D: QueryData> JobLookupView<'v, D, Unchecked> {
     /// shadows.job().with(health.into_job().unchecked()).schedule_parallel(|shadow, health| {
     ///     // SAFETY: nothing writes it.
     ///     shadow.1 = unsafe { health.get_unchecked(shadow.0) }.unwrap().0;
-    /// })?;
+    /// });
     /// assert_eq!(world.get::<Shadow>(shadow)?.1, 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -497,8 +498,8 @@ impl<'v, D: QueryData> JobLookupView<'v, D, Unchecked> {
     /// # Safety
     ///
     /// - the data of the entity is not used by another thread, nor through another call, as long as it is in use
-    /// - if the data enables or disables components, no other thread does so or reads their masks meanwhile, for any entity, since
-    ///   bits of many entities share a word; and the job's query does not filter by them
+    /// - if the data enables or disables components, no other thread does so or reads their masks meanwhile, for any entity,
+    ///   since bits of many entities share a word; and the job's query does not filter by them
     #[inline]
     pub unsafe fn get_unchecked(&self, entity: Entity) -> Option<D::Item<'v>> {
         // SAFETY: the memory was filled for this data. The row exists, and the caller promises that it is not used otherwise.
@@ -701,7 +702,7 @@ impl LookupMemory {
         // - no other thread uses the data; versions were written out, so that other columns have versions of their own
         unsafe {
             let (found, chunk) = self.chunk(chunk);
-            D::mark(&mut PieceMarks { chunk, version: self.version }, &found.places);
+            D::mark(&mut ChunkMarks { chunk, version: self.version }, &found.places);
         }
     }
 

@@ -39,16 +39,16 @@ use crate::manager::{EntityManager, Jobs};
 /// [jobs](EntityManager::jobs). It starts at the next [`flush`](ancho_jobs::JobScheduler::flush), or when something waits for it.
 /// Its handle may be ignored: the world orders the job and completes it.
 ///
-/// Dependencies follow from the query. Jobs that read the same components run in parallel. A job that writes a component waits for
-/// the jobs scheduled before it that use the component, and later jobs that use it wait for this one. The world's own thread
-/// waits only for jobs that conflict with its access: reading a component waits for the jobs that write it, and a structural change
-/// waits for the jobs over the archetypes that it changes.
+/// Dependencies follow from the query. Jobs that read the same components run in parallel. A job that writes a component waits
+/// for the jobs scheduled before it that use the component, and later jobs that use it wait for this one. The world's own
+/// thread waits only for jobs that conflict with its access: reading a component waits for the jobs that write it, and a
+/// structural change waits for the jobs over the archetypes that it changes.
 ///
 /// Filters by enabled state and by change are evaluated when the job runs, not when it is scheduled.
 ///
-/// If the function panics for an entity, the other entities are processed, and jobs that were ordered after this one because of the
-/// components run. [Completing](ancho_jobs::JobScheduler::try_complete) the handle reports the panic, even if the job was completed
-/// before.
+/// If the function panics for an entity, the other entities are processed, and jobs that were ordered after this one because of
+/// the components run. [Completing](ancho_jobs::JobScheduler::try_complete) the handle reports the panic, even if the job was
+/// completed before.
 ///
 /// # Panics
 ///
@@ -186,8 +186,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Adds captures: tokens of containers, [lookups](crate::Lookup::into_job), and tuples of them.
     ///
-    /// In a [parallel](QueryJobWith::schedule_parallel) job the function receives, with each entity, the whole of a container that is
-    /// read, and one element of a container that is written: the element at the entity's index in the query.
+    /// In a [parallel](QueryJobWith::schedule_parallel) job the function receives, with each entity, the whole of a container
+    /// that is read, and one element of a container that is written: the element at the entity's index in the query.
     ///
     /// # Examples
     ///

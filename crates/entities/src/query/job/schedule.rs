@@ -20,11 +20,11 @@ use ancho_jobs::{
 
 use super::{QueryJob, refuse};
 use crate::manager::{Jobs, Resource, ResourceUse};
-use crate::query::batch::{Divide, OpenPiece, Rows};
+use crate::query::batch::Pooled;
+use crate::query::batch::{Divide, OpenBatch, Rows};
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
 use crate::query::plan::Plan;
-use crate::query::pool::Pooled;
 use crate::query::uses::{Asked, add, add_copied, add_uses};
 use crate::query::walk::Walk;
 
@@ -201,7 +201,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         self.token_of(rows, captures)
     }
 
-    /// Collects the rows, and the uses of the query's filters and one more, for a job that writes one component of the query's data.
+    /// Collects the rows, and the uses of the query's filters and one more, for a job that writes one component of the query's
+    /// data.
     ///
     /// # Panics
     ///
@@ -420,8 +421,8 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     ///
     /// # Panics
     ///
-    /// With the codes of [`QueryJob`], and with A0010 if a container that is written has fewer elements than the query has entities.
-    /// If the count depends on enabled state or changes, the job panics instead.
+    /// With the codes of [`QueryJob`], and with A0010 if a container that is written has fewer elements than the query has
+    /// entities. If the count depends on enabled state or changes, the job panics instead.
     #[track_caller]
     pub fn schedule_parallel<C>(self, function: C) -> JobHandle
     where
@@ -526,8 +527,8 @@ pub(super) struct BatchWork<'b, 'v, W, X: ParallelJobData> {
 // SAFETY:
 // - the uses of the rows are declared, as uses of the world, and those of the captures by the captures
 // - the world is borrowed for the lifetime: mutably, if something is written
-// - everything that the views reach lives as long as the world; the world completes its jobs before it is dropped, and the jobs that
-//   conflict before it changes anything
+// - everything that the views reach lives as long as the world; the world completes its jobs before it is dropped, and the jobs
+//   that conflict before it changes anything
 unsafe impl<W: QueryData + 'static, X: JobData, L: MarksLate> JobData for QueryToken<'_, W, X, L> {
     type Held = QueryHeld<W, X::Held>;
     type Whole<'v> = QueryWhole<'v, W, X>;
@@ -552,7 +553,7 @@ unsafe impl<W: QueryData + 'static, X: JobData, L: MarksLate> JobData for QueryT
     unsafe fn settle(held: &mut Self::Held) {
         if L::Data::MARKS {
             // SAFETY: the rows were collected, and prepared if the job has run, for this data. All threads are done.
-            unsafe { held.rows.get().mark_given::<L::Data>(L::AS_SLICES) };
+            unsafe { held.rows.get().mark_yielded::<L::Data>(L::AS_SLICES) };
         }
         if X::SETTLES {
             // SAFETY: the caller promises the same for the captures.
@@ -607,16 +608,16 @@ impl MarksLate for () {
 }
 
 /// Marks data that is yielded entity by entity.
-pub(super) struct GivenRows<D>(PhantomData<D>);
+pub(super) struct MarkRows<D>(PhantomData<D>);
 
-impl<D: QueryData> MarksLate for GivenRows<D> {
+impl<D: QueryData> MarksLate for MarkRows<D> {
     type Data = D;
 }
 
 /// Marks data that is yielded as slices.
-pub(super) struct GivenSlices<D>(PhantomData<D>);
+pub(super) struct MarkSlices<D>(PhantomData<D>);
 
-impl<D: QueryData> MarksLate for GivenSlices<D> {
+impl<D: QueryData> MarksLate for MarkSlices<D> {
     type Data = D;
     const AS_SLICES: bool = true;
 }
@@ -628,7 +629,8 @@ impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
         unsafe { self.rows.prepare::<W>(divide) }
     }
 
-    /// Evaluates the filters, and returns the matching chunks as batches of no data, their count, and the captures. Marks nothing.
+    /// Evaluates the filters, and returns the matching chunks as batches of no data, their count, and the captures. Marks
+    /// nothing.
     pub(super) fn chunks(self) -> (&'v Rows, usize, X::Whole<'v>) {
         // SAFETY: every query is also one of no data. The job runs, and this is its only view.
         let (count, captures) =
@@ -715,23 +717,23 @@ impl<'b, 'v, W: QueryData, X: ParallelJobData> BatchWork<'b, 'v, W, X> {
 
     /// Opens the batch.
     #[inline(always)]
-    fn open(self) -> OpenPiece<'v, W> {
+    fn open(self) -> OpenBatch<'v, W> {
         // SAFETY: the rows are prepared for this data, and the batch is opened once.
         unsafe { self.view.rows.open::<W>(self.at) }
     }
 
-    /// Opens the batch, with captures for its entities, by their indices in the query; or for its chunk, by the chunk's index, if the
-    /// rows are divided into whole chunks.
+    /// Opens the batch, with captures for its entities, by their indices in the query; or for its chunk, by the chunk's index,
+    /// if the rows are divided into whole chunks.
     #[inline(always)]
-    pub(super) fn open_with(self, by_chunk: bool) -> (OpenPiece<'v, W>, X::Batch<'v>) {
+    pub(super) fn open_with(self, by_chunk: bool) -> (OpenBatch<'v, W>, X::Batch<'v>) {
         let Self { view, at } = self;
         // SAFETY: the rows are prepared for this data, and the batch is opened once.
         let batch = unsafe { view.rows.open::<W>(at) };
         let index = batch.chunk_number;
         let range = if by_chunk { index..index + 1 } else { batch.found_numbers.clone() };
         let info = BatchInfo { index: at, range, thread: view.thread };
-        // SAFETY: the job runs. Entities and chunks have indices of their own, and each batch is opened once, so that no other batch
-        // has one of these indices.
+        // SAFETY: the job runs. Entities and chunks have indices of their own, and each batch is opened once, so that no other
+        // batch has one of these indices.
         let captures = unsafe { X::batch(view.captures, &view.open, &info) };
         (batch, captures)
     }

@@ -80,12 +80,11 @@ unsafe impl SystemParam for Commands<'_> {
 ///
 /// fn bury(all: Query<(Entity, &Health)>, mut commands: CommandsAt<EndSimulation>) {
 ///     let job = all.job().with(commands.writer());
-///     let scheduled = job.schedule_parallel(|(entity, health), commands| {
+///     job.schedule_parallel(|(entity, health), commands| {
 ///         if health.0 == 0 {
 ///             commands.despawn(entity);
 ///         }
 ///     });
-///     let _ = scheduled.unwrap();
 /// }
 ///
 /// let mut world = World::new("Simulation");

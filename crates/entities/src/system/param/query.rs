@@ -4,13 +4,13 @@
 
 use super::{ParamConflict, ParamSetup, SystemParam, SystemUses, Uses, WorldOfParams};
 use crate::manager::EntityManager;
-use crate::query::{KeptQuery, Lookup, Query, QueryData, QueryFilter};
+use crate::query::{Lookup, Query, QueryData, QueryFilter, SystemQuery};
 use crate::system::error::SystemFault;
 use crate::world::World;
 
 /// What a system keeps of a query.
 pub struct QueryState {
-    pub(super) kept: KeptQuery,
+    pub(super) kept: SystemQuery,
     /// Which of the parameters it is.
     place: usize,
 }
@@ -19,7 +19,7 @@ impl QueryState {
     /// Declares a query under the name of a parameter.
     pub(super) fn declare<P>(
         setup: &mut ParamSetup<'_>,
-        kept: KeptQuery,
+        kept: SystemQuery,
     ) -> Result<Self, ParamConflict> {
         let (plan, is_lookup) = (kept.plan().clone(), kept.is_lookup());
         let place = setup.declare::<P>(Uses::Query { plan, is_lookup })?;
@@ -37,7 +37,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Query<'_, D, F> {
     type Item<'w, 's> = Query<'w, D, F>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryState, ParamConflict> {
-        let kept = KeptQuery::of_query::<D, F>(&setup.world.entities);
+        let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
         QueryState::declare::<Self>(setup, kept)
     }
 
@@ -71,7 +71,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Lookup<'_, D, F> {
     type Item<'w, 's> = Lookup<'w, D, F>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryState, ParamConflict> {
-        let kept = KeptQuery::of_lookup::<D, F>(&setup.world.entities);
+        let kept = SystemQuery::of_lookup::<D, F>(&setup.world.entities);
         QueryState::declare::<Self>(setup, kept)
     }
 

@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use super::query::QueryState;
 use super::{ParamConflict, ParamSetup, SystemParam, SystemUses, WorldOfParams, short_name};
 use crate::manager::EntityManager;
-use crate::query::{KeptQuery, Query, QueryData, QueryFilter};
+use crate::query::{Query, QueryData, QueryFilter, SystemQuery};
 use crate::system::error::SystemFault;
 use crate::version::Version;
 use crate::world::World;
@@ -125,7 +125,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Single<'_, D, F> {
     type Item<'w, 's> = Single<'w, D, F>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryState, ParamConflict> {
-        let kept = KeptQuery::of_query::<D, F>(&setup.world.entities);
+        let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
         QueryState::declare::<Self>(setup, kept)
     }
 
