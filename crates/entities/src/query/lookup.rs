@@ -534,7 +534,7 @@ impl<D, F: LookupForm> fmt::Debug for Lookup<'_, D, F> {
 /// struct Health(u32);
 ///
 /// let mut world = World::new("Simulation");
-/// let orcs: Vec<_> = world.spawn_many(100, Health(20)).collect();
+/// let orcs: Vec<_> = world.spawn_many(Health(20), 100).collect();
 /// let places = world.storage_info();
 /// let place = places.get(orcs[7]).unwrap();
 /// assert_eq!(place.row(), 7);
@@ -642,7 +642,7 @@ impl EntityManager {
     /// struct Item(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// let orcs: Vec<_> = world.spawn_many(100, (Health(20), Buffer::from([Item(1), Item(2)]))).collect();
+    /// let orcs: Vec<_> = world.spawn_many((Health(20), Buffer::from([Item(1), Item(2)])), 100).collect();
     /// let health = world.lookup::<&Health>();
     /// assert_eq!(orcs.iter().filter_map(|&orc| health.get(orc)).map(|health| health.0).sum::<u32>(), 2000);
     /// let items = world.lookup::<&Buffer<Item>>();

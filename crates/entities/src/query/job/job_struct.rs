@@ -150,7 +150,7 @@ pub trait EntityJob: ParallelJobStruct {
 /// }
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(1000, Weight(2));
+/// world.spawn_many(Weight(2), 1000);
 /// let query = world.query::<&Weight>();
 /// let mut sums = JobSlice::new(query.count_chunks_unfiltered(), 0);
 /// let weigh = query.job().schedule_chunk_job_parallel(Weigh { sums: sums.write() });

@@ -51,7 +51,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// struct Number(u32);
     ///
     /// let mut world = World::new("Simulation");
-    /// world.spawn_many(100, Number(0));
+    /// world.spawn_many(Number(0), 100);
     /// let mut next = 0;
     /// world.query_mut::<&mut Number>().job().schedule(move |number| {
     ///     number.0 = next;
@@ -777,7 +777,7 @@ impl Drop for Working<'_> {
 /// struct Number(usize);
 ///
 /// let mut world = World::new("Simulation");
-/// world.spawn_many(1000, Number(0));
+/// world.spawn_many(Number(0), 1000);
 /// let query = world.query_mut::<&mut Number>();
 /// query.job().with(IndexInQuery).schedule_parallel(|number, index| number.0 = index);
 /// assert!(world.query::<&Number>().iter().map(|number| number.0).eq(0..1000));
