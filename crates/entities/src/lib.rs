@@ -52,20 +52,17 @@ pub use field::{
 };
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, Batch, BatchTargets, BufferLookup,
-    ComponentLookup, EntityChanges, EntityManager, EntityTracker, GetMany, Linked, NewEntities,
-    StorageInfo, StorageInfoLookup,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, Batch, BatchTargets, EntityChanges,
+    EntityManager, EntityTracker, Linked, NewEntities,
 };
 pub use per_chunk::PerChunk;
 pub use query::{
-    Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
-    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityLookup, EntityPlace,
-    EntityQuery, FilterWriteGroups, FoundChunk, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
-    IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut,
-    LateQuery, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present, Query, QueryArray,
-    QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask,
-    QueryMut, QueryRef, ReadOnlyData, ReadableData, SplitParts, TrackedMut, UncheckedLookup,
-    UncheckedLookupView, With, Without,
+    Absent, Any, Aspect, Changed, ChunkData, ChunkInJob, ChunkJob, DynamicQuery, EnabledMut,
+    EnabledRef, EntityAt, EntityJob, EntityQuery, FilterWriteGroups, FoundChunk, IgnoreEnabled,
+    IncludeDisabled, IncludePrefabs, IndexInQuery, Indexed, IsDisabled, JobLookup, JobLookupView,
+    LateQuery, Lookup, Or, OrderChanged, ParallelData, Present, Query, QueryArray, QueryData,
+    QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask, QueryMut, QueryRef, ReadOnlyData,
+    ReadableData, SplitParts, StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
@@ -99,8 +96,9 @@ pub mod __macro {
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
-        AspectField, ChunkField, ColumnFetch, KnownGroups, ManagedField, Need, Options,
-        ParallelField, ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField,
+        ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ChunkMarks, ChunkView, ColumnData,
+        ColumnFetch, ColumnLookup, KnownGroups, LookupForm, LookupHeld, ManagedField, Need,
+        Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
         ReadOnlyField, SharedField, Splitting, Term,
     };
     pub use crate::shared::require_clone;

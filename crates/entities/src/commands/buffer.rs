@@ -61,7 +61,7 @@ use crate::panics::FirstPanic;
 ///         commands.despawn(entity);
 ///         commands.spawn(Grave(entity.index()));
 ///     }
-/// })?;
+/// });
 /// world.jobs().complete(bury);
 /// world.play(&mut buffer)?;
 /// assert_eq!(world.query::<&Health>().count(), 900);

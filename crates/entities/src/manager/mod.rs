@@ -14,13 +14,11 @@ mod instantiate;
 mod job_access;
 mod job_sync;
 mod linked_groups;
-mod lookup;
 mod metadata;
 mod shared_components;
 #[cfg(test)]
 mod slot_versions;
 mod spawn;
-mod storage_info;
 mod transfer;
 
 use std::any::TypeId;
@@ -36,7 +34,6 @@ use access::EnabledSlot;
 pub use archetypes::Archetype;
 use archetypes::{SetLayout, Sets};
 pub use batch::{Batch, BatchTargets, Linked};
-pub use buffers::BufferLookup;
 pub(crate) use bulk::RowSelection;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub(crate) use coalesce::{
@@ -44,14 +41,12 @@ pub(crate) use coalesce::{
 };
 pub(crate) use job_access::{JobWrites, Jobs, Resource, ResourceUse};
 pub(crate) use linked_groups::DistinctEntities;
-pub use lookup::{ComponentLookup, GetMany};
 use metadata::{Caches, Names};
 pub use metadata::{EntityChanges, EntityTracker};
 pub(crate) use metadata::{LastRun, LastRuns};
 use spawn::Fill;
 pub use spawn::NewEntities;
 pub(crate) use spawn::{MANY_BYTES, Spaced};
-pub use storage_info::{StorageInfo, StorageInfoLookup};
 
 use crate::commands::ReservedIds;
 use crate::component::ComponentType;

@@ -9,12 +9,12 @@ use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::slice;
 
+use super::batch::{ChunkMarks, ChunkView, SharedSource};
 use super::changed_rows::has_changed_row;
 use super::choice::Choice;
 use super::chunk_rows::{Soon, expect_marks, rows_of_chunk, track};
 use super::data::QueryData;
 use super::matched::{Bit, Masks, Match, Matched, Place, matching_rows};
-use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::runs::Runs;
 use super::settings::Settings;
 use crate::component::{ComponentType, SharedValue};
@@ -353,7 +353,7 @@ impl<'w> Walk<'w> {
         if D::MARKS {
             // SAFETY: the chunk is there.
             let chunk = unsafe { &*chunk };
-            let mut marks = PieceMarks { chunk, version: self.version };
+            let mut marks = ChunkMarks { chunk, version: self.version };
             // SAFETY: these are the places in the archetype of the chunk. Whoever used what is noted of them was waited for, and
             // for jobs that use something else versions were written out.
             unsafe { D::mark(&mut marks, places) };
@@ -369,15 +369,15 @@ impl<'w> Walk<'w> {
     unsafe fn fetch<D: QueryData>(&self, places: &[Place], chunk: *const Chunk) -> D::Fetch {
         // SAFETY: the chunk is there, and does not change while this is borrowed.
         let chunk = unsafe { &*chunk };
-        let view = PieceView { chunk, shared: self.shared_of() };
+        let view = ChunkView { chunk, shared: self.shared_of() };
         // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
         unsafe { D::fetch(view, places) }
     }
 
     /// Where the values of shared components are.
     #[inline(always)]
-    pub(super) fn shared_of(&self) -> SharedOf<'w> {
-        SharedOf::World { archetypes: self.archetypes, values: self.values }
+    pub(super) fn shared_of(&self) -> SharedSource<'w> {
+        SharedSource::World { archetypes: self.archetypes, values: self.values }
     }
 
     /// A chunk that comes soon.

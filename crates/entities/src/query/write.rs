@@ -90,6 +90,11 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         QueryRef::new(self.entities, self.settings.clone())
     }
 
+    /// Returns the same query, for as long as this one is borrowed.
+    pub(super) fn reborrow(&mut self) -> QueryMut<'_, D, F> {
+        QueryMut::new(self.entities, self.settings.clone())
+    }
+
     /// The world, the state of the query, and what was said of it.
     #[track_caller]
     pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings) {

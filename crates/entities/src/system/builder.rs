@@ -11,7 +11,7 @@ use super::point::CommandPoint;
 use super::rate::RateManager;
 use super::system::{ErasedSystem, StructSystem, System};
 use crate::manager::EntityManager;
-use crate::query::{EntityQuery, KeptQuery, QueryData, QueryFilter};
+use crate::query::{EntityQuery, QueryData, QueryFilter, SystemQuery};
 
 /// A value that can be added to a world as a system: a function, a [struct](crate::System), a [group](crate::SystemGroup) or a
 /// [command point](crate::CommandPoint). Its methods set options, and return a [`SystemBuilder`].
@@ -455,8 +455,8 @@ pub(super) struct Requirements {
 
 /// A required query. It is created in the world that the system is added to.
 pub(super) enum RequiredQuery {
-    Pending(Box<dyn FnOnce(&EntityManager) -> KeptQuery + Send>),
-    Kept(KeptQuery),
+    Pending(Box<dyn FnOnce(&EntityManager) -> SystemQuery + Send>),
+    Kept(SystemQuery),
     /// The placeholder while the query is created.
     Empty,
 }
@@ -466,7 +466,7 @@ where
     D: QueryData + 'static,
     F: QueryFilter + 'static,
 {
-    let make = move |entities: &EntityManager| KeptQuery::of_description(entities, &query);
+    let make = move |entities: &EntityManager| SystemQuery::of_description(entities, &query);
     RequiredQuery::Pending(Box::new(make))
 }
 

@@ -24,7 +24,7 @@ use crate::world::World;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, JobError, Query, World};
+/// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, Query, World};
 /// use ancho_jobs::JobHandle;
 ///
 /// #[derive(Component, Clone, Copy)]
@@ -33,7 +33,7 @@ use crate::world::World;
 /// fn bury(
 ///     all: Query<(Entity, &Health)>,
 ///     mut commands: CommandsAt<EndSimulation>,
-/// ) -> Result<JobHandle, JobError> {
+/// ) -> JobHandle {
 ///     all.job().with(commands.writer()).schedule_parallel(|(entity, health), commands| {
 ///         if health.0 == 0 {
 ///             commands.despawn(entity);
@@ -85,6 +85,13 @@ trait Returns {
 
 impl<R> Returns for fn() -> R {
     type Output = R;
+}
+
+impl SystemOutput for JobHandle {
+    #[inline]
+    fn into_result(self) -> Result<Option<JobHandle>, String> {
+        Ok(Some(self))
+    }
 }
 
 impl<E: fmt::Display> SystemOutput for Result<(), E> {

@@ -28,7 +28,7 @@ impl World {
     ///
     /// let mut world = World::new("Simulation");
     /// world.spawn_many(Health(20), 10);
-    /// let heal = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 += 1)?;
+    /// let heal = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 += 1);
     /// let mut sum = JobCell::new(0);
     /// let count = world.jobs().schedule(&[], sum.write(), |sum| *sum = (1..=10).sum())?;
     /// world.complete_jobs();

@@ -91,7 +91,7 @@ fn read() {
 #[test]
 fn looked_up() {
     for_each_missing(|world, there, entity, _| {
-        let (a, tag) = (world.lookup::<A>(), world.lookup::<Tag>());
+        let (a, tag) = (world.lookup::<&A>(), world.lookup::<&Tag>());
         assert_eq!((a.get(entity), a.has(entity)), (None, false));
         assert_eq!((tag.get(entity), tag.has(entity)), (None, false));
         assert_eq!((a.get(there), tag.get(there)), (Some(&A(1)), None));

@@ -241,7 +241,7 @@ fn jobs_record_in_the_order_of_indices_for_any_number_of_threads() {
                         commands.despawn(entity);
                     }
                 });
-            world.jobs().complete(job.unwrap());
+            world.jobs().complete(job);
             world.play(&mut buffer).unwrap();
             world.check_invariants().unwrap();
             assert_eq!(world.entity_count(), 10_001 * 2 - 3334);

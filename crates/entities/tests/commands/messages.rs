@@ -62,7 +62,7 @@ fn a0078_names_the_job_that_recorded() {
         query.job().named("Hit").with(buffer.writer()).schedule_parallel(|entity, commands| {
             commands.set(entity, B("hit".into()));
         });
-    world.jobs().complete(job.unwrap());
+    world.jobs().complete(job);
     reads(
         &mut world,
         buffer,

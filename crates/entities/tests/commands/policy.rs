@@ -243,7 +243,7 @@ fn cb4_cb12_points_pass_over_buffers_that_are_not_to_be_played() {
 
     fn record_in_a_job(all: Query<&A>, mut commands: CommandsAt<EndSimulation>) {
         let job = all.job().with(commands.writer());
-        _ = job.schedule(|_, commands| _ = commands.spawn(Tag)).unwrap();
+        _ = job.schedule(|_, commands| _ = commands.spawn(Tag));
         commands.set_should_play(false);
     }
 

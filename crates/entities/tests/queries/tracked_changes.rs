@@ -276,7 +276,7 @@ fn q9_who_is_given_slices_has_values_that_are_off_too() {
             all.for_each_picked_chunk_parallel(|_| true, add).unwrap();
         },
         |world, add| {
-            let job = world.query_mut::<Optional>().job().schedule_chunks_parallel(add).unwrap();
+            let job = world.query_mut::<Optional>().job().schedule_chunks_parallel(add);
             world.jobs().complete(job);
         },
     ];

@@ -29,7 +29,7 @@ pub(super) fn leave(
             seen.see(edit.child, leaving);
         }
         let children = world.buffer::<Child>(old).unwrap_or_default();
-        let previous = world.lookup::<PreviousParent>();
+        let previous = world.lookup::<&PreviousParent>();
         stay.clear();
         for &child in children {
             if previous.get(child.0).is_some_and(|parent| parent.0 == old) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ancho_collections::FixedState;
-use ancho_entities::{ComponentLookup, Entity, EntityError, World};
+use ancho_entities::{Entity, EntityError, Indexed, Lookup, World};
 
 use super::seen::Seen;
 use super::{Edit, rests};
@@ -83,7 +83,7 @@ pub(super) fn undo_cycles(
 /// Walks from a child to its ancestors, until one that another walk since the first one has seen. If this one has seen it, there is a
 /// cycle, which is returned.
 fn walk(
-    parents: &ComponentLookup<'_, PreviousParent>,
+    parents: &Lookup<'_, &PreviousParent, Indexed>,
     child: Entity,
     seen: &mut Seen,
     first_walk: u64,

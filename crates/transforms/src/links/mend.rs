@@ -53,7 +53,7 @@ pub(super) fn links_disagree(
     suspects: &mut Vec<(Entity, Entity)>,
 ) -> bool {
     type Changes<T> = (All, Or<(OrderChanged, Changed<T>)>);
-    let previous = world.lookup::<PreviousParent>();
+    let previous = world.lookup::<&PreviousParent>();
     let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<Changes<Buffer<Child>>>();
     let disagree = parents.since(since).iter().any(|(parent, children)| {
         let is_child = |child| previous.get(child).is_some_and(|previous| previous.0 == parent);
@@ -100,7 +100,7 @@ pub(super) fn mend(
 ) -> Result<(), EntityError> {
     let (listed, elsewhere) = (seen.next_round(), seen.next_round());
     let (mut stay, mut shortened) = (Vec::new(), Vec::new());
-    let previous = world.lookup::<PreviousParent>();
+    let previous = world.lookup::<&PreviousParent>();
     let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<All>();
     parents.for_each(|(parent, children)| {
         stay.clear();

@@ -290,7 +290,7 @@ fn what_is_refused_or_changes_nothing_waits_for_nobody() {
 #[test]
 fn reading_waits_for_writers() {
     waits_for(&["A!"], |stage| assert!(stage.world.get::<A>(stage.ab).is_ok()));
-    waits_for(&["A!"], |stage| _ = stage.world.lookup::<A>());
+    waits_for(&["A!"], |stage| _ = stage.world.lookup::<&A>());
     waits_for(&["A!"], |stage| {
         // Of an opaque type; that it waits comes before that.
         let bytes = stage.world.get_bytes(stage.ab, ComponentType::of::<A>());
@@ -299,7 +299,7 @@ fn reading_waits_for_writers() {
     waits_for(&["Item!"], |stage| {
         assert_eq!(stage.world.buffer::<Item>(stage.ai).unwrap().len(), 1);
     });
-    waits_for(&["Item!"], |stage| _ = stage.world.buffer_lookup::<Item>());
+    waits_for(&["Item!"], |stage| _ = stage.world.lookup::<&Buffer<Item>>());
     waits_for(&["Item!"], |stage| {
         let ty = ComponentType::of_buffer::<Item>();
         assert_eq!(stage.world.untyped_buffer(stage.ai, ty).unwrap().len(), 1);

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::commands::{CommandError, Commands, EntityCommandBuffer};
 use crate::manager::EntityManager;
-use crate::query::{KeptQuery, Lookup, Query, QueryData, QueryFilter};
+use crate::query::{Lookup, Query, QueryData, QueryFilter, SystemQuery};
 use crate::system::SystemId;
 use crate::system::error::SystemFault;
 use crate::system::point::{CommandPoint, CommandsAt};
@@ -67,7 +67,7 @@ impl<'w> UnsafeWorldCell<'w> {
 
 /// The state of [`Query`], [`Lookup`] and [`Single`].
 pub struct QueryParamState {
-    kept: KeptQuery,
+    kept: SystemQuery,
     /// The index of the parameter in the system's access.
     index: usize,
     /// Set if its entities count for `require_matching`, and in tools.
@@ -78,7 +78,7 @@ impl QueryParamState {
     /// Declares a query as the parameter `P`.
     fn declare<P>(
         setup: &mut ParamSetup<'_>,
-        kept: KeptQuery,
+        kept: SystemQuery,
         is_counted: bool,
     ) -> Result<Self, ParamConflict> {
         let (plan, is_lookup) = (kept.plan().clone(), kept.is_lookup());
@@ -117,7 +117,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Query<'_, D, F> {
     type Item<'w, 's> = Query<'w, D, F>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
-        let kept = KeptQuery::of_query::<D, F>(&setup.world.entities);
+        let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
         QueryParamState::declare::<Self>(setup, kept, true)
     }
 
@@ -148,7 +148,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Lookup<'_, D, F> {
     type Item<'w, 's> = Lookup<'w, D, F>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
-        let kept = KeptQuery::of_lookup::<D, F>(&setup.world.entities);
+        let kept = SystemQuery::of_lookup::<D, F>(&setup.world.entities);
         QueryParamState::declare::<Self>(setup, kept, false)
     }
 
@@ -226,7 +226,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Single<'_, D, F> {
     type Item<'w, 's> = Single<'w, D, F>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
-        let kept = KeptQuery::of_query::<D, F>(&setup.world.entities);
+        let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
         QueryParamState::declare::<Self>(setup, kept, true)
     }
 
@@ -251,7 +251,7 @@ unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F
     type Item<'w, 's> = Option<Single<'w, D, F>>;
 
     fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
-        let kept = KeptQuery::of_query::<D, F>(&setup.world.entities);
+        let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
         QueryParamState::declare::<Single<'_, D, F>>(setup, kept, false)
     }
 

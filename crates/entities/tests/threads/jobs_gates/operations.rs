@@ -42,14 +42,14 @@ pub(crate) const NEAR: &[Operation] = &[
         assert_eq!(stage.a_of(stage.alone), 7);
     }),
     ("lookup", |stage| {
-        let lookup = stage.world.lookup::<A>();
+        let lookup = stage.world.lookup::<&A>();
         assert_eq!(lookup.get(stage.alone).unwrap().0, stage.a);
         let many = [stage.alone, stage.pair[0]];
         assert!(lookup.get_many(&many).flatten().all(|a| a.0 == stage.a));
     }),
     ("lookup of changes", |stage| {
         let before = stage.world.version();
-        let lookup = stage.world.lookup::<A>();
+        let lookup = stage.world.lookup::<&A>();
         assert!(!lookup.did_change(stage.alone, before));
     }),
     ("swap_components", |stage| {
@@ -358,7 +358,7 @@ pub(crate) const OTHER: &[Operation] = &[
         stage.world.buffer_mut::<Item>(stage.with_items).unwrap().push(Item(2));
         stage.world.add_buffer::<Item>(stage.with_items).unwrap().push(Item(3));
         assert_eq!(stage.world.buffer::<Item>(stage.with_items).unwrap().len(), 3);
-        let items = stage.world.buffer_lookup::<Item>();
+        let items = stage.world.lookup::<&Buffer<Item>>();
         assert_eq!(items.get(stage.with_items).unwrap().len(), 3);
     }),
     ("managed", |stage| {

@@ -1,6 +1,6 @@
-//! Queries that systems keep, and are asked in each of their runs.
+//! [`SystemQuery`]: the state of a `Query` or `Lookup` parameter between runs of a system.
 
-#![expect(unsafe_code, reason = "states of queries that are kept beside their world")]
+#![expect(unsafe_code, reason = "states of queries that are stored beside their world")]
 
 use std::any::TypeId;
 use std::ptr::NonNull;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::apart::{Apart, apart};
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use super::lookup::{EntityLookup, Lookup};
+use super::lookup::Lookup;
 use super::matched::Matched;
 use super::plan::{Part, Plan, plan_of};
 use super::prepared::EntityQuery;
@@ -22,9 +22,9 @@ use crate::manager::EntityManager;
 use crate::storage::{OutOfMemory, unshare};
 use crate::version::Version;
 
-/// A query of a world, kept so that nothing has to be looked for when it is asked again.
-pub(crate) struct KeptQuery {
-    /// Whose state this is. A world can be given other entities, which know nothing of it.
+/// A query or a lookup of a system, with its cached state.
+pub(crate) struct SystemQuery {
+    /// Identity of the cache that has the state. It changes if the world's entities are replaced.
     states: u64,
     state: NonNull<Matched>,
     id: TypeId,
@@ -32,27 +32,27 @@ pub(crate) struct KeptQuery {
     plan: Plan,
     is_lookup: bool,
     writes: bool,
-    /// Whether a job of it gets in the way of other views of the system.
+    /// The views of the system that a job of it conflicts with.
     meets: Meets<'static>,
 }
 
-// SAFETY: the state is used only together with the world that it is of, by whoever has that.
-unsafe impl Send for KeptQuery {}
+// SAFETY: the state is used only together with its world, by the thread that has the world.
+unsafe impl Send for SystemQuery {}
 
-impl KeptQuery {
-    /// A query of this data, by these filters.
+impl SystemQuery {
+    /// Creates the state of a query.
     #[track_caller]
     pub(crate) fn of_query<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
         Self::new::<D, F>(entities, Options::default(), false)
     }
 
-    /// A lookup of this data, by these filters.
+    /// Creates the state of a lookup.
     #[track_caller]
     pub(crate) fn of_lookup<D: QueryData, F: QueryFilter>(entities: &EntityManager) -> Self {
-        Self::new::<D, F>(entities, EntityLookup::<D, F>::OPTIONS, true)
+        Self::new::<D, F>(entities, Lookup::<D, F>::OPTIONS, true)
     }
 
-    /// What a description asks for.
+    /// Creates the state of a query from its description.
     #[track_caller]
     pub(crate) fn of_description<D: QueryData, F: QueryFilter>(
         entities: &EntityManager,
@@ -75,17 +75,15 @@ impl KeptQuery {
         Self { states, state, id, options, plan, is_lookup, writes, meets: Meets::Nobody }
     }
 
-    /// What it asks for.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Whether it is a lookup.
     pub(crate) fn is_lookup(&self) -> bool {
         self.is_lookup
     }
 
-    /// Notes whether a job of it gets in the way of other views of the system: of these queries.
+    /// Records the views of the system that a job of it conflicts with, out of views of these queries.
     pub(crate) fn settle<'q>(&mut self, others: impl IntoIterator<Item = (&'q Plan, bool)>) {
         let job = Viewed { query: &self.plan, is_lookup: self.is_lookup };
         let met =
@@ -98,13 +96,13 @@ impl KeptQuery {
         };
     }
 
-    /// The state, with all archetypes looked at.
+    /// Returns the state, updated with new archetypes.
     #[inline]
     pub(crate) fn matched<'w>(&mut self, entities: &'w EntityManager) -> &'w Matched {
         if entities.queries.id() != self.states {
             self.find_again(entities);
         }
-        // SAFETY: it is a state of these.
+        // SAFETY: the state is in this cache.
         unsafe { entities.queries.again(self.state, &entities.storage.archetypes) }
     }
 
@@ -114,25 +112,25 @@ impl KeptQuery {
         self.states = entities.queries.id();
     }
 
-    /// Does what has to be done before views are made, while nobody has one: looks at archetypes that have come, and has chunks that
-    /// can be changed copied that are shared with a fork.
+    /// Prepares the state before there are views: adds new archetypes, and copies chunks that can be written and are shared
+    /// with a fork.
     #[inline]
     pub(crate) fn prepare(&mut self, entities: &mut EntityManager) -> Result<(), OutOfMemory> {
         let matched = NonNull::from(self.matched(entities));
         if self.writes && entities.storage.chunks.may_be_shared() {
-            // SAFETY: states stay where they are, and this one does not change: there are no more archetypes afterwards.
+            // SAFETY: states do not move, and this one does not change: no archetype is created meanwhile.
             make_unique(entities, unsafe { matched.as_ref() })?;
         }
         Ok(())
     }
 
-    /// A view of what the query finds.
+    /// Returns a view of the query.
     ///
     /// # Safety
     ///
-    /// - it was made of this data and these filters, and just prepared for the manager
+    /// - the state was created for this data and these filters, and just prepared for the manager
     /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - what this can change, no other view gives, and what it reads, no other can change
+    /// - no other view reads or writes what this one can write, and no other view writes what it reads
     /// - it was settled with all other views
     #[inline]
     pub(crate) unsafe fn query<'w, D: QueryData, F: QueryFilter>(
@@ -141,32 +139,35 @@ impl KeptQuery {
         since: Version,
     ) -> Query<'w, D, F> {
         let settings = Settings { options: self.options, since: Since(since), shared: None };
-        // SAFETY: the caller promises the same. What can be changed was made the world's alone.
+        // SAFETY: the caller promises the same. `prepare` has unshared the chunks that can be written.
         unsafe { Query::new(entities, self.state.as_ref(), settings, !self.meets.is_nobody()) }
     }
 
-    /// A view of what the lookup finds.
+    /// Returns a view of the lookup.
     ///
     /// # Safety
     ///
-    /// - as for [`query`](Self::query)
+    /// - the state was created for a lookup of this data and these filters, and just prepared for the manager
+    /// - the manager is borrowed mutably for the lifetime, and used only by views
+    /// - no other view reads or writes what this one can write, and no other view writes what it reads
+    /// - it was settled with all other views
     #[inline]
     pub(crate) unsafe fn lookup<'w, D: QueryData, F: QueryFilter>(
         &self,
         entities: NonNull<EntityManager>,
     ) -> Lookup<'w, D, F> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller promises the same. `prepare` has unshared the chunks that can be written.
         unsafe { Lookup::new(entities, self.state.as_ref(), self.meets.clone()) }
     }
 
-    /// Whether there is a chunk that may have such entities, whatever is switched off or has changed.
+    /// Returns whether a chunk matches, unfiltered.
     pub(crate) fn has_chunks(&mut self, entities: &EntityManager) -> bool {
         let archetypes = &entities.storage.archetypes;
         let matches = &self.matched(entities).matches;
         matches.iter().any(|found| !archetypes[found.archetype].chunks.is_empty())
     }
 
-    /// How many entities there may be, whatever is switched off or has changed.
+    /// Counts the entities, unfiltered.
     pub(crate) fn entity_count(&mut self, entities: &EntityManager) -> usize {
         let storage = &entities.storage;
         let matches = self.matched(entities).matches.iter();
@@ -181,7 +182,7 @@ fn find<'w>(entities: &'w EntityManager, id: TypeId, options: Options, plan: &Pl
     entities.queries.of_type(id, options, archetypes, || plan.clone())
 }
 
-/// Has all chunks copied that are shared with a fork and that a query can change.
+/// Copies all chunks that are shared with a fork and that a query can write.
 #[cold]
 fn make_unique(entities: &mut EntityManager, matched: &Matched) -> Result<(), OutOfMemory> {
     let EntityManager { storage, jobs, .. } = entities;
@@ -199,20 +200,20 @@ fn make_unique(entities: &mut EntityManager, matched: &Matched) -> Result<(), Ou
     Ok(())
 }
 
-/// Why two queries cannot be asked side by side.
+/// The conflict of two queries of a system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conflict {
-    /// What both have.
+    /// The component of both.
     pub(crate) ty: ComponentType,
-    /// Whether it is about being switched on.
+    /// The conflict is about enable bits, not values.
     pub(crate) bits: bool,
-    /// Whether each of them can change it.
+    /// Flags for the queries that can write it.
     pub(crate) changes: [bool; 2],
-    /// The component that alone tells them apart, and can be switched.
+    /// The enableable component that is the only difference of their filters.
     pub(crate) switch: Option<ComponentType>,
 }
 
-/// Why two queries cannot be asked side by side, if they cannot.
+/// Returns the conflict of two queries, if they conflict.
 pub(crate) fn conflict_of(left: &Plan, right: &Plan) -> Option<Conflict> {
     let (of_left, of_right): (Part, Part) = conflict(left, right)?;
     let switch = match apart(left, right) {

@@ -4,6 +4,6 @@ use ancho_jobs::{JobPool, JobScheduler};
 
 fn main() {
     let jobs = JobScheduler::new(&JobPool::new());
-    jobs.schedule(&[], (), |()| {}).unwrap();
+    jobs.schedule(&[], (), |()| {});
     jobs.named("Nothing");
 }
