@@ -151,7 +151,7 @@ pub(super) fn despawn_each(cell: Cell) -> Reading {
 
 pub(super) fn despawn_bulk(cell: Cell) -> Reading {
     let operation = |(world, entities): &mut Populated| {
-        world.batch(entities).despawn().expect("all are alive");
+        world.batch(entities.as_slice()).despawn().expect("all are alive");
     };
     cell.run_afresh(|| bodies(MANY), operation, count)
 }
