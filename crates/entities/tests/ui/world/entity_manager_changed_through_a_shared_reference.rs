@@ -1,9 +1,10 @@
-use ancho_entities::{Component, World};
+use ancho_entities::{Component, EntityManager, World};
 
 #[derive(Component, Clone, Copy)]
 struct Health(u32);
 
 fn main() {
     let world = World::new("Simulation");
-    world.spawn(Health(20));
+    let entities: &EntityManager = &world;
+    entities.spawn(Health(20));
 }
