@@ -431,7 +431,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "set_type_enabled by query",
         |c, _| {
             c.batch(LateQuery::of::<&Lamp, ()>())
-                .set_type_enabled(ComponentType::of::<Lamp>(), false)
+                .set_type_enabled(ComponentType::of::<Lamp>(), false);
         },
         |w, _| _ = w.query_mut::<&Lamp>().set_component_enabled::<Lamp>(false).unwrap(),
     ),
@@ -473,7 +473,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "add by query, to what has not changed since",
         |c, _| {
             c.batch(EntityQuery::<&A, Changed<A>>::new().since(Version::from_number(1 << 20)))
-                .add(Tag)
+                .add(Tag);
         },
         |_, _| {},
     ),

@@ -145,13 +145,13 @@ fn dynamic_queries_add_a_value_to_each_too() {
     let mut world = chunks_of(7);
     populate(&mut world);
     let query = DynamicQuery::new().all([ComponentType::of::<X>()]);
-    let found = query.to_entities(&*world);
+    let found = query.to_entities(&world);
     let sets: Vec<_> = (0..found.len() as u32).map(T).collect();
-    assert_eq!(query.add_each(&mut *world, sets).unwrap(), found.len());
+    assert_eq!(query.add_each(&mut world, sets).unwrap(), found.len());
     for (at, &entity) in (0..).zip(&found) {
         assert_eq!(world.get::<T>(entity), Ok(&T(at)));
     }
-    assert!(query.add_each(&mut *world, [T(1)]).is_err());
+    assert!(query.add_each(&mut world, [T(1)]).is_err());
 }
 
 /// A tag that is dropped.

@@ -95,32 +95,32 @@ fn q7_unions_by_types_of_the_run_time_find_the_same() {
         let world = crowd(limit);
         let query = DynamicQuery::new;
         let both = query().all([of::<X>()]).or(query().all([of::<Y>()]).absent([of::<A>()]));
-        assert_eq!(both.to_entities(&*world), union::<With<X>, (With<Y>, Absent<A>)>(&world));
-        assert_eq!(both.count(&*world), both.to_entities(&*world).len());
+        assert_eq!(both.to_entities(&world), union::<With<X>, (With<Y>, Absent<A>)>(&world));
+        assert_eq!(both.count(&world), both.to_entities(&world).len());
         // What is asked for afterwards is asked of both.
         let tagged = both.clone().all([of::<Tag>()]);
         assert_eq!(
-            tagged.to_entities(&*world),
+            tagged.to_entities(&world),
             union::<With<(X, Tag)>, (With<(Y, Tag)>, Absent<A>)>(&world)
         );
         let any = both.clone().any([of::<Tag>(), of::<A>()]).include_disabled();
         let typed = world.query::<()>().filter::<Or<(With<X>, (With<Y>, Absent<A>))>>();
         let typed = typed.filter::<ancho_entities::Any<(Tag, A)>>().include_disabled();
-        assert_eq!(any.to_entities(&*world), typed.to_entities());
+        assert_eq!(any.to_entities(&world), typed.to_entities());
         // Each of them includes what it includes.
         let disabled = query().all([of::<X>()]).include_disabled().or(query().all([of::<A>()]));
         let mut all = world.all_entities();
         let of_x = world.query::<&X>().include_disabled();
         let of_a = world.query::<&A>();
         all.retain(|&entity| of_x.matches(entity) || of_a.matches(entity));
-        assert_eq!(disabled.to_entities(&*world), all);
+        assert_eq!(disabled.to_entities(&world), all);
         assert_eq!(
-            query().all([of::<X>()]).or(query().all([of::<X>()])).to_entities(&*world),
+            query().all([of::<X>()]).or(query().all([of::<X>()])).to_entities(&world),
             found::<With<X>>(&world)
         );
         let ignoring = both.ignore_enabled();
         assert_eq!(
-            ignoring.to_entities(&*world),
+            ignoring.to_entities(&world),
             union::<Present<X>, (Present<Y>, Absent<A>)>(&world)
         );
     }

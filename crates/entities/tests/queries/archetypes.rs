@@ -11,12 +11,12 @@ use crate::common::*;
 fn q1_archetypes_that_come_later_are_found() {
     let mut world = world();
     let query = EntityQuery::<&A>::new();
-    assert_eq!(query.read(&*world).count(), 0);
+    assert_eq!(query.read(&world).count(), 0);
     let first = world.spawn(A(1));
-    assert_eq!(query.read(&*world).to_entities(), [first]);
+    assert_eq!(query.read(&world).to_entities(), [first]);
     let second = world.spawn((A(2), B(0)));
     let third = world.spawn((A(3), Tag));
-    assert_eq!(query.read(&*world).to_entities(), [first, second, third]);
+    assert_eq!(query.read(&world).to_entities(), [first, second, third]);
     // More than a word of archetypes.
     let types: Vec<_> = (0..130_u32)
         .map(|at| {
@@ -27,10 +27,10 @@ fn q1_archetypes_that_come_later_are_found() {
     for ty in types {
         let entity = world.spawn(A(4));
         world.add_types(entity, &[ty]).unwrap();
-        assert!(query.read(&*world).matches(entity) && query.read(&*world).mask().matches(entity));
+        assert!(query.read(&world).matches(entity) && query.read(&world).mask().matches(entity));
     }
-    assert_eq!(query.read(&*world).count(), 133);
-    let found = query.read(&*world).iter().map(|a| a.0).sum::<u32>();
+    assert_eq!(query.read(&world).count(), 133);
+    let found = query.read(&world).iter().map(|a| a.0).sum::<u32>();
     assert_eq!(found, 6 + 130 * 4);
 }
 
@@ -56,13 +56,13 @@ fn q2_removing_and_adding_change_membership_at_once() {
     let mut world = world();
     let entity = world.spawn(A(1));
     let query = EntityQuery::<&A, Without<Tag>>::new();
-    assert!(query.read(&*world).matches(entity));
+    assert!(query.read(&world).matches(entity));
     world.add(entity, Tag).unwrap();
-    assert!(!query.read(&*world).matches(entity) && query.read(&*world).is_empty());
+    assert!(!query.read(&world).matches(entity) && query.read(&world).is_empty());
     world.remove::<Tag>(entity).unwrap();
-    assert!(query.read(&*world).matches(entity));
+    assert!(query.read(&world).matches(entity));
     world.despawn(entity).unwrap();
-    assert!(!query.read(&*world).matches(entity) && query.read(&*world).is_empty());
+    assert!(!query.read(&world).matches(entity) && query.read(&world).is_empty());
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn q1_a_query_is_asked_of_any_world() {
     other.spawn((A(10), Tag));
     other.spawn(A(20));
     for _ in 0..2 {
-        query.write(&mut *one).for_each(|(a, _)| a.0 += 1);
-        query.write(&mut *other).for_each(|(a, _)| a.0 += 1);
+        query.write(&mut one).for_each(|(a, _)| a.0 += 1);
+        query.write(&mut other).for_each(|(a, _)| a.0 += 1);
     }
     assert_eq!(one.query::<&A>().to_components(), Ok(vec![A(3)]));
     assert_eq!(other.query::<&A>().to_components(), Ok(vec![A(12), A(22)]));

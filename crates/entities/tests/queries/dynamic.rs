@@ -57,7 +57,7 @@ fn a12_both_kinds_of_queries_find_the_same() {
 fn a12_chunks_say_which_rows_are_found() {
     let world = crowd(70);
     let mut found = 0;
-    for chunk in DynamicQuery::new().all([x()]).chunks(&*world) {
+    for chunk in DynamicQuery::new().all([x()]).chunks(&world) {
         assert!(chunk.count() > 0 && chunk.rows().count() == chunk.count());
         let values = chunk.chunk().slice::<X>().unwrap();
         assert!(chunk.rows().all(|row| values[row].0 % 5 != 0));
@@ -76,28 +76,28 @@ fn q9_q10_what_has_changed_by_types_of_the_run_time() {
     let query = || DynamicQuery::new().since(seen);
     let (of_a, of_t) = (query().changed([a()]), query().changed([ComponentType::of::<T>()]));
     let moved = query().order_changed();
-    assert!([&of_a, &of_t, &moved].iter().all(|query| query.is_empty(&*world)));
-    assert_eq!(of_a.clone().since(Version::NEVER).to_entities(&*world), all);
-    assert_eq!(query().changed([]).count(&*world), 95, "no condition");
+    assert!([&of_a, &of_t, &moved].iter().all(|query| query.is_empty(&world)));
+    assert_eq!(of_a.clone().since(Version::NEVER).to_entities(&world), all);
+    assert_eq!(query().changed([]).count(&world), 95, "no condition");
     assert_eq!(world.query::<()>().filter::<Changed<()>>().since(seen).count(), 95, "nor this");
     world.advance_version();
     world.get_mut::<A>(all[5]).unwrap().0 = 1;
     world.get_mut::<T>(all[25]).unwrap().0 = 1;
     world.get_mut::<T>(all[94]).unwrap().0 = 1;
-    assert_eq!(of_a.to_entities(&*world), all[..10], "the whole chunk");
+    assert_eq!(of_a.to_entities(&world), all[..10], "the whole chunk");
     // These are known row by row.
-    assert_eq!(of_t.to_entities(&*world), [all[25], all[94]]);
-    let rows = of_t.chunks(&*world).map(|found| (found.count(), found.rows().collect()));
+    assert_eq!(of_t.to_entities(&world), [all[25], all[94]]);
+    let rows = of_t.chunks(&world).map(|found| (found.count(), found.rows().collect()));
     assert_eq!(rows.collect::<Vec<(usize, Vec<usize>)>>(), [(1, vec![5]), (1, vec![4])]);
-    assert!(of_t.matches(&*world, all[25]) && !of_t.matches(&*world, all[26]));
-    assert_eq!((of_t.count(&*world), of_t.count_unfiltered(&*world)), (2, 95));
-    assert!(!of_t.clone().since(world.version()).is_empty_unfiltered(&*world));
-    assert!(of_t.clone().all([x()]).is_empty_unfiltered(&*world));
+    assert!(of_t.matches(&world, all[25]) && !of_t.matches(&world, all[26]));
+    assert_eq!((of_t.count(&world), of_t.count_unfiltered(&world)), (2, 95));
+    assert!(!of_t.clone().since(world.version()).is_empty_unfiltered(&world));
+    assert!(of_t.clone().all([x()]).is_empty_unfiltered(&world));
     let either = of_t.clone().or(of_a);
-    assert_eq!(either.to_entities(&*world), [&all[..10], &[all[25], all[94]]].concat());
+    assert_eq!(either.to_entities(&world), [&all[..10], &[all[25], all[94]]].concat());
     world.despawn(all[90]).unwrap();
-    assert_eq!(moved.count(&*world), 4);
-    assert_eq!(of_t.despawn(&mut *world), Ok(2));
+    assert_eq!(moved.count(&world), 4);
+    assert_eq!(of_t.despawn(&mut world), Ok(2));
     assert!(!world.exists(all[25]) && world.exists(all[24]));
 }
 
@@ -111,29 +111,26 @@ fn q8_shared_values_by_types_of_the_run_time() {
     let query = |team| DynamicQuery::new().with_shared(Team(team));
     for team in 0..4 {
         let typed = world.query::<()>().with_shared(Team(team));
-        assert_eq!(query(team).to_entities(&*world), typed.to_entities());
-        assert_eq!(query(team).count(&*world), if team < 3 { 30 } else { 0 });
-        assert_eq!(query(team).is_empty(&*world), team == 3);
+        assert_eq!(query(team).to_entities(&world), typed.to_entities());
+        assert_eq!(query(team).count(&world), if team < 3 { 30 } else { 0 });
+        assert_eq!(query(team).is_empty(&world), team == 3);
         let mut of_chunks = Vec::new();
-        query(team).chunks(&*world).for_each(|found| of_chunks.extend(found.entities()));
+        query(team).chunks(&world).for_each(|found| of_chunks.extend(found.entities()));
         assert_eq!(of_chunks, typed.to_entities());
     }
     let both = query(1).with_shared(Mesh(7));
-    assert_eq!(both.count(&*world), 15);
-    assert!(both.clone().with_shared(Team(2)).is_empty(&*world));
+    assert_eq!(both.count(&world), 15);
+    assert!(both.clone().with_shared(Team(2)).is_empty(&world));
     // It goes with a query that commands are for.
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().batch(both.clone().all([x()])).despawn();
     world.play(&mut buffer).unwrap();
-    assert_eq!(
-        (both.count(&*world), query(1).count(&*world), query(2).count(&*world)),
-        (0, 15, 30)
-    );
-    assert_eq!(query(2).add_types(&mut *world, &[ComponentType::of::<B>()]), Ok(30));
+    assert_eq!((both.count(&world), query(1).count(&world), query(2).count(&world)), (0, 15, 30));
+    assert_eq!(query(2).add_types(&mut world, &[ComponentType::of::<B>()]), Ok(30));
     assert_eq!(world.query::<&B>().with_shared(Team(2)).count(), 30);
     let seen = DynamicQuery::new().since(world.version()).changed([a()]);
     let either = seen.clone().or(seen).with_shared(Team(0)).since(Version::NEVER);
-    assert_eq!(either.count(&*world), 15, "what is said of the union");
+    assert_eq!(either.count(&world), 15, "what is said of the union");
 }
 
 #[test]
@@ -145,20 +142,20 @@ fn en5_en9_all_that_is_found_is_changed() {
             world.set_component_enabled::<X>(entity, false).unwrap();
         }
         let (on, off) = (DynamicQuery::new().all([x()]), DynamicQuery::new().disabled([x()]));
-        assert_eq!(on.add_types(&mut *world, &[y(), a()]), Ok(150));
-        assert_eq!(on.add_types(&mut *world, &[y()]), Ok(0));
+        assert_eq!(on.add_types(&mut world, &[y(), a()]), Ok(150));
+        assert_eq!(on.add_types(&mut world, &[y()]), Ok(0));
         assert_eq!(world.query::<&Y>().count(), 150);
-        assert_eq!(on.clone().all([y()]).remove_types(&mut *world, &[a()]), Ok(150));
+        assert_eq!(on.clone().all([y()]).remove_types(&mut world, &[a()]), Ok(150));
         assert_eq!(world.query::<&A>().count(), 50);
         // Not all of them have it: none is switched.
-        let lacks = DynamicQuery::new().set_type_enabled(&mut *world, y(), false);
+        let lacks = DynamicQuery::new().set_type_enabled(&mut world, y(), false);
         assert!(matches!(lacks, Err(EntityError::MissingComponent { .. })));
-        let never = on.set_type_enabled(&mut *world, a(), false);
+        let never = on.set_type_enabled(&mut world, a(), false);
         assert_eq!(never, Err(EntityError::NotEnableable { component: a() }));
         assert_eq!(world.query::<&Y>().count(), 150);
-        assert_eq!(off.set_type_enabled(&mut *world, x(), true), Ok(50));
-        assert!(off.is_empty(&*world) && on.count(&*world) == 200);
-        assert_eq!(DynamicQuery::new().none([y()]).despawn(&mut *world), Ok(50));
+        assert_eq!(off.set_type_enabled(&mut world, x(), true), Ok(50));
+        assert!(off.is_empty(&world) && on.count(&world) == 200);
+        assert_eq!(DynamicQuery::new().none([y()]).despawn(&mut world), Ok(50));
         assert_eq!(world.entity_count(), 150);
         assert!(all.iter().step_by(4).all(|&entity| !world.exists(entity)));
     }
@@ -170,10 +167,10 @@ fn q1_types_of_the_run_time_and_archetypes_that_come_later() {
     let mana = ComponentType::register(RuntimeType::new(name, 4, 4)).unwrap();
     let mut world = world();
     let query = DynamicQuery::new().all([mana]);
-    assert_eq!(query.count(&*world), 0);
+    assert_eq!(query.count(&world), 0);
     let entity = world.spawn(A(1));
     world.add_types(entity, &[mana]).unwrap();
-    assert_eq!(query.to_entities(&*world), [entity]);
+    assert_eq!(query.to_entities(&world), [entity]);
     assert!(format!("{query:?}").contains(name));
     let fork = Checked(world.fork().unwrap());
     assert_eq!(query.to_entities(&fork), [entity]);

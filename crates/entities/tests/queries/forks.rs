@@ -9,17 +9,17 @@ fn writing_leaves_the_fork_as_it_was() {
     let mut world = chunks_of(10);
     world.spawn_batch((0..100).map(|at| (A(at), Text(at.to_string()), X(at))));
     let query = EntityQuery::<(&mut A, &mut Text)>::new();
-    query.write(&mut *world).for_each(|(a, _)| a.0 += 1000);
+    query.write(&mut world).for_each(|(a, _)| a.0 += 1000);
     let mut fork = Checked(world.fork().unwrap());
     let state = fork.state_hash();
-    query.write(&mut *world).for_each(|(a, text)| (a.0, text.0) = (0, "gone".into()));
+    query.write(&mut world).for_each(|(a, text)| (a.0, text.0) = (0, "gone".into()));
     assert_eq!(fork.state_hash(), state);
     assert!(fork.query::<&A>().iter().map(|a| a.0).eq(1000..1100));
     // The query is good for the fork too, and for archetypes that only it has.
     fork.spawn((A(7), Text(String::new()), Tag));
-    query.write(&mut *fork).for_each(|(a, _)| a.0 += 1);
-    assert_eq!(query.read(&*fork).count(), 101);
-    assert_eq!(query.read(&*world).count(), 100);
+    query.write(&mut fork).for_each(|(a, _)| a.0 += 1);
+    assert_eq!(query.read(&fork).count(), 101);
+    assert_eq!(query.read(&world).count(), 100);
     assert!(world.query::<&A>().iter().all(|a| a.0 == 0));
 }
 

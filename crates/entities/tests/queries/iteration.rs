@@ -120,8 +120,8 @@ fn queries_say_what_they_are() {
     let mut world = world();
     let query = EntityQuery::<&A, With<B>>::new();
     assert!(format!("{query:?}").starts_with("EntityQuery<&"));
-    assert!(format!("{:?}", query.read(&*world)).contains("common::A"));
-    assert!(format!("{:?}", query.write(&mut *world)).contains("QueryMut"));
+    assert!(format!("{:?}", query.read(&world)).contains("common::A"));
+    assert!(format!("{:?}", query.write(&mut world)).contains("QueryMut"));
     assert!(format!("{:?}", world.query::<&A>().iter()).contains("QueryIter"));
     assert!(format!("{:?}", world.query::<&A>().mask()).contains("QueryMask"));
 }

@@ -42,12 +42,12 @@ fn q8_a_filter_stays_and_follows_the_entities() {
     let mut world = world();
     let entity = world.spawn((A(0), Shared::new(Team(1))));
     let query = EntityQuery::<&mut A>::new().with_shared(Team(7));
-    assert!(query.read(&*world).is_empty());
+    assert!(query.read(&world).is_empty());
     world.set_shared(entity, Team(7)).unwrap();
-    query.write(&mut *world).for_each(|a| a.0 += 1);
-    query.clone().write(&mut *world).for_each(|a| a.0 += 1);
+    query.write(&mut world).for_each(|a| a.0 += 1);
+    query.clone().write(&mut world).for_each(|a| a.0 += 1);
     world.set_shared(entity, Team(1)).unwrap();
-    query.write(&mut *world).for_each(|a| a.0 += 1);
+    query.write(&mut world).for_each(|a| a.0 += 1);
     assert_eq!(world.get(entity), Ok(&A(2)));
 }
 

@@ -96,8 +96,8 @@ fn q15_a_member_that_is_off_does_not_exclude() {
     let off = world.spawn((Out(0), Switch(0)));
     world.set_component_enabled::<Switch>(off, false).unwrap();
     let query = EntityQuery::<&mut Out>::new().filter_write_groups();
-    assert_eq!(query.read(&*world).count(), 1);
-    assert_eq!(query.ignore_enabled().read(&*world).count(), 0, "it is there");
+    assert_eq!(query.read(&world).count(), 1);
+    assert_eq!(query.ignore_enabled().read(&world).count(), 0, "it is there");
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn q15_members_that_nobody_had_used_before() {
     let mut world = world();
     world.spawn(Out(0));
     let query = EntityQuery::<&mut Out>::new().filter_write_groups();
-    query.write(&mut *world).for_each(|out| out.0 += 1);
+    query.write(&mut world).for_each(|out| out.0 += 1);
     let late = world.spawn((Out(0), Late));
-    query.write(&mut *world).for_each(|out| out.0 += 1);
+    query.write(&mut world).for_each(|out| out.0 += 1);
     assert_eq!(world.get::<Out>(late), Ok(&Out(0)));
     assert_eq!(world.query::<&Out>().iter().map(|out| out.0).sum::<u32>(), 2);
 }
@@ -161,11 +161,11 @@ fn q15_queries_of_run_time() {
     let first = world.spawn((Out(0), First(0)));
     let [out, known] = [ComponentType::of::<Out>(), ComponentType::of::<First>()];
     let query = DynamicQuery::new().all_mut([out]).filter_write_groups();
-    assert_eq!(query.to_entities(&*world), [plain]);
-    assert_eq!(query.clone().all([known]).to_entities(&*world), [first]);
-    assert_eq!(query.any([known, out]).to_entities(&*world), [plain, first]);
+    assert_eq!(query.to_entities(&world), [plain]);
+    assert_eq!(query.clone().all([known]).to_entities(&world), [first]);
+    assert_eq!(query.any([known, out]).to_entities(&world), [plain, first]);
     let reading = DynamicQuery::new().all([out]).filter_write_groups();
-    assert_eq!(reading.count(&*world), 2);
+    assert_eq!(reading.count(&world), 2);
 }
 
 /// Whether a union finds what one of two queries finds, and nothing else, whichever comes first. Returns what that is.
@@ -211,10 +211,10 @@ fn q7_q15_each_query_of_a_union_knows_what_it_names() {
     let of_both = union_of(&world, &writing().all([of_first]), &writing().all([of_second]));
     assert_eq!(of_both, [first, tagged]);
     let all = writing().or(writing()).ignore_enabled();
-    assert_eq!(all.to_entities(&*world), [plain]);
+    assert_eq!(all.to_entities(&world), [plain]);
     // What is said afterwards is said of both.
     let later = query().all_mut([out]).or(query().all_mut([out]).all([of_first]));
-    assert_eq!(later.filter_write_groups().to_entities(&*world), [plain, first, tagged, off]);
+    assert_eq!(later.filter_write_groups().to_entities(&world), [plain, first, tagged, off]);
 }
 
 #[test]

@@ -101,6 +101,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             #[inline(always)]
             move |work| {
                 work.each_item(
+                    #[expect(
+                        clippy::redundant_closure,
+                        reason = "a closure can be marked as inlined"
+                    )]
                     #[inline(always)]
                     |item| function(item),
                 );
@@ -336,6 +340,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             move |batch: QueryBatch<'_, W, X>, batches| {
                 batch.each(
                     batches,
+                    #[expect(
+                        clippy::redundant_closure,
+                        reason = "a closure can be marked as inlined"
+                    )]
                     #[inline(always)]
                     |work| function(work),
                 );
