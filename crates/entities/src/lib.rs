@@ -34,9 +34,10 @@ pub use ancho_derive::{
 pub use ancho_derive::{bootstrap, system};
 pub use bisect::{Bisection, BisectionError, Difference, DivergedAt, DivergedPlace, Divergence};
 pub use buffer::{
-    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
+    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, LinkedEntityGroup,
+    UntypedBuffer,
 };
-pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
+pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, CommandTargets,
     Commands, EntityCommandBuffer, Placeholders, PlaybackError, PlaybackStopped,

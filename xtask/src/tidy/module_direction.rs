@@ -62,8 +62,16 @@ fn check_file(
     let Some(own_rank) = order.rank(own) else {
         return Vec::new();
     };
+    // Unit tests may use what stands above.
+    if within.ends_with("/tests.rs") {
+        return Vec::new();
+    }
+    let tests = tests_module(source.code());
     let mut findings = Vec::new();
     for (at, names) in mentions_of_root(source, depth(within)) {
+        if tests.contains(&at) {
+            continue;
+        }
         for name in names {
             let module =
                 if order.rank(name).is_some() { Some(name) } else { exports.get(name).copied() };
@@ -126,6 +134,13 @@ fn inline_modules(code: &str) -> Vec<std::ops::Range<usize>> {
             Some(open..matching_bracket(code, open)?)
         })
         .collect()
+}
+
+/// The inside of `mod tests { … }`; empty if there is none.
+fn tests_module(code: &str) -> std::ops::Range<usize> {
+    let start = words(code, "mod").find(|&at| leading_name(code[at + 3..].trim_start()) == "tests");
+    let inside = |start: usize| inline_modules(code).into_iter().find(|range| range.start > start);
+    start.and_then(inside).unwrap_or(0..0)
 }
 
 /// The `mod name;` of a file, with their lines.
@@ -211,6 +226,13 @@ mod tests {
         assert!(found("low/deep.rs", "use super::mid;").is_empty());
         assert!(found("low.rs", "mod tests { use super::mid; }").is_empty());
         assert!(found("low.rs", "// crate::high is above\n").is_empty());
+    }
+
+    #[test]
+    fn unit_tests_may_use_what_stands_above() {
+        assert!(found("low/tests.rs", "use crate::high;").is_empty());
+        assert!(found("low.rs", "mod tests { use crate::high; }").is_empty());
+        assert_eq!(found("low.rs", "use crate::high; mod tests {}").len(), 1);
     }
 
     #[test]

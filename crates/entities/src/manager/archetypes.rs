@@ -6,7 +6,8 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::EntityManager;
-use crate::builtin::{CleanupEntity, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
+use crate::buffer::LinkedEntityGroup;
+use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;

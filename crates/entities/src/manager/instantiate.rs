@@ -518,7 +518,7 @@ mod tests {
 
     use super::*;
     use crate::buffer::Buffer;
-    use crate::builtin::LinkedEntityGroup;
+    use crate::buffer::LinkedEntityGroup;
     use crate::component::{Component, Duplicate};
     use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
     use crate::per_chunk::PerChunk;

@@ -7,7 +7,8 @@ use ancho_collections::FixedState;
 use hashbrown::HashSet;
 
 use super::EntityManager;
-use crate::builtin::{Disabled, LinkedEntityGroup};
+use crate::buffer::LinkedEntityGroup;
+use crate::builtin::Disabled;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;

@@ -16,9 +16,9 @@ mod job_sync;
 mod linked_groups;
 mod metadata;
 mod shared_components;
-#[cfg(test)]
-mod slot_versions;
 mod spawn;
+#[cfg(test)]
+mod tests;
 mod transfer;
 
 use std::any::TypeId;

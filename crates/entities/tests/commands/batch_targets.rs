@@ -1,8 +1,8 @@
 //! Batches: every operation works for slices, placeholders, linked groups and queries.
 
 use ancho_entities::{
-    Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, LateQuery, Linked,
-    LinkedEntityGroup, Shared, With, World,
+    BatchCommands, Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, LateQuery,
+    Linked, LinkedEntityGroup, Shared, With, World,
 };
 
 use crate::common::{A, Lamp, Tag, Team, world};
@@ -134,7 +134,8 @@ fn placeholders_are_targets() {
 #[test]
 fn no_target_changes_if_one_is_refused() {
     let lamp = ComponentType::of::<Lamp>();
-    let operations: [(&str, fn(ancho_entities::BatchCommands<'_>)); 5] = [
+    type Operation = fn(BatchCommands<'_>);
+    let operations: [(&str, Operation); 5] = [
         ("A0070", |batch| batch.set_component_enabled::<A>(false)),
         ("A0051", |batch| batch.set_component_enabled::<Lamp>(false)),
         ("A0060", |batch| batch.add_each([Tag])),
