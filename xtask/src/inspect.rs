@@ -80,7 +80,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     };
     // One codegen unit and line numbers, without which the compiler keeps its reasons to itself.
     let words = format!(
-        "rustc --profile testrelease -p {package} --{kind} {name} --features {feature} \
+        "rustc --release -p {package} --{kind} {name} --features {feature} \
          --message-format=json-render-diagnostics"
     );
     let built = Invocation::cargo(workspace, &words)
@@ -98,8 +98,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
         println!("cargo built no executable for `--{kind} {name}` of `{package}`");
         return false;
     };
-    let words =
-        "run --quiet --profile testrelease -p ancho_burst --features inspect --example inspector";
+    let words = "run --quiet --release -p ancho_burst --features inspect --example inspector";
     let mut inspector = Invocation::cargo(workspace, words)
         .target_dir(&workspace.target_dir("inspect"))
         .args(["--", &executable]);
