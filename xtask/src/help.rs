@@ -31,7 +31,10 @@ pub(crate) fn text() -> String {
     line("", "  --case NAME  one case of the part");
     line("", "  --rounds N   how many rounds of interleaved runs");
     line("", "  --native     builds everything with `-C target-cpu=native`");
-    line("", "  --json FILE  also writes the figures to a file");
+    line(
+        "",
+        "  --json FILE  also writes the figures to a file; `all` writes `peers.json` in the target directory without it",
+    );
     line("math", "measures the error of `ancho_burst::math` for all arguments: math [names]");
     line("picture", "draws the picture of the README anew");
     line("help", "prints this text");

@@ -46,10 +46,15 @@ impl Options {
             }
         }
         let Some(part) = part else {
-            return Err("`peers` wants the name of a part, such as `jobs`".to_owned());
+            return Err("`peers` wants the name of a part, such as `jobs`, or `all`".to_owned());
         };
         flags.insert(0, part);
         Ok(Self { native, words: flags })
+    }
+
+    /// Whether all parts run and the user has named no file for their figures.
+    fn lacks_file(&self) -> bool {
+        self.words[0] == "all" && !self.words.iter().any(|word| word == "--json")
     }
 }
 
@@ -72,7 +77,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
             .env("RUSTFLAGS", format!("{aligned} -C target-cpu=native"))
             .target_dir(&workspace.peers_target_dir("native")),
     };
-    cargo.args(["--"]).args(&options.words).check()
+    cargo = cargo.args(["--"]).args(&options.words);
+    if !options.lacks_file() {
+        return cargo.check();
+    }
+    let file = workspace.peers_target_dir("peers.json");
+    let passed = cargo.args(["--json".as_ref(), file.as_os_str()]).check();
+    println!("figures of the parts that were measured: {}", file.display());
+    passed
 }
 
 #[cfg(test)]
@@ -92,10 +104,17 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_all_parts_has_a_file() {
+        assert!(parse("all --rounds 5").unwrap().lacks_file());
+        assert!(!parse("all --json out.json").unwrap().lacks_file());
+        assert!(!parse("jobs").unwrap().lacks_file());
+    }
+
+    #[test]
     fn wrong_words_are_named() {
         for (line, message) in [
-            ("", "`peers` wants the name of a part, such as `jobs`"),
-            ("--native", "`peers` wants the name of a part, such as `jobs`"),
+            ("", "`peers` wants the name of a part, such as `jobs`, or `all`"),
+            ("--native", "`peers` wants the name of a part, such as `jobs`, or `all`"),
             ("jobs storage", "`peers` runs one part, found `jobs` and `storage`"),
             ("jobs --cases empty", "`peers` does not know `--cases`"),
             ("jobs --case", "`peers --case` wants a value after it"),
