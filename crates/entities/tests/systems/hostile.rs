@@ -235,3 +235,27 @@ fn commands_are_recorded_in_the_midst_of_loops_over_what_others_lend() {
     };
     assert_eq!(hash(), hash());
 }
+
+/// Updates a world whose system updates another world, and so on. Returns how many of the worlds refused a second update inside of
+/// the first.
+fn update_nested(depth: usize) -> usize {
+    let Some(depth) = depth.checked_sub(1) else { return 0 };
+    let refused = Arc::new(Mutex::new(0));
+    let mut world = World::new("nested");
+    let count = Arc::clone(&refused);
+    world.add_system(move |world: &mut World| {
+        let inner = update_nested(depth);
+        *count.lock().unwrap() += inner + usize::from(world.try_update(0.1).is_err());
+    });
+    world.try_update(0.1).unwrap();
+    let refused = *refused.lock().unwrap();
+    refused
+}
+
+#[test]
+fn updates_of_worlds_inside_of_each_other_are_told_apart_at_any_depth() {
+    for depth in [1, 15, 16, 17, 18, 40] {
+        assert_eq!(update_nested(depth), depth);
+    }
+    assert_eq!(update_nested(3), 3, "also after deeper ones");
+}
