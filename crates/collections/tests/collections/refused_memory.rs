@@ -470,6 +470,20 @@ fn containers_that_shrink_give_back_all_that_they_do_not_need() {
     );
     gives_memory_back(
         |allocator| {
+            let mut set = Set::with_capacity_in(1000, allocator);
+            set.extend(0..20_u64);
+            set
+        },
+        |set| {
+            set.shrink_to_fit();
+            assert!((0..set.len() as u64).all(|n| set.contains(&n)));
+            set.capacity()
+        },
+        28,
+        |set| set.clear(),
+    );
+    gives_memory_back(
+        |allocator| {
             let mut map = MultiMap::with_capacity_in(1000, allocator);
             (0..40_u64).for_each(|n| map.add(n % 5, n));
             (20..40).for_each(|n| assert_eq!(map.remove_value(&(n % 5), &n), 1));
