@@ -46,7 +46,8 @@ pub(crate) fn run_package(
             .args([if member.has_library { "--lib" } else { "--bins" }])
             .args(names.iter().flat_map(|name| ["--test", name.as_str()]));
     }
-    Outcome::Tested(cargo.args(filter).test())
+    // Cargo takes one filter, the test binaries take any number.
+    Outcome::Tested(cargo.args(["--"]).args(filter).test())
 }
 
 /// Runs the examples in the documentation.
