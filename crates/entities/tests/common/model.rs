@@ -1,13 +1,22 @@
 //! How tests against a model draw their cases.
 #![expect(clippy::print_stdout, reason = "is shown if the test fails")]
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::cell::Cell;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use proptest::test_runner::{Config, RngSeed};
 
+/// How long the cases of one test may take together.
+const LIMIT: Duration = Duration::from_secs(20);
+
+thread_local! {
+    /// The end of the test that runs on this thread.
+    static END: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
 /// Other cases on each run. A test that fails shows the seed, with which they can be had again.
 ///
-/// `PROPTEST_CASES` asks for another number of them, as a long run does.
+/// `PROPTEST_CASES` asks for another number of them, as a long run does, and lifts the limit of time.
 pub(crate) fn cases(cases: u32) -> Config {
     let asked = |name: &str| std::env::var(name).ok();
     let seed = asked("PROPTEST_RNG_SEED").and_then(|seed| seed.parse().ok());
@@ -15,7 +24,15 @@ pub(crate) fn cases(cases: u32) -> Config {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         now.map_or(0, |now| now.as_nanos() as u64)
     });
-    let cases = asked("PROPTEST_CASES").and_then(|cases| cases.parse().ok()).unwrap_or(cases);
+    let long = asked("PROPTEST_CASES").and_then(|cases| cases.parse().ok());
+    END.set(if long.is_none() { Instant::now().checked_add(LIMIT) } else { None });
+    let cases = long.unwrap_or(cases);
     println!("the seed is {seed}; PROPTEST_RNG_SEED={seed} draws the same cases");
     Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() }
+}
+
+/// Returns whether the cases of the test on this thread have taken as long as they may: then the rest passes unchecked. A case that
+/// failed before is shrunk no further.
+pub(crate) fn time_is_up() -> bool {
+    END.get().is_some_and(|end| Instant::now() > end)
 }

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use ancho_entities::{
     Buffer, BufferElement, Component, DynamicBuffer, Entity, World, WorldSettings,
 };
-use cases::cases;
+use cases::{cases, time_is_up};
 use proptest::prelude::*;
 
 thread_local! {
@@ -374,6 +374,9 @@ proptest! {
 
     #[test]
     fn buffers_are_vectors(script in prop::collection::vec(any_step(), 1..120)) {
+        if time_is_up() {
+            return Ok(());
+        }
         run::<Small>(&script, false);
         run::<Boxed>(&script, true);
         run::<Ghost>(&script, true);

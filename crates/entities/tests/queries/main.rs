@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 
+#[path = "../common/model.rs"]
+mod cases;
 mod common;
 
 mod add_each;

@@ -9,6 +9,7 @@ use ancho_entities::{
 };
 use proptest::prelude::*;
 
+use crate::cases::{cases, time_is_up};
 use crate::common::*;
 use crate::scan::{Changes, Cond, Kind, Options, Places, Row, Switches};
 
@@ -546,10 +547,13 @@ impl Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn queries_find_what_a_scan_finds(ops in prop::collection::vec(op(), 1..200), limit in 1..150_usize) {
+        if time_is_up() {
+            return Ok(());
+        }
         let settings = WorldSettings::new().chunk_capacity_limit(limit);
         let world = World::with_settings("Simulation", settings);
         let (rows, places) = (Vec::new(), Places::default());

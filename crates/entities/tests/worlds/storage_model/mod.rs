@@ -26,7 +26,7 @@ mod values;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cases::cases;
+use crate::cases::{cases, time_is_up};
 use ancho_entities::{ChunkArena, World, WorldSettings};
 use proptest::prelude::*;
 use script::{Run, Step, any_step};
@@ -105,6 +105,9 @@ impl Setup {
 }
 
 fn run_twice(script: &[Step], setup: Setup) {
+    if time_is_up() {
+        return;
+    }
     // Values are counted for the whole program.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
