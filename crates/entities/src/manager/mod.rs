@@ -264,10 +264,10 @@ impl EntityManager {
         self.storage.version
     }
 
-    /// Sets the version, for tests of its wrap-around.
+    /// Sets the version, for tests of its wrap-around. [`Version::NEVER`], at which nothing changes, becomes [`Version::FIRST`].
     #[doc(hidden)]
     pub fn set_version(&mut self, version: Version) {
-        self.storage.version = version;
+        self.storage.version = if version == Version::NEVER { Version::FIRST } else { version };
     }
 
     /// Checks the invariants of the storage. Tests call it at their end.

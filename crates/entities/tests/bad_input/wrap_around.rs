@@ -31,3 +31,16 @@ fn moments_begin_again() {
         world.check_invariants().unwrap();
     }
 }
+
+#[test]
+fn a_world_is_never_at_the_version_before_everything() {
+    for mut world in both() {
+        world.entities_mut().set_version(Version::NEVER);
+        assert_eq!(world.entities().version(), Version::FIRST);
+        let entity = world.spawn((A(1), B(1)));
+        world.set(entity, A(2)).unwrap();
+        let chunk = world.entities().chunks().next().unwrap();
+        assert!(chunk.did_change::<A>(Version::from_number(u32::MAX)));
+        world.check_invariants().unwrap();
+    }
+}
