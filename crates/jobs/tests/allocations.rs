@@ -77,8 +77,8 @@ fn frame(jobs: &JobScheduler, data: &mut Containers) {
 
 /// Counts the allocations of a thousand frames, again and again until there are none, ten times at most.
 ///
-/// The queue that hands jobs to the workers grows with the longest list that they have fallen behind, and a machine that
-/// is busy with other things makes them fall behind at any time. A frame that allocates each time never counts zero.
+/// A node gets memory for its edges when a job with dependencies is first handed to the workers there, and keeps it. Which node a
+/// job has depends on the workers, so this may happen late, but once for each node. A frame that allocates each time never counts zero.
 fn count_thousands_of_frames(jobs: &JobScheduler) -> Vec<usize> {
     let mut data = Containers {
         positions: JobSlice::new(1000, 0.0),
