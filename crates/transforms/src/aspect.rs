@@ -3,10 +3,9 @@
 use ancho_entities::{Aspect, Entity};
 use glam::{Quat, Vec3};
 
+use crate::components::{LocalToWorld, Parent};
 use crate::compose::is_finite;
 use crate::local_transform::LocalTransform;
-use crate::outputs::LocalToWorld;
-use crate::parent::Parent;
 
 /// An entity that is placed by a [`LocalTransform`]: data of queries, with what is done mostly.
 ///

@@ -1,8 +1,11 @@
-//! What entities are placed by, as matrices.
+//! Composes local matrices from the components that programs write.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ancho_entities::Entity;
 use glam::{Affine3A, BVec4A, Mat3A, Quat, Vec3, Vec3A, Vec4, Vec4Swizzles};
 
-use crate::inputs::{Position, PostTransformMatrix, Rotation, Scale};
+use crate::components::{Position, PostTransformMatrix, Rotation, Scale};
 use crate::local_transform::LocalTransform;
 
 /// What some entities that lie side by side are placed by: for each type a value for each of them, or nothing.
@@ -181,6 +184,37 @@ pub(crate) fn is_finite(affine: &Affine3A) -> bool {
     // Nothing that is not finite is zero when it is multiplied by zero.
     let sum = (x_axis + y_axis) + (z_axis + affine.translation);
     (sum * 0.0).cmpeq(Vec3A::ZERO).all()
+}
+
+/// Which entities have a place that is not a number, noted by all threads.
+///
+/// What is told of them is the same whatever thread comes first, and however often they are found.
+#[derive(Debug)]
+pub(crate) struct NotFinite {
+    found: Mutex<Vec<Entity>>,
+}
+
+impl NotFinite {
+    pub(crate) fn new() -> Self {
+        Self { found: Mutex::new(Vec::new()) }
+    }
+
+    #[cold]
+    pub(crate) fn note(&self, entity: Entity) {
+        self.found().push(entity);
+    }
+
+    fn found(&self) -> MutexGuard<'_, Vec<Entity>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All that were noted, each once, in the order of their indices.
+    pub(crate) fn into_list(self) -> Vec<Entity> {
+        let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_unstable_by_key(|entity| (entity.index(), entity.version()));
+        found.dedup();
+        found
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,13 @@
-//! Entities that never move again.
+//! Static entities: their components, and the update that freezes them.
 
-use ancho_entities::Component;
+use std::sync::Arc;
+
+use ancho_entities::{Component, Entity, EntityError, QueryFilter, With, Without, World};
+
+use crate::components::{CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
+use crate::links::{Links, is_gone, rests};
+use crate::scratch::Seen;
+use crate::update::Placement;
 
 /// An entity that will not move any more, once its [`LocalToWorld`](crate::LocalToWorld) has been made.
 ///
@@ -44,3 +51,120 @@ pub struct FrozenPending;
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::Frozen")]
 pub struct Frozen;
+
+/// Freezes what was found to be static the last time, and looks for what is.
+///
+/// Who is below one that rests is not placed, and so is not frozen either.
+pub(crate) fn freeze(
+    world: &mut World,
+    links: &mut Links,
+    placement: &mut Arc<Placement>,
+) -> Result<(), EntityError> {
+    type Pending = (With<(FrozenPending, LocalToWorld)>, Without<CustomLocalToWorld>);
+    type Found =
+        (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
+    let are_all = links.list_awake::<Pending>(world);
+    if are_all && !links.awake.is_empty() {
+        // Whole chunks at once.
+        world
+            .query_mut::<()>()
+            .filter::<Pending>()
+            .add(Frozen)
+            .map_err(|rejected| rejected.error)?;
+        world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
+    } else {
+        for &entity in &*links.awake {
+            if !world.has::<Frozen>(entity) {
+                world.add(entity, Frozen).map_err(|rejected| rejected.error)?;
+            }
+            world.remove::<FrozenPending>(entity)?;
+        }
+    }
+    let are_all = links.list_awake::<Found>(world);
+    // They are placed a last time, also if they have not moved: who has no place has to be found now.
+    links.awake.iter().for_each(|&entity| Placement::forget(placement, entity));
+    if are_all {
+        let found = world.query_mut::<()>().filter::<Found>();
+        found.add(FrozenPending).map_err(|rejected| rejected.error)?;
+    } else {
+        for &entity in &*links.awake {
+            world.add(entity, FrozenPending).map_err(|rejected| rejected.error)?;
+        }
+    }
+    Ok(())
+}
+
+/// Has those not be frozen that could not be placed. They are found again by the next update.
+pub(crate) fn leave_unfrozen(world: &mut World, bad: &[Entity]) -> Result<(), EntityError> {
+    for &entity in bad {
+        if world.has::<FrozenPending>(entity) {
+            world.remove::<FrozenPending>(entity)?;
+        }
+    }
+    Ok(())
+}
+
+impl Links {
+    /// Lists those that pass a filter and take part, with all that is above them. Returns whether they are all that pass.
+    pub(crate) fn list_awake<F: QueryFilter>(&mut self, world: &World) -> bool {
+        let Self { awake, seen, .. } = self;
+        awake.clear();
+        let mut above = Above { awake: seen.next_round(), asleep: seen.next_round(), seen };
+        let mut are_all = true;
+        let found = world.query::<(Entity, Option<&Parent>)>().filter::<F>();
+        found.for_each(|(entity, parent)| {
+            if parent.is_some() && above.is_asleep(world, entity) {
+                are_all = false;
+            } else {
+                awake.push(entity);
+            }
+        });
+        are_all
+    }
+}
+
+/// Finds out who is below one that rests. Each entity is asked once, however many are below it.
+struct Above<'a> {
+    seen: &'a mut Seen,
+    /// The round in which those are seen that take part, and the one of the others.
+    awake: u64,
+    asleep: u64,
+}
+
+impl Above<'_> {
+    /// Whether an entity rests, or one above it does.
+    fn is_asleep(&mut self, world: &World, entity: Entity) -> bool {
+        let walk = self.seen.next_round();
+        let mut at = entity;
+        let is_asleep = loop {
+            if is_gone(world, at) || rests(world, at) || self.seen.is_seen(at, self.asleep) {
+                break true;
+            }
+            if self.seen.is_seen(at, self.awake) {
+                break false;
+            }
+            // Who is above itself is nowhere.
+            if self.seen.see(at, walk) == walk {
+                break true;
+            }
+            match (parent_of(world, at), world.get::<PreviousParent>(at)) {
+                (None, _) => break false,
+                // Nobody has taken notice of its parent yet, or it waits for it.
+                (Some(parent), Ok(previous)) if previous.0 != parent => break true,
+                (Some(_), Err(_)) => break true,
+                (Some(parent), Ok(_)) => at = parent,
+            }
+        };
+        let round = if is_asleep { self.asleep } else { self.awake };
+        let mut at = Some(entity).filter(|&entity| self.seen.is_seen(entity, walk));
+        while let Some(entity) = at {
+            self.seen.see(entity, round);
+            at = parent_of(world, entity).filter(|&parent| self.seen.is_seen(parent, walk));
+        }
+        is_asleep
+    }
+}
+
+fn parent_of(world: &World, entity: Entity) -> Option<Entity> {
+    world.get::<Parent>(entity).ok().map(|parent| parent.0)
+}

@@ -4,12 +4,11 @@ use ancho_burst::math::affine3a;
 use ancho_entities::{Any, Entity, EntityError, With, Without, World};
 use glam::{Affine3A, Mat4};
 
+use crate::components::{CustomLocalToWorld, LocalToWorld, Parent};
 use crate::compose::{InputData, Inputs, Placing, is_finite};
 use crate::error::TransformError;
 use crate::freeze::Frozen;
 use crate::links::is_gone;
-use crate::outputs::{CustomLocalToWorld, LocalToWorld};
-use crate::parent::Parent;
 
 /// Where an entity is now: the matrix that the next update would make, by the values and parents that it and its ancestors have at
 /// this moment.

@@ -11,13 +11,10 @@ use ancho_entities::{Buffer, ChunkData, Entity, With, Without, World};
 use ancho_jobs::JobScheduler;
 use glam::Affine3A;
 
-use crate::bits;
-use crate::compose::{InputData, Inputs, is_finite};
-use crate::hierarchy::{Hierarchy, Nodes, Places};
-use crate::not_finite::NotFinite;
-use crate::order::{NONE, PARTS, Shape, Stage};
-use crate::outputs::{CustomLocalToWorld, LocalToWorld};
-use crate::parent::Child;
+use crate::components::{Child, CustomLocalToWorld, LocalToWorld};
+use crate::compose::{InputData, Inputs, NotFinite, is_finite};
+use crate::hierarchy::{Hierarchy, NONE, Nodes, PARTS, Places, Shape, Stage};
+use crate::scratch::bits;
 
 /// What the nodes of a chunk are placed by.
 #[derive(Clone, Copy)]

@@ -6,15 +6,19 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{Changed, Entity, EntityError, Version, World};
+use ancho_entities::{
+    Any, Buffer, Changed, Entity, EntityError, OrderChanged, QueryFilter, Version, Without, World,
+};
 use glam::{Affine3A, Mat4};
 
-use crate::compose::{AllInputs, Inputs, WithLocal, is_finite};
+use crate::components::{
+    Child, CustomLocalToWorld, LocalToParent, LocalToWorld, Parent, PreviousParent,
+};
+use crate::compose::{AllInputs, InputData, Inputs, NotFinite, Placing, WithLocal, is_finite};
+use crate::freeze::Frozen;
 use crate::hierarchy::{Hierarchy, Nodes, Places, Source, Written, WrittenData};
-use crate::inner::{self, Placed};
-use crate::not_finite::NotFinite;
-use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
-use crate::state::Placement;
+use crate::parent_matrices::{self, Placed};
+use crate::update::Placement;
 
 /// What is kept from one update to the next for its memory.
 #[derive(Default)]
@@ -50,7 +54,8 @@ pub(crate) fn update(
     }
     let Placement { hierarchy, places } = Arc::make_mut(placement);
     let are_few = marked * SPARSE < all;
-    let are_few = inner::place(world, hierarchy, places, &mut buffers.chunks, are_few, bad);
+    let are_few =
+        parent_matrices::place(world, hierarchy, places, &mut buffers.chunks, are_few, bad);
     let done = place_rows(world, hierarchy, places, are_few, bad);
     hierarchy.clear_marks();
     if are_few {
@@ -181,6 +186,58 @@ impl Rows<'_> {
         self.written[row] = matrix.into();
         if let Some(to_parent) = &mut self.to_parent {
             to_parent[row] = LocalToParent(Mat4::from(local(row)));
+        }
+    }
+}
+
+/// Entities that are neither parents nor children, and placed by their own values alone.
+type Flat =
+    (Any<Placing>, Without<(Parent, PreviousParent, Buffer<Child>, Frozen, CustomLocalToWorld)>);
+
+/// Writes the matrices of those that have changed since.
+pub(crate) fn update_flat(
+    world: &mut World,
+    since: Version,
+    bad: &NotFinite,
+) -> Result<(), EntityError> {
+    update_found::<Changed<AllInputs>>(world, since, bad)?;
+    // A type that tracks changes does not count as changed when its entity comes from elsewhere. But that may be from among those
+    // that were left alone.
+    update_found::<OrderChanged>(world, since, bad)
+}
+
+fn update_found<F: QueryFilter>(
+    world: &mut World,
+    since: Version,
+    bad: &NotFinite,
+) -> Result<(), EntityError> {
+    let found = world.query_mut::<(Entity, &mut LocalToWorld, InputData)>();
+    found.filter::<(Flat, F)>().filter_write_groups().since(since).for_each_picked_chunk_parallel(
+        |_| true,
+        #[inline(always)]
+        |(entities, matrices, inputs)| Inputs::from(inputs).with(Write { entities, matrices, bad }),
+    )
+}
+
+/// Writes what entities are placed by as their matrices.
+struct Write<'a> {
+    entities: &'a [Entity],
+    matrices: &'a mut [LocalToWorld],
+    bad: &'a NotFinite,
+}
+
+impl WithLocal for Write<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, local: impl Fn(usize) -> Affine3A) {
+        for (row, matrix) in self.matrices.iter_mut().enumerate() {
+            let local = local(row);
+            if is_finite(&local) {
+                *matrix = local.into();
+            } else {
+                self.bad.note(self.entities[row]);
+            }
         }
     }
 }

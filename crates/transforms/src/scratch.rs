@@ -1,10 +1,36 @@
-//! Who has been seen, without a set that has to be emptied.
+//! Working memory of updates: reused values, marks on entities, and bit sets of rows.
+
+use std::ops::{Deref, DerefMut, Range};
 
 use ancho_entities::Entity;
 
+/// A value that is kept for its memory. What is in it counts for one update at most, so that a clone is empty.
+#[derive(Debug, Default)]
+pub(crate) struct Reused<T>(T);
+
+impl<T: Default> Clone for Reused<T> {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl<T> Deref for Reused<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Reused<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
 /// Remembers in which round each entity was last seen, by its index.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     rounds: Vec<u64>,
     /// How many rounds there were.
     count: u64,
@@ -12,22 +38,90 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Begins a round, in which nobody has been seen.
-    pub(super) fn next_round(&mut self) -> u64 {
+    pub(crate) fn next_round(&mut self) -> u64 {
         self.count += 1;
         self.count
     }
 
     /// Whether the last round that an entity was seen in is this one.
-    pub(super) fn is_seen(&self, entity: Entity, round: u64) -> bool {
+    pub(crate) fn is_seen(&self, entity: Entity, round: u64) -> bool {
         self.rounds.get(entity.index() as usize) == Some(&round)
     }
 
     /// Notes that an entity is seen in a round, and returns in which it was before.
-    pub(super) fn see(&mut self, entity: Entity, round: u64) -> u64 {
+    pub(crate) fn see(&mut self, entity: Entity, round: u64) -> u64 {
         let index = entity.index() as usize;
         if index >= self.rounds.len() {
             self.rounds.resize((index + 1).next_power_of_two(), 0);
         }
         std::mem::replace(&mut self.rounds[index], round)
+    }
+}
+
+pub(crate) mod bits {
+    //! Bits of ranges in slices of words.
+
+    use std::ops::Range;
+
+    /// The words in which the bits of a range are.
+    pub(crate) fn words(bits: &Range<usize>) -> Range<usize> {
+        bits.start / 64..bits.end.div_ceil(64)
+    }
+
+    /// Those bits of a word that are in a range, of which some are.
+    pub(crate) fn mask(word: usize, bits: &Range<usize>) -> u64 {
+        let low = bits.start.saturating_sub(word * 64);
+        let high = (bits.end - word * 64).min(64);
+        (u64::MAX << low) & (u64::MAX >> (64 - high))
+    }
+
+    /// Sets the bits of a range.
+    pub(crate) fn set(all: &mut [u64], bits: &Range<usize>) {
+        for word in words(bits) {
+            all[word] |= mask(word, bits);
+        }
+    }
+
+    /// How many bits of a range are set.
+    pub(crate) fn count(all: &[u64], bits: &Range<usize>) -> usize {
+        words(bits).map(|word| (all[word] & mask(word, bits)).count_ones() as usize).sum()
+    }
+
+    /// Calls a function for each bit that is set.
+    pub(crate) fn for_each(words: &[u64], mut function: impl FnMut(usize)) {
+        for (number, &word) in words.iter().enumerate() {
+            let mut word = word;
+            while word != 0 {
+                function(number * 64 + word.trailing_zeros() as usize);
+                word &= word - 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bits::{count, for_each, set};
+
+    #[test]
+    fn bits_of_a_range_are_set_and_counted() {
+        let mut words = [0; 3];
+        set(&mut words, &(3..5));
+        assert_eq!(words, [0b11000, 0, 0]);
+        set(&mut words, &(63..129));
+        assert_eq!(words, [1 << 63 | 0b11000, u64::MAX, 1]);
+        assert_eq!(count(&words, &(0..192)), 2 + 1 + 64 + 1);
+        assert_eq!(count(&words, &(4..64)), 2);
+        assert_eq!(count(&words, &(64..70)), 6);
+        assert_eq!(count(&words, &(5..5)), 0);
+        set(&mut words, &(128..192));
+        assert_eq!(words[2], u64::MAX);
+    }
+
+    #[test]
+    fn every_bit_is_found_in_order() {
+        let mut found = Vec::new();
+        for_each(&[1 << 63 | 1, 0, 0b110], |bit| found.push(bit));
+        assert_eq!(found, [0, 63, 129, 130]);
     }
 }

@@ -1,14 +1,12 @@
 //! When transforms are updated.
 
-#[cfg(test)]
-mod tests;
-
 use ancho_entities::{
     IntoSystem, LateSimulation, Simulation, System, SystemGroup, SystemResult, World, system_type,
 };
 
 use crate::error::TransformErrors;
-use crate::{links, matrices, state};
+use crate::links;
+use crate::update::{self, with_state};
 
 /// The group of the systems that make matrices: at the end of [`Simulation`], before [`LateSimulation`].
 ///
@@ -157,9 +155,9 @@ pub fn update_transforms(world: &mut World) -> Result<(), TransformErrors> {
 }
 
 fn update_parents(world: &mut World) -> Result<(), TransformErrors> {
-    state::with_state(world, links::update)
+    with_state(world, links::update)
 }
 
 fn update_matrices(world: &mut World) -> Result<(), TransformErrors> {
-    state::with_state(world, matrices::update)
+    with_state(world, update::update_matrices)
 }

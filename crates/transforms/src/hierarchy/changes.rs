@@ -5,10 +5,10 @@
 
 use ancho_entities::{Entity, Version, World};
 
+use super::order::Worn;
 use super::rebuild::{RowData, kind_of, written};
 use super::{Hierarchy, Kind, MayDiffer, NodeChunk, Nodes, Source, Touched};
-use crate::order::Worn;
-use crate::parent::PreviousParent;
+use crate::components::PreviousParent;
 
 /// Rows that others are in than before.
 #[derive(Debug, Default)]

@@ -12,26 +12,28 @@
 //! its parent need not be placed again.
 
 mod changes;
-#[cfg(test)]
-mod check;
+mod order;
 mod patch;
 mod rebuild;
+#[cfg(test)]
+mod tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ancho_entities::{Any, Buffer, Changed, Entity, Or, OrderChanged, Version, Without, World};
 use glam::Affine3A;
 
-use crate::bits;
+use crate::components::{
+    Child, CustomLocalToWorld, LocalToParent, LocalToWorld, Parent, Position, PreviousParent,
+    Rotation, Scale,
+};
 use crate::compose::InputData;
 use crate::freeze::Frozen;
-use crate::inputs::{Position, Rotation, Scale};
 use crate::local_transform::LocalTransform;
-use crate::order::{NONE, Order};
-use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
-use crate::parent::{Child, Parent, PreviousParent};
-use crate::reused::Reused;
+use crate::scratch::{Reused, bits};
 use changes::Changes;
+use order::Order;
+pub(crate) use order::{NONE, PARTS, Shape, Stage};
 
 /// Entities that have a parent, or children.
 pub(crate) type Nodes = Any<(PreviousParent, Buffer<Child>)>;

@@ -19,16 +19,9 @@
 //! When nodes come and go, the order need not be [built](Order::build) again. Places that are left become holes; new ones are taken at
 //! the end, in the *tail*, where each comes after its parent, whatever their levels. [`edit`] has what is done to it.
 
-mod branches;
-mod edit;
-
 use std::ops::Range;
 
-pub(crate) use branches::PARTS;
-use branches::Scratch;
-pub(crate) use edit::Worn;
-
-use crate::reused::Reused;
+use crate::scratch::Reused;
 
 /// Nobody.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -218,6 +211,323 @@ impl Order {
             children[*next as usize] = node as u32;
             *next += 1;
         }
+    }
+}
+
+// Branches that threads go through on their own.
+//
+// Threads wait for each other after each level. Where many levels follow each other that have few nodes each, as in chains below one
+// root, they would wait more than they work. There, the nodes of all these levels are one stage, in parts that have nothing to do with
+// each other: each has whole branches, from one level on.
+//
+// ```text
+// levels      a b c d      stage     a b  A B  1 2 | c d  C D  3 4
+//             A B C D      parts     0             6              12
+//             1 2 3 4
+// ```
+//
+// There are not more parts than that many branches are in each: narrow ones jump from level to level in memory all the time.
+// In each part nodes are in the order of memory, if parents come first in it, too, or else level by level.
+
+/// In how many parts a stage is divided for all threads, at most.
+pub(crate) const PARTS: usize = 32;
+
+/// Levels with fewer nodes are narrow: to wait at the end of one costs about as much as its nodes do.
+const NARROW: usize = 4_096;
+
+/// How many narrow levels have to follow each other, and how many nodes they must have in all, to be worth it.
+const LEVELS: usize = 8;
+const WORTH: usize = 2_048;
+
+/// In how many parts so many branches are divided: not by how many threads there are, so that places are the same on all machines.
+fn part_count(branches: usize) -> usize {
+    (branches / 32).clamp(8, PARTS)
+}
+
+/// What is kept for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// How many nodes each branch has, by where it begins.
+    weights: Vec<u32>,
+    part_of: Vec<u8>,
+    nodes: Vec<u32>,
+}
+
+impl Order {
+    /// Finds out which levels are gone through together. Places of those change.
+    pub(super) fn find_stages(&mut self, parents: &[u32]) {
+        self.stages.clear();
+        self.parts.clear();
+        let count = self.levels.len() - 1;
+        let mut level = 0;
+        while level < count {
+            let is_narrow = |level: &usize| self.level(*level).len() < NARROW;
+            let run = level..level + (level..count).take_while(is_narrow).count();
+            let top = self.find_top(&run).unwrap_or(run.end.max(level + 1));
+            let before = self.parts.len() as u32;
+            let ends = &self.levels[1..][level..top];
+            self.stages.extend(ends.iter().map(|&end| StageEnd { end, parts: before, tops: 0 }));
+            level = top;
+            if top < run.end {
+                self.divide(&(top..run.end));
+                level = run.end;
+            }
+        }
+        if !self.parts.is_empty() {
+            self.find_parents(parents);
+        }
+    }
+
+    fn level(&self, level: usize) -> Range<usize> {
+        self.levels[level] as usize..self.levels[level + 1] as usize
+    }
+
+    /// Finds the level at which narrow levels are best divided into branches: where few are above, and no branch is most of it.
+    fn find_top(&mut self, run: &Range<usize>) -> Option<usize> {
+        let (start, end) = (self.levels[run.start] as usize, self.levels[run.end] as usize);
+        if run.len() < LEVELS || end - start < WORTH {
+            return None;
+        }
+        let weights = &mut self.scratch.weights;
+        weights.clear();
+        weights.resize(end - start, 1);
+        for at in (start..end).rev() {
+            let parent = self.parent[at] as usize;
+            if parent != NONE as usize && parent >= start {
+                weights[parent - start] += weights[at - start];
+            }
+        }
+        // How long it takes, if there are as many threads as parts.
+        let cost = |level: &usize| {
+            let places = self.level(*level);
+            let weights = &self.scratch.weights[places.start - start..places.end - start];
+            let heaviest = weights.iter().max().map_or(0, |weight| *weight as usize);
+            (places.start - start)
+                + heaviest.max((end - places.start).div_ceil(part_count(places.len())))
+        };
+        let top = run.clone().min_by_key(cost)?;
+        (cost(&top) * 2 <= end - start).then_some(top)
+    }
+
+    /// Divides levels into parts with whole branches, of which the weights are known.
+    fn divide(&mut self, levels: &Range<usize>) {
+        let tops = self.level(levels.start);
+        let count = part_count(tops.len());
+        let (start, end) = (tops.start, self.levels[levels.end] as usize);
+        let Self { nodes, parent, place, parts, stages, scratch, .. } = self;
+        let scratch = &mut **scratch;
+        // They may begin at an earlier level.
+        let weights = &scratch.weights[scratch.weights.len() - (end - start)..];
+        let part_of = &mut scratch.part_of;
+        part_of.clear();
+        let mut before = 0;
+        part_of.extend(weights[..tops.len()].iter().map(|&weight| {
+            let part = before * count / (end - start);
+            before += weight as usize;
+            part as u8
+        }));
+        // Whether in each part parents come first in the order of memory, too.
+        let mut is_sorted = [true; PARTS];
+        for at in tops.end..end {
+            let above = parent[at] as usize;
+            let part = part_of[above - start];
+            part_of.push(part);
+            is_sorted[part as usize] &= nodes[above] < nodes[at];
+        }
+        let mut ends = [0; PARTS];
+        part_of.iter().for_each(|part| ends[*part as usize] += 1);
+        let mut next = ends;
+        let mut sum = 0;
+        for (end, next) in ends.iter_mut().zip(&mut next) {
+            *next = sum;
+            sum += *end;
+            *end = sum;
+        }
+        scratch.nodes.clear();
+        scratch.nodes.extend_from_slice(&nodes[start..end]);
+        let nodes = &mut nodes[start..end];
+        for (&node, part) in scratch.nodes.iter().zip(part_of) {
+            let next = &mut next[*part as usize];
+            nodes[*next] = node;
+            *next += 1;
+        }
+        let mut first = 0;
+        for (&end, is_sorted) in ends.iter().zip(is_sorted) {
+            if is_sorted {
+                nodes[first..end].sort_unstable();
+            }
+            first = end;
+        }
+        for (at, &node) in (start as u32..).zip(&*nodes) {
+            place[node as usize] = at;
+        }
+        parts.extend(ends[..count].iter().map(|&end| (start + end) as u32));
+        let tops = tops.len() as u32;
+        stages.push(StageEnd { end: end as u32, parts: parts.len() as u32, tops });
+    }
+}
+
+/// An order that has been edited so much that it had better be built again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Worn;
+
+/// So many are few, however few nodes there are.
+const FEW: usize = 32;
+
+impl Order {
+    /// Has room for nodes with the numbers below this. Those that are new have no place.
+    pub(crate) fn grow(&mut self, nodes: usize) {
+        self.place.resize(nodes, NONE);
+        self.position.resize(nodes, 0);
+    }
+
+    /// Whether holes, the tail, or what is nobody's in the list of all children are more than a part of it all.
+    pub(crate) fn is_worn(&self) -> bool {
+        let tail = self.nodes.len() - self.tail();
+        tail > self.tail() / 8 + FEW
+            || self.nodes.len() > self.live * 2 + FEW
+            || self.garbage * 2 > self.children.len() + 16 * FEW
+    }
+
+    /// Gives a node a place after that of its parent, which may be [`NONE`].
+    pub(crate) fn take_place(&mut self, node: u32, parent: u32) -> u32 {
+        let place = match self.take_hole(parent) {
+            Some(hole) => hole,
+            None => {
+                self.nodes.push(NONE);
+                self.parent.push(NONE);
+                self.lists.push(List::default());
+                self.nodes.len() as u32 - 1
+            }
+        };
+        self.live += 1;
+        self.nodes[place as usize] = node;
+        self.parent[place as usize] = parent;
+        self.place[node as usize] = place;
+        place
+    }
+
+    /// Takes the first hole of the tail that is after a place, if there is one.
+    fn take_hole(&mut self, place: u32) -> Option<u32> {
+        let tail = self.tail();
+        let from = if place == NONE { 0 } else { (place as usize + 1).saturating_sub(tail) };
+        let mut words = self.free.iter_mut().enumerate().skip(from / 64);
+        words.find_map(|(number, word)| {
+            let all = if number == from / 64 { u64::MAX << (from % 64) } else { u64::MAX };
+            let bit = (*word & all).trailing_zeros();
+            (bit < 64).then(|| {
+                *word &= !(1 << bit);
+                (tail + number * 64) as u32 + bit
+            })
+        })
+    }
+
+    /// Makes a place a hole. Who was there has no place, unless it has another one already.
+    pub(crate) fn leave_place(&mut self, place: u32) {
+        let at = place as usize;
+        let node = std::mem::replace(&mut self.nodes[at], NONE);
+        if let Some(of_node) = self.place.get_mut(node as usize).filter(|of| **of == place) {
+            *of_node = NONE;
+        }
+        self.parent[at] = NONE;
+        self.live -= 1;
+        match at.checked_sub(self.tail()) {
+            // Who takes it takes the room for its children, too.
+            Some(hole) => {
+                self.lists[at].len = 0;
+                self.free.resize(self.free.len().max(hole / 64 + 1), 0);
+                self.free[hole / 64] |= 1 << (hole % 64);
+            }
+            None => self.garbage += std::mem::take(&mut self.lists[at]).capacity as usize,
+        }
+    }
+
+    /// Has a node and all that is below it be at another place, after that of its parent. Returns it.
+    pub(crate) fn change_place(&mut self, place: u32) -> u32 {
+        let at = place as usize;
+        let (node, parent) = (self.nodes[at], self.parent[at]);
+        let children = std::mem::take(&mut self.lists[at]);
+        let to = self.take_place(node, parent);
+        let room = std::mem::replace(&mut self.lists[to as usize], children);
+        self.garbage += room.capacity as usize;
+        self.leave_place(place);
+        to
+    }
+
+    /// Whether what is at a place may have its parent at another one.
+    pub(crate) fn is_after(&self, place: u32, parent: u32) -> bool {
+        let stage = |place: u32| self.stages.partition_point(|stage| stage.end <= place);
+        let (own, above) = (stage(place), stage(parent));
+        if own != above {
+            return above < own;
+        }
+        let is_level = self.stages.get(own).is_some_and(|stage| stage.tops == 0);
+        let part = |place: u32| self.parts.partition_point(|end| *end <= place);
+        !is_level && parent < place && part(parent) == part(place)
+    }
+
+    /// Adds a node to the children of a place.
+    pub(crate) fn add_child(&mut self, place: u32, node: u32) {
+        let Self { lists, children, garbage, position, .. } = self;
+        let list = &mut lists[place as usize];
+        if list.len == list.capacity {
+            let start = children.len() as u32;
+            children.extend_from_within(list.range());
+            *garbage += list.capacity as usize;
+            let capacity = list.len + list.len / 2 + 4;
+            children.resize((start + capacity) as usize, NONE);
+            *list = List { start, len: list.len, capacity };
+        }
+        position[node as usize] = list.len;
+        children[(list.start + list.len) as usize] = node;
+        list.len += 1;
+    }
+
+    /// Takes a node from the children of a place.
+    pub(crate) fn remove_child(&mut self, place: u32, node: u32) {
+        let list = &mut self.lists[place as usize];
+        let children = &mut self.children[list.range()];
+        let position = self.position[node as usize];
+        debug_assert_eq!(children[position as usize], node);
+        if let Some(&last) = children.last() {
+            children[position as usize] = last;
+            self.position[last as usize] = position;
+            list.len -= 1;
+        }
+    }
+
+    /// Where a node is in the list of its parent.
+    pub(crate) fn position(&self, node: u32) -> u32 {
+        self.position[node as usize]
+    }
+
+    /// Has a child of a place, by its position in the list, have another number.
+    pub(crate) fn renumber_child(&mut self, place: u32, position: u32, node: u32) {
+        let at = (self.lists[place as usize].start + position) as usize;
+        self.children[at] = node;
+        self.position[node as usize] = position;
+    }
+
+    /// Has who is at a place have another number.
+    pub(crate) fn renumber(&mut self, place: u32, node: u32) {
+        self.nodes[place as usize] = node;
+        self.place[node as usize] = place;
+    }
+
+    /// Whether a place is this one, or below it.
+    pub(crate) fn is_below(&self, place: u32, above: u32) -> bool {
+        let next = |place: &u32| Some(self.parent[*place as usize]).filter(|place| *place != NONE);
+        std::iter::successors(Some(place), next).any(|place| place == above)
+    }
+
+    /// The part of the list of all children that is a place's.
+    pub(crate) fn child_range(&self, place: u32) -> Range<usize> {
+        self.lists[place as usize].range()
+    }
+
+    /// A child, by where it is in the list of all.
+    pub(crate) fn child_at(&self, at: usize) -> u32 {
+        self.children[at]
     }
 }
 

@@ -12,10 +12,10 @@ use ancho_entities::{Entity, Version, World};
 use glam::Affine3A;
 
 use super::changes::{Changes, New};
+use super::order::{NONE, Worn};
 use super::rebuild::matrix_of;
 use super::{Hierarchy, Places, Source};
-use crate::order::{NONE, Worn};
-use crate::outputs::{CustomLocalToWorld, LocalToWorld};
+use crate::components::{CustomLocalToWorld, LocalToWorld};
 
 /// One who was in a row that has changed.
 #[derive(Clone, Copy, Debug)]

@@ -3,13 +3,13 @@
 use ancho_entities::{ChunkData, Entity, QueryRef, World};
 use glam::Affine3A;
 
+use super::order::NONE;
 use super::{
     Hierarchy, Kind, Known, NodeChunk, Nodes, Places, Source, Touched, Written, WrittenData,
 };
+use crate::components::PreviousParent;
+use crate::components::{CustomLocalToWorld, LocalToParent, LocalToWorld};
 use crate::compose::{InputData, Inputs};
-use crate::order::NONE;
-use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
-use crate::parent::PreviousParent;
 
 impl Hierarchy {
     /// Looks at all nodes, and marks those that have to be placed since they have come or have another parent.

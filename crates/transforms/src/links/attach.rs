@@ -3,10 +3,9 @@
 use ancho_entities::{ComponentSet, Entity, EntityError, QueryFilter, With, Without, World};
 
 use super::is_gone;
-use super::seen::Seen;
+use crate::components::{Attach, Attached, LocalToParent, Parent, WasAttached};
 use crate::error::{TransformError, TransformErrors};
-use crate::outputs::LocalToParent;
-use crate::parent::{Attach, Attached, Parent, WasAttached};
+use crate::scratch::Seen;
 
 /// What an order gave to a child that did not have it before.
 #[derive(Debug)]

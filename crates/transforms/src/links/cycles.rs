@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use ancho_collections::FixedState;
 use ancho_entities::{ComponentLookup, Entity, EntityError, World};
 
-use super::seen::Seen;
 use super::{Edit, rests};
+use crate::components::{Parent, PreviousParent};
 use crate::error::{TransformError, TransformErrors};
-use crate::parent::{Parent, PreviousParent};
+use crate::scratch::Seen;
 
 /// Undoes edits that close cycles, in which entities are their own ancestors. All edits have been noted as previous parents, and count at
 /// once: an entity and its parent can change places.

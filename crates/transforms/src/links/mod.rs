@@ -12,25 +12,19 @@
 mod attach;
 mod buffers;
 mod cycles;
-mod mend;
-mod rest;
-mod seen;
 
 use ancho_entities::{
     Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryFilter, Version,
     With, Without, World,
 };
 
+use crate::components::{Child, CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
 use crate::error::{TransformError, TransformErrors};
 use crate::hierarchy::Hierarchy;
-use crate::matrices::add_matrices;
-use crate::outputs::{CustomLocalToWorld, LocalToWorld};
-use crate::parent::{Child, Parent, PreviousParent};
-use crate::reused::Reused;
-use crate::state::{Placement, State, end_moment};
+use crate::scratch::{Reused, Seen};
+use crate::update::{Placement, State, add_matrices, end_moment};
 use attach::Given;
-use mend::Census;
-use seen::Seen;
+use buffers::Census;
 
 /// A child that goes from one parent to another. Both may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +83,7 @@ fn update_all(
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
     let is_disturbed = Census::of(world) != links.census
-        || mend::links_disagree(world, hierarchy, since, &mut links.seen, &mut links.suspects);
+        || buffers::links_disagree(world, hierarchy, since, &mut links.seen, &mut links.suspects);
     attach::carry_out(world, &mut links.given, errors)?;
     begin_links(world)?;
     // From here on all that should have a matrix have one, and parents that have none are gone.
@@ -99,7 +93,7 @@ fn update_all(
     links.changed |= forget_gone_parents(world, &mut edits)?;
     if is_disturbed {
         links.changed = true;
-        mend::mend(world, &mut links.seen, &mut links.waiting)?;
+        buffers::mend(world, &mut links.seen, &mut links.waiting)?;
     }
     attach::detach(world)?;
     leave_parents(world, &mut edits)?;
@@ -268,7 +262,7 @@ fn fate(world: &World, parent: Entity) -> Fate {
 }
 
 /// Whether an entity takes no part, so that it gets no children.
-fn rests(world: &World, entity: Entity) -> bool {
+pub(crate) fn rests(world: &World, entity: Entity) -> bool {
     world.has::<Disabled>(entity) || world.has::<Prefab>(entity)
 }
 
@@ -282,14 +276,12 @@ mod tests {
     use ancho_entities::{Disabled, World};
     use glam::Vec3;
 
-    use super::mend::{Census, links_disagree};
-    use super::seen::Seen;
+    use super::buffers::{Census, links_disagree};
     use super::update;
+    use crate::components::{Parent, Position};
     use crate::freeze::Static;
-    use crate::inputs::Position;
-    use crate::matrices;
-    use crate::parent::Parent;
-    use crate::state::State;
+    use crate::scratch::Seen;
+    use crate::update::{State, update_matrices};
 
     /// Whether the next update looks at all links.
     fn is_disturbed(world: &World, state: &State) -> bool {
@@ -310,7 +302,7 @@ mod tests {
             .collect();
         let update_all = |world: &mut World, state: &mut State| {
             update(world, state).unwrap();
-            matrices::update(world, state).unwrap();
+            update_matrices(world, state).unwrap();
             assert_eq!(state.links.census, Census::of(world));
             assert!(!is_disturbed(world, state));
         };
