@@ -4,7 +4,7 @@ use ancho_burst::math::{affine3a, quat};
 use ancho_entities::{BufferElement, Component, Entity};
 use glam::{Affine3A, Mat3, Mat4, Quat, Vec3, Vec4};
 
-use crate::compose::none_if_zero;
+use crate::compose::identity_if_zero;
 
 /// Where an entity is, relative to its [parent](crate::Parent) or to the world.
 ///
@@ -56,7 +56,7 @@ impl Rotation {
     #[must_use = "the rotation itself does not change"]
     #[inline]
     pub fn turned(self, rotation: Quat) -> Self {
-        Self(quat::normalize(none_if_zero(self.0) * none_if_zero(rotation)))
+        Self(quat::normalize(identity_if_zero(self.0) * identity_if_zero(rotation)))
     }
 }
 

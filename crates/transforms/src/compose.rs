@@ -28,7 +28,7 @@ pub(crate) type InputData = (
 );
 
 /// The types of which one is enough to be placed.
-pub(crate) type Placing = (Position, Rotation, Scale, LocalTransform);
+pub(crate) type LocalInputs = (Position, Rotation, Scale, LocalTransform);
 
 /// All types that say where an entity is.
 pub(crate) type AllInputs = (Position, Rotation, Scale, LocalTransform, PostTransformMatrix);
@@ -49,7 +49,7 @@ impl<'a> From<InputSlices<'a>> for Inputs<'a> {
 }
 
 /// Who wants to know where entities are, and is compiled once for each way of saying it.
-pub(crate) trait WithLocal {
+pub(crate) trait LocalVisitor {
     type Output;
 
     /// Is given a function from rows to matrices.
@@ -61,7 +61,7 @@ impl Inputs<'_> {
     ///
     /// Which there are is the same for all rows, so that it is asked here once, and not by the function.
     #[inline(always)]
-    pub(crate) fn with<W: WithLocal>(self, work: W) -> W::Output {
+    pub(crate) fn visit<W: LocalVisitor>(self, work: W) -> W::Output {
         let Self { position, rotation, scale, local, post } = self;
         match (local, position, rotation, scale, post) {
             (Some(local), _, _, _, None) => work.run(
@@ -70,15 +70,15 @@ impl Inputs<'_> {
             ),
             (None, Some(p), Some(r), None, None) => work.run(
                 #[inline(always)]
-                |row| turned_at(&r[row], &p[row]),
+                |row| rotation_translation(&r[row], &p[row]),
             ),
             (None, Some(p), Some(r), Some(s), None) => work.run(
                 #[inline(always)]
-                |row| scaled(turned_at(&r[row], &p[row]), &s[row]),
+                |row| with_scale(rotation_translation(&r[row], &p[row]), &s[row]),
             ),
             (None, Some(p), None, None, None) => work.run(
                 #[inline(always)]
-                |row| at(&p[row]),
+                |row| translation(&p[row]),
             ),
             // The rest is rare, and shares one function.
             _ => work.run(|row| self.get_any(row)),
@@ -108,7 +108,7 @@ impl Inputs<'_> {
     fn get_any(&self, row: usize) -> Affine3A {
         let mut affine = match (self.local, self.rotation) {
             (Some(local), _) => local[row].affine(),
-            (None, Some(rotation)) => turned_at(&rotation[row], &Position(Vec3::ZERO)),
+            (None, Some(rotation)) => rotation_translation(&rotation[row], &Position(Vec3::ZERO)),
             (None, None) => Affine3A::IDENTITY,
         };
         if self.local.is_none() {
@@ -116,7 +116,7 @@ impl Inputs<'_> {
                 affine.translation = Vec3A::from(position[row].0);
             }
             if let Some(scale) = self.scale {
-                affine = scaled(affine, &scale[row]);
+                affine = with_scale(affine, &scale[row]);
             }
         }
         match self.post {
@@ -127,17 +127,17 @@ impl Inputs<'_> {
 }
 
 #[inline(always)]
-fn at(position: &Position) -> Affine3A {
+fn translation(position: &Position) -> Affine3A {
     Affine3A { matrix3: Mat3A::IDENTITY, translation: Vec3A::from(position.0) }
 }
 
 #[inline(always)]
-fn turned_at(rotation: &Rotation, position: &Position) -> Affine3A {
+fn rotation_translation(rotation: &Rotation, position: &Position) -> Affine3A {
     Affine3A { matrix3: rotation_matrix(rotation.0), translation: Vec3A::from(position.0) }
 }
 
 #[inline(always)]
-fn scaled(mut affine: Affine3A, scale: &Scale) -> Affine3A {
+fn with_scale(mut affine: Affine3A, scale: &Scale) -> Affine3A {
     let Mat3A { x_axis, y_axis, z_axis } = affine.matrix3;
     let scale = scale.0;
     affine.matrix3 = Mat3A::from_cols(x_axis * scale.x, y_axis * scale.y, z_axis * scale.z);
@@ -172,7 +172,7 @@ pub(crate) fn rotation_matrix(rotation: Quat) -> Mat3A {
 
 /// A rotation, which is none if its length is zero.
 #[inline]
-pub(crate) fn none_if_zero(rotation: Quat) -> Quat {
+pub(crate) fn identity_if_zero(rotation: Quat) -> Quat {
     // What is not a number is not zero, and stays what it is.
     if rotation.length_squared() == 0.0 { Quat::IDENTITY } else { rotation }
 }
@@ -190,30 +190,30 @@ pub(crate) fn is_finite(affine: &Affine3A) -> bool {
 ///
 /// What is told of them is the same whatever thread comes first, and however often they are found.
 #[derive(Debug)]
-pub(crate) struct NotFinite {
-    found: Mutex<Vec<Entity>>,
+pub(crate) struct NonFiniteEntities {
+    entities: Mutex<Vec<Entity>>,
 }
 
-impl NotFinite {
+impl NonFiniteEntities {
     pub(crate) fn new() -> Self {
-        Self { found: Mutex::new(Vec::new()) }
+        Self { entities: Mutex::new(Vec::new()) }
     }
 
     #[cold]
-    pub(crate) fn note(&self, entity: Entity) {
-        self.found().push(entity);
+    pub(crate) fn report(&self, entity: Entity) {
+        self.lock().push(entity);
     }
 
-    fn found(&self) -> MutexGuard<'_, Vec<Entity>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Entity>> {
+        self.entities.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All that were noted, each once, in the order of their indices.
     pub(crate) fn into_list(self) -> Vec<Entity> {
-        let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort_unstable_by_key(|entity| (entity.index(), entity.version()));
-        found.dedup();
-        found
+        let mut entities = self.entities.into_inner().unwrap_or_else(PoisonError::into_inner);
+        entities.sort_unstable_by_key(|entity| (entity.index(), entity.version()));
+        entities.dedup();
+        entities
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ancho_entities::{Component, Entity, EntityError, QueryFilter, With, Without, World};
 
 use crate::components::{CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
-use crate::links::{Links, is_gone, rests};
-use crate::scratch::Seen;
-use crate::update::Placement;
+use crate::links::{Links, is_inactive, is_missing};
+use crate::scratch::EntityMarks;
+use crate::update::NodeCache;
 
 /// An entity that will not move any more, once its [`LocalToWorld`](crate::LocalToWorld) has been made.
 ///
@@ -58,13 +58,13 @@ pub struct Frozen;
 pub(crate) fn freeze(
     world: &mut World,
     links: &mut Links,
-    placement: &mut Arc<Placement>,
+    cache: &mut Arc<NodeCache>,
 ) -> Result<(), EntityError> {
     type Pending = (With<(FrozenPending, LocalToWorld)>, Without<CustomLocalToWorld>);
     type Found =
         (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
-    let are_all = links.list_awake::<Pending>(world);
-    if are_all && !links.awake.is_empty() {
+    let are_all = links.list_active::<Pending>(world);
+    if are_all && !links.active.is_empty() {
         // Whole chunks at once.
         world
             .query_mut::<()>()
@@ -73,21 +73,21 @@ pub(crate) fn freeze(
             .map_err(|rejected| rejected.error)?;
         world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
     } else {
-        for &entity in &*links.awake {
+        for &entity in &*links.active {
             if !world.has::<Frozen>(entity) {
                 world.add(entity, Frozen).map_err(|rejected| rejected.error)?;
             }
             world.remove::<FrozenPending>(entity)?;
         }
     }
-    let are_all = links.list_awake::<Found>(world);
+    let are_all = links.list_active::<Found>(world);
     // They are placed a last time, also if they have not moved: who has no place has to be found now.
-    links.awake.iter().for_each(|&entity| Placement::forget(placement, entity));
+    links.active.iter().for_each(|&entity| NodeCache::forget(cache, entity));
     if are_all {
         let found = world.query_mut::<()>().filter::<Found>();
         found.add(FrozenPending).map_err(|rejected| rejected.error)?;
     } else {
-        for &entity in &*links.awake {
+        for &entity in &*links.active {
             world.add(entity, FrozenPending).map_err(|rejected| rejected.error)?;
         }
     }
@@ -95,8 +95,8 @@ pub(crate) fn freeze(
 }
 
 /// Has those not be frozen that could not be placed. They are found again by the next update.
-pub(crate) fn leave_unfrozen(world: &mut World, bad: &[Entity]) -> Result<(), EntityError> {
-    for &entity in bad {
+pub(crate) fn cancel_freeze(world: &mut World, non_finite: &[Entity]) -> Result<(), EntityError> {
+    for &entity in non_finite {
         if world.has::<FrozenPending>(entity) {
             world.remove::<FrozenPending>(entity)?;
         }
@@ -106,17 +106,18 @@ pub(crate) fn leave_unfrozen(world: &mut World, bad: &[Entity]) -> Result<(), En
 
 impl Links {
     /// Lists those that pass a filter and take part, with all that is above them. Returns whether they are all that pass.
-    pub(crate) fn list_awake<F: QueryFilter>(&mut self, world: &World) -> bool {
-        let Self { awake, seen, .. } = self;
-        awake.clear();
-        let mut above = Above { awake: seen.next_round(), asleep: seen.next_round(), seen };
+    pub(crate) fn list_active<F: QueryFilter>(&mut self, world: &World) -> bool {
+        let Self { active, marks, .. } = self;
+        active.clear();
+        let mut above =
+            ActivityCache { active: marks.new_mark(), inactive: marks.new_mark(), marks };
         let mut are_all = true;
         let found = world.query::<(Entity, Option<&Parent>)>().filter::<F>();
         found.for_each(|(entity, parent)| {
-            if parent.is_some() && above.is_asleep(world, entity) {
+            if parent.is_some() && above.is_inactive_branch(world, entity) {
                 are_all = false;
             } else {
-                awake.push(entity);
+                active.push(entity);
             }
         });
         are_all
@@ -124,27 +125,30 @@ impl Links {
 }
 
 /// Finds out who is below one that rests. Each entity is asked once, however many are below it.
-struct Above<'a> {
-    seen: &'a mut Seen,
+struct ActivityCache<'a> {
+    marks: &'a mut EntityMarks,
     /// The round in which those are seen that take part, and the one of the others.
-    awake: u64,
-    asleep: u64,
+    active: u64,
+    inactive: u64,
 }
 
-impl Above<'_> {
+impl ActivityCache<'_> {
     /// Whether an entity rests, or one above it does.
-    fn is_asleep(&mut self, world: &World, entity: Entity) -> bool {
-        let walk = self.seen.next_round();
+    fn is_inactive_branch(&mut self, world: &World, entity: Entity) -> bool {
+        let walk = self.marks.new_mark();
         let mut at = entity;
-        let is_asleep = loop {
-            if is_gone(world, at) || rests(world, at) || self.seen.is_seen(at, self.asleep) {
+        let is_inactive_branch = loop {
+            if is_missing(world, at)
+                || is_inactive(world, at)
+                || self.marks.has_mark(at, self.inactive)
+            {
                 break true;
             }
-            if self.seen.is_seen(at, self.awake) {
+            if self.marks.has_mark(at, self.active) {
                 break false;
             }
             // Who is above itself is nowhere.
-            if self.seen.see(at, walk) == walk {
+            if self.marks.mark(at, walk) == walk {
                 break true;
             }
             match (parent_of(world, at), world.get::<PreviousParent>(at)) {
@@ -155,13 +159,13 @@ impl Above<'_> {
                 (Some(parent), Ok(_)) => at = parent,
             }
         };
-        let round = if is_asleep { self.asleep } else { self.awake };
-        let mut at = Some(entity).filter(|&entity| self.seen.is_seen(entity, walk));
+        let mark = if is_inactive_branch { self.inactive } else { self.active };
+        let mut at = Some(entity).filter(|&entity| self.marks.has_mark(entity, walk));
         while let Some(entity) = at {
-            self.seen.see(entity, round);
-            at = parent_of(world, entity).filter(|&parent| self.seen.is_seen(parent, walk));
+            self.marks.mark(entity, mark);
+            at = parent_of(world, entity).filter(|&parent| self.marks.has_mark(parent, walk));
         }
-        is_asleep
+        is_inactive_branch
     }
 }
 

@@ -4,7 +4,7 @@ use ancho_burst::math::quat;
 use ancho_entities::Component;
 use glam::{Affine3A, Mat3, Mat4, Quat, Vec3, Vec3A};
 
-use crate::compose::{none_if_zero, rotation_matrix};
+use crate::compose::{identity_if_zero, rotation_matrix};
 use crate::error::TransformError;
 
 /// Where an entity is, how it is turned and how large it is, relative to its [parent](crate::Parent) or to the world.
@@ -94,7 +94,7 @@ impl LocalTransform {
         let x = axes[0].normalize_or(Vec3::X);
         let y = (axes[1] - x * x.dot(axes[1])).normalize_or(x.any_orthonormal_vector());
         let z = x.cross(y);
-        let rotation = Quat::from_mat3(&glam::Mat3::from_cols(x, y, z));
+        let rotation = Quat::from_mat3(&Mat3::from_cols(x, y, z));
         Self { rotation, position: matrix.w_axis.truncate(), scale }
     }
 
@@ -132,17 +132,17 @@ impl LocalTransform {
 
     /// The direction of its z axis, which is where it looks.
     pub fn forward(&self) -> Vec3 {
-        quat::rotate(self.turn(), Vec3::Z)
+        quat::rotate(self.unit_rotation(), Vec3::Z)
     }
 
     /// The direction of its y axis.
     pub fn up(&self) -> Vec3 {
-        quat::rotate(self.turn(), Vec3::Y)
+        quat::rotate(self.unit_rotation(), Vec3::Y)
     }
 
     /// The direction of its x axis.
     pub fn right(&self) -> Vec3 {
-        quat::rotate(self.turn(), Vec3::X)
+        quat::rotate(self.unit_rotation(), Vec3::X)
     }
 
     /// The same at another position.
@@ -190,7 +190,7 @@ impl LocalTransform {
     /// ```
     #[must_use = "the transform itself does not change"]
     pub fn rotated(self, rotation: Quat) -> Self {
-        Self { rotation: self.turn() * none_if_zero(rotation), ..self }
+        Self { rotation: self.unit_rotation() * identity_if_zero(rotation), ..self }
     }
 
     /// Turned about its x axis, by an angle in radians.
@@ -239,7 +239,7 @@ impl LocalTransform {
     /// assert_eq!(ship.transform_point(Vec3::Y), Vec3::new(1.0, 2.0, 0.0));
     /// ```
     pub fn transform_point(&self, point: Vec3) -> Vec3 {
-        self.position + quat::rotate(self.turn(), point * self.scale)
+        self.position + quat::rotate(self.unit_rotation(), point * self.scale)
     }
 
     /// A direction of its space in that of its parent: turned, neither moved nor scaled.
@@ -254,7 +254,7 @@ impl LocalTransform {
     /// assert!(ship.transform_direction(Vec3::Z).abs_diff_eq(Vec3::X, 1e-6));
     /// ```
     pub fn transform_direction(&self, direction: Vec3) -> Vec3 {
-        quat::rotate(self.turn(), direction)
+        quat::rotate(self.unit_rotation(), direction)
     }
 
     /// A transform of its space in that of its parent: what a child of it with that transform is. Unity's `TransformTransform`.
@@ -276,7 +276,7 @@ impl LocalTransform {
     pub fn transform(&self, child: Self) -> Self {
         Self {
             position: self.transform_point(child.position),
-            rotation: self.turn() * child.turn(),
+            rotation: self.unit_rotation() * child.unit_rotation(),
             scale: self.scale * child.scale,
         }
     }
@@ -295,14 +295,14 @@ impl LocalTransform {
         if !scale.is_finite() || scale == 0.0 {
             return Err(TransformError::NoInverse { scale: self.scale });
         }
-        let rotation = self.turn().conjugate();
+        let rotation = self.unit_rotation().conjugate();
         let position = quat::rotate(rotation, -self.position * scale);
         Ok(Self { position, rotation, scale })
     }
 
     /// How it is turned: not at all, if its rotation is of length zero.
-    fn turn(&self) -> Quat {
-        none_if_zero(self.rotation)
+    fn unit_rotation(&self) -> Quat {
+        identity_if_zero(self.rotation)
     }
 }
 

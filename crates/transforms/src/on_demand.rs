@@ -5,10 +5,10 @@ use ancho_entities::{Any, Entity, EntityError, With, Without, World};
 use glam::{Affine3A, Mat4};
 
 use crate::components::{CustomLocalToWorld, LocalToWorld, Parent};
-use crate::compose::{InputData, Inputs, Placing, is_finite};
+use crate::compose::{InputData, Inputs, LocalInputs, is_finite};
 use crate::error::TransformError;
 use crate::freeze::Frozen;
-use crate::links::is_gone;
+use crate::links::is_missing;
 
 /// Where an entity is now: the matrix that the next update would make, by the values and parents that it and its ancestors have at
 /// this moment.
@@ -49,22 +49,22 @@ use crate::links::is_gone;
 /// # Ok::<(), ancho_transforms::TransformError>(())
 /// ```
 pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, TransformError> {
-    check_is_there(world, entity)?;
+    check_exists(world, entity)?;
     let mut branch = Vec::new();
     let mut at = entity;
-    let most = world.entity_count();
+    let max_depth = world.entity_count();
     let mut matrix = loop {
         match step(world, at) {
-            Step::There(matrix) => break matrix,
+            Step::World(matrix) => break matrix,
             Step::Relative(matrix, parent) => {
                 branch.push(matrix);
                 at = parent;
             }
-            Step::Nowhere => {
+            Step::Unplaced => {
                 return Err(TransformError::NotPlaced { entity, ancestor: at });
             }
         }
-        if branch.len() > most {
+        if branch.len() > max_depth {
             return Err(cycle_at(world, at));
         }
     };
@@ -82,7 +82,7 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
 }
 
 /// Says why an entity does not exist. What is left of one that was despawned does not, either.
-fn check_is_there(world: &World, entity: Entity) -> Result<(), EntityError> {
+fn check_exists(world: &World, entity: Entity) -> Result<(), EntityError> {
     world.entity_archetype(entity)?;
     if world.is_cleanup_only(entity) {
         // As if its slot were free already.
@@ -95,25 +95,25 @@ fn check_is_there(world: &World, entity: Entity) -> Result<(), EntityError> {
 /// Where an entity is.
 enum Step {
     /// In the world.
-    There(Affine3A),
+    World(Affine3A),
     /// Relative to another.
     Relative(Affine3A, Entity),
-    Nowhere,
+    Unplaced,
 }
 
 fn step(world: &World, entity: Entity) -> Step {
     if let Ok(custom) = world.get::<CustomLocalToWorld>(entity) {
-        return Step::There(Affine3A::from_mat4(custom.0));
+        return Step::World(Affine3A::from_mat4(custom.0));
     }
     let matrix = world.get::<LocalToWorld>(entity);
     if let Ok(matrix) = matrix
-        && !is_written(world, entity)
+        && !is_computed(world, entity)
     {
-        return Step::There(matrix.affine());
+        return Step::World(matrix.affine());
     }
     let inputs = world.query::<InputData>().include_disabled().include_prefabs();
     let Some((position, rotation, scale, local, post)) = inputs.get(entity) else {
-        return Step::Nowhere;
+        return Step::Unplaced;
     };
     let inputs = Inputs {
         position: position.map(std::slice::from_ref),
@@ -125,21 +125,21 @@ fn step(world: &World, entity: Entity) -> Step {
     let is_placed = position.is_some() || rotation.is_some() || scale.is_some() || local.is_some();
     match parent_of(world, entity) {
         Some(parent) => Step::Relative(inputs.get(0), parent),
-        None if is_placed => Step::There(inputs.get(0)),
-        None => Step::Nowhere,
+        None if is_placed => Step::World(inputs.get(0)),
+        None => Step::Unplaced,
     }
 }
 
 /// The parent of an entity, if it has one that is there.
 fn parent_of(world: &World, entity: Entity) -> Option<Entity> {
     let parent = world.get::<Parent>(entity).ok()?.0;
-    (!is_gone(world, parent)).then_some(parent)
+    (!is_missing(world, parent)).then_some(parent)
 }
 
 /// Whether the matrix of an entity that has one is written by the systems.
-fn is_written(world: &World, entity: Entity) -> bool {
+fn is_computed(world: &World, entity: Entity) -> bool {
     type Data = (&'static mut LocalToWorld, InputData, Option<&'static Parent>);
-    type Placed = (Any<Placing>, Without<Frozen>);
+    type Placed = (Any<LocalInputs>, Without<Frozen>);
     type Child = (With<Parent>, Without<Frozen>);
     let all = || world.query::<Data>().include_disabled().include_prefabs().filter_write_groups();
     all().filter::<Placed>().matches(entity) || all().filter::<Child>().matches(entity)
@@ -180,13 +180,13 @@ fn cycle_at(world: &World, entity: Entity) -> TransformError {
 /// # Ok::<(), ancho_transforms::TransformError>(())
 /// ```
 pub fn depth_of(world: &World, entity: Entity) -> Result<usize, TransformError> {
-    check_is_there(world, entity)?;
-    let most = world.entity_count();
+    check_exists(world, entity)?;
+    let max_depth = world.entity_count();
     let mut depth = 0;
     let mut at = entity;
     while let Some(parent) = parent_of(world, at) {
         (at, depth) = (parent, depth + 1);
-        if depth > most {
+        if depth > max_depth {
             return Err(cycle_at(world, at));
         }
     }

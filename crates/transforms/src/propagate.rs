@@ -14,49 +14,51 @@ use glam::{Affine3A, Mat4};
 use crate::components::{
     Child, CustomLocalToWorld, LocalToParent, LocalToWorld, Parent, PreviousParent,
 };
-use crate::compose::{AllInputs, InputData, Inputs, NotFinite, Placing, WithLocal, is_finite};
+use crate::compose::{
+    AllInputs, InputData, Inputs, LocalInputs, LocalVisitor, NonFiniteEntities, is_finite,
+};
 use crate::freeze::Frozen;
-use crate::hierarchy::{Hierarchy, Nodes, Places, Source, Written, WrittenData};
-use crate::parent_matrices::{self, Placed};
-use crate::update::Placement;
+use crate::hierarchy::{ComputedData, ComputedNodes, Hierarchy, MatrixSource, NodeMatrices, Nodes};
+use crate::parent_matrices::{self, NodeInputs};
+use crate::update::NodeCache;
 
 /// What is kept from one update to the next for its memory.
 #[derive(Default)]
-pub(crate) struct Buffers {
-    chunks: Vec<Placed<'static>>,
+pub(crate) struct PropagateScratch {
+    chunks: Vec<NodeInputs<'static>>,
     found: Vec<&'static [Entity]>,
 }
 
-impl Clone for Buffers {
+impl Clone for PropagateScratch {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl std::fmt::Debug for Buffers {
+impl std::fmt::Debug for PropagateScratch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Buffers").finish_non_exhaustive()
+        f.debug_struct("PropagateScratch").finish_non_exhaustive()
     }
 }
 
 /// Places the nodes that have moved since, and those below them.
 pub(crate) fn update(
     world: &mut World,
-    placement: &mut Arc<Placement>,
-    buffers: &mut Buffers,
+    cache: &mut Arc<NodeCache>,
+    scratch: &mut PropagateScratch,
     since: Version,
-    bad: &NotFinite,
+    non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
-    mark_changed(world, placement, buffers, since);
-    let (marked, all) = placement.hierarchy.count_marked();
+    mark_changed(world, cache, scratch, since);
+    let (marked, all) = cache.hierarchy.count_marked();
     if marked == 0 {
         return Ok(());
     }
-    let Placement { hierarchy, places } = Arc::make_mut(placement);
-    let are_few = marked * SPARSE < all;
+    let NodeCache { hierarchy, places } = Arc::make_mut(cache);
+    let are_few = marked * SPARSE_FRACTION < all;
     let are_few =
-        parent_matrices::place(world, hierarchy, places, &mut buffers.chunks, are_few, bad);
-    let done = place_rows(world, hierarchy, places, are_few, bad);
+        parent_matrices::update(world, hierarchy, places, &mut scratch.chunks, are_few, non_finite);
+    let done = write_rows(world, hierarchy, places, are_few, non_finite);
     hierarchy.clear_marks();
     if are_few {
         places.rows.fill(0);
@@ -66,47 +68,47 @@ pub(crate) fn update(
 
 /// One of how many rows must have changed at least so that all are looked at: then threads do it. If there are fewer, only those
 /// are looked at that are below them.
-const SPARSE: usize = 32;
+const SPARSE_FRACTION: usize = 32;
 
 /// Marks rows of which something has changed.
 fn mark_changed(
     world: &World,
-    placement: &mut Arc<Placement>,
-    buffers: &mut Buffers,
+    cache: &mut Arc<NodeCache>,
+    scratch: &mut PropagateScratch,
     since: Version,
 ) {
-    let has_given = placement.hierarchy.has_given;
-    let mut mark = |found: &mut Vec<&[Entity]>, is_written| {
+    let has_external = cache.hierarchy.has_external;
+    let mut mark = |found: &mut Vec<&[Entity]>, is_computed| {
         // At rest, what a fork shares is not copied.
         if !found.is_empty() {
-            let hierarchy = &mut Arc::make_mut(placement).hierarchy;
-            found.drain(..).for_each(|entities| hierarchy.mark(entities, is_written));
+            let hierarchy = &mut Arc::make_mut(cache).hierarchy;
+            found.drain(..).for_each(|entities| hierarchy.mark(entities, is_computed));
         }
     };
     let nodes = || world.query::<Entity>().filter::<Nodes>().since(since);
     // They are listed before any is looked at: then several can be on their way from memory at the same time.
-    let mut found: Vec<&[Entity]> = std::mem::take(&mut buffers.found);
+    let mut found: Vec<&[Entity]> = std::mem::take(&mut scratch.found);
     nodes().filter::<Changed<AllInputs>>().for_each_chunk(|entities| found.push(entities));
     mark(&mut found, true);
-    if has_given {
-        type Given = Changed<(LocalToWorld, CustomLocalToWorld)>;
-        nodes().filter::<Given>().for_each_chunk(|entities| found.push(entities));
+    if has_external {
+        type External = Changed<(LocalToWorld, CustomLocalToWorld)>;
+        nodes().filter::<External>().for_each_chunk(|entities| found.push(entities));
         mark(&mut found, false);
     }
     // In place: the list keeps its memory, and nothing that was in it.
-    buffers.found = found.into_iter().map(|_| [].as_slice()).collect();
+    scratch.found = found.into_iter().map(|_| [].as_slice()).collect();
 }
 
 /// Writes the matrices of all rows that have moved.
-fn place_rows(
+fn write_rows(
     world: &mut World,
     hierarchy: &Hierarchy,
-    places: &Places,
+    places: &NodeMatrices,
     are_few: bool,
-    bad: &NotFinite,
+    non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
-    let Places { matrices, moved, rows, .. } = places;
-    let nodes = world.query_mut::<WrittenData>().filter::<Written>().filter_write_groups();
+    let NodeMatrices { matrices, moved, rows, .. } = places;
+    let nodes = world.query_mut::<ComputedData>().filter::<ComputedNodes>().filter_write_groups();
     nodes.for_each_picked_chunk_parallel(
         |entities| hierarchy.is_touched(entities),
         #[inline(always)]
@@ -116,9 +118,18 @@ fn place_rows(
             let words = first / 64..(first + entities.len()).div_ceil(64);
             let dirty = &hierarchy.dirty[words.clone()];
             let few = are_few.then(|| &rows[words]);
-            let rows =
-                Rows { entities, written, to_parent, sources, dirty, few, matrices, moved, bad };
-            Inputs::from(inputs).with(rows);
+            let rows = Rows {
+                entities,
+                written,
+                to_parent,
+                sources,
+                dirty,
+                few,
+                matrices,
+                moved,
+                non_finite,
+            };
+            Inputs::from(inputs).visit(rows);
         },
     )
 }
@@ -128,16 +139,16 @@ struct Rows<'a> {
     entities: &'a [Entity],
     written: &'a mut [LocalToWorld],
     to_parent: Option<&'a mut [LocalToParent]>,
-    sources: &'a [Source],
+    sources: &'a [MatrixSource],
     dirty: &'a [u64],
     /// Which rows there are to be written beside those that are dirty, if they are few.
     few: Option<&'a [u64]>,
     matrices: &'a [Affine3A],
     moved: &'a [bool],
-    bad: &'a NotFinite,
+    non_finite: &'a NonFiniteEntities,
 }
 
-impl WithLocal for Rows<'_> {
+impl LocalVisitor for Rows<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -180,7 +191,7 @@ impl Rows<'_> {
         if !is_own {
             matrix *= local(row);
             if !is_finite(&matrix) {
-                return self.bad.note(self.entities[row]);
+                return self.non_finite.report(self.entities[row]);
             }
         }
         self.written[row] = matrix.into();
@@ -191,42 +202,46 @@ impl Rows<'_> {
 }
 
 /// Entities that are neither parents nor children, and placed by their own values alone.
-type Flat =
-    (Any<Placing>, Without<(Parent, PreviousParent, Buffer<Child>, Frozen, CustomLocalToWorld)>);
+type Flat = (
+    Any<LocalInputs>,
+    Without<(Parent, PreviousParent, Buffer<Child>, Frozen, CustomLocalToWorld)>,
+);
 
 /// Writes the matrices of those that have changed since.
 pub(crate) fn update_flat(
     world: &mut World,
     since: Version,
-    bad: &NotFinite,
+    non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
-    update_found::<Changed<AllInputs>>(world, since, bad)?;
+    update_flat_changed::<Changed<AllInputs>>(world, since, non_finite)?;
     // A type that tracks changes does not count as changed when its entity comes from elsewhere. But that may be from among those
     // that were left alone.
-    update_found::<OrderChanged>(world, since, bad)
+    update_flat_changed::<OrderChanged>(world, since, non_finite)
 }
 
-fn update_found<F: QueryFilter>(
+fn update_flat_changed<F: QueryFilter>(
     world: &mut World,
     since: Version,
-    bad: &NotFinite,
+    non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
     let found = world.query_mut::<(Entity, &mut LocalToWorld, InputData)>();
     found.filter::<(Flat, F)>().filter_write_groups().since(since).for_each_picked_chunk_parallel(
         |_| true,
         #[inline(always)]
-        |(entities, matrices, inputs)| Inputs::from(inputs).with(Write { entities, matrices, bad }),
+        |(entities, matrices, inputs)| {
+            Inputs::from(inputs).visit(FlatRows { entities, matrices, non_finite })
+        },
     )
 }
 
 /// Writes what entities are placed by as their matrices.
-struct Write<'a> {
+struct FlatRows<'a> {
     entities: &'a [Entity],
     matrices: &'a mut [LocalToWorld],
-    bad: &'a NotFinite,
+    non_finite: &'a NonFiniteEntities,
 }
 
-impl WithLocal for Write<'_> {
+impl LocalVisitor for FlatRows<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -236,7 +251,7 @@ impl WithLocal for Write<'_> {
             if is_finite(&local) {
                 *matrix = local.into();
             } else {
-                self.bad.note(self.entities[row]);
+                self.non_finite.report(self.entities[row]);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Working memory of updates: reused values, marks on entities, and bit sets of rows.
 
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::{Deref, DerefMut};
 
 use ancho_entities::Entity;
 
@@ -30,31 +30,31 @@ impl<T> DerefMut for Reused<T> {
 
 /// Remembers in which round each entity was last seen, by its index.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
-    rounds: Vec<u64>,
+pub(crate) struct EntityMarks {
+    marks: Vec<u64>,
     /// How many rounds there were.
-    count: u64,
+    last: u64,
 }
 
-impl Seen {
+impl EntityMarks {
     /// Begins a round, in which nobody has been seen.
-    pub(crate) fn next_round(&mut self) -> u64 {
-        self.count += 1;
-        self.count
+    pub(crate) fn new_mark(&mut self) -> u64 {
+        self.last += 1;
+        self.last
     }
 
     /// Whether the last round that an entity was seen in is this one.
-    pub(crate) fn is_seen(&self, entity: Entity, round: u64) -> bool {
-        self.rounds.get(entity.index() as usize) == Some(&round)
+    pub(crate) fn has_mark(&self, entity: Entity, mark: u64) -> bool {
+        self.marks.get(entity.index() as usize) == Some(&mark)
     }
 
     /// Notes that an entity is seen in a round, and returns in which it was before.
-    pub(crate) fn see(&mut self, entity: Entity, round: u64) -> u64 {
+    pub(crate) fn mark(&mut self, entity: Entity, mark: u64) -> u64 {
         let index = entity.index() as usize;
-        if index >= self.rounds.len() {
-            self.rounds.resize((index + 1).next_power_of_two(), 0);
+        if index >= self.marks.len() {
+            self.marks.resize((index + 1).next_power_of_two(), 0);
         }
-        std::mem::replace(&mut self.rounds[index], round)
+        std::mem::replace(&mut self.marks[index], mark)
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ancho_entities::{Any, Buffer, Entity, EntityError, Version, With, Without, World};
 
 use crate::components::{Child, CustomLocalToWorld, LocalToWorld, Parent};
-use crate::compose::{NotFinite, Placing};
+use crate::compose::{LocalInputs, NonFiniteEntities};
 use crate::error::{TransformError, TransformErrors};
-use crate::freeze::{freeze, leave_unfrozen};
-use crate::hierarchy::{Hierarchy, Lost, Places};
+use crate::freeze::{cancel_freeze, freeze};
+use crate::hierarchy::{Hierarchy, LostMatrix, NodeMatrices};
 use crate::links::Links;
-use crate::propagate::{self, Buffers};
+use crate::propagate::{self, PropagateScratch};
 
 /// What is remembered of a world: a cache of its entities, so that all systems that update its transforms know what the others have
 /// done. It goes where the entities go: to forks, and to other worlds that are given these entities.
@@ -19,52 +19,52 @@ use crate::propagate::{self, Buffers};
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     /// When parents were last looked at.
-    pub(crate) linked: Version,
+    pub(crate) links_version: Version,
     /// When matrices were last made.
-    pub(crate) placed: Version,
+    pub(crate) matrices_version: Version,
     pub(crate) links: Links,
-    pub(crate) placement: Arc<Placement>,
-    pub(crate) buffers: Buffers,
+    pub(crate) cache: Arc<NodeCache>,
+    pub(crate) scratch: PropagateScratch,
 }
 
 /// What is known of all nodes and their places.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Placement {
+pub(crate) struct NodeCache {
     pub(crate) hierarchy: Hierarchy,
-    pub(crate) places: Places,
+    pub(crate) places: NodeMatrices,
 }
 
-impl Placement {
+impl NodeCache {
     /// Forgets what is known of nodes that have lost their matrices. They get others, which are nowhere yet, so that they have to be
     /// placed as if they had just come.
-    pub(crate) fn forget_lost(placement: &mut Arc<Self>, world: &World) {
-        let lost = world.query::<Entity>().filter::<Lost>();
-        lost.for_each(|entity| Self::forget(placement, entity));
+    pub(crate) fn forget_lost(cache: &mut Arc<Self>, world: &World) {
+        let lost = world.query::<Entity>().filter::<LostMatrix>();
+        lost.for_each(|entity| Self::forget(cache, entity));
     }
 
     /// Forgets what is known of an entity, so that it has to be placed as if it had just come.
-    pub(crate) fn forget(placement: &mut Arc<Self>, entity: Entity) {
-        Arc::make_mut(placement).hierarchy.forget(entity);
+    pub(crate) fn forget(cache: &mut Arc<Self>, entity: Entity) {
+        Arc::make_mut(cache).hierarchy.forget(entity);
     }
 }
 
 impl Default for State {
     fn default() -> Self {
         Self {
-            linked: Version::NEVER,
-            placed: Version::NEVER,
+            links_version: Version::NEVER,
+            matrices_version: Version::NEVER,
             links: Links::default(),
-            placement: Arc::default(),
-            buffers: Buffers::default(),
+            cache: Arc::default(),
+            scratch: PropagateScratch::default(),
         }
     }
 }
 
 impl State {
     /// Has all matrices be made again the next time.
-    pub(crate) fn forget_places(&mut self) {
-        self.placed = Version::NEVER;
-        self.placement = Arc::default();
+    pub(crate) fn forget_matrices(&mut self) {
+        self.matrices_version = Version::NEVER;
+        self.cache = Arc::default();
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn with_state<R>(
 }
 
 /// Ends a moment: what is written from now on is newer than what is returned.
-pub(crate) fn end_moment(world: &mut World) -> Version {
+pub(crate) fn advance_version(world: &mut World) -> Version {
     let version = world.version();
     world.advance_version();
     version
@@ -89,43 +89,47 @@ pub(crate) fn end_moment(world: &mut World) -> Version {
 
 /// Makes matrices of what has changed since the last time.
 pub(crate) fn update_matrices(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
-    let bad = NotFinite::new();
-    let done = update_all(world, state, &bad);
-    let bad = bad.into_list();
-    let now = end_moment(world);
+    let non_finite = NonFiniteEntities::new();
+    let done = update_all(world, state, &non_finite);
+    let non_finite = non_finite.into_list();
+    let now = advance_version(world);
     let done = if done.is_ok() {
-        state.placed = now;
+        state.matrices_version = now;
         // The next update has to see whose rows move by that.
-        leave_unfrozen(world, &bad)
+        cancel_freeze(world, &non_finite)
     } else {
         // What has been done cannot be told any more.
-        state.forget_places();
+        state.forget_matrices();
         done
     };
     let mut errors = TransformErrors::default();
-    let not_finite = |&entity| TransformError::NotFinite { entity, count: bad.len() };
-    errors.extend(bad.first().map(not_finite));
+    let not_finite = |&entity| TransformError::NotFinite { entity, count: non_finite.len() };
+    errors.extend(non_finite.first().map(not_finite));
     errors.extend(done.err().map(TransformError::Entities));
     errors.into_result()
 }
 
-fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(), EntityError> {
-    Placement::forget_lost(&mut state.placement, world);
+fn update_all(
+    world: &mut World,
+    state: &mut State,
+    non_finite: &NonFiniteEntities,
+) -> Result<(), EntityError> {
+    NodeCache::forget_lost(&mut state.cache, world);
     add_matrices(world)?;
-    let State { placed, links, placement, buffers, .. } = state;
-    freeze(world, links, placement)?;
-    if links.changed || placement.hierarchy.is_outdated(world, *placed) {
-        let Placement { hierarchy, places } = Arc::make_mut(placement);
-        hierarchy.refresh(world, places, *placed);
+    let State { matrices_version, links, cache, scratch, .. } = state;
+    freeze(world, links, cache)?;
+    if links.changed || cache.hierarchy.is_outdated(world, *matrices_version) {
+        let NodeCache { hierarchy, places } = Arc::make_mut(cache);
+        hierarchy.refresh(world, places, *matrices_version);
         links.changed = false;
     }
-    propagate::update(world, placement, buffers, *placed, bad)?;
-    propagate::update_flat(world, *placed, bad)
+    propagate::update(world, cache, scratch, *matrices_version, non_finite)?;
+    propagate::update_flat(world, *matrices_version, non_finite)
 }
 
 /// Gives a matrix to all that should have one.
 pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
-    type Lacking = (Any<Placing>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    type Lacking = (Any<LocalInputs>, Without<(LocalToWorld, CustomLocalToWorld)>);
     type Below = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let lacking = world.query_mut::<()>().filter::<Lacking>();
     lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;

@@ -33,7 +33,7 @@ use crate::local_transform::LocalTransform;
 use crate::scratch::{Reused, bits};
 use changes::Changes;
 use order::Order;
-pub(crate) use order::{NONE, PARTS, Shape, Stage};
+pub(crate) use order::{MAX_PARTS, NONE, Shape, Stage};
 
 /// Entities that have a parent, or children.
 pub(crate) type Nodes = Any<(PreviousParent, Buffer<Child>)>;
@@ -42,21 +42,21 @@ pub(crate) type Nodes = Any<(PreviousParent, Buffer<Child>)>;
 type MayDiffer = Or<(OrderChanged, Changed<PreviousParent>)>;
 
 /// Nodes whose matrices are written here. Those of the others are given, by whoever writes them.
-pub(crate) type Written = (
+pub(crate) type ComputedNodes = (
     Nodes,
     Any<(Position, Rotation, Scale, LocalTransform, Parent)>,
     Without<(Frozen, CustomLocalToWorld)>,
 );
 
 /// Nodes that should have a matrix, and have lost it.
-pub(crate) type Lost = (
+pub(crate) type LostMatrix = (
     Nodes,
     Any<(Position, Rotation, Scale, LocalTransform, Parent)>,
     Without<(LocalToWorld, CustomLocalToWorld)>,
 );
 
 /// What is written of nodes, and what by.
-pub(crate) type WrittenData =
+pub(crate) type ComputedData =
     (Entity, &'static mut LocalToWorld, Option<&'static mut LocalToParent>, InputData);
 
 /// What a row is made of.
@@ -67,10 +67,10 @@ pub(crate) type WrittenData =
 /// | the highest bit, and a place | the matrix at the place, which is its own |
 /// | a place | the matrix at the place, which is its parent's, and what it is placed by |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Source(u32);
+pub(crate) struct MatrixSource(u32);
 
-impl Source {
-    pub(crate) const REST: Self = Self(u32::MAX);
+impl MatrixSource {
+    pub(crate) const INACTIVE: Self = Self(u32::MAX);
     /// It is not known yet, while others are found out.
     const PENDING: Self = Self(u32::MAX - 1);
     const OWN: u32 = 1 << 31;
@@ -89,9 +89,9 @@ impl Source {
 
 /// What the rows of a chunk have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct ChunkTraits {
     /// Whether its matrices are written here.
-    pub(crate) is_written: bool,
+    pub(crate) is_computed: bool,
     /// Whether they have no parents.
     is_root: bool,
     /// What its rows are placed by, and what is made of it: a bit for each type.
@@ -106,28 +106,28 @@ pub(crate) struct NodeChunk {
     pub(crate) len: u32,
     /// How many slots it has.
     capacity: u32,
-    pub(crate) kind: Kind,
+    pub(crate) traits: ChunkTraits,
     /// Whether some of its rows may have a place in the order.
     pub(crate) has_places: bool,
     /// When changes were last looked for in it.
-    seen: u32,
+    last_pass: u32,
 }
 
 /// What was known of an entity when the hierarchies were last looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Known {
+struct NodeRecord {
     version: u32,
     /// When that was.
-    round: u32,
+    rebuild_count: u32,
     parent: Entity,
-    kind: Kind,
+    traits: ChunkTraits,
 }
 
 /// Whether a chunk has rows that are to be written.
 #[derive(Debug, Default)]
-struct Touched(AtomicBool);
+struct WriteFlag(AtomicBool);
 
-impl Clone for Touched {
+impl Clone for WriteFlag {
     fn clone(&self) -> Self {
         Self(AtomicBool::new(self.0.load(Ordering::Relaxed)))
     }
@@ -144,33 +144,33 @@ pub(crate) struct Hierarchy {
     /// The slot of each entity, by its index, or [`NONE`].
     slots: Vec<u32>,
     /// What each slot is made of.
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<MatrixSource>,
     pub(crate) order: Order,
     /// The chunk and row of each place.
     pub(crate) rows: Vec<(u32, u32)>,
     /// Which rows have other values than before: a bit for each slot.
     pub(crate) dirty: Vec<u64>,
     /// Which chunks have rows that are to be written.
-    touched: Vec<Touched>,
+    touched: Vec<WriteFlag>,
     /// What was known of entities, by their index.
-    known: Vec<Known>,
+    records: Vec<NodeRecord>,
     /// How often all was made again.
-    round: u32,
+    rebuild_count: u32,
     /// How many that rest have a parent with this index.
-    awaited: Vec<u32>,
+    inactive_children: Vec<u32>,
     /// Chunks that are gone, whose slots are free.
     free_chunks: Vec<u32>,
     changes: Changes,
     /// How many nodes there are, whether or not they rest.
     count: usize,
-    pub(crate) has_given: bool,
+    pub(crate) has_external: bool,
     parents: Reused<Vec<u32>>,
     parent_entities: Vec<Entity>,
 }
 
-/// The matrices of all places, which are written while the rest of what is known is read.
+/// The matrices of all node_matrices, which are written while the rest of what is known is read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct NodeMatrices {
     /// The matrix of each place.
     pub(crate) matrices: Vec<Affine3A>,
     /// Whether the matrix of each place has just changed.
@@ -192,15 +192,20 @@ impl Hierarchy {
 
     /// Forgets what is known of an entity, so that it has to be placed as if it had just come.
     pub(crate) fn forget(&mut self, entity: Entity) {
-        if let Some(known) = self.known.get_mut(entity.index() as usize) {
-            *known = Known::default();
+        if let Some(record) = self.records.get_mut(entity.index() as usize) {
+            *record = NodeRecord::default();
         }
     }
 
     /// Has what is known be what is there, and marks nodes that have to be placed since they have come or have another parent.
-    pub(crate) fn refresh(&mut self, world: &World, places: &mut Places, since: Version) {
-        if self.patch(world, places, since).is_err() {
-            self.rebuild(world, places);
+    pub(crate) fn refresh(
+        &mut self,
+        world: &World,
+        node_matrices: &mut NodeMatrices,
+        since: Version,
+    ) {
+        if self.patch(world, node_matrices, since).is_err() {
+            self.rebuild(world, node_matrices);
         }
     }
 
@@ -236,7 +241,7 @@ impl Hierarchy {
 
     /// Marks rows that lie side by side as having other values, if those count: what they are placed by where it is written, and
     /// their matrices where those are given.
-    pub(crate) fn mark(&mut self, entities: &[Entity], is_written: bool) {
+    pub(crate) fn mark(&mut self, entities: &[Entity], is_computed: bool) {
         // That it is this entity and no earlier one was settled when nothing was found to have come or gone.
         let slot = entities.first().and_then(|first| self.slots.get(first.index() as usize));
         let Some(first) = slot.filter(|slot| **slot != NONE).map(|&slot| slot as usize) else {
@@ -244,9 +249,9 @@ impl Hierarchy {
         };
         let (number, chunk) = self.chunk_at(first);
         debug_assert_eq!(self.entities[first], entities[0]);
-        if chunk.kind.is_written == is_written {
+        if chunk.traits.is_computed == is_computed {
             bits::set(&mut self.dirty, &(first..first + entities.len()));
-            *self.touched[number].0.get_mut() |= is_written;
+            *self.touched[number].0.get_mut() |= is_computed;
         }
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct Order {
     position: Vec<u32>,
     /// Where the children of each node begin, while it is built.
     first_child: Reused<Vec<u32>>,
-    scratch: Reused<Scratch>,
+    scratch: Reused<BranchScratch>,
 }
 
 /// Where a stage ends.
@@ -230,23 +230,23 @@ impl Order {
 // In each part nodes are in the order of memory, if parents come first in it, too, or else level by level.
 
 /// In how many parts a stage is divided for all threads, at most.
-pub(crate) const PARTS: usize = 32;
+pub(crate) const MAX_PARTS: usize = 32;
 
 /// Levels with fewer nodes are narrow: to wait at the end of one costs about as much as its nodes do.
-const NARROW: usize = 4_096;
+const NARROW_LEVEL: usize = 4_096;
 
 /// How many narrow levels have to follow each other, and how many nodes they must have in all, to be worth it.
-const LEVELS: usize = 8;
-const WORTH: usize = 2_048;
+const MIN_LEVELS: usize = 8;
+const MIN_NODES: usize = 2_048;
 
 /// In how many parts so many branches are divided: not by how many threads there are, so that places are the same on all machines.
 fn part_count(branches: usize) -> usize {
-    (branches / 32).clamp(8, PARTS)
+    (branches / 32).clamp(8, MAX_PARTS)
 }
 
 /// What is kept for its memory.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(super) struct BranchScratch {
     /// How many nodes each branch has, by where it begins.
     weights: Vec<u32>,
     part_of: Vec<u8>,
@@ -261,7 +261,7 @@ impl Order {
         let count = self.levels.len() - 1;
         let mut level = 0;
         while level < count {
-            let is_narrow = |level: &usize| self.level(*level).len() < NARROW;
+            let is_narrow = |level: &usize| self.level(*level).len() < NARROW_LEVEL;
             let run = level..level + (level..count).take_while(is_narrow).count();
             let top = self.find_top(&run).unwrap_or(run.end.max(level + 1));
             let before = self.parts.len() as u32;
@@ -285,7 +285,7 @@ impl Order {
     /// Finds the level at which narrow levels are best divided into branches: where few are above, and no branch is most of it.
     fn find_top(&mut self, run: &Range<usize>) -> Option<usize> {
         let (start, end) = (self.levels[run.start] as usize, self.levels[run.end] as usize);
-        if run.len() < LEVELS || end - start < WORTH {
+        if run.len() < MIN_LEVELS || end - start < MIN_NODES {
             return None;
         }
         let weights = &mut self.scratch.weights;
@@ -327,14 +327,14 @@ impl Order {
             part as u8
         }));
         // Whether in each part parents come first in the order of memory, too.
-        let mut is_sorted = [true; PARTS];
+        let mut is_sorted = [true; MAX_PARTS];
         for at in tops.end..end {
             let above = parent[at] as usize;
             let part = part_of[above - start];
             part_of.push(part);
             is_sorted[part as usize] &= nodes[above] < nodes[at];
         }
-        let mut ends = [0; PARTS];
+        let mut ends = [0; MAX_PARTS];
         part_of.iter().for_each(|part| ends[*part as usize] += 1);
         let mut next = ends;
         let mut sum = 0;
@@ -369,10 +369,10 @@ impl Order {
 
 /// An order that has been edited so much that it had better be built again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Worn;
+pub(crate) struct NeedsRebuild;
 
 /// So many are few, however few nodes there are.
-const FEW: usize = 32;
+const SLACK: usize = 32;
 
 impl Order {
     /// Has room for nodes with the numbers below this. Those that are new have no place.
@@ -382,16 +382,16 @@ impl Order {
     }
 
     /// Whether holes, the tail, or what is nobody's in the list of all children are more than a part of it all.
-    pub(crate) fn is_worn(&self) -> bool {
+    pub(crate) fn is_fragmented(&self) -> bool {
         let tail = self.nodes.len() - self.tail();
-        tail > self.tail() / 8 + FEW
-            || self.nodes.len() > self.live * 2 + FEW
-            || self.garbage * 2 > self.children.len() + 16 * FEW
+        tail > self.tail() / 8 + SLACK
+            || self.nodes.len() > self.live * 2 + SLACK
+            || self.garbage * 2 > self.children.len() + 16 * SLACK
     }
 
     /// Gives a node a place after that of its parent, which may be [`NONE`].
-    pub(crate) fn take_place(&mut self, node: u32, parent: u32) -> u32 {
-        let place = match self.take_hole(parent) {
+    pub(crate) fn allocate_place(&mut self, node: u32, parent: u32) -> u32 {
+        let place = match self.take_free_place(parent) {
             Some(hole) => hole,
             None => {
                 self.nodes.push(NONE);
@@ -408,7 +408,7 @@ impl Order {
     }
 
     /// Takes the first hole of the tail that is after a place, if there is one.
-    fn take_hole(&mut self, place: u32) -> Option<u32> {
+    fn take_free_place(&mut self, place: u32) -> Option<u32> {
         let tail = self.tail();
         let from = if place == NONE { 0 } else { (place as usize + 1).saturating_sub(tail) };
         let mut words = self.free.iter_mut().enumerate().skip(from / 64);
@@ -423,7 +423,7 @@ impl Order {
     }
 
     /// Makes a place a hole. Who was there has no place, unless it has another one already.
-    pub(crate) fn leave_place(&mut self, place: u32) {
+    pub(crate) fn free_place(&mut self, place: u32) {
         let at = place as usize;
         let node = std::mem::replace(&mut self.nodes[at], NONE);
         if let Some(of_node) = self.place.get_mut(node as usize).filter(|of| **of == place) {
@@ -443,14 +443,14 @@ impl Order {
     }
 
     /// Has a node and all that is below it be at another place, after that of its parent. Returns it.
-    pub(crate) fn change_place(&mut self, place: u32) -> u32 {
+    pub(crate) fn move_place(&mut self, place: u32) -> u32 {
         let at = place as usize;
         let (node, parent) = (self.nodes[at], self.parent[at]);
         let children = std::mem::take(&mut self.lists[at]);
-        let to = self.take_place(node, parent);
+        let to = self.allocate_place(node, parent);
         let room = std::mem::replace(&mut self.lists[to as usize], children);
         self.garbage += room.capacity as usize;
-        self.leave_place(place);
+        self.free_place(place);
         to
     }
 

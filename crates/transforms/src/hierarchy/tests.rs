@@ -6,8 +6,8 @@ use ancho_entities::{
 use glam::{Mat4, Vec3};
 
 use super::order::NONE;
-use super::rebuild::{RowData, kind_of, written};
-use super::{Hierarchy, Nodes, Places, Source};
+use super::rebuild::{RowData, chunk_traits, computed_nodes};
+use super::{Hierarchy, MatrixSource, NodeMatrices, Nodes};
 use crate::components::{Child, CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
 use crate::freeze::Static;
 use crate::local_transform::LocalTransform;
@@ -22,19 +22,19 @@ impl Hierarchy {
 
     /// How often all was made again.
     pub(crate) fn rebuilds(&self) -> u32 {
-        self.round
+        self.rebuild_count
     }
 
     /// What is known is what is there.
     pub(crate) fn check_world(&self, world: &World) {
-        let written = written(world);
+        let computed = computed_nodes(world);
         let mut count = 0;
         world.query::<RowData>().filter::<Nodes>().for_each_chunk(|rows| {
-            let (found, previous, kind) = kind_of(rows, &written);
+            let (found, previous, traits) = chunk_traits(rows, &computed);
             let first = self.slot_of(found[0]).expect("all nodes have slots");
             let chunk = self.chunk_at(first).1;
             assert_eq!((chunk.first as usize, chunk.len as usize), (first, found.len()));
-            assert_eq!(chunk.kind, kind);
+            assert_eq!(chunk.traits, traits);
             for (row, &entity) in found.iter().enumerate() {
                 let parent = previous.map_or(Entity::NULL, |previous| previous[row].0);
                 assert_eq!(self.entities[first + row], entity);
@@ -46,20 +46,20 @@ impl Hierarchy {
     }
 
     /// Everything that is known agrees with everything else.
-    pub(crate) fn check(&self, places: &Places) {
-        let mut awaited = vec![0; self.awaited.len()];
+    pub(crate) fn check(&self, places: &NodeMatrices) {
+        let mut inactive_children = vec![0; self.inactive_children.len()];
         for chunk in &self.chunks {
             for slot in chunk.first as usize..(chunk.first + chunk.capacity) as usize {
                 if slot < (chunk.first + chunk.len) as usize {
-                    check_slot(self, slot, &mut awaited);
+                    check_slot(self, slot, &mut inactive_children);
                 } else {
                     assert!(self.entities[slot].is_null());
-                    assert_eq!(self.sources[slot], Source::REST);
+                    assert_eq!(self.sources[slot], MatrixSource::INACTIVE);
                     assert_eq!(self.order.place[slot], NONE);
                 }
             }
         }
-        assert_eq!(awaited, self.awaited);
+        assert_eq!(inactive_children, self.inactive_children);
         let len: u32 = self.chunks.iter().map(|chunk| chunk.len).sum();
         assert_eq!(len as usize, self.count);
         let live = self.order.nodes.iter().filter(|node| **node != NONE).count();
@@ -69,17 +69,19 @@ impl Hierarchy {
     }
 }
 
-fn check_slot(hierarchy: &Hierarchy, slot: usize, awaited: &mut [u32]) {
+fn check_slot(hierarchy: &Hierarchy, slot: usize, inactive_children: &mut [u32]) {
     let order = &hierarchy.order;
     let (entity, parent) = (hierarchy.entities[slot], hierarchy.parent_entities[slot]);
     assert_eq!(hierarchy.slot_of(entity), Some(slot));
     let (number, chunk) = hierarchy.chunk_at(slot);
-    let above = hierarchy.slot_of(parent).filter(|above| hierarchy.sources[*above] != Source::REST);
+    let above = hierarchy
+        .slot_of(parent)
+        .filter(|above| hierarchy.sources[*above] != MatrixSource::INACTIVE);
     let source = hierarchy.sources[slot];
-    if source == Source::REST {
-        assert!(above.is_none() && !chunk.kind.is_root, "{entity} could be placed");
+    if source == MatrixSource::INACTIVE {
+        assert!(above.is_none() && !chunk.traits.is_root, "{entity} could be matrices_version");
         if !parent.is_null() {
-            awaited[parent.index() as usize] += 1;
+            inactive_children[parent.index() as usize] += 1;
         }
         return;
     }
@@ -96,7 +98,7 @@ fn check_slot(hierarchy: &Hierarchy, slot: usize, awaited: &mut [u32]) {
         assert_eq!(place as u32, above);
     }
     if above == NONE {
-        assert!(chunk.kind.is_root);
+        assert!(chunk.traits.is_root);
     } else {
         let children = order.children(above as usize);
         assert_eq!(children[order.position(slot as u32) as usize], slot as u32);
@@ -111,35 +113,35 @@ struct Tag;
 
 /// How often all was made again.
 fn rebuilds(world: &mut World) -> u32 {
-    with_state(world, |_, state| state.placement.hierarchy.rebuilds())
+    with_state(world, |_, state| state.cache.hierarchy.rebuilds())
 }
 
 /// Checks that buffers list the entities that have the parent as their previous one, each once, and no others.
 fn check_links(world: &World) {
     type All = (IncludeDisabled, IncludePrefabs);
-    let (mut listed, mut linked) = (Vec::new(), Vec::new());
+    let (mut listed, mut links_version) = (Vec::new(), Vec::new());
     for (parent, children) in world.query::<(Entity, &Buffer<Child>)>().filter::<All>().iter() {
         listed.extend(children.iter().map(|&Child(child)| (child, parent)));
     }
     for (child, previous) in world.query::<(Entity, &PreviousParent)>().filter::<All>().iter() {
-        linked.extend((!previous.0.is_null()).then_some((child, previous.0)));
+        links_version.extend((!previous.0.is_null()).then_some((child, previous.0)));
     }
     listed.sort();
-    linked.sort();
-    assert_eq!(listed, linked);
+    links_version.sort();
+    assert_eq!(listed, links_version);
 }
 
 fn check(world: &mut World) {
     check_links(world);
     with_state(world, |world, state| {
-        state.placement.hierarchy.check(&state.placement.places);
-        state.placement.hierarchy.check_world(world);
+        state.cache.hierarchy.check(&state.cache.matrices);
+        state.cache.hierarchy.check_world(world);
     });
 }
 
 /// Where what is known of hierarchies is in memory.
 fn address(world: &mut World) -> usize {
-    with_state(world, |_, state| state.placement.hierarchy.address())
+    with_state(world, |_, state| state.cache.hierarchy.address())
 }
 
 fn node(x: f32) -> LocalTransform {
@@ -251,7 +253,7 @@ fn t4_what_is_known_holds_together_after_random_changes() {
             check_links(&world);
             // Rows of those whose place is not a number move afterwards.
             if with_state(&mut world, |world, state| {
-                !state.placement.hierarchy.is_outdated(world, state.placed)
+                !state.cache.hierarchy.is_outdated(world, state.matrices_version)
             }) {
                 check(&mut world);
             }

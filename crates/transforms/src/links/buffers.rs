@@ -1,15 +1,18 @@
 //! Keeps `Child` buffers: children enter and leave them, and buffers that disagree with `PreviousParent` are restored.
 
+use std::collections::HashMap;
+
+use ancho_collections::FixedState;
 use ancho_entities::{
-    Buffer, Changed, Entity, EntityError, IncludeDisabled, IncludePrefabs, Or, OrderChanged,
+    Buffer, Changed, Entity, EntityError, IncludeDisabled, IncludePrefabs, OrderChanged,
     QueryFilter, Version, With, World,
 };
 
-use super::{Edit, is_gone};
+use super::{Links, ParentChange, is_inactive, is_missing};
 use crate::components::{Child, CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
 use crate::error::{TransformError, TransformErrors};
 use crate::hierarchy::Hierarchy;
-use crate::scratch::Seen;
+use crate::scratch::EntityMarks;
 
 /// Has children leave the buffers of their old parents, where the previous parent is another by now.
 ///
@@ -17,19 +20,20 @@ use crate::scratch::Seen;
 /// error: somebody else has written to it.
 pub(super) fn leave(
     world: &mut World,
-    edits: &[Edit],
-    seen: &mut Seen,
+    changes: &[ParentChange],
+    marks: &mut EntityMarks,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
-    let mut leaving: Vec<Edit> = edits.iter().filter(|edit| !edit.old.is_null()).copied().collect();
-    leaving.sort_by_key(|edit| edit.old);
+    let mut leaving: Vec<ParentChange> =
+        changes.iter().filter(|change| !change.old.is_null()).copied().collect();
+    leaving.sort_by_key(|change| change.old);
     let mut stay = Vec::new();
     for group in leaving.chunk_by(|a, b| a.old == b.old) {
         let old = group[0].old;
         // What is in a buffer may be anything, if somebody else has written to it: only those that leave are noted.
-        let (leaving, found) = (seen.next_round(), seen.next_round());
-        for edit in group {
-            seen.see(edit.child, leaving);
+        let (leaving, found) = (marks.new_mark(), marks.new_mark());
+        for change in group {
+            marks.mark(change.child, leaving);
         }
         let children = world.buffer::<Child>(old).unwrap_or_default();
         let previous = world.lookup::<PreviousParent>();
@@ -37,15 +41,16 @@ pub(super) fn leave(
         for &child in children {
             if previous.get(child.0).is_some_and(|parent| parent.0 == old) {
                 stay.push(child);
-            } else if seen.is_seen(child.0, leaving) {
-                seen.see(child.0, found);
+            } else if marks.has_mark(child.0, leaving) {
+                marks.mark(child.0, found);
             }
         }
         // Of who is gone nothing is left to leave.
-        if !is_gone(world, old) {
-            let missing = group.iter().filter(|edit| seen.see(edit.child, found) != found);
+        if !is_missing(world, old) {
+            let missing = group.iter().filter(|change| marks.mark(change.child, found) != found);
             errors.extend(
-                missing.map(|edit| TransformError::NotInParent { child: edit.child, parent: old }),
+                missing
+                    .map(|change| TransformError::NotInParent { child: change.child, parent: old }),
             );
         }
         if children.is_empty() {
@@ -67,10 +72,10 @@ fn is_placed(world: &World, entity: Entity) -> bool {
 
 /// Has children come to the buffers of their new parents. Edits are sorted for that, by parents; those of one parent stay in their
 /// order.
-pub(super) fn enter(world: &mut World, edits: &mut [Edit]) -> Result<(), EntityError> {
-    edits.sort_by_key(|edit| edit.new);
+pub(super) fn enter(world: &mut World, changes: &mut [ParentChange]) -> Result<(), EntityError> {
+    changes.sort_by_key(|change| change.new);
     let mut come = Vec::new();
-    for group in edits.chunk_by(|a, b| a.new == b.new) {
+    for group in changes.chunk_by(|a, b| a.new == b.new) {
         let new = group[0].new;
         if new == Entity::NULL {
             continue;
@@ -79,7 +84,7 @@ pub(super) fn enter(world: &mut World, edits: &mut [Edit]) -> Result<(), EntityE
             world.add(new, LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
         }
         come.clear();
-        come.extend(group.iter().map(|edit| Child(edit.child)));
+        come.extend(group.iter().map(|change| Child(change.child)));
         let mut children = if world.has::<Buffer<Child>>(new) {
             world.buffer_mut::<Child>(new)?
         } else {
@@ -99,16 +104,19 @@ pub(super) fn enter(world: &mut World, edits: &mut [Edit]) -> Result<(), EntityE
 
 /// The number of parents and children, and of transfers from and to other worlds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Census {
+pub(super) struct LinkCounts {
     parents: usize,
     children: usize,
     transfers: u64,
 }
 
+/// Numbers of children of parents that the hierarchy lists none of, since the parent or its children are inactive.
+pub(super) type InactiveParents = HashMap<Entity, usize, FixedState>;
+
 /// Also those that rest.
 type All = (IncludeDisabled, IncludePrefabs);
 
-impl Census {
+impl LinkCounts {
     pub(super) fn of(world: &World) -> Self {
         Self {
             parents: count::<With<Buffer<Child>>>(world),
@@ -122,78 +130,142 @@ fn count<F: QueryFilter>(world: &World) -> usize {
     world.query::<()>().filter::<(F, All)>().count_unfiltered()
 }
 
-/// Whether buffers and previous parents may disagree in chunks that have changed since, as after entities exchanged their components, or
-/// a program removed children from the buffer of a parent.
+/// Findings of [`check_links`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LinkCheck {
+    /// Whether buffers and previous parents may disagree, so that all buffers have to be restored.
+    pub(super) must_restore: bool,
+    /// Whether a [`Parent`] or [`PreviousParent`] may have been written.
+    pub(super) is_written: bool,
+    /// Whether a child in a changed chunk has a parent other than its previous one.
+    pub(super) has_new_parents: bool,
+    /// The order version of children.
+    pub(super) order_version: u32,
+}
+
+/// Checks the links in chunks that changed since the last update.
 ///
-/// Children that the hierarchy has with the same parent are listed there. Only the others are looked for in the buffers. A buffer of a
-/// parent without children in the hierarchy counts as a disagreement: the parent is new, or all its children rest.
-pub(super) fn links_disagree(
+/// Buffers and previous parents disagree after entities exchanged components, or after a program wrote, removed or added a buffer. A
+/// frame without changes costs one query over the versions of the children's chunks: their order version excludes structural changes.
+pub(super) fn check_links(
+    world: &World,
+    links: &mut Links,
+    hierarchy: Option<&Hierarchy>,
+    since: Version,
+) -> LinkCheck {
+    let counts = LinkCounts::of(world);
+    let is_counted = counts == links.counts;
+    let order_version = world.component_order_version::<PreviousParent>();
+    let is_moved = !is_counted || order_version != links.order_version;
+    let mut check = LinkCheck { must_restore: !is_counted, order_version, ..LinkCheck::default() };
+    let Links { suspects, marks, inactive_parents, .. } = links;
+    suspects.clear();
+    let mut add_child = |(child, parent, previous): (_, Option<&Parent>, &PreviousParent)| {
+        let previous = previous.0;
+        check.has_new_parents |=
+            parent.is_some_and(|parent| parent.0 != previous || parent.0.is_null());
+        // A buffer lists the children that the hierarchy has below the same parent. Only the others are looked up.
+        let in_hierarchy = hierarchy.and_then(|hierarchy| hierarchy.parent_of(child));
+        if !previous.is_null() && in_hierarchy != Some(previous) {
+            suspects.push((previous, child));
+        }
+    };
+    let children = || world.query::<(Entity, Option<&Parent>, &PreviousParent)>().since(since);
+    type Written = (All, Changed<(Parent, PreviousParent)>);
+    children().filter::<Written>().for_each(|child| {
+        check.is_written = true;
+        add_child(child);
+    });
+    if is_moved {
+        children().filter::<(All, OrderChanged)>().for_each(add_child);
+    }
+    check.must_restore = check.must_restore
+        || !parents_agree(world, hierarchy, since, inactive_parents, counts.parents)
+        || !are_listed(world, suspects, marks);
+    check
+}
+
+/// Tests whether the buffers in chunks that changed list children whose previous parent is the owner of the buffer, and enough of them.
+fn parents_agree(
     world: &World,
     hierarchy: Option<&Hierarchy>,
     since: Version,
-    seen: &mut Seen,
-    suspects: &mut Vec<(Entity, Entity)>,
+    inactive_parents: &mut InactiveParents,
+    parent_count: usize,
 ) -> bool {
-    type Changes<T> = (All, Or<(OrderChanged, Changed<T>)>);
     let previous = world.lookup::<PreviousParent>();
-    let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<Changes<Buffer<Child>>>();
-    let disagree = parents.since(since).iter().any(|(parent, children)| {
-        let is_child = |child| previous.get(child).is_some_and(|previous| previous.0 == parent);
-        let known = hierarchy.map_or(0, |hierarchy| hierarchy.child_count(parent));
+    let mut agrees = |parent, children: &[Child], checked: usize| {
+        let in_hierarchy = hierarchy.map_or(0, |hierarchy| hierarchy.child_count(parent));
         // A buffer that the program added can stand for one that it removed elsewhere: the number of parents stays the same. A
         // buffer that is too short is one that the program has written, or added again.
-        known == 0
-            || children.len() < known
-            || !children.iter().all(|&Child(child)| is_child(child))
-    });
-    if disagree {
-        return true;
-    }
-    suspects.clear();
-    let children = world.query::<(Entity, &PreviousParent)>().filter::<Changes<PreviousParent>>();
-    children.since(since).for_each(|(child, &PreviousParent(parent))| {
-        let known = hierarchy.and_then(|hierarchy| hierarchy.parent_of(child));
-        if !parent.is_null() && known != Some(parent) {
-            suspects.push((parent, child));
+        let expected = match in_hierarchy {
+            0 => inactive_parents.get(&parent).copied().unwrap_or(usize::MAX),
+            count => count,
+        };
+        let is_child = |child| previous.get(child).is_some_and(|previous| previous.0 == parent);
+        let agrees = children.len() >= expected
+            && children.iter().take(checked).all(|&Child(child)| is_child(child));
+        if agrees && in_hierarchy > 0 && is_inactive(world, parent) {
+            // The list is emptied before it outgrows the parents: the next check of such a parent fills it again.
+            if inactive_parents.len() > 2 * parent_count {
+                inactive_parents.clear();
+            }
+            inactive_parents.insert(parent, children.len());
         }
-    });
-    suspects.sort_unstable();
-    suspects.chunk_by(|a, b| a.0 == b.0).any(|group| {
-        // A buffer may list anything if a program has written to it: only suspects are noted.
-        let (suspected, listed) = (seen.next_round(), seen.next_round());
+        agrees
+    };
+    let parents = || world.query::<(Entity, &Buffer<Child>)>().since(since);
+    type Written = (All, Changed<Buffer<Child>>);
+    let written = parents().filter::<Written>();
+    if !written.iter().all(|(parent, children)| agrees(parent, children, usize::MAX)) {
+        return false;
+    }
+    // A buffer that was not written changes as a whole: one child is enough.
+    let moved = parents().filter::<(All, OrderChanged)>();
+    moved.iter().all(|(parent, children)| agrees(parent, children, 1))
+}
+
+/// Tests whether all children are in the buffers of their parents. Takes pairs of parent and child.
+fn are_listed(world: &World, links: &mut [(Entity, Entity)], marks: &mut EntityMarks) -> bool {
+    links.sort_unstable();
+    links.chunk_by(|a, b| a.0 == b.0).all(|group| {
+        // A buffer may list anything if a program has written to it: only the children of this group are marked.
+        let (expected, listed) = (marks.new_mark(), marks.new_mark());
         for &(_, child) in group {
-            seen.see(child, suspected);
+            marks.mark(child, expected);
         }
         for &Child(child) in world.buffer::<Child>(group[0].0).unwrap_or_default() {
-            if seen.is_seen(child, suspected) {
-                seen.see(child, listed);
+            if marks.has_mark(child, expected) {
+                marks.mark(child, listed);
             }
         }
-        group.iter().any(|&(_, child)| !seen.is_seen(child, listed))
+        group.iter().all(|&(_, child)| marks.has_mark(child, listed))
     })
 }
 
 /// Has the buffers list those that have the parent as their previous one, once each, and no others. Children of parents that are not
 /// there lose them; children that are in no buffer are listed as waiting to come to one.
-pub(super) fn mend(
-    world: &mut World,
-    seen: &mut Seen,
-    waiting: &mut Vec<Entity>,
-) -> Result<(), EntityError> {
-    let (listed, elsewhere) = (seen.next_round(), seen.next_round());
+pub(super) fn restore_buffers(world: &mut World, links: &mut Links) -> Result<(), EntityError> {
+    let Links { marks, waiting, inactive_parents, .. } = links;
+    inactive_parents.clear();
+    let (listed, elsewhere) = (marks.new_mark(), marks.new_mark());
     let (mut stay, mut shortened) = (Vec::new(), Vec::new());
     let previous = world.lookup::<PreviousParent>();
     let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<All>();
     parents.for_each(|(parent, children)| {
         stay.clear();
         stay.extend(children.iter().filter(|&&Child(child)| match previous.get(child) {
-            Some(previous) if previous.0 == parent => seen.see(child, listed) != listed,
-            Some(_) if !seen.is_seen(child, listed) => {
-                seen.see(child, elsewhere);
+            Some(previous) if previous.0 == parent => marks.mark(child, listed) != listed,
+            Some(_) if !marks.has_mark(child, listed) => {
+                marks.mark(child, elsewhere);
                 false
             }
             _ => false,
         }));
+        let has_active = || stay.iter().any(|&Child(child)| !is_inactive(world, child));
+        if is_inactive(world, parent) || !has_active() {
+            inactive_parents.insert(parent, stay.len());
+        }
         if stay.len() < children.len() {
             shortened.push((parent, stay.clone()));
         }
@@ -207,7 +279,7 @@ pub(super) fn mend(
     }
     let mut lost = Vec::new();
     world.query::<(Entity, &PreviousParent)>().filter::<All>().for_each(|(child, previous)| {
-        if !previous.0.is_null() && !seen.is_seen(child, listed) {
+        if !previous.0.is_null() && !marks.has_mark(child, listed) {
             lost.push((child, previous.0));
         }
     });
@@ -215,12 +287,12 @@ pub(super) fn mend(
         if world.get(child) != Ok(&Parent(old)) {
             // It leaves in this update. That it is in no buffer is reported there, unless it has exchanged its components, or there is
             // no buffer to leave.
-            if seen.is_seen(child, elsewhere) || !world.has::<Buffer<Child>>(old) {
+            if marks.has_mark(child, elsewhere) || !world.has::<Buffer<Child>>(old) {
                 world.get_mut::<PreviousParent>(child)?.0 = Entity::NULL;
             }
             continue;
         }
-        if is_gone(world, old) {
+        if is_missing(world, old) {
             world.remove::<(Parent, PreviousParent)>(child)?;
         } else {
             world.get_mut::<PreviousParent>(child)?.0 = Entity::NULL;

@@ -21,14 +21,14 @@ use ancho_entities::{
 use crate::components::{Child, CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
 use crate::error::{TransformError, TransformErrors};
 use crate::hierarchy::Hierarchy;
-use crate::scratch::{Reused, Seen};
-use crate::update::{Placement, State, add_matrices, end_moment};
-use attach::Given;
-use buffers::Census;
+use crate::scratch::{EntityMarks, Reused};
+use crate::update::{NodeCache, State, add_matrices, advance_version};
+use attach::AttachAdditions;
+use buffers::{InactiveParents, LinkCounts};
 
 /// A child that goes from one parent to another. Both may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Edit {
+struct ParentChange {
     child: Entity,
     old: Entity,
     new: Entity,
@@ -40,17 +40,20 @@ pub(crate) struct Links {
     /// Children whose parents are disabled, so that they wait for them. Each is there once.
     waiting: Vec<Entity>,
     /// How many there were at the end of the last update.
-    census: Census,
-    edits: Reused<Vec<Edit>>,
+    counts: LinkCounts,
+    /// The order version of children at the end of the last update.
+    order_version: u32,
+    inactive_parents: InactiveParents,
+    changes: Reused<Vec<ParentChange>>,
     /// Children from which cycles are looked for.
     starts: Reused<Vec<Entity>>,
     /// Children that may be in no buffer, after their parents.
     suspects: Reused<Vec<(Entity, Entity)>>,
-    seen: Reused<Seen>,
+    pub(crate) marks: Reused<EntityMarks>,
     /// Those that were last listed, with none above them that rests.
-    pub(crate) awake: Reused<Vec<Entity>>,
+    pub(crate) active: Reused<Vec<Entity>>,
     /// What orders to attach have given in this update.
-    given: Reused<Vec<Given>>,
+    additions: Reused<Vec<AttachAdditions>>,
     /// Whether an entity has another parent than when somebody last asked.
     pub(crate) changed: bool,
 }
@@ -59,17 +62,17 @@ pub(crate) struct Links {
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let mut errors = TransformErrors::default();
     // Before they get others.
-    Placement::forget_lost(&mut state.placement, world);
-    let State { links, placement, linked, .. } = state;
+    NodeCache::forget_lost(&mut state.cache, world);
+    let State { links, cache, links_version, .. } = state;
     // The hierarchy follows the links when matrices are made.
     let was_changed = std::mem::take(&mut links.changed);
-    let hierarchy = (!was_changed).then_some(&placement.hierarchy);
-    let done = update_all(world, links, hierarchy, *linked, &mut errors);
+    let hierarchy = (!was_changed).then_some(&cache.hierarchy);
+    let done = update_all(world, links, hierarchy, *links_version, &mut errors);
     links.changed |= was_changed;
-    let now = end_moment(world);
+    let now = advance_version(world);
     // What an update that failed has not looked at is still to be found.
     if done.is_ok() {
-        state.linked = now;
+        state.links_version = now;
     }
     errors.extend(done.err().map(TransformError::Entities));
     errors.into_result()
@@ -82,72 +85,80 @@ fn update_all(
     since: Version,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
-    let is_disturbed = Census::of(world) != links.census
-        || buffers::links_disagree(world, hierarchy, since, &mut links.seen, &mut links.suspects);
-    attach::carry_out(world, &mut links.given, errors)?;
-    begin_links(world)?;
+    let check = buffers::check_links(world, links, hierarchy, since);
+    let is_attached = attach::apply(world, &mut links.additions, errors)?;
+    type NewChild = (With<Parent>, Without<PreviousParent>);
+    let has_new_children = !world.query::<()>().filter::<NewChild>().is_empty();
+    add_link_components(world)?;
     // From here on all that should have a matrix have one, and parents that have none are gone.
     add_matrices(world)?;
-    let mut edits = std::mem::take(&mut links.edits);
-    edits.clear();
-    links.changed |= forget_gone_parents(world, &mut edits)?;
-    if is_disturbed {
+    let mut changes = std::mem::take(&mut links.changes);
+    changes.clear();
+    links.changed |= unlink_despawned_parents(world, &mut changes)?;
+    if check.must_restore {
         links.changed = true;
-        buffers::mend(world, &mut links.seen, &mut links.waiting)?;
+        buffers::restore_buffers(world, links)?;
     }
     attach::detach(world)?;
-    leave_parents(world, &mut edits)?;
-    links.changed |= !edits.is_empty();
-    buffers::leave(world, &edits, &mut links.seen, errors)?;
-    edits.clear();
+    unlink_removed_parents(world, &mut changes)?;
+    links.changed |= !changes.is_empty();
+    buffers::leave(world, &changes, &mut links.marks, errors)?;
+    changes.clear();
 
-    type NewChild = (With<Parent>, Without<PreviousParent>);
     let new = world.query_mut::<()>().filter::<NewChild>();
     new.add(PreviousParent(Entity::NULL)).map_err(|rejected| rejected.error)?;
-    // Both may have been written, as when entities exchange their components.
-    links.changed |= find_edits::<Changed<Parent>>(world, since, &mut edits);
-    // Who was disabled and is not any more has not changed.
-    find_edits::<OrderChanged>(world, since, &mut edits);
-    let Links { waiting, seen, .. } = links;
-    let round = seen.next_round();
-    waiting.retain(|&child| match edit_of(world, child) {
-        Some(edit) if edit.old == Entity::NULL && rests(world, edit.new) => {
+    let is_unusual = is_attached || check.must_restore;
+    if check.is_written || is_unusual {
+        // Both may have been written, as when entities exchange their components.
+        links.changed |= find_parent_changes::<Changed<Parent>>(world, since, &mut changes);
+    }
+    // An enabled entity counts as moved, not as changed. So does a new child, which has just got its previous parent.
+    let may_differ = check.has_new_parents || has_new_children || is_unusual;
+    if may_differ {
+        find_parent_changes::<OrderChanged>(world, since, &mut changes);
+    }
+    let Links { waiting, marks, .. } = links;
+    let mark = marks.new_mark();
+    waiting.retain(|&child| match parent_change_of(world, child) {
+        Some(change) if change.old == Entity::NULL && is_inactive(world, change.new) => {
             // It goes on waiting, however it was found.
-            seen.see(child, round);
+            marks.mark(child, mark);
             true
         }
-        edit => {
-            edits.extend(edit);
+        change => {
+            changes.extend(change);
             false
         }
     });
     // An entity may have been found more than once. What is found first decides on the order.
-    edits.retain(|edit| seen.see(edit.child, round) != round);
-    if !edits.is_empty() {
+    changes.retain(|change| marks.mark(change.child, mark) != mark);
+    if !changes.is_empty() {
         links.changed = true;
-        refuse_missing(world, &mut edits, &mut links.waiting)?;
+        resolve_parents(world, &mut changes, &mut links.waiting)?;
         let mut undone = Vec::new();
-        let Links { starts, seen, .. } = &mut *links;
-        cycles::undo_cycles(world, &mut edits, starts, seen, &mut undone, errors)?;
-        attach::take_back(world, &links.given, &undone, &mut links.seen)?;
+        let Links { starts, marks, .. } = &mut *links;
+        cycles::undo_cycles(world, &mut changes, starts, marks, &mut undone, errors)?;
+        attach::revert(world, &links.additions, &undone, &mut links.marks)?;
         // Some have just lost their parents.
         attach::detach(world)?;
-        buffers::leave(world, &edits, &mut links.seen, errors)?;
-        buffers::enter(world, &mut edits)?;
+        buffers::leave(world, &changes, &mut links.marks, errors)?;
+        buffers::enter(world, &mut changes)?;
     }
-    edits.clear();
-    links.edits = edits;
+    changes.clear();
+    links.changes = changes;
     // A frame at rest is counted once.
+    links.order_version = check.order_version;
     if links.changed {
-        links.census = Census::of(world);
+        links.counts = LinkCounts::of(world);
+        links.order_version = world.component_order_version::<PreviousParent>();
     }
     Ok(())
 }
 
 /// Gives new children all that they need in one step, so that they move to another chunk once, and not twice.
-fn begin_links(world: &mut World) -> Result<(), EntityError> {
-    type New = (With<Parent>, Without<(PreviousParent, LocalToWorld, CustomLocalToWorld)>);
-    let new = world.query_mut::<()>().filter::<New>();
+fn add_link_components(world: &mut World) -> Result<(), EntityError> {
+    type NewChild = (With<Parent>, Without<(PreviousParent, LocalToWorld, CustomLocalToWorld)>);
+    let new = world.query_mut::<()>().filter::<NewChild>();
     let needed = (LocalToWorld::IDENTITY, PreviousParent(Entity::NULL));
     new.add(needed).map_err(|rejected| rejected.error)?;
     Ok(())
@@ -156,16 +167,23 @@ fn begin_links(world: &mut World) -> Result<(), EntityError> {
 /// Children of those that are gone lose their parents, and the buffers of those go. Returns whether there were any.
 ///
 /// Edits are what is listed meanwhile: there is nothing else to do for them.
-fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool, EntityError> {
+fn unlink_despawned_parents(
+    world: &mut World,
+    changes: &mut Vec<ParentChange>,
+) -> Result<bool, EntityError> {
     type Gone = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let gone = world.query::<(Entity, &Buffer<Child>)>().filter::<Gone>();
     if gone.is_empty() {
         return Ok(false);
     }
     gone.for_each(|(old, children)| {
-        edits.extend(children.iter().map(|&Child(child)| Edit { child, old, new: Entity::NULL }));
+        changes.extend(children.iter().map(|&Child(child)| ParentChange {
+            child,
+            old,
+            new: Entity::NULL,
+        }));
     });
-    for Edit { child, old, .. } in edits.drain(..) {
+    for ParentChange { child, old, .. } in changes.drain(..) {
         if world.get::<PreviousParent>(child).is_ok_and(|previous| previous.0 == old) {
             // It has been given another parent already, unless it is the same.
             match world.get::<Parent>(child) {
@@ -181,93 +199,100 @@ fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool,
 }
 
 /// Children that have no parent any more, or are gone, are to leave the buffers of those that they had.
-fn leave_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<(), EntityError> {
+fn unlink_removed_parents(
+    world: &mut World,
+    changes: &mut Vec<ParentChange>,
+) -> Result<(), EntityError> {
     type Left = (With<PreviousParent>, Without<Parent>);
-    let before = edits.len();
+    let before = changes.len();
     let left = world.query::<(Entity, &PreviousParent)>().filter::<Without<Parent>>();
     left.for_each(|(child, previous)| {
-        edits.push(Edit { child, old: previous.0, new: Entity::NULL });
+        changes.push(ParentChange { child, old: previous.0, new: Entity::NULL });
     });
-    if edits.len() > before {
+    if changes.len() > before {
         world.query_mut::<()>().filter::<Left>().remove::<PreviousParent>()?;
     }
     Ok(())
 }
 
 /// Finds children that have another parent than before, among those that pass a filter. Returns whether some do.
-fn find_edits<F: QueryFilter>(world: &World, since: Version, edits: &mut Vec<Edit>) -> bool {
+fn find_parent_changes<F: QueryFilter>(
+    world: &World,
+    since: Version,
+    changes: &mut Vec<ParentChange>,
+) -> bool {
     let children = world.query::<(Entity, &Parent, &PreviousParent)>().filter::<F>().since(since);
     let mut are_some = false;
     children.for_each(|(child, parent, previous)| {
         are_some = true;
         if parent.0 != previous.0 || parent.0.is_null() {
-            edits.push(Edit { child, old: previous.0, new: parent.0 });
+            changes.push(ParentChange { child, old: previous.0, new: parent.0 });
         }
     });
     are_some
 }
 
 /// What has become of the parent of a child.
-fn edit_of(world: &World, child: Entity) -> Option<Edit> {
+fn parent_change_of(world: &World, child: Entity) -> Option<ParentChange> {
     let (parent, previous) =
         world.query::<(&Parent, &PreviousParent)>().get(child).map(|(p, q)| (p.0, q.0))?;
-    (parent != previous).then_some(Edit { child, old: previous, new: parent })
+    (parent != previous).then_some(ParentChange { child, old: previous, new: parent })
 }
 
 /// Children of nobody lose their parents; children of who is disabled wait. Both leave where they are.
 ///
 /// The others have their new parents as the previous ones from here on.
-fn refuse_missing(
+fn resolve_parents(
     world: &mut World,
-    edits: &mut [Edit],
+    changes: &mut [ParentChange],
     waiting: &mut Vec<Entity>,
 ) -> Result<(), EntityError> {
     // Those of one parent mostly follow each other.
-    let mut last = (Entity::NULL, Fate::Gone);
-    for edit in edits {
-        if edit.new != last.0 {
-            last = (edit.new, fate(world, edit.new));
+    let mut last = (Entity::NULL, ParentState::Missing);
+    for change in changes {
+        if change.new != last.0 {
+            last = (change.new, parent_state(world, change.new));
         }
         match last.1 {
-            Fate::Gone => {
-                edit.new = Entity::NULL;
-                world.remove::<(Parent, PreviousParent)>(edit.child)?;
+            ParentState::Missing => {
+                change.new = Entity::NULL;
+                world.remove::<(Parent, PreviousParent)>(change.child)?;
                 continue;
             }
-            Fate::Rests => {
-                edit.new = Entity::NULL;
-                waiting.push(edit.child);
+            ParentState::Inactive => {
+                change.new = Entity::NULL;
+                waiting.push(change.child);
             }
-            Fate::TakesPart => {}
+            ParentState::Active => {}
         }
-        world.get_mut::<PreviousParent>(edit.child)?.0 = edit.new;
+        world.get_mut::<PreviousParent>(change.child)?.0 = change.new;
     }
     Ok(())
 }
 
 /// What has become of one that is to be a parent.
 #[derive(Clone, Copy)]
-enum Fate {
-    Gone,
-    Rests,
-    TakesPart,
+enum ParentState {
+    Missing,
+    Inactive,
+    Active,
 }
 
-fn fate(world: &World, parent: Entity) -> Fate {
+fn parent_state(world: &World, parent: Entity) -> ParentState {
     match parent {
-        parent if is_gone(world, parent) => Fate::Gone,
-        parent if rests(world, parent) => Fate::Rests,
-        _ => Fate::TakesPart,
+        parent if is_missing(world, parent) => ParentState::Missing,
+        parent if is_inactive(world, parent) => ParentState::Inactive,
+        _ => ParentState::Active,
     }
 }
 
 /// Whether an entity takes no part, so that it gets no children.
-pub(crate) fn rests(world: &World, entity: Entity) -> bool {
+pub(crate) fn is_inactive(world: &World, entity: Entity) -> bool {
     world.has::<Disabled>(entity) || world.has::<Prefab>(entity)
 }
 
 /// Whether an entity is not there, or was despawned and only what stays of it is there.
-pub(crate) fn is_gone(world: &World, entity: Entity) -> bool {
+pub(crate) fn is_missing(world: &World, entity: Entity) -> bool {
     !world.exists(entity) || world.is_cleanup_only(entity)
 }
 
@@ -276,19 +301,16 @@ mod tests {
     use ancho_entities::{Disabled, World};
     use glam::Vec3;
 
-    use super::buffers::{Census, links_disagree};
+    use super::buffers::{LinkCounts, check_links};
     use super::update;
     use crate::components::{Parent, Position};
     use crate::freeze::Static;
-    use crate::scratch::Seen;
     use crate::update::{State, update_matrices};
 
-    /// Whether the next update looks at all links.
-    fn is_disturbed(world: &World, state: &State) -> bool {
-        let hierarchy = Some(&state.placement.hierarchy);
-        let (mut seen, mut suspects) = (Seen::default(), Vec::new());
-        Census::of(world) != state.links.census
-            || links_disagree(world, hierarchy, state.linked, &mut seen, &mut suspects)
+    /// Whether the next update restores all buffers.
+    fn must_restore(world: &World, state: &State) -> bool {
+        let hierarchy = Some(&state.cache.hierarchy);
+        check_links(world, &mut state.links.clone(), hierarchy, state.links_version).must_restore
     }
 
     #[test]
@@ -303,8 +325,8 @@ mod tests {
         let update_all = |world: &mut World, state: &mut State| {
             update(world, state).unwrap();
             update_matrices(world, state).unwrap();
-            assert_eq!(state.links.census, Census::of(world));
-            assert!(!is_disturbed(world, state));
+            assert_eq!(state.links.counts, LinkCounts::of(world));
+            assert!(!must_restore(world, state));
         };
         update_all(&mut world, &mut state);
         for number in 0..9 {
@@ -319,11 +341,11 @@ mod tests {
                 7 => _ = world.remove::<Disabled>(children[4]).unwrap(),
                 _ => _ = world.add(parents[1], Static).unwrap(),
             }
-            assert!(!is_disturbed(&world, &state), "change {number}");
+            assert!(!must_restore(&world, &state), "change {number}");
             update_all(&mut world, &mut state);
         }
         world.swap_components(children[5], children[6]).unwrap();
-        assert!(is_disturbed(&world, &state));
+        assert!(must_restore(&world, &state));
         update_all(&mut world, &mut state);
     }
 
