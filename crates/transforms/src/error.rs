@@ -96,7 +96,7 @@ impl fmt::Display for TransformError {
                 }
                 write!(
                     f,
-                    " is infinite or not a number; what is matrices_version by it stays where it was: look for a division by zero in what \
+                    " is infinite or not a number; what is placed by it stays where it was: look for a division by zero in what \
                      writes the position, rotation, scale or matrix of the entity or its ancestors"
                 )
             }

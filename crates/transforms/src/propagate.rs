@@ -54,14 +54,20 @@ pub(crate) fn update(
     if marked == 0 {
         return Ok(());
     }
-    let NodeCache { hierarchy, places } = Arc::make_mut(cache);
+    let NodeCache { hierarchy, matrices } = Arc::make_mut(cache);
     let are_few = marked * SPARSE_FRACTION < all;
-    let are_few =
-        parent_matrices::update(world, hierarchy, places, &mut scratch.chunks, are_few, non_finite);
-    let done = write_rows(world, hierarchy, places, are_few, non_finite);
+    let are_few = parent_matrices::update(
+        world,
+        hierarchy,
+        matrices,
+        &mut scratch.chunks,
+        are_few,
+        non_finite,
+    );
+    let done = write_rows(world, hierarchy, matrices, are_few, non_finite);
     hierarchy.clear_marks();
     if are_few {
-        places.rows.fill(0);
+        matrices.rows.fill(0);
     }
     done
 }
@@ -103,11 +109,11 @@ fn mark_changed(
 fn write_rows(
     world: &mut World,
     hierarchy: &Hierarchy,
-    places: &NodeMatrices,
+    node_matrices: &NodeMatrices,
     are_few: bool,
     non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
-    let NodeMatrices { matrices, moved, rows, .. } = places;
+    let NodeMatrices { matrices, moved, rows, .. } = node_matrices;
     let nodes = world.query_mut::<ComputedData>().filter::<ComputedNodes>().filter_write_groups();
     nodes.for_each_picked_chunk_parallel(
         |entities| hierarchy.is_touched(entities),

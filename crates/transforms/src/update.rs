@@ -31,7 +31,7 @@ pub(crate) struct State {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeCache {
     pub(crate) hierarchy: Hierarchy,
-    pub(crate) places: NodeMatrices,
+    pub(crate) matrices: NodeMatrices,
 }
 
 impl NodeCache {
@@ -119,9 +119,11 @@ fn update_all(
     let State { matrices_version, links, cache, scratch, .. } = state;
     freeze(world, links, cache)?;
     if links.changed || cache.hierarchy.is_outdated(world, *matrices_version) {
-        let NodeCache { hierarchy, places } = Arc::make_mut(cache);
-        hierarchy.refresh(world, places, *matrices_version);
+        let is_rewritten = links.is_rewritten || !links.changed;
+        let NodeCache { hierarchy, matrices } = Arc::make_mut(cache);
+        hierarchy.refresh(world, matrices, *matrices_version, is_rewritten);
         links.changed = false;
+        links.is_rewritten = false;
     }
     propagate::update(world, cache, scratch, *matrices_version, non_finite)?;
     propagate::update_flat(world, *matrices_version, non_finite)

@@ -3,10 +3,10 @@
 //! Chunks whose rows may have changed say so by their versions. Each is compared with the slots that its rows had: which those are is
 //! told by the rows that are still where they were. A chunk that has no slots, or too few, is given others.
 
-use ancho_entities::{Entity, Version, World};
+use ancho_entities::{Entity, OrderChanged, Version, World};
 
 use super::order::NeedsRebuild;
-use super::rebuild::{RowData, chunk_traits, computed_nodes};
+use super::rebuild::{RowData, RowSlices, chunk_traits, computed_nodes};
 use super::{ChunkTraits, Hierarchy, MatrixSource, MayDiffer, NodeChunk, Nodes, WriteFlag};
 use crate::components::PreviousParent;
 
@@ -48,6 +48,7 @@ impl Hierarchy {
         &mut self,
         world: &World,
         since: Version,
+        is_rewritten: bool,
         changes: &mut Changes,
     ) -> Result<(), NeedsRebuild> {
         changes.pass = changes.pass.wrapping_add(1);
@@ -58,15 +59,20 @@ impl Hierarchy {
             return Err(NeedsRebuild);
         }
         let computed = computed_nodes(world);
-        let nodes = world.query::<RowData>().filter::<(Nodes, MayDiffer)>().since(since);
+        let nodes = world.query::<RowData>().filter::<Nodes>().since(since);
         // To go on from so many would take longer than to make all again.
         let most = self.count / 8 + 64;
-        nodes.for_each_chunk(|rows| {
+        let compare = |rows: RowSlices<'_>| {
             if changes.new_rows.len() <= most {
                 let (found, previous, traits) = chunk_traits(rows, &computed);
                 self.compare(found, previous, traits, changes);
             }
-        });
+        };
+        if is_rewritten {
+            nodes.filter::<MayDiffer>().for_each_chunk(compare);
+        } else {
+            nodes.filter::<OrderChanged>().for_each_chunk(compare);
+        }
         if changes.new_rows.len() > most {
             return Err(NeedsRebuild);
         }

@@ -203,8 +203,9 @@ impl Hierarchy {
         world: &World,
         node_matrices: &mut NodeMatrices,
         since: Version,
+        is_rewritten: bool,
     ) {
-        if self.patch(world, node_matrices, since).is_err() {
+        if self.patch(world, node_matrices, since, is_rewritten).is_err() {
             self.rebuild(world, node_matrices);
         }
     }

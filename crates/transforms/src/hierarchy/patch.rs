@@ -45,9 +45,11 @@ impl Hierarchy {
         world: &World,
         node_matrices: &mut NodeMatrices,
         since: Version,
+        is_rewritten: bool,
     ) -> Result<(), NeedsRebuild> {
         let mut changes = std::mem::take(&mut self.changes);
-        let done = self.try_patch(world, node_matrices, since, &mut changes);
+        let found = self.find_changes(world, since, is_rewritten, &mut changes);
+        let done = found.and_then(|()| self.try_patch(world, node_matrices, &mut changes));
         self.changes = changes;
         done
     }
@@ -56,10 +58,8 @@ impl Hierarchy {
         &mut self,
         world: &World,
         node_matrices: &mut NodeMatrices,
-        since: Version,
         changes: &mut Changes,
     ) -> Result<(), NeedsRebuild> {
-        self.find_changes(world, since, changes)?;
         self.remove_old_rows(changes);
         self.detach_removed(changes)?;
         self.insert_new_rows(changes);

@@ -46,7 +46,7 @@ impl Hierarchy {
     }
 
     /// Everything that is known agrees with everything else.
-    pub(crate) fn check(&self, places: &NodeMatrices) {
+    pub(crate) fn check(&self, node_matrices: &NodeMatrices) {
         let mut inactive_children = vec![0; self.inactive_children.len()];
         for chunk in &self.chunks {
             for slot in chunk.first as usize..(chunk.first + chunk.capacity) as usize {
@@ -64,8 +64,15 @@ impl Hierarchy {
         assert_eq!(len as usize, self.count);
         let live = self.order.nodes.iter().filter(|node| **node != NONE).count();
         assert_eq!(live, self.order.live());
-        assert_eq!(places.matrices.len(), self.order.nodes.len());
-        assert!(places.due.iter().chain(&places.rows).chain(&self.dirty).all(|word| *word == 0));
+        assert_eq!(node_matrices.matrices.len(), self.order.nodes.len());
+        assert!(
+            node_matrices
+                .due
+                .iter()
+                .chain(&node_matrices.rows)
+                .chain(&self.dirty)
+                .all(|word| *word == 0)
+        );
     }
 }
 
@@ -79,7 +86,7 @@ fn check_slot(hierarchy: &Hierarchy, slot: usize, inactive_children: &mut [u32])
         .filter(|above| hierarchy.sources[*above] != MatrixSource::INACTIVE);
     let source = hierarchy.sources[slot];
     if source == MatrixSource::INACTIVE {
-        assert!(above.is_none() && !chunk.traits.is_root, "{entity} could be matrices_version");
+        assert!(above.is_none() && !chunk.traits.is_root, "{entity} could be placed");
         if !parent.is_null() {
             inactive_children[parent.index() as usize] += 1;
         }

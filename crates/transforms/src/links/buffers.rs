@@ -141,6 +141,8 @@ pub(super) struct LinkCheck {
     pub(super) has_new_parents: bool,
     /// The order version of children.
     pub(super) order_version: u32,
+    /// Whether children were added, removed or moved.
+    pub(super) is_moved: bool,
 }
 
 /// Checks the links in chunks that changed since the last update.
@@ -157,7 +159,8 @@ pub(super) fn check_links(
     let is_counted = counts == links.counts;
     let order_version = world.component_order_version::<PreviousParent>();
     let is_moved = !is_counted || order_version != links.order_version;
-    let mut check = LinkCheck { must_restore: !is_counted, order_version, ..LinkCheck::default() };
+    let mut check =
+        LinkCheck { must_restore: !is_counted, order_version, is_moved, ..LinkCheck::default() };
     let Links { suspects, marks, inactive_parents, .. } = links;
     suspects.clear();
     let mut add_child = |(child, parent, previous): (_, Option<&Parent>, &PreviousParent)| {

@@ -56,6 +56,8 @@ pub(crate) struct Links {
     additions: Reused<Vec<AttachAdditions>>,
     /// Whether an entity has another parent than when somebody last asked.
     pub(crate) changed: bool,
+    /// Whether previous parents may have been written in place since the hierarchy was last refreshed.
+    pub(crate) is_rewritten: bool,
 }
 
 /// Has the buffers of children follow their parents.
@@ -86,6 +88,8 @@ fn update_all(
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
     let check = buffers::check_links(world, links, hierarchy, since);
+    // An update that fails has done it in any case.
+    let was_rewritten = std::mem::replace(&mut links.is_rewritten, true);
     let is_attached = attach::apply(world, &mut links.additions, errors)?;
     type NewChild = (With<Parent>, Without<PreviousParent>);
     let has_new_children = !world.query::<()>().filter::<NewChild>().is_empty();
@@ -94,7 +98,8 @@ fn update_all(
     add_matrices(world)?;
     let mut changes = std::mem::take(&mut links.changes);
     changes.clear();
-    links.changed |= unlink_despawned_parents(world, &mut changes)?;
+    let is_unlinked = unlink_despawned_parents(world, &mut changes)?;
+    links.changed |= is_unlinked;
     if check.must_restore {
         links.changed = true;
         buffers::restore_buffers(world, links)?;
@@ -113,10 +118,13 @@ fn update_all(
         links.changed |= find_parent_changes::<Changed<Parent>>(world, since, &mut changes);
     }
     // An enabled entity counts as moved, not as changed. So does a new child, which has just got its previous parent.
-    let may_differ = check.has_new_parents || has_new_children || is_unusual;
-    if may_differ {
+    let is_moved =
+        check.is_moved || world.component_order_version::<PreviousParent>() != check.order_version;
+    if is_moved && (check.has_new_parents || has_new_children || is_unusual) {
         find_parent_changes::<OrderChanged>(world, since, &mut changes);
     }
+    // The previous parent of a new child is written to a chunk that the child has just moved to.
+    let mut is_rewritten = check.is_written || check.has_new_parents || is_unusual || is_unlinked;
     let Links { waiting, marks, .. } = links;
     let mark = marks.new_mark();
     waiting.retain(|&child| match parent_change_of(world, child) {
@@ -126,6 +134,7 @@ fn update_all(
             true
         }
         change => {
+            is_rewritten |= change.is_some();
             changes.extend(change);
             false
         }
@@ -136,8 +145,10 @@ fn update_all(
         links.changed = true;
         resolve_parents(world, &mut changes, &mut links.waiting)?;
         let mut undone = Vec::new();
+        let change_count = changes.len();
         let Links { starts, marks, .. } = &mut *links;
         cycles::undo_cycles(world, &mut changes, starts, marks, &mut undone, errors)?;
+        is_rewritten |= changes.len() != change_count;
         attach::revert(world, &links.additions, &undone, &mut links.marks)?;
         // Some have just lost their parents.
         attach::detach(world)?;
@@ -148,6 +159,7 @@ fn update_all(
     links.changes = changes;
     // A frame at rest is counted once.
     links.order_version = check.order_version;
+    links.is_rewritten = was_rewritten | is_rewritten;
     if links.changed {
         links.counts = LinkCounts::of(world);
         links.order_version = world.component_order_version::<PreviousParent>();
