@@ -6,11 +6,10 @@ use glam::{Affine3A, Mat3, Mat4, Quat, Vec3, Vec4};
 
 use crate::compose::identity_if_zero;
 
-/// Where an entity is, relative to its [parent](crate::Parent) or to the world.
+/// Position of an entity, relative to its [parent](crate::Parent) or to the world.
 ///
-/// Any of this, [`Rotation`] and [`Scale`] suffices: the entity gets a [`LocalToWorld`](crate::LocalToWorld), and what it lacks
-/// of the three counts as nothing. An entity with a [`LocalTransform`](crate::LocalTransform) needs none of them, and if it has
-/// them all the same, they are ignored.
+/// An entity needs only one of `Position`, [`Rotation`] and [`Scale`] to get a [`LocalToWorld`](crate::LocalToWorld). The missing ones
+/// default to identity. All three are ignored on an entity with a [`LocalTransform`](crate::LocalTransform).
 ///
 /// # Examples
 ///
@@ -30,17 +29,16 @@ use crate::compose::identity_if_zero;
 #[component(name = "ancho::Position", track_changes)]
 pub struct Position(pub Vec3);
 
-/// How an entity is turned, relative to its [parent](crate::Parent) or to the world.
+/// Rotation of an entity, relative to its [parent](crate::Parent) or to the world.
 ///
-/// The quaternion is expected to have a length of one, as those of `glam` have; another length makes a matrix that scales and
-/// shears. One of length zero counts as no rotation. See [`look_rotation`](crate::look_rotation) for one that faces something, and
-/// [`Position`] for an example.
+/// The quaternion has to be normalized: another length makes a matrix that scales and shears. A quaternion of length zero counts as
+/// identity. See [`look_rotation`](crate::look_rotation) for a rotation that faces a direction, and [`Position`] for an example.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "ancho::Rotation", track_changes)]
 pub struct Rotation(pub Quat);
 
 impl Rotation {
-    /// Turned further, about axes of its own, and of length one, however often that is done.
+    /// Returns the rotation followed by another one about its own axes. The result is normalized.
     ///
     /// # Examples
     ///
@@ -60,25 +58,24 @@ impl Rotation {
     }
 }
 
-/// How large an entity is, along each of its axes. See [`Position`] for an example.
+/// Scale of an entity along each of its axes. See [`Position`] for an example.
 ///
-/// Children inherit it: below a parent whose scale is not the same along all axes, a child that is turned is sheared.
+/// Children inherit it. Below a parent with non-uniform scale, a rotated child is sheared.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "ancho::Scale", track_changes)]
 pub struct Scale(pub Vec3);
 
 impl Default for Scale {
-    /// As large as it is.
+    /// Returns the scale one.
     fn default() -> Self {
         Self(Vec3::ONE)
     }
 }
 
-/// What is done to an entity beside its position, rotation and scale, before them: scale that is not the same along all axes, or
-/// shear.
+/// Matrix that is applied before position, rotation and scale, for non-uniform scale and shear.
 ///
-/// The matrix of the entity is that of its parent, times its own, times this. Children inherit it. The last row of it is taken to
-/// be `0, 0, 0, 1`. Unity's `PostTransformMatrix`.
+/// The matrix of the entity is the matrix of its parent, times its own, times this one. Children inherit it. The last row has to be `0, 0,
+/// 0, 1`. Unity's `PostTransformMatrix`.
 ///
 /// # Examples
 ///
@@ -100,17 +97,18 @@ impl Default for Scale {
 #[component(name = "ancho::PostTransformMatrix", track_changes)]
 pub struct PostTransformMatrix(pub Mat4);
 
-/// The matrix that leads from the space of an entity to the world: where it is, as others want to know.
+/// Matrix from the local space of an entity to world space.
 ///
-/// It is added to entities that have a [`Position`](crate::Position), [`Rotation`](crate::Rotation), [`Scale`](crate::Scale) or
-/// [`LocalTransform`](crate::LocalTransform), and to parents and children, and written when something has moved, where the
-/// [systems](crate::TransformGroup) run. Between that it is as old as the last time; [`world_transform`](crate::world_transform) is
-/// exact at any time. Others only read it: what is written to it is overwritten, or not, as it happens. Who wants to write it
-/// himself says so with a component in its [write group](ancho_entities::Component::WRITE_GROUPS), or has a
-/// [`CustomLocalToWorld`](crate::CustomLocalToWorld).
+/// The [systems](crate::TransformGroup) add it to parents, to children, and to entities with a [`Position`](crate::Position),
+/// [`Rotation`](crate::Rotation), [`Scale`](crate::Scale) or [`LocalTransform`](crate::LocalTransform). They write it when one of these has
+/// changed.
 ///
-/// An entity that has it, and neither a [`Parent`](crate::Parent) nor anything that it is made of, is left as it is: it never moves.
-/// With a parent and nothing else it is where the parent is.
+/// Between two updates it holds the state of the last one; [`world_transform`](crate::world_transform) computes the current matrix.
+/// Programs only read it: the systems may overwrite other writes. To write it yourself, add a component of its [write
+/// group](ancho_entities::Component::WRITE_GROUPS) or a [`CustomLocalToWorld`](crate::CustomLocalToWorld).
+///
+/// An entity with a `LocalToWorld`, and neither a [`Parent`](crate::Parent) nor inputs, never moves. With a parent and no inputs it has the
+/// matrix of the parent.
 ///
 /// # Examples
 ///
@@ -128,18 +126,18 @@ pub struct PostTransformMatrix(pub Mat4);
 pub struct LocalToWorld(pub Mat4);
 
 impl LocalToWorld {
-    /// In the middle of the world, neither turned nor scaled.
+    /// The identity matrix.
     pub const IDENTITY: Self = Self(Mat4::IDENTITY);
 
-    /// Where the entity is.
+    /// Returns the world position.
     #[inline]
     pub fn position(&self) -> Vec3 {
         self.0.w_axis.truncate()
     }
 
-    /// How the entity is turned, if it is not sheared.
+    /// Returns the world rotation, if the matrix is not sheared.
     pub fn rotation(&self) -> Quat {
-        // In `Vec3`, whose sums are in the same order everywhere; those of `to_scale_rotation_translation` are not.
+        // `Vec3` adds in the same order on every platform; `to_scale_rotation_translation` does not.
         let axes = [self.0.x_axis, self.0.y_axis, self.0.z_axis].map(Vec4::truncate);
         let mirrored = axes[0].dot(axes[1].cross(axes[2])).signum();
         let [x, y, z] = axes.map(|axis| axis.length());
@@ -148,25 +146,25 @@ impl LocalToWorld {
         Quat::from_mat3(&Mat3::from_cols(x * scale.x, y * scale.y, z * scale.z))
     }
 
-    /// The direction of its z axis, which is where it looks. Not of length one if the entity is scaled.
+    /// Returns the direction of the z axis, which is forward. Its length is the scale along that axis.
     #[inline]
     pub fn forward(&self) -> Vec3 {
         self.0.z_axis.truncate()
     }
 
-    /// The direction of its y axis. Not of length one if the entity is scaled.
+    /// Returns the direction of the y axis. Its length is the scale along that axis.
     #[inline]
     pub fn up(&self) -> Vec3 {
         self.0.y_axis.truncate()
     }
 
-    /// The direction of its x axis. Not of length one if the entity is scaled.
+    /// Returns the direction of the x axis. Its length is the scale along that axis.
     #[inline]
     pub fn right(&self) -> Vec3 {
         self.0.x_axis.truncate()
     }
 
-    /// Where a point of the entity's space is in the world.
+    /// Transforms a point from local to world space.
     ///
     /// # Examples
     ///
@@ -184,13 +182,13 @@ impl LocalToWorld {
         self.affine().transform_point3(point)
     }
 
-    /// Where a point of the world is in the entity's space. `None` if the entity is scaled to nothing along an axis.
+    /// Transforms a point from world to local space. `None` if the scale along an axis is zero.
     pub fn to_local(&self, point: Vec3) -> Option<Vec3> {
         let inverse = affine3a::inverse(self.affine());
         inverse.is_finite().then(|| inverse.transform_point3(point))
     }
 
-    /// The matrix, of which the last row is left out: it is always the same.
+    /// Returns the matrix without its last row, which is constant.
     #[inline]
     pub fn affine(&self) -> Affine3A {
         Affine3A::from_mat4(self.0)
@@ -204,18 +202,17 @@ impl From<Affine3A> for LocalToWorld {
     }
 }
 
-/// The matrix that leads from the space of a child to that of its parent.
+/// Matrix from the local space of a child to the space of its parent.
 ///
-/// Children that were [attached](crate::Attach) have it. Others can be given it: it is written for all children that have one,
-/// together with their [`LocalToWorld`].
+/// [Attached](crate::Attach) children have it. The systems write it for all children that have one, together with [`LocalToWorld`].
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "ancho::LocalToParent")]
 pub struct LocalToParent(pub Mat4);
 
-/// The matrix of an entity that its program writes, instead of having it made.
+/// World matrix that the program writes itself.
 ///
-/// All that this crate does is left undone for such an entity: it gets no [`LocalToWorld`], what it has of it is left as it is,
-/// and its position, rotation, scale and [`Static`](crate::Static) are ignored. Its children are placed by it.
+/// The systems do not add or write a [`LocalToWorld`] for such an entity. They ignore its position, rotation, scale and
+/// [`Static`](crate::Static). Its children are placed relative to this matrix.
 ///
 /// # Examples
 ///
@@ -237,22 +234,22 @@ pub struct LocalToParent(pub Mat4);
 #[component(name = "ancho::CustomLocalToWorld")]
 pub struct CustomLocalToWorld(pub Mat4);
 
-/// The entity relative to which another is placed: its position, rotation and scale are in the space of this one.
+/// The parent of an entity. Position, rotation and scale are relative to it.
 ///
-/// It is the only thing that a program writes of a hierarchy. Added, changed or removed, the next update sees it, and keeps the
-/// [`Child`] buffers of parents. What the systems do with it:
+/// A program builds a hierarchy by adding, writing and removing this component. The next update applies the change, and updates the
+/// [`Child`] buffers of parents:
 ///
-/// - A parent that does not exist: the component is removed.
-/// - A parent that is despawned: its children lose this component, and are placed in the world from then on, by the same numbers.
-///   To despawn them along with it, put them in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
-/// - A parent that moves to another world without its children: the same. There it has no children, and a child that moves without its
-///   parent has none.
-/// - A parent that would be its own ancestor: an error (A0140) that names the entities. The one that closes the cycle
-///   keeps the parent that it had, or none; all others have theirs. Of several new parents in a cycle, that of the last entity in the
-///   order of the world closes it.
-/// - A child or parent that is [`Disabled`](ancho_entities::Disabled): the branch below rests as it is, until it is enabled.
-/// - A parent that is a [`Prefab`](ancho_entities::Prefab): the same, also for children that are none. Such a child is not instantiated
-///   along with it, unless it is in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
+/// - If the parent does not exist, the component is removed.
+/// - If the parent is despawned, the children lose the component. From then on their position, rotation and scale are relative to the
+///   world. Children in the [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup) of the parent are despawned with it.
+/// - If the parent moves to another world without its children, the children lose the component. In the other world it has no children. A
+///   child that moves without its parent loses the component as well.
+/// - If the parent would be its own ancestor, the update reports an error (A0140) that names the entities. The entity that closes the cycle
+///   keeps its old parent, or none. If several entities of a cycle have new parents, the last one in the order of the world closes it.
+/// - If the child or the parent is [`Disabled`](ancho_entities::Disabled), the branch below it is inactive and keeps its matrices until it
+///   is enabled.
+/// - If the parent is a [`Prefab`](ancho_entities::Prefab), the branch below it is inactive, even if the children are not prefabs. A child
+///   is instantiated with the prefab only if it is in its [`LinkedEntityGroup`](ancho_entities::LinkedEntityGroup).
 ///
 /// # Examples
 ///
@@ -274,37 +271,37 @@ pub struct CustomLocalToWorld(pub Mat4);
 #[component(name = "ancho::Parent")]
 pub struct Parent(pub Entity);
 
-/// A child of an entity: parents have a buffer of them, which the systems keep.
+/// Element of the buffer of children, which the systems add to each parent.
 ///
-/// They are in the order in which they became children; those that became so in one update, in the order in which the world has
-/// them. It stays when the entity is despawned, until the next update. See [`Parent`] for an example.
+/// Children are in the order in which they were attached. Children of the same update are in the order of the world. The buffer outlives a
+/// despawned parent until the next update. See [`Parent`] for an example.
 ///
-/// Others only read it. A child that somebody has taken out of it is an error when it leaves its parent (A0146). It is placed by its
-/// [`Parent`] all the same. A buffer that was removed is restored by the next update.
+/// Programs only read it. If a program removes a child from the buffer, the update reports an error (A0146) when that child leaves its
+/// parent; until then the child is placed by its [`Parent`]. The next update restores a buffer that was removed.
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq, Eq)]
 #[buffer(name = "ancho::Child", inline = 0, cleanup)]
 pub struct Child(pub Entity);
 
-/// The parent in whose [`Child`] buffer an entity is: of the systems, which compare it with the [`Parent`].
+/// The parent whose [`Child`] buffer lists the entity. The systems compare it with [`Parent`] to find changes.
 ///
-/// It is [null](Entity::NULL) as long as the entity is in none. It stays when the entity is despawned, until the next update.
+/// It is [null](Entity::NULL) while no buffer lists the entity. It outlives a despawned entity until the next update.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 #[component(name = "ancho::PreviousParent", cleanup)]
 pub struct PreviousParent(pub(crate) Entity);
 
 impl PreviousParent {
-    /// The parent, null if there is none yet.
+    /// Returns the parent, or null if no buffer lists the entity.
     pub fn get(self) -> Entity {
         self.0
     }
 }
 
-/// An order to make an entity the child of another: the component of an entity of its own, which the next update carries out
-/// and despawns.
+/// Request to attach a child to a parent. It is a component of an entity of its own; the next update applies the request and despawns that
+/// entity.
 ///
-/// The child gets a [`Parent`], [`Attached`] and [`LocalToParent`](crate::LocalToParent). If it had a parent, it has another
-/// one now. To detach it, remove [`Attached`]: the next update removes the others, and what was relative to the parent is
-/// relative to the world. Adding and removing [`Parent`] does the same in one step.
+/// The child gets a [`Parent`], [`Attached`] and [`LocalToParent`](crate::LocalToParent), and leaves the parent that it had. To detach the
+/// child, remove [`Attached`]: the next update removes the other two, and the child is relative to the world. Adding and removing
+/// [`Parent`] directly does the same in one step.
 ///
 /// # Examples
 ///
@@ -330,18 +327,18 @@ impl PreviousParent {
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 #[component(name = "ancho::Attach")]
 pub struct Attach {
-    /// What is to be the parent.
+    /// The new parent.
     pub parent: Entity,
-    /// What is to be the child.
+    /// The entity to attach.
     pub child: Entity,
 }
 
-/// A child that was [attached](Attach), until this is removed.
+/// Marks a child that was [attached](Attach). Removing it detaches the child.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::Attached")]
 pub struct Attached;
 
-/// What was attached, whether or not it still is.
+/// Marks a child that has been attached, also after [`Attached`] was removed.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::WasAttached")]
 pub(crate) struct WasAttached;

@@ -8,7 +8,7 @@ use glam::{Affine3A, BVec4A, Mat3A, Quat, Vec3, Vec3A, Vec4, Vec4Swizzles};
 use crate::components::{Position, PostTransformMatrix, Rotation, Scale};
 use crate::local_transform::LocalTransform;
 
-/// What some entities that lie side by side are placed by: for each type a value for each of them, or nothing.
+/// Input columns of contiguous entities, one slice per component type that they have.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Inputs<'a> {
     pub(crate) position: Option<&'a [Position]>,
@@ -18,7 +18,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) post: Option<&'a [PostTransformMatrix]>,
 }
 
-/// [`Inputs`], as queries give them.
+/// Query data of [`Inputs`].
 pub(crate) type InputData = (
     Option<&'static Position>,
     Option<&'static Rotation>,
@@ -27,13 +27,13 @@ pub(crate) type InputData = (
     Option<&'static PostTransformMatrix>,
 );
 
-/// The types of which one is enough to be placed.
+/// Types of which an entity needs at least one to get a matrix.
 pub(crate) type LocalInputs = (Position, Rotation, Scale, LocalTransform);
 
-/// All types that say where an entity is.
+/// All types that a local matrix is composed from.
 pub(crate) type AllInputs = (Position, Rotation, Scale, LocalTransform, PostTransformMatrix);
 
-/// The slices that a query of [`InputData`] gives.
+/// Slices of a query of [`InputData`].
 type InputSlices<'a> = (
     Option<&'a [Position]>,
     Option<&'a [Rotation]>,
@@ -48,18 +48,18 @@ impl<'a> From<InputSlices<'a>> for Inputs<'a> {
     }
 }
 
-/// Who wants to know where entities are, and is compiled once for each way of saying it.
+/// Visitor of local matrices, compiled once per combination of inputs.
 pub(crate) trait LocalVisitor {
     type Output;
 
-    /// Is given a function from rows to matrices.
+    /// Runs with a function from rows to local matrices.
     fn run(self, local: impl Fn(usize) -> Affine3A) -> Self::Output;
 }
 
 impl Inputs<'_> {
-    /// Has somebody do his work with a function that gives the matrix of each row, made for the inputs that there are.
+    /// Runs a visitor with the function that composes the matrices of these inputs.
     ///
-    /// Which there are is the same for all rows, so that it is asked here once, and not by the function.
+    /// The combination of inputs is the same for all rows, so it is matched once, outside the loop.
     #[inline(always)]
     pub(crate) fn visit<W: LocalVisitor>(self, work: W) -> W::Output {
         let Self { position, rotation, scale, local, post } = self;
@@ -80,12 +80,12 @@ impl Inputs<'_> {
                 #[inline(always)]
                 |row| translation(&p[row]),
             ),
-            // The rest is rare, and shares one function.
+            // Other combinations are rare and share one function.
             _ => work.run(|row| self.get_any(row)),
         }
     }
 
-    /// Which types there are: a bit for each.
+    /// Returns a bit set of the types that are present.
     pub(crate) fn types(&self) -> u8 {
         let Self { position, rotation, scale, local, post } = self;
         u8::from(position.is_some())
@@ -95,11 +95,11 @@ impl Inputs<'_> {
             | u8::from(post.is_some()) << 4
     }
 
-    /// The matrix of one row.
+    /// Composes the matrix of a row.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Affine3A {
         match self {
-            // As most are.
+            // The most common case.
             Self { local: Some(local), post: None, .. } => local[row].affine(),
             _ => self.get_any(row),
         }
@@ -144,9 +144,9 @@ fn with_scale(mut affine: Affine3A, scale: &Scale) -> Affine3A {
     affine
 }
 
-/// The matrix of a rotation.
+/// Returns the matrix of a rotation.
 ///
-/// The same to the last bit as that of `glam`, which makes it number by number; half as many instructions.
+/// The result has the same bits as `Mat3A::from_quat` of `glam`, with half the instructions.
 #[inline(always)]
 pub(crate) fn rotation_matrix(rotation: Quat) -> Mat3A {
     let q = Vec4::from(rotation);
@@ -170,25 +170,25 @@ pub(crate) fn rotation_matrix(rotation: Quat) -> Mat3A {
     )
 }
 
-/// A rotation, which is none if its length is zero.
+/// Replaces a quaternion of length zero by the identity.
 #[inline]
 pub(crate) fn identity_if_zero(rotation: Quat) -> Quat {
-    // What is not a number is not zero, and stays what it is.
+    // NaN is not zero, and is returned unchanged.
     if rotation.length_squared() == 0.0 { Quat::IDENTITY } else { rotation }
 }
 
-/// Whether all numbers of a matrix are finite, and so small that their sums are, too.
+/// Tests whether all numbers of a matrix are finite, and small enough that their sum is finite too.
 #[inline(always)]
 pub(crate) fn is_finite(affine: &Affine3A) -> bool {
     let Mat3A { x_axis, y_axis, z_axis } = affine.matrix3;
-    // Nothing that is not finite is zero when it is multiplied by zero.
+    // Zero times a number that is not finite is not zero.
     let sum = (x_axis + y_axis) + (z_axis + affine.translation);
     (sum * 0.0).cmpeq(Vec3A::ZERO).all()
 }
 
-/// Which entities have a place that is not a number, noted by all threads.
+/// Entities with a matrix that is not finite, reported by all threads.
 ///
-/// What is told of them is the same whatever thread comes first, and however often they are found.
+/// The list does not depend on which thread reports first, or how often.
 #[derive(Debug)]
 pub(crate) struct NonFiniteEntities {
     entities: Mutex<Vec<Entity>>,
@@ -208,7 +208,7 @@ impl NonFiniteEntities {
         self.entities.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All that were noted, each once, in the order of their indices.
+    /// Returns each entity once, sorted by index.
     pub(crate) fn into_list(self) -> Vec<Entity> {
         let mut entities = self.entities.into_inner().unwrap_or_else(PoisonError::into_inner);
         entities.sort_unstable_by_key(|entity| (entity.index(), entity.version()));

@@ -9,13 +9,13 @@ use crate::links::{Links, is_inactive, is_missing};
 use crate::scratch::EntityMarks;
 use crate::update::NodeCache;
 
-/// An entity that will not move any more, once its [`LocalToWorld`](crate::LocalToWorld) has been made.
+/// Marks an entity that will not move after its [`LocalToWorld`](crate::LocalToWorld) has been computed.
 ///
-/// The update that finds it makes the matrix a last time, and adds [`FrozenPending`]; the next one makes that [`Frozen`]. From
-/// then on the entity is left as it is, also if its parent moves. Its children go on being placed by it.
+/// The update that finds it computes the matrix one last time and adds [`FrozenPending`]. The next update replaces that by [`Frozen`]. From
+/// then on the matrix stays as it is, even if the parent moves. Children are still placed relative to it.
 ///
-/// Who rests, since it or an entity above it is [`Disabled`](ancho_entities::Disabled), is not frozen before it takes part again.
-/// Who has a place that is not a number (A0141) is not frozen before it has another, and each update names it until then.
+/// An inactive entity, which is below a [`Disabled`](ancho_entities::Disabled) one or disabled itself, is frozen once it is active again.
+/// An entity whose matrix is not finite (A0141) is frozen once it is finite; until then each update reports it.
 ///
 /// # Examples
 ///
@@ -39,22 +39,22 @@ use crate::update::NodeCache;
 #[component(name = "ancho::Static")]
 pub struct Static;
 
-/// An entity that is [`Static`] and will be [`Frozen`] by the next update. It is added and removed by the systems.
+/// Marks a [`Static`] entity that the next update makes [`Frozen`]. Added and removed by the systems.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::FrozenPending")]
 pub struct FrozenPending;
 
-/// An entity whose [`LocalToWorld`](crate::LocalToWorld) is not written any more: from [`Static`].
+/// Marks a [`Static`] entity whose [`LocalToWorld`](crate::LocalToWorld) is no longer written.
 ///
-/// To have it move again, remove both, this and [`Static`]. If only this is removed, its matrix is made once more, and it is
-/// frozen again.
+/// To let the entity move again, remove both this and [`Static`]. If only this is removed, the matrix is computed once more and the entity
+/// is frozen again.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[component(name = "ancho::Frozen")]
 pub struct Frozen;
 
-/// Freezes what was found to be static the last time, and looks for what is.
+/// Freezes the pending entities, and makes new static entities pending.
 ///
-/// Who is below one that rests is not placed, and so is not frozen either.
+/// Inactive entities are skipped: their matrices are not computed.
 pub(crate) fn freeze(
     world: &mut World,
     links: &mut Links,
@@ -65,7 +65,7 @@ pub(crate) fn freeze(
         (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
     let are_all = links.list_active::<Pending>(world);
     if are_all && !links.active.is_empty() {
-        // Whole chunks at once.
+        // Whole chunks at a time.
         world
             .query_mut::<()>()
             .filter::<Pending>()
@@ -81,7 +81,7 @@ pub(crate) fn freeze(
         }
     }
     let are_all = links.list_active::<Found>(world);
-    // They are placed a last time, also if they have not moved: who has no place has to be found now.
+    // Forces a last computation, which reports matrices that are not finite.
     links.active.iter().for_each(|&entity| NodeCache::forget(cache, entity));
     if are_all {
         let found = world.query_mut::<()>().filter::<Found>();
@@ -94,7 +94,7 @@ pub(crate) fn freeze(
     Ok(())
 }
 
-/// Has those not be frozen that could not be placed. They are found again by the next update.
+/// Takes back the freezing of entities without a finite matrix. The next update finds them again.
 pub(crate) fn cancel_freeze(world: &mut World, non_finite: &[Entity]) -> Result<(), EntityError> {
     for &entity in non_finite {
         if world.has::<FrozenPending>(entity) {
@@ -105,7 +105,7 @@ pub(crate) fn cancel_freeze(world: &mut World, non_finite: &[Entity]) -> Result<
 }
 
 impl Links {
-    /// Lists those that pass a filter and take part, with all that is above them. Returns whether they are all that pass.
+    /// Lists the active entities that match a filter. Returns whether they are all that match.
     pub(crate) fn list_active<F: QueryFilter>(&mut self, world: &World) -> bool {
         let Self { active, marks, .. } = self;
         active.clear();
@@ -124,16 +124,16 @@ impl Links {
     }
 }
 
-/// Finds out who is below one that rests. Each entity is asked once, however many are below it.
+/// Finds entities below inactive ones. Each entity is visited once, however many entities are below it.
 struct ActivityCache<'a> {
     marks: &'a mut EntityMarks,
-    /// The round in which those are seen that take part, and the one of the others.
+    /// The mark of active entities, and the mark of inactive ones.
     active: u64,
     inactive: u64,
 }
 
 impl ActivityCache<'_> {
-    /// Whether an entity rests, or one above it does.
+    /// Tests whether an entity or one of its ancestors is inactive.
     fn is_inactive_branch(&mut self, world: &World, entity: Entity) -> bool {
         let walk = self.marks.new_mark();
         let mut at = entity;
@@ -147,13 +147,13 @@ impl ActivityCache<'_> {
             if self.marks.has_mark(at, self.active) {
                 break false;
             }
-            // Who is above itself is nowhere.
+            // A cycle has no root.
             if self.marks.mark(at, walk) == walk {
                 break true;
             }
             match (parent_of(world, at), world.get::<PreviousParent>(at)) {
                 (None, _) => break false,
-                // Nobody has taken notice of its parent yet, or it waits for it.
+                // The links do not reflect its parent yet, or it waits for the parent.
                 (Some(parent), Ok(previous)) if previous.0 != parent => break true,
                 (Some(_), Err(_)) => break true,
                 (Some(parent), Ok(_)) => at = parent,

@@ -1,8 +1,8 @@
-//! Makes the matrices of nodes that others are below of, which have moved.
+//! Computes the matrices of nodes with children.
 //!
-//! Level by level: those of one are made of those of the level above. If few have moved, only the places of these are looked at, and of
-//! those below them. If those become many, as below a root that moves, the rest is done as if many had moved: all places of a level
-//! are looked at, by all threads. Where many levels are narrow, those are one stage, of which threads have whole branches.
+//! Each level is computed from the level above. If few nodes have moved, only their places and those below are visited. If these become
+//! many, as below a root that moves, all threads visit all places of the remaining levels. Consecutive narrow levels form one stage, in
+//! which each thread computes whole branches.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::compose::{InputData, Inputs, NonFiniteEntities, is_finite};
 use crate::hierarchy::{Hierarchy, MAX_PARTS, NONE, NodeMatrices, Nodes, Shape, Stage};
 use crate::scratch::bits;
 
-/// What the nodes of a chunk are placed by.
+/// The inputs of the nodes of a chunk.
 #[derive(Clone, Copy)]
 pub(crate) enum NodeInputs<'w> {
     ComputedNodes(Inputs<'w>),
@@ -25,8 +25,7 @@ pub(crate) enum NodeInputs<'w> {
     Nothing,
 }
 
-/// Makes the matrices of nodes that others are below of. Returns whether those that have moved are few, so that the rows that are to
-/// be written are marked.
+/// Computes the matrices of nodes with children. Returns whether few nodes have moved; then the rows to write are marked.
 pub(crate) fn update(
     world: &World,
     hierarchy: &Hierarchy,
@@ -36,7 +35,7 @@ pub(crate) fn update(
     non_finite: &NonFiniteEntities,
 ) -> bool {
     if are_few && !mark_due(hierarchy, places) {
-        // All that have moved are leaves, whose rows are marked already.
+        // Only leaves have moved, and their rows are marked already.
         return true;
     }
     let mut chunks = list_chunks(world, hierarchy, std::mem::take(buffer));
@@ -47,12 +46,12 @@ pub(crate) fn update(
         pass.compute_stages(jobs, level, places);
     }
     chunks.clear();
-    // In place: the list keeps its memory, and nothing that was in it.
+    // Collected in place: the vector keeps its memory and nothing else.
     *buffer = chunks.into_iter().map(|_| NodeInputs::Nothing).collect();
     many_from.is_none()
 }
 
-/// Marks the places of rows that have changed. Returns whether there are any.
+/// Marks the places of changed rows. Returns whether there are any.
 fn mark_due(hierarchy: &Hierarchy, places: &mut NodeMatrices) -> bool {
     let mut is_any = false;
     places.moved.fill(false);
@@ -66,7 +65,7 @@ fn mark_due(hierarchy: &Hierarchy, places: &mut NodeMatrices) -> bool {
     is_any
 }
 
-/// Lists what the nodes of each chunk are placed by, if others are below some of them.
+/// Lists the inputs of each chunk that has places.
 fn list_chunks<'w>(
     world: &'w World,
     hierarchy: &Hierarchy,
@@ -88,7 +87,7 @@ fn list_chunks<'w>(
             (false, None, None) => NodeInputs::Nothing,
         };
     };
-    // Who has children has a buffer of them, unless somebody else has taken it.
+    // Parents have a buffer of children, unless other code has removed it.
     world.query::<Data>().filter::<With<Buffer<Child>>>().for_each_chunk(&mut list);
     if left.get() > 0 {
         world.query::<Data>().filter::<(Nodes, Without<Buffer<Child>>)>().for_each_chunk(&mut list);
@@ -96,30 +95,30 @@ fn list_chunks<'w>(
     chunks
 }
 
-/// How many places of a level one thread does: to wake others would take longer.
+/// The minimal number of places of a level to compute in parallel. For fewer, waking threads takes longer.
 const MIN_PARALLEL: usize = 512;
 
-/// One of how many places that are left must be due at least so that all of them are looked at.
+/// All remaining places are visited if at least one in this many is due.
 const DENSE_FRACTION: usize = 8;
 
-/// All places of the levels above.
+/// All places of earlier stages.
 struct EarlierStages<'a> {
     matrices: &'a [Affine3A],
     moved: &'a [bool],
 }
 
-/// Some places of a level, from the first on.
+/// A range of places of a stage.
 struct Part<'a> {
     first: usize,
     matrices: &'a mut [Affine3A],
     moved: &'a mut [bool],
 }
 
-/// Parts that are each taken once, by the thread that does it.
+/// Parts of a stage. Each is taken once, by the thread that computes it.
 type Parts<'a> = [Mutex<Option<Part<'a>>>; MAX_PARTS];
 
 impl<'a> Part<'a> {
-    /// Divides it into parts that end at these places.
+    /// Divides the range at the given ends.
     fn divide(self, ends: [usize; MAX_PARTS]) -> Parts<'a> {
         let Part { mut first, mut matrices, mut moved } = self;
         ends.map(|end| {
@@ -134,7 +133,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Has all threads do something with parts.
+/// Calls a function with each part, on all threads.
 fn for_each_part_parallel(
     jobs: &JobScheduler,
     parts: &[Mutex<Option<Part<'_>>>],
@@ -156,12 +155,12 @@ fn for_each_part_parallel(
         |(), numbers| run_some(&parts[numbers]),
     );
     if done.is_err() {
-        // Where no job can be scheduled, as inside of one, this thread does it.
+        // No job can be scheduled inside of a job: this thread computes all parts.
         run_some(parts);
     }
 }
 
-/// What is needed to make matrices of places.
+/// The inputs of a computation of matrices.
 struct MatrixPass<'a, 'w> {
     hierarchy: &'a Hierarchy,
     chunks: &'a [NodeInputs<'w>],
@@ -169,7 +168,7 @@ struct MatrixPass<'a, 'w> {
 }
 
 impl MatrixPass<'_, '_> {
-    /// The matrix of a place, if it has moved, by that of its parent and whether that has.
+    /// Computes the matrix of a place, if the place or its parent has moved.
     #[inline(always)]
     fn matrix(&self, place: usize, parent: Option<(&Affine3A, bool)>) -> Option<Affine3A> {
         let (chunk, row) = self.hierarchy.rows[place];
@@ -185,7 +184,7 @@ impl MatrixPass<'_, '_> {
                 None if is_dirty() => Some(inputs.get(row)),
                 _ => None,
             },
-            // They are where they are, wherever their parents go.
+            // External matrices do not depend on parents.
             NodeInputs::External(matrices) if is_dirty() => Some(matrices[row].affine()),
             NodeInputs::Custom(matrices) if is_dirty() => {
                 Some(Affine3A::from_mat4(matrices[row].0))
@@ -194,15 +193,15 @@ impl MatrixPass<'_, '_> {
         }
     }
 
-    /// Makes the matrices of those places that have moved, and of those below them, and marks the rows that are to be written for
-    /// them. If they become many, it leaves off, and returns the level from which on nothing is done.
+    /// Computes the places that are due and those below, and marks the rows to write. If they become many, it stops and returns the first
+    /// stage that is not computed.
     fn compute_due(&self, places: &mut NodeMatrices) -> Option<usize> {
         let order = &self.hierarchy.order;
         for (number, Stage { places: level, shape }) in order.stages().enumerate() {
             let left = order.nodes.len() - level.start;
             let count = bits::count(&places.due, &level);
             let are_many = match shape {
-                // Those below them are of the same stage.
+                // Places below are in the same stage.
                 Shape::Branches { tops, .. } => count * DENSE_FRACTION >= tops,
                 _ => count >= MIN_PARALLEL && count * DENSE_FRACTION >= left,
             };
@@ -220,7 +219,7 @@ impl MatrixPass<'_, '_> {
                     self.compute_one(word * 64 + due.trailing_zeros() as usize, places);
                     due &= due - 1;
                     if shape != Shape::Level {
-                        // What is below a place may be due in the same word.
+                        // Children may be due in the same word.
                         due |= places.due[word] & mask;
                         places.due[word] &= !mask;
                     }
@@ -230,7 +229,7 @@ impl MatrixPass<'_, '_> {
         None
     }
 
-    /// Makes the matrix of a place. If it has moved, all that is right below it is due.
+    /// Computes the matrix of a place. If it has moved, its children become due.
     fn compute_one(&self, place: usize, places: &mut NodeMatrices) {
         let NodeMatrices { matrices, moved, rows, due } = places;
         let order = &self.hierarchy.order;
@@ -257,7 +256,7 @@ impl MatrixPass<'_, '_> {
         }
     }
 
-    /// Makes the matrices of all places from a level on. Those above have been made.
+    /// Computes all places from a stage on. Earlier stages are up to date.
     fn compute_stages(&self, jobs: &JobScheduler, from: usize, places: &mut NodeMatrices) {
         let NodeMatrices { matrices, moved, .. } = places;
         for Stage { places, shape } in self.hierarchy.order.stages().skip(from) {
@@ -284,7 +283,7 @@ impl MatrixPass<'_, '_> {
         }
     }
 
-    /// Makes the matrices of a level, on all threads.
+    /// Computes a level on all threads.
     fn compute_level(&self, jobs: &JobScheduler, above: &EarlierStages<'_>, level: Part<'_>) {
         let size = level.matrices.len().div_ceil(MAX_PARTS);
         let ends = std::array::from_fn(|number| level.first + (number + 1) * size);
@@ -293,7 +292,7 @@ impl MatrixPass<'_, '_> {
         for_each_part_parallel(jobs, &parts, place);
     }
 
-    /// Makes the matrices of branches that have nothing to do with each other, on all threads.
+    /// Computes independent branches on all threads.
     fn compute_branches(
         &self,
         jobs: &JobScheduler,
@@ -305,12 +304,12 @@ impl MatrixPass<'_, '_> {
         let parts = stage.divide(std::array::from_fn(|number| {
             part_ends.get(number).map_or(end, |end| *end as usize)
         }));
-        // Not the empty ones, too: those of one thread might be all that there are.
+        // Without empty parts: a thread might get nothing else.
         let parts = &parts[..part_ends.len()];
         for_each_part_parallel(jobs, parts, |branch| self.compute_branch(above, branch));
     }
 
-    /// Makes the matrices of some places of a level.
+    /// Computes a range of places of a level.
     #[inline(always)]
     fn compute_part(&self, above: &EarlierStages<'_>, part: Part<'_>) {
         let Part { first, matrices, moved } = part;
@@ -325,7 +324,7 @@ impl MatrixPass<'_, '_> {
         }
     }
 
-    /// Makes the matrices of some places, of which some may have their parents among them: those come first.
+    /// Computes a range of places whose parents may be in the same range, before them.
     #[inline(always)]
     fn compute_branch(&self, above: &EarlierStages<'_>, branch: Part<'_>) {
         let Part { first, matrices, moved } = branch;
@@ -344,7 +343,7 @@ impl MatrixPass<'_, '_> {
         }
     }
 
-    /// The matrix of a place, if it is another one, and whether what is below it follows.
+    /// Returns the matrix of a place if it has changed, and whether children follow.
     #[inline(always)]
     fn finite_matrix(
         &self,
@@ -355,8 +354,8 @@ impl MatrixPass<'_, '_> {
         if is_finite(&made) { Some((made, true)) } else { self.not_finite(place, made) }
     }
 
-    /// What becomes of a place whose matrix is not finite: one that is made here is not, and the last one stays. One that is given
-    /// counts as it is, as when all places are found anew: nobody follows, and who is placed by it meanwhile stays.
+    /// Handles a matrix that is not finite. A computed one is discarded, and the last one stays. An external one is stored, as in a
+    /// rebuild: children do not follow, and children that move keep their matrices.
     #[cold]
     fn not_finite(&self, place: usize, made: Affine3A) -> Option<(Affine3A, bool)> {
         let slot = self.hierarchy.order.nodes[place];

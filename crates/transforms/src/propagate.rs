@@ -1,8 +1,8 @@
-//! Places the nodes of hierarchies that have moved.
+//! Writes the matrices of entities that have moved.
 //!
-//! First the matrices of all that others are below of, level by level; then, chunk by chunk, those of all rows, which are made of
-//! them. Leaves, which are most, are only touched by the second, in the order of memory. All threads do both, if there is enough to
-//! do.
+//! First the matrices of nodes with children are computed, level by level. Then the rows of all chunks are written, in memory order.
+//! Leaves, which are most nodes, are visited only in the second step. Both steps run on all threads if there is enough work. Entities
+//! without parent and children are written last.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::hierarchy::{ComputedData, ComputedNodes, Hierarchy, MatrixSource, Nod
 use crate::parent_matrices::{self, NodeInputs};
 use crate::update::NodeCache;
 
-/// What is kept from one update to the next for its memory.
+/// Memory that is reused by the next update.
 #[derive(Default)]
 pub(crate) struct PropagateScratch {
     chunks: Vec<NodeInputs<'static>>,
@@ -41,7 +41,7 @@ impl std::fmt::Debug for PropagateScratch {
     }
 }
 
-/// Places the nodes that have moved since, and those below them.
+/// Writes the matrices of nodes that have moved since a version, and of all nodes below.
 pub(crate) fn update(
     world: &mut World,
     cache: &mut Arc<NodeCache>,
@@ -72,11 +72,10 @@ pub(crate) fn update(
     done
 }
 
-/// One of how many rows must have changed at least so that all are looked at: then threads do it. If there are fewer, only those
-/// are looked at that are below them.
+/// All rows are visited, by all threads, if at least one in this many has changed. Otherwise only rows below changed ones are visited.
 const SPARSE_FRACTION: usize = 32;
 
-/// Marks rows of which something has changed.
+/// Marks rows with changed inputs.
 fn mark_changed(
     world: &World,
     cache: &mut Arc<NodeCache>,
@@ -85,14 +84,14 @@ fn mark_changed(
 ) {
     let has_external = cache.hierarchy.has_external;
     let mut mark = |found: &mut Vec<&[Entity]>, is_computed| {
-        // At rest, what a fork shares is not copied.
+        // Without changes, a cache that is shared with a fork is not copied.
         if !found.is_empty() {
             let hierarchy = &mut Arc::make_mut(cache).hierarchy;
             found.drain(..).for_each(|entities| hierarchy.mark(entities, is_computed));
         }
     };
     let nodes = || world.query::<Entity>().filter::<Nodes>().since(since);
-    // They are listed before any is looked at: then several can be on their way from memory at the same time.
+    // Listing all chunks first lets the CPU load several at the same time.
     let mut found: Vec<&[Entity]> = std::mem::take(&mut scratch.found);
     nodes().filter::<Changed<AllInputs>>().for_each_chunk(|entities| found.push(entities));
     mark(&mut found, true);
@@ -101,7 +100,7 @@ fn mark_changed(
         nodes().filter::<External>().for_each_chunk(|entities| found.push(entities));
         mark(&mut found, false);
     }
-    // In place: the list keeps its memory, and nothing that was in it.
+    // Collected in place: the vector keeps its memory and nothing else.
     scratch.found = found.into_iter().map(|_| [].as_slice()).collect();
 }
 
@@ -140,14 +139,14 @@ fn write_rows(
     )
 }
 
-/// Writes the matrices of the rows of a chunk.
+/// Writes the matrices of a chunk.
 struct Rows<'a> {
     entities: &'a [Entity],
     written: &'a mut [LocalToWorld],
     to_parent: Option<&'a mut [LocalToParent]>,
     sources: &'a [MatrixSource],
     dirty: &'a [u64],
-    /// Which rows there are to be written beside those that are dirty, if they are few.
+    /// If few rows have moved: the rows to write, beside the dirty ones.
     few: Option<&'a [u64]>,
     matrices: &'a [Affine3A],
     moved: &'a [bool],
@@ -168,7 +167,7 @@ impl LocalVisitor for Rows<'_> {
                 }
             }
         } else {
-            // A loop, and no iterator's method, which might become a function of its own that is not compiled for the CPU at hand.
+            // A method of an iterator might not be inlined, and then would not be compiled for the CPU level at hand.
             for row in 0..self.written.len() {
                 self.write(row, &local);
             }
@@ -177,7 +176,7 @@ impl LocalVisitor for Rows<'_> {
 }
 
 impl Rows<'_> {
-    /// Apart, so that the other loop is a short one.
+    /// Not inlined, to keep the other loop short.
     #[inline(never)]
     fn write_few(&mut self, row: usize, local: &impl Fn(usize) -> Affine3A) {
         self.write(row, local);
@@ -187,7 +186,7 @@ impl Rows<'_> {
     #[inline(always)]
     fn write(&mut self, row: usize, local: &impl Fn(usize) -> Affine3A) {
         let (place, is_own) = self.sources[row].place();
-        // Who rests has no place.
+        // Inactive rows have no place.
         let Some(&moved) = self.moved.get(place) else { return };
         let is_dirty = !is_own && self.dirty[row / 64] >> (row % 64) & 1 != 0;
         if !(moved | is_dirty) {
@@ -207,21 +206,21 @@ impl Rows<'_> {
     }
 }
 
-/// Entities that are neither parents nor children, and placed by their own values alone.
+/// Entities without parent and children whose matrices are composed of their own inputs.
 type Flat = (
     Any<LocalInputs>,
     Without<(Parent, PreviousParent, Buffer<Child>, Frozen, CustomLocalToWorld)>,
 );
 
-/// Writes the matrices of those that have changed since.
+/// Writes the matrices of entities without parent and children that have changed since a version.
 pub(crate) fn update_flat(
     world: &mut World,
     since: Version,
     non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
     update_flat_changed::<Changed<AllInputs>>(world, since, non_finite)?;
-    // A type that tracks changes does not count as changed when its entity comes from elsewhere. But that may be from among those
-    // that were left alone.
+    // Tracked components do not count as changed when a row arrives from another chunk. But the entity may come from those that are not
+    // computed.
     update_flat_changed::<OrderChanged>(world, since, non_finite)
 }
 
@@ -240,7 +239,7 @@ fn update_flat_changed<F: QueryFilter>(
     )
 }
 
-/// Writes what entities are placed by as their matrices.
+/// Writes local matrices as world matrices.
 struct FlatRows<'a> {
     entities: &'a [Entity],
     matrices: &'a mut [LocalToWorld],

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use ancho_entities::Entity;
 
-/// A value that is kept for its memory. What is in it counts for one update at most, so that a clone is empty.
+/// A value that is kept for its memory. The contents are valid during one update, so a clone is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Reused<T>(T);
 
@@ -28,27 +28,27 @@ impl<T> DerefMut for Reused<T> {
     }
 }
 
-/// Remembers in which round each entity was last seen, by its index.
+/// The last mark of each entity, by index. Unlike a set, it needs no clearing.
 #[derive(Debug, Default)]
 pub(crate) struct EntityMarks {
     marks: Vec<u64>,
-    /// How many rounds there were.
+    /// The last mark that was handed out.
     last: u64,
 }
 
 impl EntityMarks {
-    /// Begins a round, in which nobody has been seen.
+    /// Returns a new mark, which no entity has.
     pub(crate) fn new_mark(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// Whether the last round that an entity was seen in is this one.
+    /// Tests whether the last mark of an entity is this one.
     pub(crate) fn has_mark(&self, entity: Entity, mark: u64) -> bool {
         self.marks.get(entity.index() as usize) == Some(&mark)
     }
 
-    /// Notes that an entity is seen in a round, and returns in which it was before.
+    /// Marks an entity, and returns its previous mark.
     pub(crate) fn mark(&mut self, entity: Entity, mark: u64) -> u64 {
         let index = entity.index() as usize;
         if index >= self.marks.len() {
@@ -63,12 +63,12 @@ pub(crate) mod bits {
 
     use std::ops::Range;
 
-    /// The words in which the bits of a range are.
+    /// Returns the range of words that contain a range of bits.
     pub(crate) fn words(bits: &Range<usize>) -> Range<usize> {
         bits.start / 64..bits.end.div_ceil(64)
     }
 
-    /// Those bits of a word that are in a range, of which some are.
+    /// Returns the bits of a word that are in a range. The range must overlap the word.
     pub(crate) fn mask(word: usize, bits: &Range<usize>) -> u64 {
         let low = bits.start.saturating_sub(word * 64);
         let high = (bits.end - word * 64).min(64);
@@ -82,12 +82,12 @@ pub(crate) mod bits {
         }
     }
 
-    /// How many bits of a range are set.
+    /// Counts the set bits of a range.
     pub(crate) fn count(all: &[u64], bits: &Range<usize>) -> usize {
         words(bits).map(|word| (all[word] & mask(word, bits)).count_ones() as usize).sum()
     }
 
-    /// Calls a function for each bit that is set.
+    /// Calls a function for each set bit.
     pub(crate) fn for_each(words: &[u64], mut function: impl FnMut(usize)) {
         for (number, &word) in words.iter().enumerate() {
             let mut word = word;

@@ -12,22 +12,22 @@ use crate::hierarchy::{Hierarchy, LostMatrix, NodeMatrices};
 use crate::links::Links;
 use crate::propagate::{self, PropagateScratch};
 
-/// What is remembered of a world: a cache of its entities, so that all systems that update its transforms know what the others have
-/// done. It goes where the entities go: to forks, and to other worlds that are given these entities.
+/// State of a world between updates, shared by all systems that update its transforms. It is a cache of the entities, and moves with them
+/// to forks and other worlds.
 ///
-/// A fork shares it. The first update after a fork copies it, without the placement, which is copied when it is written.
+/// A fork shares the state. The first update after a fork copies it, without the node cache, which is copied when it is written.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
-    /// When parents were last looked at.
+    /// The version at the end of the last update of links.
     pub(crate) links_version: Version,
-    /// When matrices were last made.
+    /// The version at the end of the last update of matrices.
     pub(crate) matrices_version: Version,
     pub(crate) links: Links,
     pub(crate) cache: Arc<NodeCache>,
     pub(crate) scratch: PropagateScratch,
 }
 
-/// What is known of all nodes and their places.
+/// The cached hierarchy and the matrices of its nodes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeCache {
     pub(crate) hierarchy: Hierarchy,
@@ -35,14 +35,13 @@ pub(crate) struct NodeCache {
 }
 
 impl NodeCache {
-    /// Forgets what is known of nodes that have lost their matrices. They get others, which are nowhere yet, so that they have to be
-    /// placed as if they had just come.
+    /// Forgets nodes that have lost their matrices. They get new ones, which have to be computed as if the nodes were new.
     pub(crate) fn forget_lost(cache: &mut Arc<Self>, world: &World) {
         let lost = world.query::<Entity>().filter::<LostMatrix>();
         lost.for_each(|entity| Self::forget(cache, entity));
     }
 
-    /// Forgets what is known of an entity, so that it has to be placed as if it had just come.
+    /// Forgets an entity, so that its matrix is computed as if it were new.
     pub(crate) fn forget(cache: &mut Arc<Self>, entity: Entity) {
         Arc::make_mut(cache).hierarchy.forget(entity);
     }
@@ -61,33 +60,33 @@ impl Default for State {
 }
 
 impl State {
-    /// Has all matrices be made again the next time.
+    /// Forces the next update to compute all matrices.
     pub(crate) fn forget_matrices(&mut self) {
         self.matrices_version = Version::NEVER;
         self.cache = Arc::default();
     }
 }
 
-/// Lends the state of a world while something is done to the world. If that panics, nothing is known of the world any more.
+/// Calls a function with the state of a world. If it panics, the state is lost, and the next update starts from scratch.
 pub(crate) fn with_state<R>(
     world: &mut World,
     work: impl FnOnce(&mut World, &mut State) -> R,
 ) -> R {
     let mut state: Arc<State> = world.take_cache().unwrap_or_default();
-    // A state that a fork has, too, is copied: what is known of the fork's entities stays true.
+    // A state that is shared with a fork is copied, so that it stays valid for the fork.
     let result = work(world, Arc::make_mut(&mut state));
     world.put_cache(state);
     result
 }
 
-/// Ends a moment: what is written from now on is newer than what is returned.
+/// Advances the version of the world. Later writes are newer than the returned version.
 pub(crate) fn advance_version(world: &mut World) -> Version {
     let version = world.version();
     world.advance_version();
     version
 }
 
-/// Makes matrices of what has changed since the last time.
+/// Updates the matrices of entities that have changed since the last update.
 pub(crate) fn update_matrices(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let non_finite = NonFiniteEntities::new();
     let done = update_all(world, state, &non_finite);
@@ -95,10 +94,10 @@ pub(crate) fn update_matrices(world: &mut World, state: &mut State) -> Result<()
     let now = advance_version(world);
     let done = if done.is_ok() {
         state.matrices_version = now;
-        // The next update has to see whose rows move by that.
+        // After the version: the next update has to see the rows that move here.
         cancel_freeze(world, &non_finite)
     } else {
-        // What has been done cannot be told any more.
+        // The progress of a failed update is unknown.
         state.forget_matrices();
         done
     };
@@ -129,7 +128,7 @@ fn update_all(
     propagate::update_flat(world, *matrices_version, non_finite)
 }
 
-/// Gives a matrix to all that should have one.
+/// Adds a matrix to all entities that need one.
 pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     type Lacking = (Any<LocalInputs>, Without<(LocalToWorld, CustomLocalToWorld)>);
     type Below = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
@@ -137,7 +136,7 @@ pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
     let below = world.query_mut::<()>().filter::<Below>();
     below.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
-    // What is left of parents that were despawned has none, either.
+    // Despawned parents have no matrix either.
     type Bare = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let bare = world.query::<Entity>().filter::<Bare>();
     let lost: Vec<Entity> = bare.iter().filter(|&parent| !world.is_cleanup_only(parent)).collect();

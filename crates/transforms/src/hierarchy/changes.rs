@@ -1,7 +1,7 @@
-//! Finds rows that others are in than before.
+//! Finds rows whose entity or parent has changed.
 //!
-//! Chunks whose rows may have changed say so by their versions. Each is compared with the slots that its rows had: which those are is
-//! told by the rows that are still where they were. A chunk that has no slots, or too few, is given others.
+//! Versions tell which chunks may have changed. Each of them is compared with its slots, which are found by the rows that have not moved. A
+//! chunk without slots, or with too few, gets new ones.
 
 use ancho_entities::{Entity, OrderChanged, Version, World};
 
@@ -10,16 +10,16 @@ use super::rebuild::{RowData, RowSlices, chunk_traits, computed_nodes};
 use super::{ChunkTraits, Hierarchy, MatrixSource, MayDiffer, NodeChunk, Nodes, WriteFlag};
 use crate::components::PreviousParent;
 
-/// Rows that others are in than before.
+/// Rows whose entity or parent has changed.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// How often changes were looked for.
+    /// The number of searches for changes so far.
     pass: u32,
-    /// The slots of those who were in such a row.
+    /// Slots of entities that were in changed rows.
     pub(super) old_slots: Vec<u32>,
-    /// Who is in such a row now.
+    /// Entities that are in changed rows now.
     pub(super) new_rows: Vec<NewRow>,
-    /// Kept for their memory, by those who go on from here.
+    /// Scratch memory of the patch.
     pub(super) removed: Vec<super::patch::RemovedRow>,
     pub(super) pending: Vec<u32>,
     pub(super) ancestors: Vec<u32>,
@@ -28,13 +28,13 @@ pub(super) struct Changes {
 }
 
 impl Clone for Changes {
-    /// The lists count for one update at most: they are not copied.
+    /// The lists are valid during one update, so they are not copied.
     fn clone(&self) -> Self {
         Self { pass: self.pass, ..Self::default() }
     }
 }
 
-/// Who is in a row that somebody else was in before, or nobody; or the same one with another parent, or of whom nothing is known.
+/// An entity that has entered a row, has another parent, or has no current record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewRow {
     pub(super) slot: u32,
@@ -43,7 +43,7 @@ pub(super) struct NewRow {
 }
 
 impl Hierarchy {
-    /// Finds rows that others are in than before. Slots are still whose they were.
+    /// Finds changed rows. Slots keep their old entities.
     pub(super) fn find_changes(
         &mut self,
         world: &World,
@@ -54,13 +54,13 @@ impl Hierarchy {
         changes.pass = changes.pass.wrapping_add(1);
         changes.old_slots.clear();
         changes.new_rows.clear();
-        // All rows would be others.
+        // All rows would be new.
         if self.chunks.is_empty() {
             return Err(NeedsRebuild);
         }
         let computed = computed_nodes(world);
         let nodes = world.query::<RowData>().filter::<Nodes>().since(since);
-        // To go on from so many would take longer than to make all again.
+        // A rebuild is cheaper than a patch of more rows.
         let most = self.count / 8 + 64;
         let compare = |rows: RowSlices<'_>| {
             if changes.new_rows.len() <= most {
@@ -82,7 +82,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Compares the rows of a chunk with those that it had.
+    /// Compares the rows of a chunk with its slots.
     fn compare(
         &mut self,
         found: &[Entity],
@@ -100,7 +100,7 @@ impl Hierarchy {
         for (row, &entity) in found.iter().enumerate() {
             let slot = first + row;
             let parent = previous.map_or(Entity::NULL, |previous| previous[row].0);
-            // Beyond the rows that it had, slots are nobody's.
+            // Slots beyond the old length are null.
             let old = self.entities[slot];
             let is_same = old == entity
                 && self.parent_entities[slot] == parent
@@ -116,7 +116,7 @@ impl Hierarchy {
         changes.old_slots.extend((found.len()..before).map(|row| (first + row) as u32));
     }
 
-    /// Finds the chunk that has these rows: some of them are where they were. Nobody else has found it.
+    /// Finds the unclaimed chunk that has some of these rows at the same place.
     fn find_chunk(&self, found: &[Entity], traits: ChunkTraits, pass: u32) -> Option<usize> {
         found.iter().enumerate().find_map(|(row, &entity)| {
             let slot = self.slot_of(entity)?;
@@ -127,7 +127,7 @@ impl Hierarchy {
         })
     }
 
-    /// Gives slots to a chunk with so many rows. Nobody is in them yet.
+    /// Allocates empty slots for a chunk of the given length.
     fn allocate_slots(&mut self, len: usize, traits: ChunkTraits) -> usize {
         self.has_external |= !traits.is_computed;
         let fits = |number: &u32| self.chunks[*number as usize].capacity as usize >= len;
@@ -137,7 +137,7 @@ impl Hierarchy {
             return number;
         }
         let first = self.entities.len();
-        // Some more, for those that are still to come.
+        // Reserves room for more rows.
         let capacity = (len + len / 4).next_multiple_of(64);
         let number = self.chunks.len();
         let (first, end) = (first as u32, first + capacity);
@@ -154,7 +154,7 @@ impl Hierarchy {
         number
     }
 
-    /// Finds chunks that are not there any more: all that were in them have left.
+    /// Finds chunks that no longer exist, and lists all their slots as old.
     fn find_removed_chunks(&mut self, world: &World, changes: &mut Changes) {
         let computed = computed_nodes(world);
         let nodes = world.query::<RowData>().filter::<Nodes>();
@@ -162,8 +162,7 @@ impl Hierarchy {
             let (found, _, traits) = chunk_traits(rows, &computed);
             let Some(slot) = self.slot_of(found[0]) else { return };
             let (number, chunk) = self.chunk_at(slot);
-            // A chunk that has changed and begins with one whom another chunk began with would have claimed that one. So this is
-            // one that has not changed.
+            // A changed chunk whose first entity was first in another chunk would have claimed that one. So this chunk has not changed.
             let is_same = chunk.first as usize == slot
                 && chunk.len as usize == found.len()
                 && chunk.traits == traits;
@@ -182,7 +181,7 @@ impl Hierarchy {
         }
     }
 
-    /// Whether what is known of an entity is so since all was made again.
+    /// Tests whether the record of an entity is from the current build.
     fn is_recorded(&self, entity: Entity) -> bool {
         let record = self.records.get(entity.index() as usize);
         record.is_some_and(|record| {

@@ -1,6 +1,6 @@
-//! In which order the nodes of hierarchies are gone through: numbers alone, which know nothing of entities.
+//! The order in which matrices of nodes are computed. It works on numbers alone, without entities.
 //!
-//! Only nodes that others are below of have a place in the order, and roots: level by level, and on each level by their numbers.
+//! Only roots and nodes with children have a place in the order: level by level, and by number within a level.
 //!
 //! ```text
 //! tree         a           order    a  b c  d
@@ -12,62 +12,61 @@
 //!         .
 //! ```
 //!
-//! Numbers are where nodes are in memory, so that a level is gone through as memory is. The other way is to have what is below a node
-//! right after it: threads then need not wait for each other at each level, but jump about in memory, which took more time. That is
-//! done only where many levels are narrow: [`branches`].
+//! Numbers follow the memory order of nodes, so that a level is visited in memory order. The alternative is depth-first order: threads wait
+//! less for each other, but memory accesses jump, which was slower. It is used only where many levels are narrow.
 //!
-//! When nodes come and go, the order need not be [built](Order::build) again. Places that are left become holes; new ones are taken at
-//! the end, in the *tail*, where each comes after its parent, whatever their levels. [`edit`] has what is done to it.
+//! When single nodes are added or removed, the order is not [built](Order::build) again. Freed places become holes. New places are taken at
+//! the end, in the *tail*, where each node comes after its parent, regardless of levels.
 
 use std::ops::Range;
 
 use crate::scratch::Reused;
 
-/// Nobody.
+/// No node, or no place.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The nodes that others are below of, and roots, so that each comes after its parent.
+/// Roots and nodes with children, ordered so that each comes after its parent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
-    /// Which node is at a place, or [`NONE`], in a hole.
+    /// The node at each place, or [`NONE`] in a hole.
     pub(crate) nodes: Vec<u32>,
-    /// The place of the parent, which is of an earlier stage, or earlier in the same part of one, or in the tail; or [`NONE`].
+    /// The place of the parent, or [`NONE`]. It is in an earlier stage, earlier in the same part, or earlier in the tail.
     pub(crate) parent: Vec<u32>,
     /// The place of each node, or [`NONE`].
     pub(crate) place: Vec<u32>,
-    /// Where levels begin, and where the last one ends, while it is built.
+    /// The starts of levels and the end of the last one, during a build.
     levels: Reused<Vec<u32>>,
-    /// Where stages end: with the last one the tail begins.
+    /// The ends of stages. The tail begins at the last one.
     stages: Vec<StageEnd>,
-    /// Where the parts of stages end.
+    /// The ends of the parts of stages.
     parts: Vec<u32>,
-    /// How many places are no holes.
+    /// The number of places without the holes.
     live: usize,
-    /// The holes of the tail, a bit for each place of it.
+    /// The holes of the tail, a bit for each place.
     free: Vec<u64>,
-    /// The children of each place, as a part of the list of all.
+    /// The children of each place, as a range of `children`.
     lists: Vec<List>,
     children: Vec<u32>,
-    /// How much of the list of all is nobody's.
+    /// The number of unused entries in `children`.
     garbage: usize,
-    /// Where each node is in the list of its parent.
+    /// The position of each node in the list of its parent.
     position: Vec<u32>,
-    /// Where the children of each node begin, while it is built.
+    /// The start of the children of each node, during a build.
     first_child: Reused<Vec<u32>>,
     scratch: Reused<BranchScratch>,
 }
 
-/// Where a stage ends.
+/// The end of a stage.
 #[derive(Clone, Copy, Debug)]
 struct StageEnd {
     end: u32,
-    /// Where its parts end in the list of all. Of a level there are none.
+    /// The end of its parts in the list of parts. A level has none.
     parts: u32,
-    /// How many places have parents in earlier stages.
+    /// The number of places whose parents are in earlier stages.
     tops: u32,
 }
 
-/// Some room in the list of all children.
+/// A range with spare capacity in the list of all children.
 #[derive(Clone, Copy, Debug, Default)]
 struct List {
     start: u32,
@@ -81,26 +80,26 @@ impl List {
     }
 }
 
-/// Some places, one after the other.
+/// A range of places that is computed at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stage<'a> {
     pub(crate) places: Range<usize>,
     pub(crate) shape: Shape<'a>,
 }
 
-/// Where the parents of a stage are.
+/// The location of the parents of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape<'a> {
-    /// In earlier stages.
+    /// Parents are in earlier stages.
     Level,
-    /// In earlier stages, or earlier in the same part. So many are in earlier stages.
+    /// Parents are in earlier stages, or earlier in the same part. `tops` is the number of places with parents in earlier stages.
     Branches { part_ends: &'a [u32], tops: usize },
-    /// In earlier stages, or earlier in this one.
+    /// Parents are in earlier stages, or earlier in this one.
     Tail,
 }
 
 impl Order {
-    /// Puts nodes in order, by the parent of each: another node, or [`NONE`]. Nodes that lead to no root have no place.
+    /// Builds the order from the parent of each node, which is another node or [`NONE`]. Nodes that do not lead to a root get no place.
     pub(crate) fn build(&mut self, parents: &[u32], is_root: impl Fn(usize) -> bool) {
         self.list_children(parents);
         let Self { nodes, place, levels, first_child, children, .. } = self;
@@ -123,7 +122,7 @@ impl Order {
                 nodes.extend(children[below].iter().copied().filter(has_children));
             }
             level = level.end..nodes.len();
-            // Mostly they are in order already.
+            // Usually sorted already.
             nodes[level.clone()].sort();
         }
         self.find_parents(parents);
@@ -141,7 +140,7 @@ impl Order {
         }));
     }
 
-    /// Notes which part of the list of all children is whose, now that places are known.
+    /// Assigns each place its range of `children`.
     fn list_places(&mut self) {
         let Self { nodes, lists, first_child, children, position, .. } = self;
         lists.clear();
@@ -160,7 +159,7 @@ impl Order {
         self.free.clear();
     }
 
-    /// What is gone through one after the other: levels, from that of the roots on, or several at once; and the tail.
+    /// Iterates over the stages: levels from the roots down, groups of narrow levels, and the tail.
     pub(crate) fn stages(&self) -> impl Iterator<Item = Stage<'_>> {
         let mut before = (0, 0);
         let stages = self.stages.iter().map(move |&StageEnd { end, parts, tops }| {
@@ -176,22 +175,22 @@ impl Order {
         stages.chain([tail].into_iter().filter(|tail| !tail.places.is_empty()))
     }
 
-    /// Where the tail begins.
+    /// Returns the start of the tail.
     fn tail(&self) -> usize {
         self.stages.last().map_or(0, |stage| stage.end as usize)
     }
 
-    /// How many nodes have a place.
+    /// Returns the number of nodes with a place.
     pub(crate) fn live(&self) -> usize {
         self.live
     }
 
-    /// The nodes whose parent is at this place, in no order.
+    /// Returns the nodes whose parent is at a place, in arbitrary order.
     pub(crate) fn children(&self, place: usize) -> &[u32] {
         &self.children[self.lists[place].range()]
     }
 
-    /// Lists the nodes that have the same parent one after the other, by counting.
+    /// Groups the nodes by parent, with a counting sort.
     fn list_children(&mut self, parents: &[u32]) {
         let Self { first_child, children, .. } = self;
         first_child.clear();
@@ -205,8 +204,7 @@ impl Order {
         children.clear();
         children.resize(first_child[parents.len() + 1] as usize, 0);
         for (node, &parent) in parents.iter().enumerate().filter(|(_, parent)| **parent != NONE) {
-            // One ahead, where the next free place of each parent is while they are listed: in the end it is where its last one
-            // ends.
+            // Shifted by one: the entry is the next free position of the parent, and ends as the end of its children.
             let next = &mut first_child[parent as usize + 1];
             children[*next as usize] = node as u32;
             *next += 1;
@@ -214,11 +212,10 @@ impl Order {
     }
 }
 
-// Branches that threads go through on their own.
+// Branches, which threads compute independently.
 //
-// Threads wait for each other after each level. Where many levels follow each other that have few nodes each, as in chains below one
-// root, they would wait more than they work. There, the nodes of all these levels are one stage, in parts that have nothing to do with
-// each other: each has whole branches, from one level on.
+// Threads wait for each other after each level. In many consecutive narrow levels, as in chains below one root, they would wait more than
+// they work. There, all these levels form one stage, divided into independent parts of whole branches.
 //
 // ```text
 // levels      a b c d      stage     a b  A B  1 2 | c d  C D  3 4
@@ -226,35 +223,36 @@ impl Order {
 //             1 2 3 4
 // ```
 //
-// There are not more parts than that many branches are in each: narrow ones jump from level to level in memory all the time.
-// In each part nodes are in the order of memory, if parents come first in it, too, or else level by level.
+// The number of parts is limited so that each has many branches: accesses of a narrow part jump from level to level. Nodes of a part are in
+// memory order if parents come first in it, and level by level otherwise.
 
-/// In how many parts a stage is divided for all threads, at most.
+/// The maximal number of parts of a stage.
 pub(crate) const MAX_PARTS: usize = 32;
 
-/// Levels with fewer nodes are narrow: to wait at the end of one costs about as much as its nodes do.
+/// Levels with fewer nodes are narrow: waiting at the end of one costs about as much as its nodes.
 const NARROW_LEVEL: usize = 4_096;
 
-/// How many narrow levels have to follow each other, and how many nodes they must have in all, to be worth it.
+/// The minimal number of consecutive narrow levels to divide, and the minimal number of their nodes.
 const MIN_LEVELS: usize = 8;
 const MIN_NODES: usize = 2_048;
 
-/// In how many parts so many branches are divided: not by how many threads there are, so that places are the same on all machines.
+/// Returns the number of parts for a number of branches. It does not depend on the number of threads, so that places are the same on all
+/// machines.
 fn part_count(branches: usize) -> usize {
     (branches / 32).clamp(8, MAX_PARTS)
 }
 
-/// What is kept for its memory.
+/// Scratch memory of the division into branches.
 #[derive(Debug, Default)]
 pub(super) struct BranchScratch {
-    /// How many nodes each branch has, by where it begins.
+    /// The number of nodes of each branch, by its top.
     weights: Vec<u32>,
     part_of: Vec<u8>,
     nodes: Vec<u32>,
 }
 
 impl Order {
-    /// Finds out which levels are gone through together. Places of those change.
+    /// Groups narrow levels into stages. Places of these levels change.
     pub(super) fn find_stages(&mut self, parents: &[u32]) {
         self.stages.clear();
         self.parts.clear();
@@ -282,7 +280,7 @@ impl Order {
         self.levels[level] as usize..self.levels[level + 1] as usize
     }
 
-    /// Finds the level at which narrow levels are best divided into branches: where few are above, and no branch is most of it.
+    /// Finds the best level to divide narrow levels into branches: few nodes are above it, and no branch dominates.
     fn find_top(&mut self, run: &Range<usize>) -> Option<usize> {
         let (start, end) = (self.levels[run.start] as usize, self.levels[run.end] as usize);
         if run.len() < MIN_LEVELS || end - start < MIN_NODES {
@@ -297,7 +295,7 @@ impl Order {
                 weights[parent - start] += weights[at - start];
             }
         }
-        // How long it takes, if there are as many threads as parts.
+        // The estimated time with as many threads as parts.
         let cost = |level: &usize| {
             let places = self.level(*level);
             let weights = &self.scratch.weights[places.start - start..places.end - start];
@@ -309,14 +307,14 @@ impl Order {
         (cost(&top) * 2 <= end - start).then_some(top)
     }
 
-    /// Divides levels into parts with whole branches, of which the weights are known.
+    /// Divides levels into parts of whole branches, whose weights are known.
     fn divide(&mut self, levels: &Range<usize>) {
         let tops = self.level(levels.start);
         let count = part_count(tops.len());
         let (start, end) = (tops.start, self.levels[levels.end] as usize);
         let Self { nodes, parent, place, parts, stages, scratch, .. } = self;
         let scratch = &mut **scratch;
-        // They may begin at an earlier level.
+        // The weights may begin at an earlier level.
         let weights = &scratch.weights[scratch.weights.len() - (end - start)..];
         let part_of = &mut scratch.part_of;
         part_of.clear();
@@ -326,7 +324,7 @@ impl Order {
             before += weight as usize;
             part as u8
         }));
-        // Whether in each part parents come first in the order of memory, too.
+        // Whether parents come first in the memory order of each part.
         let mut is_sorted = [true; MAX_PARTS];
         for at in tops.end..end {
             let above = parent[at] as usize;
@@ -367,21 +365,21 @@ impl Order {
     }
 }
 
-/// An order that has been edited so much that it had better be built again.
+/// Signals that the cache has to be rebuilt: a patch is impossible, or the order is fragmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NeedsRebuild;
 
-/// So many are few, however few nodes there are.
+/// Fragmentation that is tolerated in small orders.
 const SLACK: usize = 32;
 
 impl Order {
-    /// Has room for nodes with the numbers below this. Those that are new have no place.
+    /// Makes room for nodes with numbers below `nodes`. New nodes have no place.
     pub(crate) fn grow(&mut self, nodes: usize) {
         self.place.resize(nodes, NONE);
         self.position.resize(nodes, 0);
     }
 
-    /// Whether holes, the tail, or what is nobody's in the list of all children are more than a part of it all.
+    /// Tests whether holes, the tail or unused list entries have grown too large.
     pub(crate) fn is_fragmented(&self) -> bool {
         let tail = self.nodes.len() - self.tail();
         tail > self.tail() / 8 + SLACK
@@ -389,7 +387,7 @@ impl Order {
             || self.garbage * 2 > self.children.len() + 16 * SLACK
     }
 
-    /// Gives a node a place after that of its parent, which may be [`NONE`].
+    /// Allocates a place for a node after the place of its parent, which may be [`NONE`].
     pub(crate) fn allocate_place(&mut self, node: u32, parent: u32) -> u32 {
         let place = match self.take_free_place(parent) {
             Some(hole) => hole,
@@ -407,7 +405,7 @@ impl Order {
         place
     }
 
-    /// Takes the first hole of the tail that is after a place, if there is one.
+    /// Takes the first hole of the tail after a place, if there is one.
     fn take_free_place(&mut self, place: u32) -> Option<u32> {
         let tail = self.tail();
         let from = if place == NONE { 0 } else { (place as usize + 1).saturating_sub(tail) };
@@ -422,7 +420,7 @@ impl Order {
         })
     }
 
-    /// Makes a place a hole. Who was there has no place, unless it has another one already.
+    /// Frees a place. Its node has no place afterwards, unless it has moved to another one.
     pub(crate) fn free_place(&mut self, place: u32) {
         let at = place as usize;
         let node = std::mem::replace(&mut self.nodes[at], NONE);
@@ -432,7 +430,7 @@ impl Order {
         self.parent[at] = NONE;
         self.live -= 1;
         match at.checked_sub(self.tail()) {
-            // Who takes it takes the room for its children, too.
+            // The next node at this place reuses the capacity of the list.
             Some(hole) => {
                 self.lists[at].len = 0;
                 self.free.resize(self.free.len().max(hole / 64 + 1), 0);
@@ -442,7 +440,7 @@ impl Order {
         }
     }
 
-    /// Has a node and all that is below it be at another place, after that of its parent. Returns it.
+    /// Moves a node with its children to a place after the place of its parent. Returns the new place.
     pub(crate) fn move_place(&mut self, place: u32) -> u32 {
         let at = place as usize;
         let (node, parent) = (self.nodes[at], self.parent[at]);
@@ -454,7 +452,7 @@ impl Order {
         to
     }
 
-    /// Whether what is at a place may have its parent at another one.
+    /// Tests whether a place is computed after another one, so that it may have its parent there.
     pub(crate) fn is_after(&self, place: u32, parent: u32) -> bool {
         let stage = |place: u32| self.stages.partition_point(|stage| stage.end <= place);
         let (own, above) = (stage(place), stage(parent));
@@ -483,7 +481,7 @@ impl Order {
         list.len += 1;
     }
 
-    /// Takes a node from the children of a place.
+    /// Removes a node from the children of a place.
     pub(crate) fn remove_child(&mut self, place: u32, node: u32) {
         let list = &mut self.lists[place as usize];
         let children = &mut self.children[list.range()];
@@ -496,36 +494,36 @@ impl Order {
         }
     }
 
-    /// Where a node is in the list of its parent.
+    /// Returns the position of a node in the list of its parent.
     pub(crate) fn position(&self, node: u32) -> u32 {
         self.position[node as usize]
     }
 
-    /// Has a child of a place, by its position in the list, have another number.
+    /// Changes the number of a child, by its position in the list of a place.
     pub(crate) fn renumber_child(&mut self, place: u32, position: u32, node: u32) {
         let at = (self.lists[place as usize].start + position) as usize;
         self.children[at] = node;
         self.position[node as usize] = position;
     }
 
-    /// Has who is at a place have another number.
+    /// Changes the number of the node at a place.
     pub(crate) fn renumber(&mut self, place: u32, node: u32) {
         self.nodes[place as usize] = node;
         self.place[node as usize] = place;
     }
 
-    /// Whether a place is this one, or below it.
+    /// Tests whether a place is `above` or below it.
     pub(crate) fn is_below(&self, place: u32, above: u32) -> bool {
         let next = |place: &u32| Some(self.parent[*place as usize]).filter(|place| *place != NONE);
         std::iter::successors(Some(place), next).any(|place| place == above)
     }
 
-    /// The part of the list of all children that is a place's.
+    /// Returns the range of a place in the list of all children.
     pub(crate) fn child_range(&self, place: u32) -> Range<usize> {
         self.lists[place as usize].range()
     }
 
-    /// A child, by where it is in the list of all.
+    /// Returns an entry of the list of all children.
     pub(crate) fn child_at(&self, at: usize) -> u32 {
         self.children[at]
     }
@@ -543,7 +541,7 @@ mod tests {
 
     #[test]
     fn level_by_level_and_by_their_numbers() {
-        // The tree of the module documentation, with other numbers: a is 2, b 6, c 1, d 0, and the others nobody is below of.
+        // The tree of the module documentation, with other numbers: a is 2, b 6, c 1, d 0; the others are leaves.
         let mut order = Order::default();
         order.build(&[6, 2, NONE, 6, 1, 0, 2], |node| node == 2);
         assert_eq!(order.nodes, [2, 1, 6, 0]);
@@ -555,7 +553,7 @@ mod tests {
 
     #[test]
     fn narrow_levels_are_divided_into_branches() {
-        // A root, and 64 chains of 50 below it, of which the last has nobody below it: one after the other, and level by level.
+        // A root with 64 chains of 50 nodes below it: numbered chain by chain, and level by level.
         let one_by_one = |node: u32| if node % 50 == 1 { 0 } else { node - 1 };
         let by_level = |node: u32| node.saturating_sub(64);
         let parents_of: [&dyn Fn(u32) -> u32; 2] = [&one_by_one, &by_level];
@@ -593,7 +591,7 @@ mod tests {
         assert_eq!(stages.len(), 11);
         assert!(stages[..10].iter().all(|stage| stage.shape == Shape::Level));
         assert!(matches!(stages[10].shape, Shape::Branches { tops: 100, .. }));
-        // And not at all if there is but one.
+        // A single chain is not divided.
         let parents: Vec<u32> = [NONE].into_iter().chain(0..5_000).collect();
         order.build(&parents, |node| node == 0);
         assert_eq!(order.stages().count(), 5_000);

@@ -1,12 +1,11 @@
-//! What is known follows where few rows have changed.
+//! Updates the cached hierarchy after few rows have changed.
 //!
-//! 1. who was in such a row is *taken* out, and compared with who is in such a row now: some are only in other rows
-//! 2. who is gone, or has another parent, leaves the list of its parent's children
-//! 3. the others keep their node_matrices, and are known by their new slots
-//! 4. who has come, or has another parent, is *pending*, and is settled below its parent, after that
+//! 1. Entities of changed rows are *removed*, and matched with the entities that are in changed rows now: some have only moved.
+//! 2. Entities that are gone or have another parent leave the child list of their old parent.
+//! 3. The others keep their places, under their new slots.
+//! 4. Entities that are new or have another parent are *pending*. They are resolved after their parents.
 //!
-//! It gives up where that is not enough: somebody is gone that others are below of who have stayed, or somebody has come whom others
-//! have waited for.
+//! A rebuild is needed if a node was removed while its children remain, or if a node was added that inactive children have waited for.
 
 use ancho_entities::{Entity, Version, World};
 use glam::Affine3A;
@@ -17,29 +16,29 @@ use super::rebuild::matrix_of;
 use super::{Hierarchy, MatrixSource, NodeMatrices};
 use crate::components::{CustomLocalToWorld, LocalToWorld};
 
-/// One who was in a row that has changed.
+/// An entity that was in a changed row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RemovedRow {
     entity: Entity,
     parent: Entity,
     is_root: bool,
     source: MatrixSource,
-    /// The slot that it had.
+    /// The old slot.
     slot: u32,
-    /// Where it is in the list of its parent.
+    /// The position in the list of its parent.
     position: u32,
-    /// Whether it is somewhere, and whether it has the same parent.
+    /// `still_exists`: the entity is still a node; `keeps_parent`: it also has the same parent.
     still_exists: bool,
     keeps_parent: bool,
 }
 
-/// What slots of entities begin with that are taken: the rest is the number of what was taken.
+/// Tag bit of slots of removed entities; the low bits are the index in the list of removed rows.
 const REMOVED_TAG: u32 = 1 << 31;
 
 impl Hierarchy {
-    /// Has what is known follow what has changed since, and marks who has to be placed for that.
+    /// Updates the cache after changes since a version, and marks nodes to compute.
     ///
-    /// If it gives up, all has to be made again.
+    /// If it fails, the cache has to be rebuilt.
     pub(super) fn patch(
         &mut self,
         world: &World,
@@ -68,7 +67,7 @@ impl Hierarchy {
         if self.order.is_fragmented() || self.entities.len() > self.count * 2 + 64 * 64 {
             return Err(NeedsRebuild);
         }
-        // From here on nothing is given up: what is known of entities tells later who has changed.
+        // From here on the patch cannot fail: records are updated.
         self.update_matrices_of_changes(world, node_matrices, changes);
         for removed in changes.removed.iter().filter(|removed| !removed.still_exists) {
             self.forget(removed.entity);
@@ -76,7 +75,7 @@ impl Hierarchy {
         for &NewRow { slot, entity, .. } in &changes.new_rows {
             let number = self.chunk_at(slot as usize).0;
             self.mark_if_changed(number, slot as usize, self.rebuild_count);
-            // Of who rests nothing is known.
+            // Inactive nodes have no record.
             if self.sources[slot as usize] == MatrixSource::INACTIVE {
                 self.forget(entity);
             }
@@ -84,7 +83,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Lists who was in rows that have changed, and finds those of them that are in such a row now.
+    /// Lists the old entities of changed rows, and finds those that are in changed rows now.
     fn remove_old_rows(&mut self, changes: &mut Changes) {
         let Changes { removed, old_slots, new_rows, .. } = changes;
         removed.clear();
@@ -118,8 +117,7 @@ impl Hierarchy {
         (slot != NONE && slot & REMOVED_TAG != 0).then_some((slot & !REMOVED_TAG) as usize)
     }
 
-    /// Has those who are gone, or have another parent, leave the children of the parents that they had. All slots are still whose
-    /// they were.
+    /// Removes entities that are gone or have another parent from the child lists of their old parents. Slots keep their old numbers.
     fn detach_removed(&mut self, changes: &mut Changes) -> Result<(), NeedsRebuild> {
         let Changes { removed, .. } = changes;
         for removed in removed.iter().filter(|removed| !removed.keeps_parent) {
@@ -162,7 +160,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Has those who are in rows that have changed be known by the slots of those.
+    /// Assigns the slots of changed rows to their new entities.
     fn insert_new_rows(&mut self, changes: &mut Changes) {
         let Changes { removed, new_rows, pending, .. } = changes;
         pending.clear();
@@ -205,7 +203,7 @@ impl Hierarchy {
         }
     }
 
-    /// Has all that are pending be below their parents.
+    /// Links all pending nodes to their parents.
     fn resolve_pending(&mut self, changes: &mut Changes) -> Result<(), NeedsRebuild> {
         let Changes { pending, ancestors, promoted, moves, .. } = changes;
         promoted.clear();
@@ -214,7 +212,7 @@ impl Hierarchy {
             let mut at = slot as usize;
             ancestors.clear();
             while self.sources[at] == MatrixSource::PENDING {
-                // They are their own ancestors.
+                // A cycle.
                 if ancestors.len() > pending.len() {
                     return Err(NeedsRebuild);
                 }
@@ -229,7 +227,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Has one that is pending be below its parent, which is not.
+    /// Links a pending node to its parent, which is resolved already.
     fn resolve(
         &mut self,
         slot: u32,
@@ -282,7 +280,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Gives a leaf a place, since others come below it.
+    /// Gives a leaf a place, since it gets children.
     fn promote(&mut self, at: usize, promoted: &mut Vec<u32>) -> u32 {
         let (parent, _) = self.sources[at].place();
         let place = self.allocate_place(at as u32, parent as u32);
@@ -291,7 +289,7 @@ impl Hierarchy {
         place
     }
 
-    /// Takes their places from those that nobody is below of any more, and notes which chunks have others.
+    /// Frees the places of nodes without children, and marks chunks that have places.
     fn demote(&mut self, changes: &Changes) {
         for slot in changes.new_rows.iter().map(|new| new.slot as usize) {
             let place = self.order.place[slot];
@@ -309,7 +307,7 @@ impl Hierarchy {
         }
     }
 
-    /// Has who is at a place, and all below it, be at others that come after those of their parents.
+    /// Moves a place and all below it to places after those of their parents.
     fn move_subtree(&mut self, place: u32, moves: &mut Vec<(u32, u32)>) {
         let first = moves.len();
         self.move_place(place, moves);
@@ -350,7 +348,7 @@ impl Hierarchy {
         self.rows[place as usize] = NO_ROW;
     }
 
-    /// Notes the chunk and row of who is at a place.
+    /// Sets the chunk and row of the node at a place.
     fn set_row(&mut self, place: u32) {
         let place = place as usize;
         if place >= self.rows.len() {
@@ -362,7 +360,7 @@ impl Hierarchy {
         self.chunks[number].has_places = true;
     }
 
-    /// Has all matrices be at the places that they are of, and those who have come have theirs.
+    /// Moves matrices to the new places of their nodes, and reads those of new nodes.
     fn update_matrices_of_changes(
         &self,
         world: &World,
@@ -390,5 +388,5 @@ impl Hierarchy {
     }
 }
 
-/// Of a hole: in no chunk.
+/// The row of a hole, which is in no chunk.
 const NO_ROW: (u32, u32) = (NONE, 0);

@@ -1,4 +1,4 @@
-//! All that is known is made again.
+//! Builds the cached hierarchy from all nodes.
 
 use ancho_entities::{ChunkData, Entity, QueryRef, World};
 use glam::Affine3A;
@@ -13,7 +13,7 @@ use crate::components::{CustomLocalToWorld, LocalToParent, LocalToWorld};
 use crate::compose::{InputData, Inputs};
 
 impl Hierarchy {
-    /// Looks at all nodes, and marks those that have to be placed since they have come or have another parent.
+    /// Builds the cache, and marks nodes that are new or have another parent.
     pub(super) fn rebuild(&mut self, world: &World, node_matrices: &mut NodeMatrices) {
         self.list_rows(world);
         self.find_parents();
@@ -25,7 +25,7 @@ impl Hierarchy {
         self.mark_changed_nodes();
     }
 
-    /// Gives slots to all rows.
+    /// Assigns slots to all rows.
     fn list_rows(&mut self, world: &World) {
         let Self { chunks, chunk_of, entities, slots, parent_entities, sources, .. } = self;
         chunks.clear();
@@ -33,7 +33,7 @@ impl Hierarchy {
         entities.clear();
         slots.fill(NONE);
         parent_entities.clear();
-        // Those of which it is not said otherwise below.
+        // The default, until sources are found.
         sources.clear();
         let mut count = 0;
         let computed = computed_nodes(world);
@@ -67,7 +67,7 @@ impl Hierarchy {
                 }
                 None => {
                     parent_entities.resize(entities.len(), Entity::NULL);
-                    // Roots, whatever their places.
+                    // Roots; their places are assigned later.
                     sources.resize(entities.len(), MatrixSource(0));
                 }
             }
@@ -85,11 +85,11 @@ impl Hierarchy {
         self.touched.resize_with(self.chunks.len(), WriteFlag::default);
     }
 
-    /// Finds the slots of parents. Parents that take no part have none.
+    /// Finds the slots of parents. Inactive parents have none.
     fn find_parents(&mut self) {
         let mut parents = std::mem::take(&mut self.parents);
         parents.clear();
-        // Those of one parent mostly follow each other.
+        // Children of one parent are mostly contiguous.
         let mut last = (Entity::NULL, NONE);
         parents.extend(self.parent_entities.iter().map(|&parent| {
             if parent != last.0 {
@@ -100,14 +100,14 @@ impl Hierarchy {
         self.parents = parents;
     }
 
-    /// Finds out what rows are made of, now that places are known.
+    /// Finds the matrix sources of rows, after places are assigned.
     fn find_sources(&mut self) {
         let Self { order, sources, parents, rows, chunks, chunk_of, .. } = self;
         for (slot, source) in sources.iter_mut().enumerate() {
             let (own, parent) = (order.place[slot], parents[slot]);
             *source = match (own, parent) {
                 (NONE, NONE) => MatrixSource::INACTIVE,
-                // If the parent has no place, it rests, and so does what is below it.
+                // A parent without a place is inactive, and so are its children.
                 (NONE, parent) => MatrixSource(order.place[parent as usize]),
                 (own, _) => MatrixSource::own(own),
             };
@@ -121,7 +121,7 @@ impl Hierarchy {
         }));
     }
 
-    /// Has the matrices of all places be those that the entities have: who does not move keeps his.
+    /// Reads the matrices of all places from the entities, so that nodes that do not move keep theirs.
     fn read_matrices(&self, world: &World, node_matrices: &mut NodeMatrices) {
         let NodeMatrices { matrices, moved, rows, due } = node_matrices;
         rows.clear();
@@ -144,7 +144,7 @@ impl Hierarchy {
         });
     }
 
-    /// Counts those that rest, by the parents that they wait for.
+    /// Counts the inactive children of each parent.
     fn count_inactive_children(&mut self) {
         self.inactive_children.fill(0);
         for slot in 0..self.sources.len() {
@@ -155,7 +155,7 @@ impl Hierarchy {
         }
     }
 
-    /// Notes that one more rests that has this parent.
+    /// Counts one more inactive child of a parent.
     pub(super) fn add_inactive_child(&mut self, parent: Entity) {
         let index = parent.index() as usize;
         if index >= self.inactive_children.len() {
@@ -164,7 +164,7 @@ impl Hierarchy {
         self.inactive_children[index] += 1;
     }
 
-    /// Marks all nodes of which what is known is not the same as the last time.
+    /// Marks all nodes whose record has changed.
     fn mark_changed_nodes(&mut self) {
         let last = self.rebuild_count;
         self.rebuild_count = self.rebuild_count.wrapping_add(1);
@@ -176,8 +176,7 @@ impl Hierarchy {
         }
     }
 
-    /// Marks a node that was not there in a round, or had another parent, or was placed by values of other types, and notes what is
-    /// known of it now.
+    /// Marks a node whose record differs from that of the last build, and updates the record.
     #[inline]
     pub(super) fn mark_if_changed(&mut self, chunk: usize, slot: usize, last: u32) {
         if self.sources[slot] == MatrixSource::INACTIVE {
@@ -198,7 +197,7 @@ impl Hierarchy {
     }
 }
 
-/// What is to be known of the rows of a chunk.
+/// Query data of the rows of a chunk.
 pub(super) type RowData = (
     Entity,
     Option<&'static PreviousParent>,
@@ -207,22 +206,22 @@ pub(super) type RowData = (
     Option<&'static CustomLocalToWorld>,
 );
 
-/// The same of some rows.
+/// Slices of a query of [`RowData`].
 pub(super) type RowSlices<'a> = <RowData as ChunkData>::Slices<'a>;
 
-/// The nodes whose matrices are written.
+/// Returns the query of nodes whose matrices are computed.
 pub(super) fn computed_nodes(world: &World) -> ComputedQuery<'_> {
     world.query::<ComputedData>().filter::<ComputedNodes>().filter_write_groups()
 }
 
 pub(super) type ComputedQuery<'w> = QueryRef<'w, ComputedData, ((), ComputedNodes)>;
 
-/// What the rows of a chunk have in common, beside the entities and their parents.
+/// Returns the entities, previous parents and shared properties of a chunk.
 pub(super) fn chunk_traits<'a>(
     (found, previous, inputs, to_parent, custom): RowSlices<'a>,
     computed: &ComputedQuery<'_>,
 ) -> (&'a [Entity], Option<&'a [PreviousParent]>, ChunkTraits) {
-    // Who comes to have one of the others has to be written, or is somewhere else, too.
+    // A new output has to be written, or replaces the matrix.
     let inputs = Inputs::from(inputs).types()
         | u8::from(to_parent.is_some()) << 6
         | u8::from(custom.is_some()) << 7;
@@ -230,7 +229,7 @@ pub(super) fn chunk_traits<'a>(
     (found, previous, ChunkTraits { is_computed, is_root: previous.is_none(), inputs })
 }
 
-/// The matrix that a node has: its own one goes before one that is written here.
+/// Returns the current matrix of a node. A custom matrix has precedence.
 pub(super) fn matrix_of(
     custom: Option<&CustomLocalToWorld>,
     written: Option<&LocalToWorld>,

@@ -15,17 +15,17 @@ use crate::update::with_state;
 use crate::update_transforms;
 
 impl Hierarchy {
-    /// Where it is in memory.
+    /// Returns the address of the cache.
     pub(crate) fn address(&self) -> usize {
         self.entities.as_ptr() as usize
     }
 
-    /// How often all was made again.
+    /// Returns the number of rebuilds.
     pub(crate) fn rebuilds(&self) -> u32 {
         self.rebuild_count
     }
 
-    /// What is known is what is there.
+    /// Asserts that the cache matches the components.
     pub(crate) fn check_world(&self, world: &World) {
         let computed = computed_nodes(world);
         let mut count = 0;
@@ -45,7 +45,7 @@ impl Hierarchy {
         assert_eq!(count, self.count);
     }
 
-    /// Everything that is known agrees with everything else.
+    /// Asserts that the parts of the cache are consistent.
     pub(crate) fn check(&self, node_matrices: &NodeMatrices) {
         let mut inactive_children = vec![0; self.inactive_children.len()];
         for chunk in &self.chunks {
@@ -113,17 +113,17 @@ fn check_slot(hierarchy: &Hierarchy, slot: usize, inactive_children: &mut [u32])
     }
 }
 
-/// Has nothing to do with transforms.
+/// A component that is unrelated to transforms.
 #[derive(Component, Clone, Copy)]
 #[component(name = "hierarchy::Tag")]
 struct Tag;
 
-/// How often all was made again.
+/// Returns the number of rebuilds.
 fn rebuilds(world: &mut World) -> u32 {
     with_state(world, |_, state| state.cache.hierarchy.rebuilds())
 }
 
-/// Checks that buffers list the entities that have the parent as their previous one, each once, and no others.
+/// Asserts that buffers list exactly the entities with that previous parent, each once.
 fn check_links(world: &World) {
     type All = (IncludeDisabled, IncludePrefabs);
     let (mut listed, mut links_version) = (Vec::new(), Vec::new());
@@ -146,7 +146,7 @@ fn check(world: &mut World) {
     });
 }
 
-/// Where what is known of hierarchies is in memory.
+/// Returns the address of the cache.
 fn address(world: &mut World) -> usize {
     with_state(world, |_, state| state.cache.hierarchy.address())
 }
@@ -159,7 +159,7 @@ fn bad_or_good(number: usize) -> Mat4 {
     if number == 0 { Mat4::NAN } else { Mat4::IDENTITY }
 }
 
-/// A root with `wide` children, each of which has as many.
+/// Spawns a root with `wide` children, each of which has `wide` children.
 fn bush(world: &mut World, wide: usize) -> Vec<Entity> {
     let mut all = vec![world.spawn(node(1.0))];
     for number in 0..wide + wide * wide {
@@ -176,18 +176,18 @@ fn t4_single_nodes_that_come_go_and_move_hardly_ever_have_all_be_made_again() {
     let all = bush(&mut world, 30);
     let before = rebuilds(&mut world);
     for number in 0..200 {
-        // A leaf goes, and another one comes, below one that nobody was below of.
+        // A leaf is despawned, and another one spawned below a leaf.
         world.despawn(all[900 - number]).unwrap();
         let leaf = world.spawn((node(1.0), Parent(all[31 + number % 20])));
         // Rows move.
         world.add(all[100 + number], Tag).unwrap();
-        // A branch gets another parent, of the same level, or of one below.
+        // A branch gets another parent, of the same level or one below.
         world.add(all[1 + number % 10], Parent(all[11 + number % 20])).unwrap();
         update_transforms(&mut world).unwrap();
         check(&mut world);
         assert!(world.get::<LocalToWorld>(leaf).unwrap().position().x >= 4.0);
     }
-    // Now and then, when the places that were left are many.
+    // Rebuilds happen when many places have been freed.
     let made = rebuilds(&mut world) - before;
     assert!(made < 10, "made again {made} times");
 }
@@ -255,10 +255,10 @@ fn t4_what_is_known_holds_together_after_random_changes() {
                     _ => drop(world.remove::<Parent>(one)),
                 }
             }
-            // Who would be its own ancestor is told, and whose place is not a number.
+            // Cycles and matrices that are not finite are reported.
             let _ = update_transforms(&mut world);
             check_links(&world);
-            // Rows of those whose place is not a number move afterwards.
+            // Rows of entities without a finite matrix move after the update.
             if with_state(&mut world, |world, state| {
                 !state.cache.hierarchy.is_outdated(world, state.matrices_version)
             }) {
@@ -273,7 +273,7 @@ fn t4_so_many_changes_that_all_is_made_again_leave_no_trace() {
     let mut world = World::new("hierarchy");
     let all = bush(&mut world, 12);
     let before = rebuilds(&mut world);
-    // Leaves that become inner nodes take new places, until those are too many.
+    // Leaves that get children take new places, until the tail is too long.
     for &leaf in &all[13..] {
         let below = world.spawn((node(1.0), Parent(leaf)));
         update_transforms(&mut world).unwrap();

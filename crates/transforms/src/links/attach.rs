@@ -1,4 +1,4 @@
-//! Orders to attach children to parents.
+//! Requests to attach children to parents.
 
 use ancho_entities::{ComponentSet, Entity, EntityError, QueryFilter, With, Without, World};
 
@@ -7,7 +7,7 @@ use crate::components::{Attach, Attached, LocalToParent, Parent, WasAttached};
 use crate::error::{TransformError, TransformErrors};
 use crate::scratch::EntityMarks;
 
-/// What an order gave to a child that did not have it before.
+/// Components that a request added to a child.
 #[derive(Debug)]
 pub(super) struct AttachAdditions {
     child: Entity,
@@ -16,7 +16,7 @@ pub(super) struct AttachAdditions {
     to_parent: bool,
 }
 
-/// Carries out all orders, and despawns them. Lists what they gave, beside parents.
+/// Applies and despawns all requests. Lists the components that were added beside [`Parent`]. Returns whether there were requests.
 pub(super) fn apply(
     world: &mut World,
     additions: &mut Vec<AttachAdditions>,
@@ -46,7 +46,7 @@ pub(super) fn apply(
     Ok(true)
 }
 
-/// Takes back what orders gave to these children: they have kept the parents that they had.
+/// Removes the components that requests added to children whose new parent was undone.
 pub(super) fn revert(
     world: &mut World,
     additions: &[AttachAdditions],
@@ -71,7 +71,7 @@ pub(super) fn revert(
     Ok(())
 }
 
-/// Gives an entity a component, unless it has one. Returns whether it had none.
+/// Adds a component, unless the entity has it. Returns whether it was added.
 fn add_if_missing<T: ComponentSet>(
     world: &mut World,
     entity: Entity,
@@ -84,7 +84,7 @@ fn add_if_missing<T: ComponentSet>(
     Ok(is_new)
 }
 
-/// Gives an entity a component, also if it has one, and the world is strict.
+/// Sets or adds a component. Strict worlds report an error if a component is added twice.
 fn set_or_add<T: ComponentSet>(
     world: &mut World,
     entity: Entity,
@@ -98,7 +98,7 @@ fn set_or_add<T: ComponentSet>(
     Ok(())
 }
 
-/// What is not attached any more, or has lost its parent, loses what it was given.
+/// Removes the attachment components of children that were detached or lost their parent.
 pub(super) fn detach(world: &mut World) -> Result<(), EntityError> {
     type Detached = (With<WasAttached>, Without<Attached>);
     type Orphan = (With<WasAttached>, Without<Parent>);
@@ -113,7 +113,7 @@ pub(super) fn detach(world: &mut World) -> Result<(), EntityError> {
     Ok(())
 }
 
-/// Takes a component from all that have it and pass a filter.
+/// Removes a component from all entities that match a filter.
 fn remove_all<T: ComponentSet + 'static, F: QueryFilter>(
     world: &mut World,
 ) -> Result<(), EntityError> {

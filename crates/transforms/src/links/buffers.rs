@@ -1,4 +1,4 @@
-//! Keeps `Child` buffers: children enter and leave them, and buffers that disagree with `PreviousParent` are restored.
+//! Updates `Child` buffers: children enter and leave them, and buffers that disagree with `PreviousParent` are restored.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use crate::error::{TransformError, TransformErrors};
 use crate::hierarchy::Hierarchy;
 use crate::scratch::EntityMarks;
 
-/// Has children leave the buffers of their old parents, where the previous parent is another by now.
+/// Removes children from the buffers of their old parents, if they have another previous parent now.
 ///
-/// A buffer is gone through once, however many leave it. One that is empty goes. Who is not in the buffer that it should leave is an
-/// error: somebody else has written to it.
+/// Each buffer is rewritten once. Empty buffers are removed. A child that is not in the buffer of its old parent is an error: other code
+/// has written to the buffer.
 pub(super) fn leave(
     world: &mut World,
     changes: &[ParentChange],
@@ -30,7 +30,7 @@ pub(super) fn leave(
     let mut stay = Vec::new();
     for group in leaving.chunk_by(|a, b| a.old == b.old) {
         let old = group[0].old;
-        // What is in a buffer may be anything, if somebody else has written to it: only those that leave are noted.
+        // A buffer may list any entity if other code has written to it: only leaving children are marked.
         let (leaving, found) = (marks.new_mark(), marks.new_mark());
         for change in group {
             marks.mark(change.child, leaving);
@@ -45,7 +45,7 @@ pub(super) fn leave(
                 marks.mark(child.0, found);
             }
         }
-        // Of who is gone nothing is left to leave.
+        // A despawned parent has no buffer to check.
         if !is_missing(world, old) {
             let missing = group.iter().filter(|change| marks.mark(change.child, found) != found);
             errors.extend(
@@ -65,13 +65,12 @@ pub(super) fn leave(
     Ok(())
 }
 
-/// Whether an entity has a matrix, as parents have.
+/// Tests whether an entity has a matrix, which parents need.
 fn is_placed(world: &World, entity: Entity) -> bool {
     world.has::<LocalToWorld>(entity) || world.has::<CustomLocalToWorld>(entity)
 }
 
-/// Has children come to the buffers of their new parents. Edits are sorted for that, by parents; those of one parent stay in their
-/// order.
+/// Adds children to the buffers of their new parents. Sorts the changes by parent, and keeps the order of the children of a parent.
 pub(super) fn enter(world: &mut World, changes: &mut [ParentChange]) -> Result<(), EntityError> {
     changes.sort_by_key(|change| change.new);
     let mut come = Vec::new();
@@ -95,14 +94,13 @@ pub(super) fn enter(world: &mut World, changes: &mut [ParentChange]) -> Result<(
     Ok(())
 }
 
-// Buffers of children and previous parents that do not agree, since a program has done more than to write `Parent`.
+// Buffers and previous parents disagree after a program did more than write `Parent`.
 //
-// Parents and children leave for other worlds, and come from there, without each other: references to what is elsewhere are dead, or
-// null. A program can also remove the buffer of a parent, or the previous parent of a child. All of that changes how many there are, or
-// is counted as a transfer, so that all links are looked at only then. Entities that exchange their components are found by comparing the
-// chunks that have changed.
+// Parents and children can move to other worlds without each other; then references to the rest are dead or null. A program can also remove
+// the buffer of a parent or the previous parent of a child. Both change the number of links or of transfers, and all buffers are restored.
+// Entities that exchanged components are found by checking changed chunks.
 
-/// The number of parents and children, and of transfers from and to other worlds.
+/// The numbers of parents, children and transfers between worlds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LinkCounts {
     parents: usize,
@@ -110,10 +108,10 @@ pub(super) struct LinkCounts {
     transfers: u64,
 }
 
-/// Numbers of children of parents that the hierarchy lists none of, since the parent or its children are inactive.
+/// The number of children of each parent without active children in the hierarchy, since the parent or its children are inactive.
 pub(super) type InactiveParents = HashMap<Entity, usize, FixedState>;
 
-/// Also those that rest.
+/// Includes inactive entities.
 type All = (IncludeDisabled, IncludePrefabs);
 
 impl LinkCounts {
@@ -130,25 +128,25 @@ fn count<F: QueryFilter>(world: &World) -> usize {
     world.query::<()>().filter::<(F, All)>().count_unfiltered()
 }
 
-/// Findings of [`check_links`].
+/// The findings of [`check_links`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkCheck {
-    /// Whether buffers and previous parents may disagree, so that all buffers have to be restored.
+    /// True if buffers and previous parents may disagree, so that all buffers have to be restored.
     pub(super) must_restore: bool,
-    /// Whether a [`Parent`] or [`PreviousParent`] may have been written.
+    /// True if a [`Parent`] or [`PreviousParent`] may have been written.
     pub(super) is_written: bool,
-    /// Whether a child in a changed chunk has a parent other than its previous one.
+    /// True if a child in a changed chunk has a parent other than its previous one.
     pub(super) has_new_parents: bool,
     /// The order version of children.
     pub(super) order_version: u32,
-    /// Whether children were added, removed or moved.
+    /// True if children were added, removed or moved.
     pub(super) is_moved: bool,
 }
 
 /// Checks the links in chunks that changed since the last update.
 ///
-/// Buffers and previous parents disagree after entities exchanged components, or after a program wrote, removed or added a buffer. A
-/// frame without changes costs one query over the versions of the children's chunks: their order version excludes structural changes.
+/// Buffers and previous parents disagree after entities exchanged components, or after a program wrote, removed or added a buffer. Without
+/// changes, the check costs one query over the chunk versions of children. Structural changes are found by the order version.
 pub(super) fn check_links(
     world: &World,
     links: &mut Links,
@@ -246,8 +244,8 @@ fn are_listed(world: &World, links: &mut [(Entity, Entity)], marks: &mut EntityM
     })
 }
 
-/// Has the buffers list those that have the parent as their previous one, once each, and no others. Children of parents that are not
-/// there lose them; children that are in no buffer are listed as waiting to come to one.
+/// Rewrites all buffers so that each lists exactly the entities with that previous parent, each once. Children of missing parents lose
+/// them. Children that no buffer lists wait for their parent, and enter its buffer in this update.
 pub(super) fn restore_buffers(world: &mut World, links: &mut Links) -> Result<(), EntityError> {
     let Links { marks, waiting, inactive_parents, .. } = links;
     inactive_parents.clear();
@@ -288,8 +286,8 @@ pub(super) fn restore_buffers(world: &mut World, links: &mut Links) -> Result<()
     });
     for (child, old) in lost {
         if world.get(child) != Ok(&Parent(old)) {
-            // It leaves in this update. That it is in no buffer is reported there, unless it has exchanged its components, or there is
-            // no buffer to leave.
+            // The child leaves this parent in this update, which reports that no buffer lists it. Nothing is reported if it has exchanged
+            // components, or if there is no buffer to leave.
             if marks.has_mark(child, elsewhere) || !world.has::<Buffer<Child>>(old) {
                 world.get_mut::<PreviousParent>(child)?.0 = Entity::NULL;
             }

@@ -1,4 +1,4 @@
-//! Entities that would be their own ancestors.
+//! Finds and undoes cycles of parents.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ use crate::components::{Parent, PreviousParent};
 use crate::error::{TransformError, TransformErrors};
 use crate::scratch::EntityMarks;
 
-/// Undoes edits that close cycles, in which entities are their own ancestors. All edits have been noted as previous parents, and count at
-/// once: an entity and its parent can change places.
+/// Undoes changes that make entities their own ancestors. All changes are stored as previous parents before, and are checked at once: an
+/// entity and its parent can trade places.
 ///
-/// Of the edits in a cycle the last one closes it, and is undone: the child keeps the parent that it had. The others stay. If that closes
-/// another cycle, so does the last edit there. The children of undone edits are listed.
+/// The last change in a cycle closes it and is undone: the child keeps its old parent. The other changes stay. Further cycles are undone in
+/// the same way. `undone` lists the children of undone changes.
 ///
-/// `starts` is used for its memory.
+/// `starts` is scratch memory.
 ///
-/// A cycle without an edit is one of previous parents that somebody else has written: its first entity loses its parent.
+/// A cycle without a change consists of previous parents that other code has written. Its first entity loses its parent.
 pub(super) fn undo_cycles(
     world: &mut World,
     changes: &mut Vec<ParentChange>,
@@ -29,7 +29,7 @@ pub(super) fn undo_cycles(
 ) -> Result<(), EntityError> {
     starts.clear();
     starts.extend(changes.iter().map(|change| change.child));
-    // Which edit is of which child; made when there is a cycle.
+    // The change of each child, filled when there is a cycle.
     let mut parent_change_of = HashMap::<Entity, usize, FixedState>::default();
     loop {
         let first_walk = marks.new_mark();
@@ -58,7 +58,7 @@ pub(super) fn undo_cycles(
                     undo(world, change)?;
                     parent_change_of.remove(&change.child);
                     undone.push(change.child);
-                    // Only by this edge can there be a cycle that there was not before.
+                    // Only this link can close a new cycle.
                     starts.push(change.child);
                     change.child
                 }
@@ -83,8 +83,8 @@ pub(super) fn undo_cycles(
     Ok(())
 }
 
-/// Walks from a child to its ancestors, until one that another walk since the first one has seen. If this one has seen it, there is a
-/// cycle, which is returned.
+/// Walks from a child to its ancestors, until it meets an entity that a walk since `first_walk` has visited. Returns the cycle if this walk
+/// has visited the entity.
 fn walk(
     parents: &ComponentLookup<'_, PreviousParent>,
     child: Entity,
@@ -113,8 +113,8 @@ fn walk(
     cycle
 }
 
-/// A child that rests, and has another parent than when it did not, of which nobody has taken notice yet: it leaves the one that it
-/// had, so that nobody takes that for its ancestor. The other one is looked at when the child takes part again.
+/// Returns the change that unlinks an inactive child from an outdated parent. The parent of the child was changed while it was inactive;
+/// the new parent is linked once the child is active.
 fn stale_inactive_parent(world: &World, child: Entity) -> Option<ParentChange> {
     let old = world.get::<PreviousParent>(child).ok()?.0;
     let is_another = world.get::<Parent>(child).map_or(true, |parent| parent.0 != old);
@@ -125,14 +125,14 @@ fn stale_inactive_parent(world: &World, child: Entity) -> Option<ParentChange> {
     })
 }
 
-/// Has an entity have no parent any more.
+/// Removes the parent of an entity.
 fn remove_parent(world: &mut World, child: Entity) -> Result<ParentChange, EntityError> {
     let old = world.get::<PreviousParent>(child)?.0;
     world.remove::<(Parent, PreviousParent)>(child)?;
     Ok(ParentChange { child, old, new: Entity::NULL })
 }
 
-/// Has a child keep the parent that it had.
+/// Restores the old parent of a child.
 fn undo(world: &mut World, change: ParentChange) -> Result<(), EntityError> {
     if change.old == Entity::NULL {
         world.remove::<(Parent, PreviousParent)>(change.child)?;

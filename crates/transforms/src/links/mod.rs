@@ -1,13 +1,13 @@
-//! Keeps `Child` buffers, by what has become of each `Parent`.
+//! Links between parents and children: updates `Child` buffers after changes of `Parent`.
 //!
-//! What a program has done since the last update is found by comparing each [`Parent`] with the [`PreviousParent`] beside it, and
-//! by what stays of entities that were despawned. In this order:
+//! Changes since the last update are found by comparing each [`Parent`] with the [`PreviousParent`] of the same entity, and by the cleanup
+//! components of despawned entities. An update has these steps:
 //!
-//! 1. orders to attach are carried out
-//! 2. parents that are gone: their children lose their `Parent`; and buffers that do not agree with the children are put right
-//! 3. children that were detached, or are gone, leave the buffers they are in
-//! 4. others get a `PreviousParent` to begin with, and every `Parent` that is another than that becomes an [`Edit`]
-//! 5. edits that would make an entity its own ancestor are undone, the others are carried out
+//! 1. Requests to attach are applied.
+//! 2. Children of despawned parents lose their `Parent`, and buffers that disagree with the children are restored.
+//! 3. Children that were detached or despawned leave the buffers of their parents.
+//! 4. New children get a `PreviousParent`, and every `Parent` that differs from it becomes a [`ParentChange`].
+//! 5. Changes that would make an entity its own ancestor are undone. The others are applied.
 
 mod attach;
 mod buffers;
@@ -26,7 +26,7 @@ use crate::update::{NodeCache, State, add_matrices, advance_version};
 use attach::AttachAdditions;
 use buffers::{InactiveParents, LinkCounts};
 
-/// A child that goes from one parent to another. Both may be null.
+/// A child that moves from one parent to another. Both may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ParentChange {
     child: Entity,
@@ -34,45 +34,45 @@ struct ParentChange {
     new: Entity,
 }
 
-/// What is remembered of parents and children from one update to the next.
+/// State of the links between two updates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
-    /// Children whose parents are disabled, so that they wait for them. Each is there once.
+    /// Children that wait for inactive parents, each once.
     waiting: Vec<Entity>,
-    /// How many there were at the end of the last update.
+    /// The numbers of links at the end of the last update.
     counts: LinkCounts,
     /// The order version of children at the end of the last update.
     order_version: u32,
     inactive_parents: InactiveParents,
     changes: Reused<Vec<ParentChange>>,
-    /// Children from which cycles are looked for.
+    /// Children to search for cycles.
     starts: Reused<Vec<Entity>>,
-    /// Children that may be in no buffer, after their parents.
+    /// Pairs of parent and child that a buffer may not list.
     suspects: Reused<Vec<(Entity, Entity)>>,
     pub(crate) marks: Reused<EntityMarks>,
-    /// Those that were last listed, with none above them that rests.
+    /// The result of the last [`list_active`](Self::list_active).
     pub(crate) active: Reused<Vec<Entity>>,
-    /// What orders to attach have given in this update.
+    /// Components that requests to attach added in this update.
     additions: Reused<Vec<AttachAdditions>>,
-    /// Whether an entity has another parent than when somebody last asked.
+    /// True if parents have changed since the hierarchy was last refreshed.
     pub(crate) changed: bool,
-    /// Whether previous parents may have been written in place since the hierarchy was last refreshed.
+    /// True if previous parents may have been written in place since the hierarchy was last refreshed.
     pub(crate) is_rewritten: bool,
 }
 
-/// Has the buffers of children follow their parents.
+/// Updates `Child` buffers and previous parents.
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let mut errors = TransformErrors::default();
-    // Before they get others.
+    // Before they get new matrices.
     NodeCache::forget_lost(&mut state.cache, world);
     let State { links, cache, links_version, .. } = state;
-    // The hierarchy follows the links when matrices are made.
+    // The hierarchy is refreshed by the update of matrices.
     let was_changed = std::mem::take(&mut links.changed);
     let hierarchy = (!was_changed).then_some(&cache.hierarchy);
     let done = update_all(world, links, hierarchy, *links_version, &mut errors);
     links.changed |= was_changed;
     let now = advance_version(world);
-    // What an update that failed has not looked at is still to be found.
+    // The next update repeats the search of a failed one.
     if done.is_ok() {
         state.links_version = now;
     }
@@ -88,18 +88,17 @@ fn update_all(
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
     let check = buffers::check_links(world, links, hierarchy, since);
-    // An update that fails has done it in any case.
+    // A failed update may have written them.
     let was_rewritten = std::mem::replace(&mut links.is_rewritten, true);
     let is_attached = attach::apply(world, &mut links.additions, errors)?;
     type NewChild = (With<Parent>, Without<PreviousParent>);
     let has_new_children = !world.query::<()>().filter::<NewChild>().is_empty();
     add_link_components(world)?;
-    // From here on all that should have a matrix have one, and parents that have none are gone.
+    // From here on all active nodes have a matrix, and parents without one are despawned.
     add_matrices(world)?;
     let mut changes = std::mem::take(&mut links.changes);
     changes.clear();
-    let is_unlinked = unlink_despawned_parents(world, &mut changes)?;
-    links.changed |= is_unlinked;
+    links.changed |= unlink_despawned_parents(world, &mut changes)?;
     if check.must_restore {
         links.changed = true;
         buffers::restore_buffers(world, links)?;
@@ -124,12 +123,12 @@ fn update_all(
         find_parent_changes::<OrderChanged>(world, since, &mut changes);
     }
     // The previous parent of a new child is written to a chunk that the child has just moved to.
-    let mut is_rewritten = check.is_written || check.has_new_parents || is_unusual || is_unlinked;
+    let mut is_rewritten = check.is_written || check.has_new_parents || is_unusual;
     let Links { waiting, marks, .. } = links;
     let mark = marks.new_mark();
     waiting.retain(|&child| match parent_change_of(world, child) {
         Some(change) if change.old == Entity::NULL && is_inactive(world, change.new) => {
-            // It goes on waiting, however it was found.
+            // The child goes on waiting.
             marks.mark(child, mark);
             true
         }
@@ -139,7 +138,7 @@ fn update_all(
             false
         }
     });
-    // An entity may have been found more than once. What is found first decides on the order.
+    // A child may have been found more than once. The first find determines the order.
     changes.retain(|change| marks.mark(change.child, mark) != mark);
     if !changes.is_empty() {
         links.changed = true;
@@ -150,14 +149,14 @@ fn update_all(
         cycles::undo_cycles(world, &mut changes, starts, marks, &mut undone, errors)?;
         is_rewritten |= changes.len() != change_count;
         attach::revert(world, &links.additions, &undone, &mut links.marks)?;
-        // Some have just lost their parents.
+        // Some children have just lost their parents.
         attach::detach(world)?;
         buffers::leave(world, &changes, &mut links.marks, errors)?;
         buffers::enter(world, &mut changes)?;
     }
     changes.clear();
     links.changes = changes;
-    // A frame at rest is counted once.
+    // Counting is needed only after changes.
     links.order_version = check.order_version;
     links.is_rewritten = was_rewritten | is_rewritten;
     if links.changed {
@@ -167,7 +166,7 @@ fn update_all(
     Ok(())
 }
 
-/// Gives new children all that they need in one step, so that they move to another chunk once, and not twice.
+/// Adds all components that new children need in one step, so that they move to another chunk only once.
 fn add_link_components(world: &mut World) -> Result<(), EntityError> {
     type NewChild = (With<Parent>, Without<(PreviousParent, LocalToWorld, CustomLocalToWorld)>);
     let new = world.query_mut::<()>().filter::<NewChild>();
@@ -176,9 +175,9 @@ fn add_link_components(world: &mut World) -> Result<(), EntityError> {
     Ok(())
 }
 
-/// Children of those that are gone lose their parents, and the buffers of those go. Returns whether there were any.
+/// Removes the `Parent` of children of despawned parents, and the buffers of these parents. Returns whether there were any.
 ///
-/// Edits are what is listed meanwhile: there is nothing else to do for them.
+/// `changes` is scratch memory.
 fn unlink_despawned_parents(
     world: &mut World,
     changes: &mut Vec<ParentChange>,
@@ -197,7 +196,7 @@ fn unlink_despawned_parents(
     });
     for ParentChange { child, old, .. } in changes.drain(..) {
         if world.get::<PreviousParent>(child).is_ok_and(|previous| previous.0 == old) {
-            // It has been given another parent already, unless it is the same.
+            // The child keeps its `Parent` if the program has written another one.
             match world.get::<Parent>(child) {
                 Ok(&Parent(parent)) if parent == old => {
                     world.remove::<(Parent, PreviousParent)>(child)?;
@@ -210,7 +209,7 @@ fn unlink_despawned_parents(
     Ok(true)
 }
 
-/// Children that have no parent any more, or are gone, are to leave the buffers of those that they had.
+/// Lists children that were despawned or have lost their `Parent`, so that they leave the buffers of their old parents.
 fn unlink_removed_parents(
     world: &mut World,
     changes: &mut Vec<ParentChange>,
@@ -227,7 +226,7 @@ fn unlink_removed_parents(
     Ok(())
 }
 
-/// Finds children that have another parent than before, among those that pass a filter. Returns whether some do.
+/// Finds children whose parent is not the previous one, among those that match a filter. Returns whether any child matches the filter.
 fn find_parent_changes<F: QueryFilter>(
     world: &World,
     since: Version,
@@ -244,22 +243,23 @@ fn find_parent_changes<F: QueryFilter>(
     are_some
 }
 
-/// What has become of the parent of a child.
+/// Returns the change of the parent of a child, if there is one.
 fn parent_change_of(world: &World, child: Entity) -> Option<ParentChange> {
     let (parent, previous) =
         world.query::<(&Parent, &PreviousParent)>().get(child).map(|(p, q)| (p.0, q.0))?;
     (parent != previous).then_some(ParentChange { child, old: previous, new: parent })
 }
 
-/// Children of nobody lose their parents; children of who is disabled wait. Both leave where they are.
+/// Decides for each change whether the new parent exists. Children of missing parents lose them, and children of inactive parents wait.
+/// Both leave their old parents.
 ///
-/// The others have their new parents as the previous ones from here on.
+/// For all others the new parent becomes the previous one.
 fn resolve_parents(
     world: &mut World,
     changes: &mut [ParentChange],
     waiting: &mut Vec<Entity>,
 ) -> Result<(), EntityError> {
-    // Those of one parent mostly follow each other.
+    // Children of one parent are mostly contiguous.
     let mut last = (Entity::NULL, ParentState::Missing);
     for change in changes {
         if change.new != last.0 {
@@ -282,7 +282,7 @@ fn resolve_parents(
     Ok(())
 }
 
-/// What has become of one that is to be a parent.
+/// The state of a new parent.
 #[derive(Clone, Copy)]
 enum ParentState {
     Missing,
@@ -298,12 +298,12 @@ fn parent_state(world: &World, parent: Entity) -> ParentState {
     }
 }
 
-/// Whether an entity takes no part, so that it gets no children.
+/// Tests whether an entity is disabled or a prefab, so that it gets no children.
 pub(crate) fn is_inactive(world: &World, entity: Entity) -> bool {
     world.has::<Disabled>(entity) || world.has::<Prefab>(entity)
 }
 
-/// Whether an entity is not there, or was despawned and only what stays of it is there.
+/// Tests whether an entity does not exist, or has only cleanup components left.
 pub(crate) fn is_missing(world: &World, entity: Entity) -> bool {
     !world.exists(entity) || world.is_cleanup_only(entity)
 }
@@ -319,7 +319,7 @@ mod tests {
     use crate::freeze::Static;
     use crate::update::{State, update_matrices};
 
-    /// Whether the next update restores all buffers.
+    /// True if the next update restores all buffers.
     fn must_restore(world: &World, state: &State) -> bool {
         let hierarchy = Some(&state.cache.hierarchy);
         check_links(world, &mut state.links.clone(), hierarchy, state.links_version).must_restore
@@ -370,7 +370,7 @@ mod tests {
         update(&mut world, &mut state).unwrap();
         assert_eq!(state.links.waiting, [child]);
         for number in 0..100 {
-            // Others come to its chunk, or its parent is written.
+            // A child enters its chunk, or its parent is written.
             if number % 2 == 0 {
                 world.spawn((Position(Vec3::Y), Parent(child)));
             } else {
