@@ -234,7 +234,7 @@ fn update_flat_changed<F: QueryFilter>(
         |_| true,
         #[inline(always)]
         |(entities, matrices, inputs)| {
-            Inputs::from(inputs).visit(FlatRows { entities, matrices, non_finite })
+            Inputs::from(inputs).visit(FlatRows { entities, matrices, non_finite });
         },
     )
 }

@@ -7,7 +7,7 @@
 //!            /   \         parent   -  0 0  1
 //!           b     c        stages   0  1    3  4
 //!          / \     \
-//!         d   .     .      (. have nobody below them, and no place)
+//!         d   .     .      (. are leaves, and have no place)
 //!         |
 //!         .
 //! ```
@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leads_to_no_root_has_no_place() {
+    fn nodes_without_a_root_have_no_place() {
         let mut order = Order::default();
         order.build(&[NONE, 0, 1, NONE, 3], |node| node != 0);
         assert_eq!(order.nodes, [3]);
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_in_an_order_of_nobody() {
+    fn an_empty_order_has_no_stages() {
         let mut order = Order::default();
         order.build(&[], |_| true);
         assert_eq!(stages(&order), []);

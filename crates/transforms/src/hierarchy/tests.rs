@@ -171,7 +171,7 @@ fn bush(world: &mut World, wide: usize) -> Vec<Entity> {
 }
 
 #[test]
-fn t4_single_nodes_that_come_go_and_move_hardly_ever_have_all_be_made_again() {
+fn changes_of_single_nodes_rarely_cause_a_rebuild() {
     let mut world = World::new("hierarchy");
     let all = bush(&mut world, 30);
     let before = rebuilds(&mut world);
@@ -193,7 +193,7 @@ fn t4_single_nodes_that_come_go_and_move_hardly_ever_have_all_be_made_again() {
 }
 
 #[test]
-fn t4_whole_trees_come_and_go_without_all_being_made_again() {
+fn spawned_and_despawned_trees_cause_no_rebuild() {
     let mut world = World::new("hierarchy");
     bush(&mut world, 20);
     let before = rebuilds(&mut world);
@@ -214,7 +214,7 @@ fn t4_whole_trees_come_and_go_without_all_being_made_again() {
 }
 
 #[test]
-fn t4_what_is_known_holds_together_after_random_changes() {
+fn the_cache_is_consistent_after_random_changes() {
     for seed in 1..40_u64 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut below = |end: usize| {
@@ -269,7 +269,7 @@ fn t4_what_is_known_holds_together_after_random_changes() {
 }
 
 #[test]
-fn t4_so_many_changes_that_all_is_made_again_leave_no_trace() {
+fn many_changes_cause_rebuilds_with_the_same_result() {
     let mut world = World::new("hierarchy");
     let all = bush(&mut world, 12);
     let before = rebuilds(&mut world);
@@ -286,7 +286,7 @@ fn t4_so_many_changes_that_all_is_made_again_leave_no_trace() {
 }
 
 #[test]
-fn forks_share_what_is_known_until_nodes_are_placed() {
+fn forks_share_the_cache_until_matrices_are_written() {
     let mut world = World::new("hierarchy");
     let all = bush(&mut world, 10);
     let flat = world.spawn(node(1.0));

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use ancho_collections::FixedState;
 use ancho_entities::{
-    Buffer, Changed, Entity, EntityError, IncludeDisabled, IncludePrefabs, OrderChanged,
-    QueryFilter, Version, With, World,
+    Any, Buffer, Changed, Disabled, Entity, EntityError, IncludeDisabled, IncludePrefabs,
+    OrderChanged, Prefab, QueryFilter, Version, With, World,
 };
 
 use super::{Links, ParentChange, is_inactive, is_missing};
@@ -195,7 +195,7 @@ fn parents_agree(
     parent_count: usize,
 ) -> bool {
     let previous = world.lookup::<PreviousParent>();
-    let mut agrees = |parent, children: &[Child], checked: usize| {
+    let agrees = |parent, children: &[Child], checked: usize| {
         let in_hierarchy = hierarchy.map_or(0, |hierarchy| hierarchy.child_count(parent));
         // A buffer that the program added can stand for one that it removed elsewhere: the number of parents stays the same. A
         // buffer that is too short is one that the program has written, or added again.
@@ -204,16 +204,8 @@ fn parents_agree(
             count => count,
         };
         let is_child = |child| previous.get(child).is_some_and(|previous| previous.0 == parent);
-        let agrees = children.len() >= expected
-            && children.iter().take(checked).all(|&Child(child)| is_child(child));
-        if agrees && in_hierarchy > 0 && is_inactive(world, parent) {
-            // The list is emptied before it outgrows the parents: the next check of such a parent fills it again.
-            if inactive_parents.len() > 2 * parent_count {
-                inactive_parents.clear();
-            }
-            inactive_parents.insert(parent, children.len());
-        }
-        agrees
+        children.len() >= expected
+            && children.iter().take(checked).all(|&Child(child)| is_child(child))
     };
     let parents = || world.query::<(Entity, &Buffer<Child>)>().since(since);
     type Written = (All, Changed<Buffer<Child>>);
@@ -223,7 +215,18 @@ fn parents_agree(
     }
     // A buffer that was not written changes as a whole: one child is enough.
     let moved = parents().filter::<(All, OrderChanged)>();
-    moved.iter().all(|(parent, children)| agrees(parent, children, 1))
+    if !moved.iter().all(|(parent, children)| agrees(parent, children, 1)) {
+        return false;
+    }
+    // The map is emptied before it outgrows the parents: the next restoration fills it again.
+    if inactive_parents.len() > 2 * parent_count {
+        inactive_parents.clear();
+    }
+    type Inactive = (All, OrderChanged, Any<(Disabled, Prefab)>);
+    parents().filter::<Inactive>().for_each(|(parent, children)| {
+        inactive_parents.insert(parent, children.len());
+    });
+    true
 }
 
 /// Tests whether all children are in the buffers of their parents. Takes pairs of parent and child.

@@ -51,8 +51,8 @@ pub(super) fn undo_cycles(
                 changes.push(change);
                 continue;
             }
-            let edited = cycle.iter().filter_map(|member| parent_change_of.get(member).copied());
-            let closing = match edited.max() {
+            let changed = cycle.iter().filter_map(|member| parent_change_of.get(member).copied());
+            let closing = match changed.max() {
                 Some(last) => {
                     let change = changes[last];
                     undo(world, change)?;

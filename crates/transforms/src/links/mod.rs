@@ -315,7 +315,7 @@ mod tests {
 
     use super::buffers::{LinkCounts, check_links};
     use super::update;
-    use crate::components::{Parent, Position};
+    use crate::components::{Child, Parent, Position};
     use crate::freeze::Static;
     use crate::update::{State, update_matrices};
 
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_changes_do_not_have_all_links_looked_at() {
+    fn ordinary_changes_do_not_restore_all_buffers() {
         let mut world = World::new("Simulation");
         let mut state = State::default();
         let parents = [(); 4].map(|()| world.spawn(Position(Vec3::X)));
@@ -362,7 +362,27 @@ mod tests {
     }
 
     #[test]
-    fn t5_who_waits_for_a_parent_waits_once() {
+    fn disabling_trees_one_by_one_does_not_restore_all_buffers() {
+        let mut world = World::new("Simulation");
+        let mut state = State::default();
+        let parents = [(); 4].map(|()| world.spawn(Position(Vec3::X)));
+        for parent in parents {
+            world.spawn_many((Position(Vec3::Y), Parent(parent)), 3);
+        }
+        update(&mut world, &mut state).unwrap();
+        update_matrices(&mut world, &mut state).unwrap();
+        for parent in parents {
+            world.add(parent, Disabled).unwrap();
+            assert!(!must_restore(&world, &state));
+            update(&mut world, &mut state).unwrap();
+            update_matrices(&mut world, &mut state).unwrap();
+        }
+        world.buffer_mut::<Child>(parents[0]).unwrap().clear();
+        assert!(must_restore(&world, &state));
+    }
+
+    #[test]
+    fn a_child_that_waits_for_its_parent_is_listed_once() {
         let mut world = World::new("Simulation");
         let mut state = State::default();
         let parent = world.spawn((Position(Vec3::X), Disabled));
