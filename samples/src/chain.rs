@@ -7,7 +7,6 @@ use std::f32::consts::TAU;
 use std::hash::{Hash, Hasher};
 
 use ancho::burst::math::sincos;
-use ancho::entities::JobError;
 use ancho::prelude::*;
 use ancho::transforms::{AddTransforms, LocalToWorld, Position};
 
@@ -141,8 +140,8 @@ fn move_anchors(time: Time, mut anchors: Query<(&mut Position, &mut Anchor)>) {
 fn hold(
     links: Query<(Entity, &PositionConstraint)>,
     positions: Lookup<&mut Position>,
-) -> Result<JobHandle, JobError> {
-    links.job().with(positions.into_job_mut()).schedule(|(link, constraint), positions| {
+) -> JobHandle {
+    links.job().with(positions.into_job()).schedule(|(link, constraint), positions| {
         let Some(&mut Position(holder)) = positions.get_mut(constraint.holder) else { return };
         let Some(position) = positions.get_mut(link) else { return };
         let way = position.0 - holder;

@@ -36,10 +36,9 @@ impl System for Plague {
 
     fn on_update(&mut self, world: &mut World) -> SystemResult {
         self.updates += 1;
-        let wounds = self.orcs.write(world).schedule_parallel(|orc| {
+        self.orcs.write(world).schedule_parallel(|orc| {
             orc.health = orc.health.saturating_sub(1);
         });
-        let _ordered_by_what_it_uses = wounds?;
         Ok(())
     }
 }

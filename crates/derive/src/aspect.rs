@@ -260,7 +260,7 @@ impl Aspect {
 
                     #[inline(always)]
                     unsafe fn mark(
-                        marks: &mut ::ancho_entities::__macro::PieceMarks<'_>,
+                        marks: &mut ::ancho_entities::__macro::ChunkMarks<'_>,
                         places: &[::ancho_entities::__macro::Place],
                     ) {
                         // SAFETY: the caller promises it for the tuple.
@@ -275,7 +275,7 @@ impl Aspect {
 
                     #[inline(always)]
                     unsafe fn fetch(
-                        view: ::ancho_entities::__macro::PieceView<'_>,
+                        view: ::ancho_entities::__macro::ChunkView<'_>,
                         places: &[::ancho_entities::__macro::Place],
                     ) -> Self::Fetch {
                         // SAFETY: the caller promises it for the tuple.

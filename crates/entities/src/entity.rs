@@ -110,7 +110,7 @@ impl fmt::Debug for Entity {
 }
 
 /// Whether entities, of which there are some, have one index after the other, and the same version.
-pub(crate) fn is_stretch(entities: &[Entity]) -> bool {
+pub(crate) fn is_id_range(entities: &[Entity]) -> bool {
     let (first, last) = (entities[0], entities[entities.len() - 1]);
     if last.index().wrapping_sub(first.index()) as usize != entities.len() - 1 {
         return false;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::entity::{Entity, is_stretch};
+use crate::entity::{Entity, is_id_range};
 use crate::field::{EntityRemap, Field};
 
 /// Which entities of one world became which of another: what moving and copying entities returns.
@@ -172,7 +172,7 @@ impl EntityMap {
             return;
         }
         self.len += old.len();
-        if is_stretch(old) && is_stretch(new) {
+        if is_id_range(old) && is_id_range(new) {
             self.add_stretch(Stretch { old: old[0], new: new[0], count: old.len() as u32 });
             return;
         }

@@ -23,7 +23,6 @@ mod storage;
 mod system;
 #[cfg_attr(not(test), allow(dead_code, reason = "worlds keep their time in it"))]
 mod time;
-mod transaction;
 mod version;
 mod world;
 
@@ -37,10 +36,10 @@ pub use bisect::{Bisection, BisectionError, Difference, DivergedAt, DivergedPlac
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
-pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
+pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
-    CommandError, CommandFault, CommandLog, CommandRecorder, Commands, Created,
-    EntityCommandBuffer, PlaybackError, PlaybackStopped, QueryCommands,
+    BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, CommandTargets,
+    Commands, EntityCommandBuffer, Placeholders, PlaybackError, PlaybackStopped,
 };
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot, WriteGroup,
@@ -53,43 +52,38 @@ pub use field::{
 };
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ComponentLookup, EntityChanges,
-    EntityManager, EntityTracker, GetMany, LinkedEntityGroup, NewEntities, StorageInfo,
-    StorageInfoLookup,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, Batch, BatchTargets, EntityChanges,
+    EntityManager, EntityTracker, Linked, NewEntities,
 };
 pub use per_chunk::PerChunk;
 pub use query::{
-    Absent, Any, ArrayHeld, Aspect, Changed, ChunkAt, ChunkData, ChunkInJob, ChunkJob,
-    DynamicQuery, EnabledMut, EnabledRef, EntityAt, EntityJob, EntityLookup, EntityPlace,
-    EntityQuery, FilterWriteGroups, FoundChunk, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
-    IndexInQuery, IsDisabled, JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut,
-    LateQuery, Lookup, LookupHeld, Or, OrderChanged, ParallelData, Present, Query, QueryArray,
-    QueryArrayBatch, QueryData, QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask,
-    QueryMut, QueryRef, ReadOnlyData, ReadableData, SplitParts, TrackedMut, UncheckedLookup,
-    UncheckedLookupView, With, Without,
+    Absent, Any, Aspect, Changed, ChunkData, ChunkInJob, ChunkJob, DynamicQuery, EnabledMut,
+    EnabledRef, EntityAt, EntityJob, EntityQuery, FilterWriteGroups, FoundChunk, IgnoreEnabled,
+    IncludeDisabled, IncludePrefabs, IndexInQuery, Indexed, IsDisabled, JobLookup, JobLookupView,
+    LateQuery, Lookup, Or, OrderChanged, ParallelData, Present, Query, QueryArray, QueryData,
+    QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask, QueryMut, QueryRef, ReadOnlyData,
+    ReadableData, SplitParts, StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
-pub use system::order::{CycleLink, OrderError};
+pub use system::order::OrderError;
 pub use system::rate::{
     FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate,
 };
 #[cfg(feature = "auto")]
-pub use system::registry::{AutoSystem, Bootstrap, BootstrapError};
+pub use system::registry::{AutoSystem, Bootstrap};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
-    CommandPoint, CommandsAt, CreationError, EndFixedStep, EndInitialization, EndSimulation,
-    EndVariableStep, FixedStep, Initialization, IntoSystem, IntoSystems, LateSimulation, Local,
-    ParamConflict, ParamSet, Presentation, Res, ResMut, Root, Simulation, Single, System,
-    SystemBuilder, SystemData, SystemError, SystemFault, SystemFunction, SystemGroup, SystemId,
-    SystemInfo, SystemIs, SystemKind, SystemOrder, SystemOutput, SystemParam, SystemResult,
-    SystemTarget, UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
+    CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
+    FixedStep, Initialization, IntoSystem, LateSimulation, Local, ParamSet, Presentation, Res,
+    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemError, SystemFault,
+    SystemGroup, SystemId, SystemInfo, SystemKind, SystemOrder, SystemParam, SystemResult,
+    UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
-pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
 pub use version::Version;
-pub use world::{World, WorldSettings};
+pub use world::{ExclusiveEntityTransaction, TransactionJob, World, WorldSettings};
 
 /// What derives name. No part of the API.
 #[doc(hidden)]
@@ -102,17 +96,20 @@ pub mod __macro {
     pub use crate::component::{Duplicate, Initial, TypeSlot};
     pub use crate::field::{field, opaque_field};
     pub use crate::query::{
-        AspectField, ChunkField, ColumnFetch, KnownGroups, ManagedField, Need, Options,
-        ParallelField, ParallelViewField, Part, PieceMarks, PieceView, Place, PlainField,
+        ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ChunkMarks, ChunkView, ColumnData,
+        ColumnFetch, ColumnLookup, KnownGroups, LookupForm, LookupHeld, ManagedField, Need,
+        Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
         ReadOnlyField, SharedField, Splitting, Term,
     };
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
+    pub use crate::system::order::SystemTarget;
     #[cfg(feature = "auto")]
     pub use crate::system::registry::{auto_system, bootstrap_hook};
     pub use crate::system::{
-        ById, ByName, ByType, IsBuilder, IsFunction, IsGroup, IsPoint, IsStruct, OwnBuffer,
-        ParamSetup, PointBuffer, QueryState, Said, SystemUses, WorldOfParams,
+        ByType, CommandsAtState, CommandsState, IntoSystemTarget, IntoSystems, IsFunction, IsGroup,
+        IsPoint, IsStruct, LocalState, ParamConflict, ParamSetup, ParamState, QueryParamState,
+        SystemAccess, SystemFunction, SystemOutput, UnsafeWorldCell,
     };
     #[cfg(feature = "auto")]
     pub use inventory;

@@ -5,18 +5,18 @@
 #![allow(dead_code, reason = "a model uses only a part of the file it includes")]
 #![expect(unsafe_code, reason = "loom checks its own cells")]
 
-#[path = "../src/storage/count.rs"]
-mod count;
+#[path = "../src/storage/arena/ref_count.rs"]
+mod ref_count;
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use count::Count;
+use ref_count::RefCount;
 
 /// A chunk, whose contents loom watches for races.
 struct Chunk {
-    count: Count,
+    count: RefCount,
     contents: UnsafeCell<u32>,
 }
 
@@ -25,7 +25,7 @@ unsafe impl Sync for Chunk {}
 
 impl Chunk {
     fn new() -> Arc<Self> {
-        Arc::new(Self { count: Count::one(), contents: UnsafeCell::new(1) })
+        Arc::new(Self { count: RefCount::one(), contents: UnsafeCell::new(1) })
     }
 
     fn read(&self) -> u32 {

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use ancho_entities::{
-    AutoSystem, Bootstrap, BootstrapError, CommandPoint, CommandsAt, Presentation, ResMut, System,
+    AutoSystem, Bootstrap, CommandPoint, CommandsAt, Presentation, ResMut, System, SystemError,
     SystemGroup, SystemResult, World, WorldSettings, bootstrap, system,
 };
 
@@ -146,7 +146,7 @@ fn sy11_systems_are_left_out() {
 #[test]
 fn sy11_leaving_out_what_is_not_there_is_an_error() {
     let refused = Bootstrap::new("Server").without("draw").try_build().unwrap_err();
-    assert!(matches!(refused, BootstrapError::UnknownSystem { .. }));
+    assert!(matches!(refused, SystemError::NoAutoSystem { .. }));
     assert_eq!(
         refused.to_string(),
         "A0129: the system `draw` cannot be left out, since none of this path was marked with `#[system]`; \

@@ -22,7 +22,6 @@ use std::fmt;
 /// assert!(jobs.is_completed(last));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[must_use = "a job runs at the next `flush`, or when its handle (or one that depends on it) is completed"]
 pub struct JobHandle {
     sequence: u64,
     node: u32,

@@ -20,7 +20,7 @@ mod grid;
 #[cfg(test)]
 mod tests;
 
-use ancho::entities::{CommandsAt, ComponentSet, EndSimulation, JobError, SystemResult};
+use ancho::entities::{CommandsAt, ComponentSet, EndSimulation, SystemResult};
 use ancho::jobs::{JobCell, JobScheduler};
 use ancho::prelude::*;
 
@@ -186,8 +186,8 @@ fn sort(
         let grid = &mut findings.grids[army as usize];
         grid.get_mut()?.begin(field.corner);
         let spot = units.reborrow().with_shared(army).job().named("Spot").with(grid.write());
-        _ = spot.schedule(|(entity, position), grid| grid.add(entity, position.0))?;
-        _ = jobs.named("Sort").in_turn().schedule(&[], grid.write(), |grid| grid.sort())?;
+        spot.schedule(|(entity, position), grid| grid.add(entity, position.0));
+        jobs.named("Sort").in_turn().schedule(&[], grid.write(), |grid| grid.sort())?;
     }
     Ok(())
 }
@@ -209,27 +209,24 @@ fn fight(
         let list = hits.get_mut()?;
         list.clear();
         list.reserve(units.count());
-        let job = units.job().named("Fight").in_turn();
+        let job = units.job().named("Fight").wait_for_containers();
         let with = (own.read(), theirs.read(), hits.writer());
-        _ = job.with(with).schedule_parallel(
-            move |(position, weapon, speed), (own, theirs, hits)| {
-                weapon.ready_in = (weapon.ready_in - dt).max(0.0);
-                let mut way = own.way_out(position.0) * ELBOW_ROOM;
-                if let Some((enemy, place)) = theirs.nearest_unit(position.0) {
-                    if position.0.distance_squared(place) > REACH * REACH {
-                        way += (place - position.0).normalize() * speed.0;
-                    } else if weapon.ready_in == 0.0 {
-                        weapon.ready_in = PAUSE;
-                        hits.push(enemy);
-                    }
-                } else {
-                    // Side by side with those who go the same way, rather than to the same place.
-                    way += theirs.way_to_nearest_cell(position.0).normalize_or_zero() * speed.0;
+        job.with(with).schedule_parallel(move |(position, weapon, speed), (own, theirs, hits)| {
+            weapon.ready_in = (weapon.ready_in - dt).max(0.0);
+            let mut way = own.way_out(position.0) * ELBOW_ROOM;
+            if let Some((enemy, place)) = theirs.nearest_unit(position.0) {
+                if position.0.distance_squared(place) > REACH * REACH {
+                    way += (place - position.0).normalize() * speed.0;
+                } else if weapon.ready_in == 0.0 {
+                    weapon.ready_in = PAUSE;
+                    hits.push(enemy);
                 }
-                position.0 =
-                    (position.0 + way.clamp_length_max(SPEED) * dt).clamp(Vec2::ZERO, corner);
-            },
-        )?;
+            } else {
+                // Side by side with those who go the same way, rather than to the same place.
+                way += theirs.way_to_nearest_cell(position.0).normalize_or_zero() * speed.0;
+            }
+            position.0 = (position.0 + way.clamp_length_max(SPEED) * dt).clamp(Vec2::ZERO, corner);
+        });
     }
     Ok(())
 }
@@ -239,10 +236,10 @@ fn suffer(
     camps: Query<&mut Camp>,
     health: Lookup<&mut Health>,
     findings: Res<Findings>,
-) -> Result<JobHandle, JobError> {
+) -> JobHandle {
     let [red, blue] = &findings.hits;
-    let with = (red.read(), blue.read(), health.into_job_mut());
-    let job = camps.job().named("Suffer").in_turn();
+    let with = (red.read(), blue.read(), health.into_job());
+    let job = camps.job().named("Suffer").wait_for_containers();
     job.with(with).schedule(|camp, (by_red, by_blue, health)| {
         let hits = match camp.army {
             Army::Red => by_blue,
@@ -265,7 +262,7 @@ fn fall(
     units: Query<(Entity, &Health, &Shared<Army>)>,
     mut field: Single<&mut Battlefield>,
     mut commands: CommandsAt<EndSimulation>,
-) -> Result<JobHandle, JobError> {
+) -> JobHandle {
     // Not the time of the world: a copy of the battle goes on from here, in a world that is new.
     field.seconds += time.delta();
     let Battlefield { corner, seconds } = **field;

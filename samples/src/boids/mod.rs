@@ -228,14 +228,14 @@ fn find_out(
         map.clear();
         map.reserve(boids.count());
         let hash = boids.job().named("Hash").with(by_cell.writer());
-        _ = hash.schedule_parallel(move |(position, heading, _), map| {
+        hash.schedule_parallel(move |(position, heading, _), map| {
             map.add(flock.cell_of(position.0), (position.0, heading.0));
-        })?;
+        });
 
         let targets: Vec<Vec3> = targets.iter().map(|position| position.0).collect();
         let obstacles: Vec<Vec3> = obstacles.iter().map(|position| position.0).collect();
         let data = (by_cell.read(), cells.write());
-        _ = jobs.named("Merge").in_turn().schedule(&[], data, move |(boids, cells)| {
+        jobs.named("Merge").in_turn().schedule(&[], data, move |(boids, cells)| {
             cells.clear();
             for &key in boids.keys() {
                 let (mut count, mut positions, mut headings) = (0.0, Vec3::ZERO, Vec3::ZERO);
@@ -269,13 +269,13 @@ fn steer(
     let dt = time.delta();
     for Flight { flock, cells, .. } in &flights.0 {
         let flock = *flock;
-        let job = boids.reborrow().with_shared(flock).job().named("Steer").in_turn();
-        _ = job.with(cells.read()).schedule_parallel(move |(position, heading), cells| {
+        let job = boids.reborrow().with_shared(flock).job().named("Steer").wait_for_containers();
+        job.with(cells.read()).schedule_parallel(move |(position, heading), cells| {
             if let Some(cell) = cells.get(&flock.cell_of(position.0)) {
                 heading.0 = flock.steered(position.0, heading.0, cell, dt);
             }
             position.0 += heading.0 * (flock.speed * dt);
-        })?;
+        });
     }
     Ok(())
 }

@@ -7,7 +7,6 @@ mod board;
 
 use ancho::burst::burst;
 use ancho::burst::math::sqrt;
-use ancho::entities::JobError;
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
@@ -135,7 +134,7 @@ fn walk(
     time: Time,
     walkers: Query<(&mut Walker, &mut Position)>,
     dungeons: Lookup<&Buffer<BoardTile>>,
-) -> Result<JobHandle, JobError> {
+) -> JobHandle {
     let step = time.delta() * 8.0;
     let job = walkers.job().with(dungeons.into_job());
     job.schedule_parallel(move |(walker, position), dungeons| {

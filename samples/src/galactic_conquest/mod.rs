@@ -17,7 +17,7 @@ mod tests;
 use std::f32::consts::TAU;
 
 use ancho::burst::math::sincos;
-use ancho::entities::{CommandsAt, EndSimulation, JobError};
+use ancho::entities::{CommandsAt, EndSimulation};
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSample};
@@ -222,7 +222,7 @@ fn fly(
     planets: Query<(Entity, &Planet, &Position), Without<Ship>>,
     ships: Query<(Entity, &Ship, &mut Position), Without<Arrived>>,
     mut commands: CommandsAt<EndSimulation>,
-) -> Result<JobHandle, JobError> {
+) -> JobHandle {
     let step = SHIP_SPEED * time.delta();
     let planets = planets.iter().map(|(entity, planet, place)| (entity, place.0, planet.radius));
     let planets: Vec<(Entity, Vec2, f32)> = planets.collect();

@@ -156,7 +156,7 @@ where
         if digit.value == 0 {
             counter.increment();
         }
-    })?;
+    });
     jobs.complete(job);
     *count = counter.get()?.count();
     Ok(())

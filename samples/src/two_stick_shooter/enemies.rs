@@ -1,6 +1,6 @@
 //! Enemies: where they come from, and when they shoot.
 
-use ancho::entities::{CommandsAt, JobError};
+use ancho::entities::CommandsAt;
 use ancho::prelude::*;
 
 use super::player::Player;
@@ -64,7 +64,7 @@ pub(super) fn spawn_enemies(
             MoveSpeed(SPEED),
             Health(HEALTH),
         ));
-        commands.add_shared(enemy, Look::Enemy);
+        commands.add(enemy, Shared::new(Look::Enemy));
     }
 }
 
@@ -74,19 +74,18 @@ pub(super) fn shoot(
     enemies: Query<(&mut Enemy, &Position)>,
     players: Query<&Position, With<Player>>,
     mut commands: CommandsAt<ShotSpawn>,
-) -> Result<(), JobError> {
-    let Some(&target) = players.iter().next() else { return Ok(()) };
+) {
+    let Some(&target) = players.iter().next() else { return };
     let dt = time.delta();
     let job = enemies.job().with(commands.writer());
-    let _world_knows = job.schedule(move |(enemy, position), commands| {
+    job.schedule(move |(enemy, position), commands| {
         enemy.cooldown -= dt;
         if enemy.cooldown <= 0.0 {
             enemy.cooldown = SHOOT_COOLDOWN;
             let heading = Heading((target.0 - position.0).normalize_or(Vec3::NEG_Z));
             commands.spawn(ShotRequest::of_enemy(*position, heading));
         }
-    })?;
-    Ok(())
+    });
 }
 
 /// Those that have left the field count as dead.

@@ -12,7 +12,7 @@ mod shots;
 #[cfg(test)]
 mod tests;
 
-use ancho::entities::{CommandsAt, EndSimulation, JobError};
+use ancho::entities::{CommandsAt, EndSimulation};
 use ancho::prelude::*;
 
 use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, Steering, WorldSample};
@@ -116,7 +116,7 @@ fn remove_dead(
     mortals: Query<(Entity, &Health)>,
     players: Query<&Health, With<Player>>,
     mut commands: CommandsAt<EndSimulation>,
-) -> Result<JobHandle, JobError> {
+) -> JobHandle {
     let is_lost = players.iter().all(|health| health.0 <= 0);
     let job = mortals.job().with(commands.writer());
     job.schedule_parallel(move |(entity, health), commands| {
@@ -143,7 +143,7 @@ fn begin_anew(
     if score.pause >= 2.0 {
         score.pause = 0.0;
         let player = commands.spawn(player::new());
-        commands.add_shared(player, Look::Player);
+        commands.add(player, Shared::new(Look::Player));
     }
 }
 

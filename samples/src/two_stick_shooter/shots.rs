@@ -1,6 +1,6 @@
 //! Shots: how they come to be, whom they hit, and when they are gone.
 
-use ancho::entities::{CommandPoint, CommandsAt, EndSimulation, JobError, SystemResult};
+use ancho::entities::{CommandPoint, CommandsAt, EndSimulation, SystemResult};
 use ancho::prelude::*;
 
 use super::player::Player;
@@ -57,10 +57,10 @@ pub(super) fn spawn_shots(requests: Query<(Entity, &ShotRequest)>, mut commands:
         commands.add(entity, (shot, request.position, request.heading, MoveSpeed(request.speed)));
         if request.is_of_player {
             commands.add(entity, PlayerShot);
-            commands.add_shared(entity, Look::PlayerShot);
+            commands.add(entity, Shared::new(Look::PlayerShot));
         } else {
             commands.add(entity, EnemyShot);
-            commands.add_shared(entity, Look::EnemyShot);
+            commands.add(entity, Shared::new(Look::EnemyShot));
         }
     }
 }
@@ -102,7 +102,7 @@ pub(super) fn destroy_shots(
     shots: Query<(Entity, &mut Shot)>,
     players: Query<&Player>,
     mut commands: CommandsAt<EndSimulation>,
-) -> Result<JobHandle, JobError> {
+) -> JobHandle {
     let (dt, is_lost) = (time.delta(), players.is_empty());
     let job = shots.job().with(commands.writer());
     job.schedule_parallel(move |(entity, shot), commands| {

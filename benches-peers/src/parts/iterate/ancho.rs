@@ -57,10 +57,9 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
 
 pub(super) fn iter_job(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
-        let query = world.query_mut::<(&mut Position, &Velocity)>();
-        let job = query
-            .schedule_parallel(|(position, velocity)| work::advance(position, velocity))
-            .expect("nothing is in its way");
+        let mut query = world.query_mut::<(&mut Position, &Velocity)>();
+        let job =
+            query.schedule_parallel(|(position, velocity)| work::advance(position, velocity));
         complete(world, job);
     };
     cell.run(two_threads(bodies()), operation, bodies_result)
@@ -94,7 +93,7 @@ pub(super) fn lookup(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         let (takers, positions) = world.split::<Takers>();
         let take = Take { positions: positions.into_job() };
-        let job = takers.job().schedule_chunk_job(take).expect("nothing is in its way");
+        let job = takers.job().schedule_chunk_job(take);
         complete(world, job);
     };
     cell.run(targets(), operation, taken_result)
@@ -108,7 +107,7 @@ pub(super) fn lookup_get(cell: Cell) -> Reading {
         let job = job.schedule(|(target, sum), positions| {
             work::take(sum, positions.get(target.0).expect("all have it"));
         });
-        complete(world, job.expect("nothing is in its way"));
+        complete(world, job);
     };
     cell.run(targets(), operation, taken_result)
 }
@@ -155,8 +154,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         let first = world.query_mut::<(&mut A, &B)>().schedule(|(a, b)| a.0 += b.0);
         let second = world.query_mut::<(&mut C, &D)>().schedule(|(c, d)| c.0 += d.0);
-        let both = [first, second].map(|job| job.expect("nothing is in its way"));
-        world.jobs().complete_all(&both);
+        world.jobs().complete_all(&[first, second]);
     };
     cell.run(two_threads(fours()), operation, fours_result)
 }
@@ -167,7 +165,7 @@ pub(super) fn empty_job(cell: Cell) -> Reading {
     assert_eq!(world.chunks().count(), 10);
     let operation = |world: &mut World| {
         let job = world.query_mut::<&mut A>().job().schedule_chunks_parallel(|_| {});
-        complete(world, job.expect("nothing is in its way"));
+        complete(world, job);
     };
     cell.run(two_threads(world), operation, |_| 0)
 }
@@ -200,8 +198,7 @@ pub(super) fn structural_beside_job(cell: Cell) -> Reading {
             std::hint::spin_loop();
         }
     };
-    let query = world.query_mut::<&mut Position>();
-    let job = query.schedule(move |_| waits()).expect("nothing is in its way");
+    let job = world.query_mut::<&mut Position>().schedule(move |_| waits());
     world.jobs().flush();
     while !is_running.load(Ordering::Relaxed) {
         std::thread::yield_now();
@@ -223,10 +220,8 @@ pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = two_threads(bodies());
     let others: Vec<Entity> = world.spawn_batch((0..FEW).map(|index| A(index as f32))).collect();
     let operation = |world: &mut World| {
-        let query = world.query_mut::<(&mut Position, &Velocity)>();
-        let job = query
-            .schedule(|(position, velocity)| work::advance(position, velocity))
-            .expect("nothing is in its way");
+        let mut query = world.query_mut::<(&mut Position, &Velocity)>();
+        let job = query.schedule(|(position, velocity)| work::advance(position, velocity));
         world.jobs().flush();
         for &entity in &others {
             world.add(entity, B(1.0)).map_err(|rejected| rejected.error).expect("all are alive");

@@ -151,7 +151,7 @@ pub(super) fn despawn_each(cell: Cell) -> Reading {
 
 pub(super) fn despawn_bulk(cell: Cell) -> Reading {
     let operation = |(world, entities): &mut Populated| {
-        world.despawn_slice(entities).expect("all are alive");
+        world.batch(entities.as_slice()).despawn().expect("all are alive");
     };
     cell.run_afresh(|| bodies(MANY), operation, count)
 }
@@ -204,7 +204,7 @@ pub(super) fn clone_group(cell: Cell) -> Reading {
         world.instantiate_many(*root, GROUPS).expect("there is memory");
     };
     let result = |(world, root): &mut (World, Entity)| {
-        let lookup = world.lookup::<ChildOf>();
+        let lookup = world.lookup::<&ChildOf>();
         for chunk in world.chunks().filter(|chunk| !chunk.has::<Prefab>()) {
             let groups = chunk.buffers::<LinkedEntityGroup>();
             for (entity, group) in chunk.entities().iter().zip(groups.iter().flat_map(|g| g.iter()))
@@ -353,7 +353,7 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     let (world, entities) = bodies(MILLION);
     let entities = work::shuffled(entities);
     let operation = |sum: &mut u64| {
-        let positions = world.lookup();
+        let positions = world.lookup::<&Position>();
         let found = positions
             .get_many(black_box(&entities))
             .map(|position| work::looked_up(position.expect("all have it")));
@@ -416,7 +416,7 @@ fn archetypes(cell: Cell, alive: usize) -> Reading {
         for turn in 0..TURNS {
             entities.extend(twenty_marks!(spawn_marked).map(|spawn| spawn(world, turn as f32)));
         }
-        let positions = world.lookup();
+        let positions = world.lookup::<&Position>();
         let found = entities.iter().map(|&e| work::looked_up(positions.get(e).expect("it has it")));
         *sum = found.sum();
     };

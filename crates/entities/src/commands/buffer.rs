@@ -1,42 +1,45 @@
-//! Buffers of commands.
-
-#![expect(unsafe_code, reason = "a world that views borrow too")]
+//! Command buffers, and the log that they share with recording jobs.
 
 use std::fmt;
+use std::mem;
 use std::panic::Location;
-use std::ptr::NonNull;
+use std::sync::Arc;
 
-use ancho_collections::Native;
-use ancho_jobs::{CellConcurrent, ContainerLabel, JobHandle};
+use ancho_collections::{Container, Lanes, Native, ParallelWriter};
+use ancho_jobs::{
+    BatchInfo, CellConcurrent, ConcurrentWrite, ContainerLabel, JobHandle, current_job,
+};
 
-use super::error::{CommandError, PlaybackError};
-use super::log::CommandLog;
-use super::recorder::CommandRecorder;
-use super::with_world::Commands;
+use super::error::{CommandError, PlaybackError, already_played};
+use super::placeholder::{BufferStamps, LaneIds, ResolvedIds, ReturnedIds};
+use super::playback::Segment;
+use super::recorder::{CommandRecorder, Commands};
 use crate::entity::Entity;
-use crate::manager::EntityManager;
+use crate::manager::{DistinctEntities, EntityManager};
+use crate::panics::FirstPanic;
 
-/// Changes that are recorded now and carried out later, all at once: what is created, destroyed, added, removed and set.
+/// Buffer of commands: operations on entities that are recorded now and applied together later.
 ///
-/// A world cannot be changed while somebody goes through it, or from a job. What is to be done is recorded instead:
+/// A world cannot be changed during a query loop or from a job. Commands are recorded instead:
 ///
-/// - on the main thread, through the world: [`EntityManager::commands`](crate::EntityManager::commands). Entities that are created have their ids at
-///   once, and exist when the buffer was played.
-/// - on the main thread, without the world, as in a loop that has it: [`commands`](Self::commands). Entities that are created
-///   have *placeholders*, which can be used in later commands and in the values of components. [`resolve`](Self::resolve) says
-///   afterwards which entity a placeholder stands for.
-/// - in jobs, one or many threads at a time: [`writer`](Self::writer), with placeholders too.
+/// - on the main thread, with the world: [`EntityManager::commands`](crate::EntityManager::commands). Created entities get their
+///   ids immediately, and exist after playback.
+/// - on the main thread, without the world, as in a loop that borrows it: [`commands`](Self::commands). Created entities have
+///   *placeholders*, which can be used in later commands and in the values of components. After playback,
+///   [`resolve`](Self::resolve) returns the entity of a placeholder.
+/// - in jobs, on one or many threads: [`writer`](Self::writer), with placeholders too.
 ///
-/// [`World::play`](crate::World::play) carries everything out, in the order in which it was recorded. Before that, the entities
-/// that are created get their ids, those of them that have none yet; so values may refer to entities that later commands create. If a command fails, those before it are done, and those after it
-/// are not. Then the buffer is done with, until it is [cleared](Self::clear), which keeps its memory.
+/// [`EntityManager::play`](crate::EntityManager::play) applies all commands in the order in which they were recorded. Before that,
+/// created entities without ids get theirs, so values may refer to entities that later commands create. If a command fails, the
+/// commands before it are applied, and those after it are not. Afterwards the buffer cannot be used until it is
+/// [cleared](Self::clear), which keeps its memory.
 ///
 /// Unity's `EntityCommandBuffer`.
 ///
 /// # Determinism
 ///
-/// What a parallel job records is played in the order of its indices, or of chunks and the entities in them: the same for any
-/// number of threads. [Keys](CommandRecorder::set_sort_key) can be given, and need not be.
+/// Commands of a parallel job are applied in the order of its indices, or of chunks and their entities, for any number of threads.
+/// [Sort keys](CommandRecorder::set_sort_key) are optional.
 ///
 /// # Examples
 ///
@@ -58,7 +61,7 @@ use crate::manager::EntityManager;
 ///         commands.despawn(entity);
 ///         commands.spawn(Grave(entity.index()));
 ///     }
-/// })?;
+/// });
 /// world.jobs().complete(bury);
 /// world.play(&mut buffer)?;
 /// assert_eq!(world.query::<&Health>().count(), 900);
@@ -68,12 +71,12 @@ use crate::manager::EntityManager;
 pub struct EntityCommandBuffer {
     log: Native<CommandLog>,
     should_play: bool,
-    /// The jobs that were scheduled to record in it, but for the last.
+    /// Recording jobs, except the last one.
     earlier_jobs: Vec<JobHandle>,
 }
 
 impl EntityCommandBuffer {
-    /// A buffer that is played once, and then cleared.
+    /// Creates a buffer that is played once and then cleared.
     #[track_caller]
     pub fn new() -> Self {
         Self {
@@ -83,9 +86,9 @@ impl EntityCommandBuffer {
         }
     }
 
-    /// A buffer that can be played several times, also in several worlds. Once it was played, nothing more is recorded.
+    /// Creates a buffer that can be played several times, also in several worlds. It records nothing after the first playback.
     ///
-    /// Values are duplicated for each playback, as they are when entities are instantiated.
+    /// Each playback duplicates the values, as instantiating entities does.
     ///
     /// # Examples
     ///
@@ -96,7 +99,7 @@ impl EntityCommandBuffer {
     /// struct Health(u32);
     ///
     /// let mut wave = EntityCommandBuffer::reusable();
-    /// wave.commands()?.spawn_many(10, Health(20));
+    /// wave.commands()?.spawn_many(Health(20), 10);
     /// let (mut one, mut other) = (World::new("one"), World::new("other"));
     /// one.play(&mut wave)?;
     /// one.play(&mut wave)?;
@@ -109,22 +112,22 @@ impl EntityCommandBuffer {
         Self { log: Native::of(CommandLog::new(true)), should_play: true, earlier_jobs: Vec::new() }
     }
 
-    /// Gives the buffer a name for error messages.
+    /// Names the buffer in error messages.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self { log: self.log.named(name), ..self }
     }
 
-    /// What the buffer is called in error messages.
+    /// Returns the label of the buffer in error messages.
     pub fn label(&self) -> ContainerLabel {
         self.log.label()
     }
 
-    /// Records commands on this thread, without a world: entities that are created have placeholders.
+    /// Records commands on this thread, without a world: created entities have placeholders.
     ///
     /// # Errors
     ///
-    /// If a job records in the buffer that was not completed (A0003), or the buffer was played (A0080).
+    /// If an incomplete job records in the buffer (A0003), or the buffer was played (A0080).
     ///
     /// # Examples
     ///
@@ -146,11 +149,11 @@ impl EntityCommandBuffer {
     /// ```
     #[track_caller]
     pub fn commands(&mut self) -> Result<&mut CommandRecorder, CommandError> {
-        Ok(self.recording()?.main_lane())
+        Ok(self.log_for_recording()?.main_lane())
     }
 
-    /// The log, if something can be recorded.
-    fn recording(&mut self) -> Result<&mut CommandLog, CommandError> {
+    /// The log, if commands can be recorded.
+    pub(super) fn log_for_recording(&mut self) -> Result<&mut CommandLog, CommandError> {
         let buffer = self.label();
         let log = self.log.get_mut().map_err(CommandError::InUse)?;
         if log.is_played {
@@ -159,13 +162,13 @@ impl EntityCommandBuffer {
         Ok(log)
     }
 
-    /// A token for jobs that record commands: a single job, or all batches of a parallel one.
+    /// Returns a token for jobs that record commands: a single job, or all batches of a parallel job.
     ///
-    /// A job is given a [`CommandRecorder`]. One that is given a buffer which was played panics with A0080.
+    /// The job gets a [`CommandRecorder`]. It panics with A0080 if the buffer was played.
     ///
-    /// If a job panics, in whichever batch, everything that it recorded is discarded. What other jobs recorded stays.
+    /// If the job panics in any batch, all of its commands are discarded. Those of other jobs stay.
     pub fn writer(&mut self) -> CellConcurrent<'_, CommandLog> {
-        // A token borrows the buffer, so each job that records is the last one when the next token is made.
+        // A token borrows the buffer, so each recording job is the last one when the next token is made.
         if let Some(last) = self.log.last_writer()
             && self.earlier_jobs.last() != Some(&last)
         {
@@ -174,10 +177,10 @@ impl EntityCommandBuffer {
         self.log.writer()
     }
 
-    /// Which entity a placeholder stands for, once the buffer was played, and until it is cleared.
+    /// Returns the entity of a placeholder, after playback and until the buffer is cleared.
     ///
-    /// `None` for placeholders of others, and, if a command has failed, for entities that were not created. An entity that is no
-    /// placeholder stands for itself.
+    /// Returns `None` for placeholders of other buffers, and, if a command has failed, for entities that were not created. Returns
+    /// entities that are not placeholders as they are.
     pub fn resolve(&self, entity: Entity) -> Option<Entity> {
         let log = self.log.get().ok()?;
         if !entity.is_placeholder() {
@@ -186,21 +189,21 @@ impl EntityCommandBuffer {
         if log.is_played { log.resolve(entity) } else { None }
     }
 
-    /// How many commands there are, of those who have recorded and are done. None, as long as a job records.
+    /// Returns the number of recorded commands, or 0 while a job records.
     pub fn len(&self) -> usize {
         self.log.get().map_or(0, |log| if log.is_played && !log.reusable { 0 } else { log.len() })
     }
 
-    /// Whether there are no commands, or none that can be seen: see [`len`](Self::len).
+    /// Returns whether [`len`](Self::len) is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Says whether the buffer is carried out when it is played, as it is unless this was said.
+    /// Sets whether playing the buffer applies its commands. The default is true.
     ///
-    /// To play one that is switched off does nothing, in the world and to the buffer, as often as it is done: it can be switched on
-    /// again, and played. A [point](crate::CommandPoint) of systems passes over it, and forgets what was recorded. Values are dropped
-    /// with the buffer, or by [`clear`](Self::clear), which switches it on again. Unity's `ShouldPlayback`.
+    /// Playing a disabled buffer changes neither the world nor the buffer: it can be enabled again and played. A
+    /// [`CommandPoint`](crate::CommandPoint) skips it and discards its commands. [`clear`](Self::clear) drops the values and
+    /// enables it again. Unity's `ShouldPlayback`.
     ///
     /// # Examples
     ///
@@ -226,18 +229,18 @@ impl EntityCommandBuffer {
         self.should_play = should_play;
     }
 
-    /// Whether the buffer is carried out when it is played: see [`set_should_play`](Self::set_should_play).
+    /// Returns whether playing the buffer applies its commands: see [`set_should_play`](Self::set_should_play).
     pub fn should_play(&self) -> bool {
         self.should_play
     }
 
-    /// Forgets everything, so that the buffer can be used anew. What was recorded and not played is dropped; memory is kept.
+    /// Removes all commands, so that the buffer can be used again. Drops commands that were not played, and keeps the memory.
     ///
-    /// One that was [switched off](Self::set_should_play) is played again.
+    /// [Enables](Self::set_should_play) the buffer.
     ///
     /// # Errors
     ///
-    /// If a job records in the buffer that was not completed (A0003).
+    /// If an incomplete job records in the buffer (A0003).
     pub fn clear(&mut self) -> Result<(), CommandError> {
         let log = self.log.get_mut().map_err(CommandError::InUse)?;
         self.should_play = true;
@@ -246,35 +249,19 @@ impl EntityCommandBuffer {
         Ok(())
     }
 
-    /// Whether a job records in it that was not completed.
+    /// Tests whether an incomplete job records in the buffer.
     pub(crate) fn is_in_use(&self) -> bool {
         self.log.get().is_err()
     }
 
-    /// The jobs that were scheduled to record in it. When the last has finished, all others have.
+    /// Recording jobs in order. When the last has finished, all have.
     pub(crate) fn recording_jobs(&self) -> impl DoubleEndedIterator<Item = JobHandle> {
         self.earlier_jobs.iter().copied().chain(self.log.last_writer())
     }
 
-    /// Records commands for a world that views have too.
+    /// Describes all commands in words, one per line, in the order of playback.
     ///
-    /// # Safety
-    ///
-    /// - the manager is borrowed for the lifetime; who uses it meanwhile has no mutable references to it while something is
-    ///   recorded
-    /// - all that is recorded is for this world
-    pub(crate) unsafe fn commands_beside_views<'w>(
-        &'w mut self,
-        entities: NonNull<EntityManager>,
-    ) -> Result<Commands<'w>, CommandError> {
-        let log = self.recording()?;
-        // SAFETY: the caller promises it.
-        Ok(unsafe { Commands::beside_views(log, entities) })
-    }
-
-    /// Everything that is recorded, in words, a line for each command, in the order in which it is played.
-    ///
-    /// If it is [not to be played](Self::set_should_play), the first line says that.
+    /// If the buffer is [disabled](Self::set_should_play), the first line says so.
     ///
     /// # Examples
     ///
@@ -321,16 +308,16 @@ impl fmt::Debug for EntityCommandBuffer {
 }
 
 impl EntityManager {
-    /// Records commands on this thread: entities that are created have their ids at once, and exist when the buffer was played.
+    /// Records commands on this thread: created entities get their ids immediately, and exist after playback.
     ///
-    /// The ids are those that the next entities would have had. If the buffer is dropped or cleared, and not played, no entity ever
-    /// has them: their indices are used again from the next [`play`](Self::play) or [`advance_version`](Self::advance_version) on, with
-    /// other versions. A fork never uses them. To have ids that do not depend on threads, drop buffers on the thread of the world.
+    /// The ids are those of the next entities. If the buffer is dropped or cleared before playback, no entity ever gets them: their
+    /// indices are reused from the next [`play`](Self::play) or [`advance_version`](Self::advance_version) on, with other versions.
+    /// A fork never uses them. For ids that do not depend on threads, drop buffers on the thread of the world.
     ///
     /// # Errors
     ///
-    /// If a job records in the buffer that was not completed (A0003), the buffer was played (A0080), is one for several
-    /// playbacks (A0085), or has ids of another world (A0082).
+    /// If an incomplete job records in the buffer (A0003), or if the buffer was played (A0080), is reusable (A0085), or has ids of
+    /// another world (A0082).
     ///
     /// # Examples
     ///
@@ -354,26 +341,25 @@ impl EntityManager {
         buffer: &'w mut EntityCommandBuffer,
     ) -> Result<Commands<'w>, CommandError> {
         let label = buffer.label();
-        let log = buffer.recording()?;
+        let log = buffer.log_for_recording()?;
         if log.reusable {
             return Err(CommandError::Reusable { buffer: label });
         }
-        if log.is_promised_by_other(self.promises.known_returns()) {
+        if log.is_reserved_by_other(self.reserved_ids.returned_if_any()) {
             return Err(CommandError::OtherWorld { buffer: label });
         }
         Ok(Commands::new(log, self))
     }
 
-    /// Looks at what was recorded, without carrying it out: whether the entities are there that it is done to, also those of slices and
-    /// those that instances are made of, and none of them is a prefab that is changed. In a strict world, also whether no command makes
-    /// a prefab.
+    /// Checks recorded commands without applying them: whether their entities exist, and no command changes a prefab. In a strict
+    /// world, also whether no command makes a prefab.
     ///
-    /// What else can be wrong shows when the buffer is played. Playing checks all that is needed by itself; this is for tools and
-    /// tests, which want to know beforehand.
+    /// Entities of batches and sources of instances are checked too, other errors show at playback. Playback checks what it needs
+    /// itself: this is for tools and tests that want to know beforehand.
     ///
     /// # Errors
     ///
-    /// The first command for which that is not so (A0078), and if a job records in the buffer that was not completed (A0003).
+    /// The first command that fails a check (A0078), and if an incomplete job records in the buffer (A0003).
     ///
     /// # Examples
     ///
@@ -397,45 +383,46 @@ impl EntityManager {
         log.check(self).map_err(|stopped| PlaybackError::stopped(label, at, stopped))
     }
 
-    /// Carries out what was recorded: everything, or what comes before the first command that fails.
+    /// Applies recorded commands: all of them, or those before the first that fails.
     ///
-    /// A buffer without commands changes nothing, and is as it was. So it is with one that is
-    /// [not to be played](EntityCommandBuffer::set_should_play).
+    /// A buffer without commands, or one that is [disabled](EntityCommandBuffer::set_should_play), changes nothing and stays as it
+    /// is.
     ///
-    /// Commands are carried out together where that is quicker, with the same result: an entity that several of them change moves once,
-    /// and one that they create and destroy is never anywhere. Values that are overwritten or removed before they could be seen are
-    /// only dropped. What shows is that archetypes and versions of what was in between do not come to be.
+    /// Commands are coalesced where that is faster, with the same result: an entity that several commands change moves once, and
+    /// one that is created and despawned never enters a chunk. Values that are overwritten or removed before they could be seen are
+    /// only dropped. The archetypes and versions of intermediate states do not come to exist.
     ///
-    /// In long sequences of the same command this is so if the next ones name the same entities in the same order: `spawn`, `add`, `set` or
-    /// `remove` for each of them, up to six such sequences, and then `despawn`, or `add` and then `remove`. There, commands with values that
-    /// refer to entities are not left out, nor is anything in a strict world, or before `despawn` in one that shares chunks with a fork.
+    /// In long sequences of the same command this happens if the next sequences name the same entities in the same order: `spawn`,
+    /// `add`, `set` or `remove` for each of them, up to six such sequences, then `despawn`; or `add`, then `remove`. Commands with
+    /// values that refer to entities are not skipped there. Nothing is skipped in a strict world, or before `despawn` in a world
+    /// that shares chunks with a fork.
     ///
-    /// One by one, everywhere, are carried out:
+    /// These are always applied one by one:
     ///
-    /// - `add_types`, `set_archetype`, `create_of`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append`, and
-    ///   functions
-    /// - commands for several entities: slices, groups, queries, `spawn_many`, `spawn_batch`, `create_many` and `swap_components`
-    /// - commands that give or remove shared components; those that entities have go along with them otherwise
-    /// - all commands for entities that have values of chunks, or more than 64 components, or were despawned and have only what stays
-    /// - `despawn` of roots of groups, and of entities with components that stay
+    /// - `add_types`, `set_archetype`, `create`, `instantiate`, `set_enabled`, `set_name`, `add_buffer`, `set_buffer`, `append` and
+    ///   `run`
+    /// - commands for several entities: `batch`, `spawn_many`, `spawn_batch`, `create_many` and `swap_components`
+    /// - commands that add or remove shared components; other commands keep those that entities have
+    /// - all commands for entities that have chunk components, more than 64 components, or only cleanup components
+    /// - `despawn` of roots of groups, and of entities with cleanup components
     ///
     /// # Errors
     ///
-    /// If a command fails (A0078), a job records in the buffer that was not completed (A0003), the buffer was played (A0080), or
-    /// has ids of another world (A0082).
+    /// If a command fails (A0078), if an incomplete job records in the buffer (A0003), or if the buffer was played (A0080) or has
+    /// ids of another world (A0082).
     ///
-    /// A command that fails does nothing, also if it is one for several entities. Only a function, one for several entities for which there
-    /// is no memory, and a slice in a strict world that names an entity twice are done in part.
+    /// A command that fails changes nothing, also one for several entities. Exceptions, which may be applied in part, are
+    /// functions, commands for several entities without enough memory, and slices in a strict world that name an entity twice.
     ///
     /// # Panics
     ///
-    /// If code of the user does, such as `clone` or `drop` of a component. The commands before that are carried out, and if it is
-    /// `drop`, perhaps some after it.
+    /// If user code panics, such as `clone` or `drop` of a component. The commands before it are applied, and, if it is `drop`,
+    /// perhaps some after it.
     ///
     /// # Determinism
     ///
-    /// The order of entities in chunks follows from the commands, and from nothing else. Where commands are carried out together,
-    /// entities come to an archetype in the order in which the commands first name them.
+    /// The order of entities in chunks follows from the commands alone. Coalesced commands add entities to an archetype in the
+    /// order in which the commands first name them.
     #[track_caller]
     pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
         let at = Location::caller();
@@ -444,16 +431,198 @@ impl EntityManager {
         if !buffer.should_play {
             return Ok(());
         }
-        self.take_back_promises();
+        self.reclaim_returned_ids();
         if log.is_played && !log.reusable {
             return Err(PlaybackError::AlreadyPlayed { buffer: label });
         }
-        if log.is_promised_by_other(self.promises.known_returns()) {
+        if log.is_reserved_by_other(self.reserved_ids.returned_if_any()) {
             return Err(PlaybackError::OtherWorld { buffer: label });
         }
         if log.len() == 0 {
             return Ok(());
         }
         log.play(self).map_err(|stopped| PlaybackError::stopped(label, at, stopped))
+    }
+}
+
+/// Commands of an [`EntityCommandBuffer`], which its tokens share with jobs.
+#[derive(Debug)]
+pub struct CommandLog {
+    /// Lanes with commands, sorted by number.
+    pub(super) lanes: Vec<CommandRecorder>,
+    /// Lanes of the batches of a running job.
+    batches: Lanes<CommandRecorder>,
+    /// Lanes without commands, whose memory is reused.
+    spare: Vec<CommandRecorder>,
+    /// Number of the next lane.
+    next_lane: u32,
+    pub(super) stamps: BufferStamps,
+    /// Set if the last lane is that of the main thread, which continues it.
+    pub(super) continues_lane: bool,
+    pub(super) reusable: bool,
+    pub(super) is_played: bool,
+    /// Entities of the placeholders, after playback.
+    pub(super) resolved: ResolvedIds,
+    /// The world that has reserved ids for created entities.
+    pub(super) reserved_by: Option<Arc<ReturnedIds>>,
+    /// Scratch memory for playback.
+    pub(super) segments: Vec<Segment>,
+    pub(super) list: Vec<Entity>,
+    pub(super) members: DistinctEntities,
+}
+
+impl Container for CommandLog {
+    #[track_caller]
+    fn label() -> ContainerLabel {
+        ContainerLabel::of::<EntityCommandBuffer>()
+    }
+}
+
+impl ConcurrentWrite for CommandLog {
+    type Writer<'v> = ParallelWriter<'v, CommandRecorder>;
+    type Item<'b> = &'b mut CommandRecorder;
+
+    fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, CommandRecorder> {
+        assert!(!self.is_played, "{}", already_played(None));
+        // Code of a job outside its batches, such as a single job, has an empty range.
+        let number = batch.index as u32 + u32::from(!batch.range.is_empty());
+        let mut writer = self.batches.open(batch.index);
+        let lane = self.next_lane.saturating_add(number);
+        writer.begin(self.stamps.of_lane(lane), lane, current_job());
+        writer
+    }
+
+    fn item<'b>(
+        writer: &'b mut ParallelWriter<'_, CommandRecorder>,
+        _: usize,
+    ) -> &'b mut CommandRecorder {
+        writer
+    }
+
+    fn conclude(&mut self, failed: bool) {
+        let Self { lanes, batches, spare, next_lane, continues_lane, .. } = self;
+        let mut panics = FirstPanic::default();
+        batches.settle(|lane| {
+            // The lane may be a reused one, with an old number. Numbers of discarded lanes are not reused: their placeholders may
+            // still exist.
+            *next_lane = (lane.lane + 1).max(*next_lane);
+            *continues_lane = false;
+            if failed {
+                panics.during(|| lane.clear());
+            } else {
+                lanes.push(mem::replace(lane, spare.pop().unwrap_or_default()));
+            }
+        });
+        panics.go_on();
+    }
+}
+
+impl CommandLog {
+    pub(super) fn new(reusable: bool) -> Self {
+        Self {
+            lanes: Vec::new(),
+            batches: Lanes::new(),
+            spare: Vec::new(),
+            next_lane: 0,
+            stamps: BufferStamps::new(),
+            continues_lane: false,
+            reusable,
+            is_played: false,
+            resolved: ResolvedIds::default(),
+            reserved_by: None,
+            segments: Vec::new(),
+            list: Vec::new(),
+            members: DistinctEntities::default(),
+        }
+    }
+
+    /// Number of commands.
+    pub(super) fn len(&self) -> usize {
+        self.lanes.iter().map(CommandRecorder::len).sum()
+    }
+
+    /// Lane of the main thread.
+    #[track_caller]
+    pub(super) fn main_lane(&mut self) -> &mut CommandRecorder {
+        if !self.continues_lane {
+            let mut lane = self.spare.pop().unwrap_or_default();
+            lane.begin(self.stamps.of_lane(self.next_lane), self.next_lane, None);
+            self.next_lane += 1;
+            self.lanes.push(lane);
+            self.continues_lane = true;
+        }
+        let lane = self.lanes.last_mut().expect("there is one to continue");
+        lane.set_sort_key(None);
+        lane
+    }
+
+    /// Tests whether another world has reserved ids for created entities.
+    pub(super) fn is_reserved_by_other(&self, returned: Option<&Arc<ReturnedIds>>) -> bool {
+        self.reserved_by
+            .as_ref()
+            .is_some_and(|by| returned.is_none_or(|returned| !Arc::ptr_eq(by, returned)))
+    }
+
+    /// Lane of the main thread
+    #[track_caller]
+    pub(super) fn main_lane_and_reserved_by(
+        &mut self,
+    ) -> (&mut CommandRecorder, &mut Option<Arc<ReturnedIds>>) {
+        self.main_lane();
+        let lane = self.lanes.last_mut().expect("it is that of the main thread");
+        (lane, &mut self.reserved_by)
+    }
+
+    /// The entity of a placeholder.
+    pub(super) fn resolve(&self, entity: Entity) -> Option<Entity> {
+        self.resolved.resolve(entity).ok().filter(|entity| !entity.is_null())
+    }
+
+    /// Removes all commands. Drops their values, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.return_ids();
+        self.stamps = BufferStamps::new();
+        (self.next_lane, self.continues_lane, self.is_played) = (0, false, false);
+        self.resolved.stamps.clone_from(&self.stamps);
+        let mut clearing = Clearing(self);
+        clearing.clear();
+    }
+
+    /// Returns reserved ids that were not used to their world.
+    fn return_ids(&mut self) {
+        if let Some(by) = self.reserved_by.take() {
+            by.extend(self.lanes.iter_mut().flat_map(|lane| lane.ids.drain(..)));
+        }
+    }
+}
+
+/// Log whose lanes are being cleared. A lane whose values panic is lost, and the others are still cleared.
+struct Clearing<'l>(&'l mut CommandLog);
+
+impl Clearing<'_> {
+    fn clear(&mut self) {
+        let CommandLog { lanes, resolved, spare, .. } = &mut *self.0;
+        while let Some(mut lane) = lanes.pop() {
+            if let Some(LaneIds { ids, .. }) = resolved.lanes.pop()
+                && ids.capacity() > lane.ids.capacity()
+            {
+                lane.ids = ids;
+            }
+            lane.clear();
+            spare.push(lane);
+        }
+        resolved.lanes.clear();
+    }
+}
+
+impl Drop for Clearing<'_> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl Drop for CommandLog {
+    fn drop(&mut self) {
+        self.return_ids();
     }
 }

@@ -1,34 +1,85 @@
-//! Commands are looked at before they are carried out.
+//! Inspection of recorded commands before playback: checks, and a trace in words.
+
+use std::convert::Infallible;
+use std::fmt::{self, Write};
 
 use ancho_collections::FixedState;
 use hashbrown::HashSet;
 
-use super::command::Given;
+use super::buffer::CommandLog;
 use super::error::StoppedAt;
-use super::log::{CommandLog, Seen};
 use super::placeholder::Placeholder;
-use super::play::Fault;
-use super::verb::Kind;
+use super::playback::Fault;
+use super::recorder::CommandRecorder;
+use super::stream::StoredCommand;
+use super::vtable::Aspect;
 use crate::builtin::Prefab;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 
+/// A command that was not applied.
+struct PendingCommand<'l> {
+    /// Position in the order of playback, from 1 on.
+    number: usize,
+    lane: &'l CommandRecorder,
+    stored: StoredCommand<'l>,
+    target: Entity,
+}
+
+impl fmt::Display for PendingCommand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stored.describe(self.lane.shown(self.target), f)
+    }
+}
+
 impl CommandLog {
-    /// Looks for the first command that names an entity which is not there, or a prefab, or, in a strict world, makes a prefab.
-    pub(super) fn check(&self, entities: &EntityManager) -> Result<(), StoppedAt> {
+    /// Calls a function with each command that was not applied, in the order of playback.
+    fn for_each_pending<E>(
+        &self,
+        mut each: impl FnMut(PendingCommand<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut segments = Vec::new();
-        self.segments(&mut segments);
+        self.list_segments(&mut segments);
+        let mut number = 0;
+        for segment in &segments {
+            let lane = &self.lanes[segment.lane];
+            for run in segment.start..segment.end {
+                let mut cursor = lane.stream.run(run);
+                while let Some(stored) = cursor.peek() {
+                    cursor.skip(stored);
+                    number += 1;
+                    if let Some(target) = stored.target() {
+                        each(PendingCommand { number, lane, stored, target })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Describes all commands that were not applied, one per line.
+    pub(super) fn trace(&self) -> String {
+        let mut lines = String::new();
+        let Ok(()) = self.for_each_pending::<Infallible>(|command| {
+            writeln!(lines, "{}: {command}", command.number).expect("a string takes everything");
+            Ok(())
+        });
+        lines
+    }
+
+    /// Fails for the first command that uses a missing entity or changes a prefab, or, in a strict world, makes a prefab.
+    pub(super) fn check(&self, entities: &EntityManager) -> Result<(), StoppedAt> {
         let mut check = Check {
             log: self,
             entities,
-            promised: entities.storage.table.promised_indices(),
+            reserved: entities.storage.table.pending_indices(),
             despawned: HashSet::default(),
-            leaves: false,
+            may_leave_cleanup: false,
         };
-        self.for_each(&segments, |command| {
-            check.look_at(&command).map_err(|fault| StoppedAt {
+        self.for_each_pending(|command| {
+            check.check_command(&command).map_err(|fault| StoppedAt {
                 number: command.number,
                 commands: self.len(),
                 command: command.to_string(),
@@ -40,41 +91,57 @@ impl CommandLog {
     }
 }
 
-/// Commands of a log that are looked at, one after the other.
+/// State of a check, which goes through the commands in order.
 struct Check<'c> {
     log: &'c CommandLog,
     entities: &'c EntityManager,
-    /// Indices of ids that are set aside.
-    promised: Vec<u32>,
-    /// Who is gone, as far as it can be told.
+    /// Indices of reserved ids.
+    reserved: Vec<u32>,
+    /// Entities that commands have certainly destroyed.
     despawned: HashSet<Entity, FixedState>,
-    /// Whether entities may have been given components that stay when they are destroyed. Then they may be there afterwards.
-    leaves: bool,
+    /// Set once commands may have added cleanup components. Then despawned entities may still exist.
+    may_leave_cleanup: bool,
 }
 
 impl Check<'_> {
-    fn look_at(&mut self, command: &Seen<'_>) -> Result<(), Fault> {
-        let kind = command.kind();
-        if kind != Kind::Other {
-            let mut refused = None;
-            command.named(&mut |entity| {
-                if refused.is_none() {
-                    refused = self.check_target(kind, entity).err();
+    fn check_command(&mut self, command: &PendingCommand<'_>) -> Result<(), Fault> {
+        let mut fault = None;
+        let mut adds_cleanup = false;
+        let mut adds_prefab = false;
+        let mut add = |ty: ComponentType| {
+            adds_cleanup |= ty.is_cleanup();
+            adds_prefab |= ty == ComponentType::of::<Prefab>();
+        };
+        let mut unknown = false;
+        command.stored.inspect(&mut |aspect| match aspect {
+            Aspect::Reads(entity)
+            | Aspect::Changes(entity)
+            | Aspect::RemovesFrom(entity)
+            | Aspect::Despawns(entity) => {
+                if fault.is_none() {
+                    fault = self.check_target(aspect, entity).err();
                 }
-            });
-            if let Some(fault) = refused {
-                return Err(fault);
             }
+            Aspect::Adds(ty) => add(ty),
+            Aspect::AddsArchetype(archetype) => match self.entities.component_types(archetype) {
+                Ok(types) => types.iter().for_each(|&ty| add(ty)),
+                // An archetype of another world, which playback refuses.
+                Err(_) => unknown = true,
+            },
+            Aspect::AddsUnknown => unknown = true,
+        });
+        if let Some(fault) = fault {
+            return Err(fault);
         }
-        let mut given = Given::new(self.entities);
-        command.gives(&mut given);
-        if given.prefab && self.entities.is_strict() {
+        if adds_prefab && self.entities.is_strict() {
             return Err(Fault::CreatesPrefab);
         }
-        self.leaves |= given.leaves;
-        if kind == Kind::Despawn && !self.leaves {
-            command.named(&mut |entity| {
-                if !self.stays(entity) {
+        self.may_leave_cleanup |= adds_cleanup || unknown;
+        if !self.may_leave_cleanup {
+            command.stored.inspect(&mut |aspect| {
+                if let Aspect::Despawns(entity) = aspect
+                    && !self.leaves_cleanup(entity)
+                {
                     self.despawned.insert(entity);
                 }
             });
@@ -82,19 +149,19 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Whether something is left of an entity when it is destroyed.
-    fn stays(&self, entity: Entity) -> bool {
+    /// Tests whether an entity has cleanup components, which stay when it is despawned.
+    fn leaves_cleanup(&self, entity: Entity) -> bool {
         let archetype = self.entities.storage.archetype_of(entity);
         archetype.is_some_and(|archetype| archetype.shape.stays())
     }
 
-    /// Whether a command can be carried out on this entity, which an earlier one may have destroyed.
-    fn check_target(&self, kind: Kind, target: Entity) -> Result<(), Fault> {
-        // Where there is nothing to be taken, nothing is done.
-        let passes_over =
-            matches!(kind, Kind::Despawn | Kind::Remove) && !self.entities.is_strict();
+    /// Fails if a command cannot use an entity, which an earlier command may have despawned.
+    fn check_target(&self, aspect: Aspect, target: Entity) -> Result<(), Fault> {
+        // Removing from a missing entity does nothing.
+        let ignores_missing = matches!(aspect, Aspect::Despawns(_) | Aspect::RemovesFrom(_))
+            && !self.entities.is_strict();
         let is_despawned = self.despawned.contains(&target);
-        if is_despawned && passes_over {
+        if is_despawned && ignores_missing {
             return Ok(());
         }
         if let Some(of) = Placeholder::of(target) {
@@ -112,15 +179,15 @@ impl Check<'_> {
             return Ok(());
         }
         let table = &self.entities.storage.table;
-        let is_there = self.entities.exists(target) || table.is_set_aside(target, &self.promised);
-        if is_despawned || !is_there {
-            if passes_over {
+        let exists = self.entities.exists(target) || table.is_reserved(target, &self.reserved);
+        if is_despawned || !exists {
+            if ignores_missing {
                 return Ok(());
             }
             let slot_version = table.slot_version(target.index());
             return Err(EntityError::NoSuchEntity { entity: target, slot_version }.into());
         }
-        let is_changed = matches!(kind, Kind::Touch | Kind::Remove);
+        let is_changed = matches!(aspect, Aspect::Changes(_) | Aspect::RemovesFrom(_));
         if is_changed && self.entities.has_type(target, ComponentType::of::<Prefab>()) {
             return Err(Fault::TouchesPrefab { entity: target });
         }

@@ -1,4 +1,4 @@
-//! What is refused of commands, and in which words.
+//! Errors of commands.
 
 use std::error::Error;
 use std::fmt;
@@ -6,25 +6,27 @@ use std::panic::Location;
 
 use ancho_jobs::{AccessError, ContainerLabel};
 
-use super::play::CommandFault;
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::error::EntityError;
 
-/// Why nothing can be recorded in a buffer.
+/// Error of recording in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// A0003: a job uses it that was not completed.
+    /// A0003: an incomplete job uses the buffer.
     InUse(AccessError),
-    /// A0080: it was played.
+    /// A0080: the buffer was played.
     AlreadyPlayed {
         /// The buffer.
         buffer: ContainerLabel,
     },
-    /// A0082: it has ids of entities of another world.
+    /// A0082: another world has reserved ids for entities of the buffer.
     OtherWorld {
         /// The buffer.
         buffer: ContainerLabel,
     },
-    /// A0085: it can be played several times, and entities of it have other ids each time.
+    /// A0085: the buffer is reusable, so its entities have other ids at each playback.
     Reusable {
         /// The buffer.
         buffer: ContainerLabel,
@@ -48,7 +50,7 @@ impl fmt::Display for CommandError {
 
 impl Error for CommandError {}
 
-/// Why a buffer was not played, or not to its end.
+/// Error of playing a buffer.
 ///
 /// # Examples
 ///
@@ -76,14 +78,14 @@ impl Error for CommandError {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlaybackError {
-    /// A0003: a job uses it that was not completed.
+    /// A0003: an incomplete job uses the buffer.
     InUse(AccessError),
-    /// A0080: it was played.
+    /// A0080: the buffer was played.
     AlreadyPlayed {
         /// The buffer.
         buffer: ContainerLabel,
     },
-    /// A0082: it has ids of entities of another world.
+    /// A0082: another world has reserved ids for entities of the buffer.
     OtherWorld {
         /// The buffer.
         buffer: ContainerLabel,
@@ -92,59 +94,59 @@ pub enum PlaybackError {
     Stopped(Box<PlaybackStopped>),
 }
 
-/// Which command of a buffer failed, and why: see [`PlaybackError`].
+/// The command of a buffer that failed, and its cause: see [`PlaybackError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaybackStopped {
     buffer: ContainerLabel,
-    /// Which world, or system, has played it.
+    /// The world or system that has played it.
     by: Option<String>,
     at: &'static Location<'static>,
     stopped: StoppedAt,
 }
 
-/// Which command failed, and why.
+/// The command that failed, and its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StoppedAt {
-    /// The how manieth, from 1 on.
+    /// Position in the order of playback, from 1 on.
     pub(super) number: usize,
-    /// Of how many.
+    /// Number of all commands.
     pub(super) commands: usize,
-    /// In words.
+    /// Description of the command.
     pub(super) command: String,
-    /// Which job has recorded it.
+    /// Name of the job that recorded it.
     pub(super) job: Option<&'static str>,
     pub(super) fault: CommandFault,
-    /// Whether it was looked at before playing, and nothing was carried out.
+    /// Set if a check has found it, so that nothing was applied.
     pub(super) is_checked: bool,
 }
 
 impl PlaybackStopped {
-    /// The buffer.
+    /// Returns the buffer.
     pub fn buffer(&self) -> ContainerLabel {
         self.buffer
     }
 
-    /// The how manieth of the commands failed, from 1 on, in the order in which they are played.
+    /// Returns the position of the command in the order of playback, from 1 on.
     pub fn number(&self) -> usize {
         self.stopped.number
     }
 
-    /// What it was to do, in words.
+    /// Returns a description of the command.
     pub fn command(&self) -> &str {
         &self.stopped.command
     }
 
-    /// The job that has recorded it, if one has.
+    /// Returns the name of the job that recorded the command.
     pub fn job(&self) -> Option<&'static str> {
         self.stopped.job
     }
 
-    /// Where the buffer was played.
+    /// Returns the place in the code where the buffer was played.
     pub fn at(&self) -> &'static Location<'static> {
         self.at
     }
 
-    /// Why it failed.
+    /// Returns the cause.
     pub fn fault(&self) -> CommandFault {
         self.stopped.fault
     }
@@ -159,7 +161,7 @@ impl PlaybackError {
         Self::Stopped(Box::new(PlaybackStopped { buffer, by: None, at, stopped }))
     }
 
-    /// The words for a buffer that a system was given: nobody has made it or plays it, so that no place is told.
+    /// Message for the buffer of a system, which no user code has created or played: without places.
     pub(crate) fn of_system(&self) -> impl fmt::Display {
         fmt::from_fn(move |f| {
             let Self::Stopped(stopped) = self else { return fmt::Display::fmt(self, f) };
@@ -169,7 +171,7 @@ impl PlaybackError {
         })
     }
 
-    /// Says who has played the buffer.
+    /// Adds the world or system that has played the buffer.
     pub(crate) fn played_by(mut self, by: &str) -> Self {
         if let Self::Stopped(stopped) = &mut self {
             stopped.by = Some(by.to_owned());
@@ -205,7 +207,7 @@ impl fmt::Display for PlaybackStopped {
 }
 
 impl StoppedAt {
-    /// Who has recorded the command, what was carried out, and why it failed.
+    /// Writes the job, the commands that were applied, and the cause.
     fn fmt_rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { job, fault, is_checked, .. } = self;
         if let Some(job) = job {
@@ -221,6 +223,51 @@ impl StoppedAt {
 }
 
 impl Error for PlaybackError {}
+
+/// Result of applying a command.
+pub(super) type Result<T = (), E = CommandFault> = std::result::Result<T, E>;
+
+/// Cause of a failed command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CommandFault {
+    /// The world has refused it.
+    Entity(EntityError),
+    /// A0079: the placeholder belongs to another buffer, or is older than the last `clear` of the buffer.
+    ForeignPlaceholder {
+        /// The placeholder.
+        placeholder: Entity,
+    },
+    /// A0079: a later command of the buffer creates the entity, or none does.
+    NotCreatedYet {
+        /// The placeholder.
+        placeholder: Entity,
+    },
+    /// A0081: the values of a reusable buffer have to be duplicated, and these cannot be.
+    NotDuplicable {
+        /// The type.
+        component: ComponentType,
+    },
+    /// A0084: the command changes a prefab. Only [`check_commands`](crate::EntityManager::check_commands) reports it.
+    TouchesPrefab {
+        /// The prefab.
+        entity: Entity,
+    },
+    /// A0151: the command makes a prefab, in a strict world. Only [`check_commands`](crate::EntityManager::check_commands) reports
+    /// it.
+    CreatesPrefab,
+    /// A0082: the reserved id of the entity is lost.
+    PromiseBroken {
+        /// The id.
+        entity: Entity,
+    },
+}
+
+impl From<EntityError> for CommandFault {
+    fn from(error: EntityError) -> Self {
+        Self::Entity(error)
+    }
+}
 
 impl fmt::Display for CommandFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -259,7 +306,7 @@ impl fmt::Display for CommandFault {
     }
 }
 
-/// The words for A0080.
+/// Message of A0080.
 pub(super) fn already_played(buffer: Option<ContainerLabel>) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         f.write_str("A0080: ")?;
@@ -271,7 +318,7 @@ pub(super) fn already_played(buffer: Option<ContainerLabel>) -> impl fmt::Displa
     })
 }
 
-/// The words for A0082.
+/// Message of A0082.
 fn other_world(buffer: ContainerLabel) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         write!(

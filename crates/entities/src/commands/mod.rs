@@ -1,56 +1,42 @@
-//! Changes of structure that are recorded now, by whichever thread, and carried out later.
+//! Commands: operations that any thread records now, and that a world applies later.
 //!
 //! ```text
-//! recorder ──> lane: target, payload, target, payload, …      one for each thread or batch that records
-//!              runs: 2 × spawn (A, B), 1 × add C, …           what the payloads are, and what to do with them
-//! log: lanes in their order ──> walk: one run after the other, or stretches of many
+//! recorder ──> stream: target, payload, target, payload, …     one for each thread or batch of a job
+//!              runs: 2 × spawn (A, B), 1 × add C, …            vtables of the payloads
+//! log: lanes in order ──> playback: run by run, or in coalesced batches
 //! ```
 //!
-//! A [`CommandRecorder`] writes [commands](command) to the memory of its [lane](lane). Those that follow each other and do the same
-//! are a run, which has a [verb](verb) that knows the types which were recorded. The [log](log) has all lanes in the order in which
-//! they are played, and gives ids to what they create. Verbs carry out whole runs, so that what commands have in common is done once.
+//! A [`CommandRecorder`] writes commands to its [stream](stream). Consecutive commands of one type are a run, which has one
+//! [vtable](vtable). The log of a buffer has all lanes in the order of [playback](playback), which assigns ids to created entities
+//! first. Vtables apply whole runs, so that shared work is done once.
 //!
-//! Where runs are short, what commands have in common is not the verb but the entity, and what it becomes. So a [walk](walk) over such
-//! a log has commands [folded](fold) first: noted as if they were carried out, as long as none fails, and then carried out together.
-//! An entity moves once at most then, those that become alike are moved together, and what cancels out is never done. Shared values
-//! that entities have go along with them; what gives or takes one is carried out by itself. Which way is taken depends on the commands
-//! alone.
+//! If runs are short, [coalescing](coalesce) records the effects of commands, as long as none would fail, and then applies them
+//! together. Each entity moves once at most, entities that become alike move together, and effects that cancel out are never
+//! applied. Shared values move along with their entities; commands that add or remove them are applied one by one.
 //!
-//! In long runs, noting takes longer than carrying out. Of those that name the same entities in the same order it is only asked whether
-//! they [cancel out](cancel): then they are left out.
+//! If runs are long, recording effects takes longer than applying them. Then only runs that name the same entities in the same
+//! order, and [cancel out](playback::Playback::skip_cancelled), are skipped. Which way is taken depends on the commands alone.
 //!
-//! Very long runs of `spawn` are carried out on all threads of the world: rows and ids are given to them on its own thread, and only
-//! moving the values is shared, so that the result is the same.
+//! Very long runs of `spawn` use all threads of the world. Its own thread assigns rows and ids, and only moving the values is
+//! parallel, so that the result is the same.
 
+mod batch;
 mod buffer;
-mod by_query;
-mod cancel;
-mod change;
 mod check;
-mod command;
-mod create;
+mod coalesce;
 mod error;
-mod fold;
-mod function;
-mod lane;
-mod linked;
-mod log;
+mod modify;
 mod placeholder;
-mod play;
-mod promises;
+mod playback;
 mod recorder;
-mod slices;
-mod trace;
-mod verb;
-mod walk;
-mod with_world;
+mod spawn;
+mod stream;
+mod vtable;
 
-pub use buffer::EntityCommandBuffer;
-pub use by_query::QueryCommands;
-pub use error::{CommandError, PlaybackError, PlaybackStopped};
-pub(crate) use lane::mark_used;
-pub use log::CommandLog;
-pub use play::CommandFault;
-pub(crate) use promises::Promises;
-pub use recorder::{CommandRecorder, Created};
-pub use with_world::Commands;
+pub use batch::{BatchCommands, CommandTargets};
+pub use buffer::{CommandLog, EntityCommandBuffer};
+pub use error::{CommandError, CommandFault, PlaybackError, PlaybackStopped};
+pub use placeholder::Placeholders;
+pub(crate) use placeholder::ReservedIds;
+pub use recorder::{CommandRecorder, Commands};
+pub(crate) use stream::mark_used;

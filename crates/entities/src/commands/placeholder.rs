@@ -1,7 +1,7 @@
-//! Names of entities that are to be created by commands.
+//! Ids of entities that commands create: placeholders, and ids that a world reserves.
 //!
-//! A placeholder is an [`Entity`] whose index no entity has: its highest bit is set. The other 63 bits say which entity it stands
-//! for, without anybody having to be asked:
+//! A placeholder is an [`Entity`] whose index no entity has: its highest bit is set. The other 63 bits encode which created entity
+//! it stands for, without a lookup:
 //!
 //! ```text
 //! 1 bit       1 bit         35 bits   10 bits   16 bits
@@ -17,25 +17,32 @@
 //! high lane   high number   stamp     lane      number
 //! ```
 //!
-//! - the *stamp* tells placeholders of one buffer from those of others, for as long as it records; then it gets another.
-//! - the *lane* is who has recorded: the main thread, or a batch of a job. Lanes are numbered by the order of what they record, and
-//!   not by threads.
-//! - the *number* is the how manieth entity it is that the lane creates.
+//! - the *stamp* distinguishes placeholders of different buffers. A buffer gets another one when it is cleared.
+//! - the *lane* is that of the main thread, or of a batch of a job. Lanes are numbered in the order of what they record,
+//!   independently of threads.
+//! - the *number* counts the entities that the lane creates.
 //!
 //! Most buffers have few lanes, which create few entities. Their stamps repeat after 34 billion buffers. Lanes from 1,024 on, and
-//! numbers from 65,536 on, have more bits, which the stamp lacks. Each of the four forms has stamps of its own, which are taken only
-//! when they are needed:
+//! numbers from 65,536 on, take more bits, at the cost of the stamp. Each of the four forms has stamps of its own, which are taken
+//! only when they are needed:
 //!
 //! - for high lanes, one for each buffer that has some: repeats after 33 million such buffers.
 //! - for high numbers, one for each lane that has some: repeats after 134 million such lanes, and, if the lanes are high too, after
 //!   131,072 of them.
 
-use std::sync::OnceLock;
+use std::cell::OnceCell;
+use std::fmt;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::playback::Fault;
 use crate::entity::Entity;
+use crate::field::EntityRemap;
+use crate::manager::EntityManager;
+use crate::set::ComponentSet;
 
-/// Which of the four forms a placeholder has.
+/// Form of a placeholder, which decides on the number of its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Form {
     is_high_lane: bool,
@@ -50,9 +57,9 @@ const HIGH_LANE: u64 = 1 << 62;
 const HIGH_NUMBER: u64 = 1 << 61;
 const FORM_BITS: u32 = 2;
 
-/// How many entities a lane can create. The last number is left out, so that no placeholder has all bits set.
+/// Maximum number of entities that a lane creates. The last number is left out, so that no placeholder has all bits set.
 pub(super) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
-/// How many lanes there can be.
+/// Maximum number of lanes.
 pub(super) const LANES: u32 = 1 << LANE_BITS[1];
 
 impl Form {
@@ -79,9 +86,9 @@ impl Form {
         63 - FORM_BITS - self.lane_bits() - self.number_bits()
     }
 
-    /// A stamp that no other buffer or lane has.
+    /// Takes a stamp that no other buffer or lane has.
     ///
-    /// Which one it is depends on what other threads do. It shows in placeholders alone, and in no world.
+    /// Its value depends on other threads. It shows only in placeholders, and in no world.
     fn new_stamp(self) -> u64 {
         static NEXT: [[AtomicU64; 2]; 2] = [const { [const { AtomicU64::new(0) }; 2] }; 2];
         let next = &NEXT[usize::from(self.is_high_lane)][usize::from(self.is_high_number)];
@@ -89,11 +96,11 @@ impl Form {
     }
 }
 
-/// What tells the placeholders of a buffer from those of others.
+/// Stamps of a buffer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BufferStamps {
     low_lanes: u64,
-    /// That of high lanes, once there are some.
+    /// Stamp of high lanes, once there are some.
     high_lanes: OnceLock<u64>,
 }
 
@@ -102,7 +109,7 @@ impl BufferStamps {
         Self { low_lanes: Form::of(0, 0).new_stamp(), high_lanes: OnceLock::new() }
     }
 
-    /// Those of a lane that has created nothing.
+    /// Stamps of a lane that has created nothing.
     pub(super) fn of_lane(&self, lane: u32) -> Stamps {
         let form = Form::of(lane, 0);
         let of_buffer = if form.is_high_lane {
@@ -114,17 +121,17 @@ impl BufferStamps {
     }
 }
 
-/// What tells the placeholders of a lane from those of others.
+/// Stamps of a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamps {
-    /// That of the buffer, for low lanes or for high ones.
+    /// Stamp of the buffer, for low lanes or for high ones.
     of_buffer: u64,
-    /// That of high numbers, once there are some.
+    /// Stamp of high numbers, once there are some.
     of_high_numbers: Option<u64>,
 }
 
 impl Stamps {
-    /// Takes a stamp for high numbers, if this one of a lane needs it.
+    /// Takes a stamp for high numbers, if this number is the first.
     #[inline]
     pub(super) fn reach(&mut self, lane: u32, number: u32) {
         let form = Form::of(lane, number);
@@ -134,7 +141,7 @@ impl Stamps {
     }
 }
 
-/// What a placeholder says.
+/// Decoded placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placeholder {
     form: Form,
@@ -144,7 +151,7 @@ pub(super) struct Placeholder {
 }
 
 impl Placeholder {
-    /// That of an entity of a lane, which has a stamp for high numbers if it needs one.
+    /// Placeholder of an entity of a lane. The lane has a stamp for high numbers if the number is high.
     #[inline]
     pub(super) fn new(stamps: Stamps, lane: u32, number: u32) -> Self {
         let form = Form::of(lane, number);
@@ -166,7 +173,7 @@ impl Placeholder {
         Entity::from_parts(index, (bits >> 31) as u32)
     }
 
-    /// What an entity says, if it is a placeholder.
+    /// Decodes an entity, if it is a placeholder.
     #[inline]
     pub(super) fn of(entity: Entity) -> Option<Self> {
         let (lane, number) = entity.placeholder()?;
@@ -177,7 +184,7 @@ impl Placeholder {
         Some(Self { form, stamp, lane, number })
     }
 
-    /// Says whether it is one of the lane of its number that has these stamps.
+    /// Tests whether it belongs to the lane with these stamps.
     #[inline]
     pub(super) fn is_of(self, stamps: Stamps) -> bool {
         let of_lane =
@@ -185,13 +192,234 @@ impl Placeholder {
         of_lane == Some(self.stamp)
     }
 
-    /// Says whether it may be one of a buffer that has no lane of its number: that of a job that failed. High numbers have the
-    /// stamp of their lane, of which nothing is known then.
+    /// Tests whether it may belong to a discarded lane of a buffer, which a failed job has recorded. High numbers have the stamp of
+    /// their lane, which is unknown then.
     pub(super) fn may_be_of(self, buffer: &BufferStamps) -> bool {
         let Form { is_high_lane, is_high_number } = self.form;
         let low_lanes = Some(&buffer.low_lanes);
         let of_buffer = if is_high_lane { buffer.high_lanes.get() } else { low_lanes };
         !is_high_number && of_buffer == Some(&self.stamp)
+    }
+}
+
+/// Placeholders of entities that are created together.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, EntityCommandBuffer, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let mut buffer = EntityCommandBuffer::new();
+/// let orcs = buffer.commands()?.spawn_many(Health(20), 100);
+/// assert_eq!((orcs.len(), orcs.iter().count()), (100, 100));
+/// world.play(&mut buffer)?;
+/// assert!(world.exists(buffer.resolve(orcs.get(42).unwrap()).unwrap()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Placeholders {
+    pub(super) stamps: Stamps,
+    pub(super) lane: u32,
+    pub(super) first: u32,
+    pub(super) count: u32,
+}
+
+impl Placeholders {
+    /// Returns the number of placeholders.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Returns true if the number is 0.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the placeholder at an index.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<Entity> {
+        (index < self.len()).then(|| self.at(index as u32))
+    }
+
+    /// Iterates over the placeholders.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Entity> + use<> {
+        let this = *self;
+        (0..this.count).map(move |at| this.at(at))
+    }
+
+    /// First placeholder, which is invalid if the number is 0.
+    #[inline]
+    pub(super) fn target(&self) -> Entity {
+        self.at(0)
+    }
+
+    #[inline]
+    fn at(&self, at: u32) -> Entity {
+        // Without placeholders, the number may be one too high. It is never used.
+        let number = (self.first + at).min(NUMBERS - 1);
+        Placeholder::new(self.stamps, self.lane, number).to_entity()
+    }
+}
+
+impl fmt::Debug for Placeholders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Ids of the entities that a lane creates, in order.
+#[derive(Debug, Default)]
+pub(super) struct LaneIds {
+    pub(super) lane: u32,
+    pub(super) stamps: Stamps,
+    pub(super) ids: Vec<Entity>,
+    /// Number of leading ids that were reserved while recording.
+    pub(super) reserved: usize,
+}
+
+/// Entities of the placeholders of a buffer.
+#[derive(Debug, Default)]
+pub(super) struct ResolvedIds {
+    pub(super) stamps: BufferStamps,
+    /// Sorted by lane.
+    pub(super) lanes: Vec<LaneIds>,
+}
+
+impl ResolvedIds {
+    /// The entity of a placeholder. Other entities are returned as they are.
+    #[inline]
+    pub(super) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
+        if !entity.is_placeholder() {
+            return Ok(entity);
+        }
+        self.ids_from(entity).and_then(|ids| {
+            ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder: entity })
+        })
+    }
+
+    /// Target as messages show it: by its id, if that was reserved while recording.
+    pub(super) fn shown(&self, target: Entity) -> Entity {
+        let id = Placeholder::of(target).and_then(|of| {
+            let lane = self.lanes.iter().find(|ids| ids.lane == of.lane && of.is_of(ids.stamps))?;
+            lane.ids[..lane.reserved].get(of.number as usize)
+        });
+        id.copied().unwrap_or(target)
+    }
+
+    /// The ids of a placeholder and of those that follow it in the same lane.
+    #[inline]
+    pub(super) fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
+        let foreign = Fault::ForeignPlaceholder { placeholder };
+        let Some(of) = Placeholder::of(placeholder) else {
+            return Err(foreign);
+        };
+        let not_yet = Fault::NotCreatedYet { placeholder };
+        let at = match self.lanes.first() {
+            Some(first) if first.lane == of.lane => 0,
+            _ => self
+                .lanes
+                .binary_search_by_key(&of.lane, |ids| ids.lane)
+                .map_err(|_| if of.may_be_of(&self.stamps) { not_yet } else { foreign })?,
+        };
+        let lane = &self.lanes[at];
+        if !of.is_of(lane.stamps) {
+            return Err(foreign);
+        }
+        lane.ids.get(of.number as usize..).ok_or(not_yet)
+    }
+
+    /// Replaces the placeholders in the components of a set.
+    #[inline(never)]
+    pub(super) fn resolve_set<S: ComponentSet>(&self, set: &mut S) -> Result<(), Fault> {
+        self.resolve_all(|map| set.remap_entities(map))
+    }
+
+    /// Replaces the placeholders among the entities that a function remaps.
+    pub(super) fn resolve_all(
+        &self,
+        remap: impl FnOnce(&mut EntityRemap<'_>),
+    ) -> Result<(), Fault> {
+        let mut fault = None;
+        let mut resolve = |entity| {
+            self.resolve(entity).unwrap_or_else(|why| {
+                fault.get_or_insert(why);
+                entity
+            })
+        };
+        remap(&mut EntityRemap::new(&mut resolve));
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// Fails as [`resolve_all`](Self::resolve_all) does, and replaces nothing.
+    pub(super) fn check_all(&self, remap: impl FnOnce(&mut EntityRemap<'_>)) -> Result<(), Fault> {
+        let mut fault = None;
+        let mut check = |entity| {
+            if let Err(why) = self.resolve(entity) {
+                fault.get_or_insert(why);
+            }
+            entity
+        };
+        remap(&mut EntityRemap::new(&mut check));
+        fault.map_or(Ok(()), Err)
+    }
+}
+
+/// Reserved ids of buffers that were dropped or cleared. No entity gets them.
+#[derive(Default)]
+pub(crate) struct ReturnedIds(Mutex<Vec<Entity>>);
+
+impl ReturnedIds {
+    pub(super) fn extend(&self, ids: impl Iterator<Item = Entity>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(ids.filter(|id| !id.is_null()));
+    }
+}
+
+impl fmt::Debug for ReturnedIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReturnedIds")
+    }
+}
+
+/// A world's list of returned ids, once it has reserved some.
+#[derive(Debug, Default)]
+pub(crate) struct ReservedIds(OnceCell<Arc<ReturnedIds>>);
+
+impl ReservedIds {
+    pub(super) fn returned(&self) -> &Arc<ReturnedIds> {
+        self.0.get_or_init(Arc::default)
+    }
+
+    pub(super) fn returned_if_any(&self) -> Option<&Arc<ReturnedIds>> {
+        self.0.get()
+    }
+}
+
+impl EntityManager {
+    /// Reclaims reserved ids of buffers that were dropped or cleared.
+    pub(crate) fn reclaim_returned_ids(&mut self) {
+        let Some(returned) = self.reserved_ids.returned_if_any() else { return };
+        let mut ids = mem::take(&mut *returned.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if !ids.is_empty() {
+            // Their order may depend on threads.
+            ids.sort_unstable();
+            self.reclaim_unused_ids(ids.iter_mut());
+        }
+    }
+
+    /// Reclaims the ids that no entity was given, as if their entities had been despawned: copies of them may exist. Sets them to
+    /// null.
+    pub(super) fn reclaim_unused_ids<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
+        self.sync_for_move([]);
+        for id in ids.filter(|id| !id.is_null()) {
+            if self.storage.table.consume_id(*id) {
+                *id = Entity::NULL;
+            }
+        }
     }
 }
 

@@ -1,41 +1,52 @@
-//! Who records commands: the lane of a thread, or of a batch of a job.
+//! Recording: the lane of a thread or of a batch of a job, and [`Commands`], which reserve ids in a world.
+
+#![expect(unsafe_code, reason = "commands reserve ids in a world that views borrow too")]
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 use ancho_collections::Lane;
 
-use super::lane::LaneMemory;
-use super::placeholder::{LANES, NUMBERS, Placeholder, Stamps};
+use super::buffer::{CommandLog, EntityCommandBuffer};
+use super::error::CommandError;
+use super::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, ReturnedIds, Stamps};
+use super::stream::CommandStream;
 use crate::entity::Entity;
+use crate::manager::{Archetype, EntityManager};
+use crate::set::{CloneSet, ComponentSet};
 
-/// The key of commands that were given none: they come last.
+/// Sort key of commands without a key: they come last.
 pub(super) const NO_KEY: u64 = u64::MAX;
 
-/// Records commands, which are carried out when their [buffer](crate::EntityCommandBuffer) is played.
+/// Recorder of commands, which are applied when their [buffer](crate::EntityCommandBuffer) is played.
 ///
-/// Entities that it creates have placeholders until then, which can be used in later commands and in the values of
-/// components. See there.
+/// Entities that it creates have placeholders until then. Placeholders can be used in later commands and in the values of
+/// components. Methods for one entity have the names and the meaning of those of [`EntityManager`]. [`batch`](Self::batch) has
+/// those for many.
 #[derive(Debug)]
 pub struct CommandRecorder {
-    pub(super) memory: LaneMemory,
-    /// How many commands there are.
+    pub(super) stream: CommandStream,
+    /// Number of commands.
     pub(super) commands: usize,
     pub(super) stamps: Stamps,
     pub(super) lane: u32,
-    /// How many entities it creates.
+    /// Number of entities that the commands create.
     pub(super) created: u32,
-    /// The ids of those of them that have one already, in their order; null for those between them that have not.
+    /// Reserved ids of created entities, in order. Null for entities before the last one that have none.
     pub(super) ids: Vec<Entity>,
-    /// From which runs on commands have which keys, if they have not [`NO_KEY`].
+    /// Runs from which on a sort key holds. Before the first it is [`NO_KEY`].
     pub(super) keys: Vec<(usize, u64)>,
-    /// The job that has recorded this.
+    /// Name of the recording job.
     pub(super) job: Option<&'static str>,
 }
 
 impl Default for CommandRecorder {
     fn default() -> Self {
         Self {
-            memory: LaneMemory::new(),
+            stream: CommandStream::new(),
             commands: 0,
             stamps: Stamps::default(),
             lane: 0,
@@ -54,7 +65,7 @@ impl Lane for CommandRecorder {
 }
 
 impl CommandRecorder {
-    /// Begins to record what comes in this place.
+    /// Begins a lane.
     #[track_caller]
     pub(super) fn begin(&mut self, stamps: Stamps, lane: u32, job: Option<&'static str>) {
         assert!(
@@ -62,35 +73,35 @@ impl CommandRecorder {
             "A0083: at most {LANES} batches of jobs record commands in one buffer before it is played; use larger batches, or \
              several buffers"
         );
-        // One that has recorded nothing may have been given a key.
+        // A lane without commands may have a key.
         self.keys.clear();
         (self.stamps, self.lane, self.job) = (stamps, lane, job);
     }
 
-    /// Forgets everything. What was recorded and not used is dropped, the memory is kept.
+    /// Removes all commands, and drops those that were not applied. Keeps the memory.
     pub(super) fn clear(&mut self) {
         (self.commands, self.created, self.job) = (0, 0, None);
         self.ids.clear();
         self.keys.clear();
-        self.memory.clear();
+        self.stream.clear();
     }
 
-    /// How many commands there are.
+    /// Returns the number of commands.
     pub fn len(&self) -> usize {
         self.commands
     }
 
-    /// Whether there are no commands.
+    /// Returns whether there are no commands.
     pub fn is_empty(&self) -> bool {
         self.commands == 0
     }
 
-    /// Has the commands that follow carried out in the order of keys: those with lower ones first, those without last.
+    /// Sets the sort key of the commands that follow. Lower keys are applied first, commands without a key last.
     ///
-    /// A key is for all that follows of the batch, and of this call of [`commands`](crate::EntityCommandBuffer::commands).
+    /// A key holds for the rest of the batch, or of this call of [`commands`](crate::EntityCommandBuffer::commands).
     ///
-    /// Commands with the same key, or without, are carried out in the order in which they are recorded, which for a parallel
-    /// job is that of its indices or chunks. So no key is needed for the order to be the same whatever the threads do.
+    /// Commands with the same key, or without, are applied in the order in which they are recorded. In a parallel job that is the
+    /// order of its indices or chunks. So the order is deterministic without keys too.
     ///
     /// # Examples
     ///
@@ -116,7 +127,7 @@ impl CommandRecorder {
         let key = key.map_or(NO_KEY, u64::from);
         let now = self.keys.last().map_or(NO_KEY, |&(_, key)| key);
         if key != now {
-            let at = self.memory.begin_run();
+            let at = self.stream.begin_run();
             match self.keys.last_mut() {
                 Some(last) if last.0 == at => last.1 = key,
                 _ => self.keys.push((at, key)),
@@ -124,7 +135,7 @@ impl CommandRecorder {
         }
     }
 
-    /// What a target is called: by its id, if the recorder has promised it one.
+    /// Target as messages show it: by its id, if that is reserved.
     pub(super) fn shown(&self, target: Entity) -> Entity {
         let id = Placeholder::of(target)
             .filter(|of| of.lane == self.lane && of.is_of(self.stamps))
@@ -132,23 +143,23 @@ impl CommandRecorder {
         id.copied().filter(|id| !id.is_null()).unwrap_or(target)
     }
 
-    /// How many more entities can be created.
-    pub(super) fn most_to_create(&self) -> usize {
+    /// Number of further entities that can be created.
+    pub(super) fn max_to_create(&self) -> usize {
         (NUMBERS - self.created) as usize
     }
 
-    /// The placeholder of the next entity that is created, of so many.
+    /// Takes placeholders for entities that are created.
     #[inline]
     #[track_caller]
-    pub(super) fn create(&mut self, count: usize) -> Created {
+    pub(super) fn take_placeholders(&mut self, count: usize) -> Placeholders {
         let first = self.created;
-        if count > self.most_to_create() {
+        if count > self.max_to_create() {
             too_many_entities();
         }
         self.created = first + count as u32;
-        // Also the next one: lists are recorded before it is known how many they create.
+        // Includes the next number: the target of a list is recorded before its length is known.
         self.stamps.reach(self.lane, self.created);
-        Created { stamps: self.stamps, lane: self.lane, first, count: count as u32 }
+        Placeholders { stamps: self.stamps, lane: self.lane, first, count: count as u32 }
     }
 }
 
@@ -161,71 +172,201 @@ pub(super) fn too_many_entities() -> ! {
     );
 }
 
-/// The placeholders of entities that are created together.
+/// Recorder of commands for a world: created entities get their ids immediately. See
+/// [`EntityManager::commands`](crate::EntityManager::commands).
+///
+/// It has all methods of [`CommandRecorder`]. Those that create entities return ids instead of placeholders.
+///
+/// As a parameter of a system it records commands that are applied right after the system has run, so that the next system sees
+/// them. If the system fails, they are discarded. [`CommandsAt`](crate::CommandsAt) records for later, and in jobs. Unity's
+/// `PostUpdateCommands`.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, EntityCommandBuffer, World};
+/// use ancho_entities::{Commands, Component, Entity, Query, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Health(u32);
 ///
+/// fn bury(all: Query<(Entity, &Health)>, mut commands: Commands) {
+///     for (entity, _) in all.iter().filter(|(_, health)| health.0 == 0) {
+///         commands.despawn(entity);
+///     }
+/// }
+///
 /// let mut world = World::new("Simulation");
-/// let mut buffer = EntityCommandBuffer::new();
-/// let orcs = buffer.commands()?.spawn_many(100, Health(20));
-/// assert_eq!((orcs.len(), orcs.iter().count()), (100, 100));
-/// world.play(&mut buffer)?;
-/// assert!(world.exists(buffer.resolve(orcs.get(42).unwrap()).unwrap()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// world.spawn_batch([Health(0), Health(20)]);
+/// world.add_system(bury);
+/// world.update(0.1);
+/// assert_eq!(world.entity_count(), 1);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Created {
-    stamps: Stamps,
-    lane: u32,
-    pub(super) first: u32,
-    pub(super) count: u32,
+pub struct Commands<'w> {
+    recorder: &'w mut CommandRecorder,
+    /// Manager of a borrowed world. Views of it may be in use too, so a reference exists only while ids are reserved.
+    entities: NonNull<EntityManager>,
+    world: PhantomData<&'w EntityManager>,
+    /// The world that has reserved ids for entities of the buffer.
+    reserved_by: &'w mut Option<Arc<ReturnedIds>>,
 }
 
-impl Created {
-    /// How many they are.
-    pub fn len(&self) -> usize {
-        self.count as usize
+impl<'w> Commands<'w> {
+    pub(super) fn new(log: &'w mut CommandLog, entities: &'w EntityManager) -> Self {
+        // SAFETY: the manager is borrowed for the lifetime, so no mutable reference to it exists.
+        unsafe { Self::beside_views(log, NonNull::from(entities)) }
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
+    /// Commands for a world that views borrow too.
+    ///
+    /// # Safety
+    ///
+    /// - the manager is borrowed for the lifetime
+    /// - no mutable reference to it exists while a method of this is called
+    unsafe fn beside_views(log: &'w mut CommandLog, entities: NonNull<EntityManager>) -> Self {
+        let (recorder, reserved_by) = log.main_lane_and_reserved_by();
+        Self { recorder, entities, world: PhantomData, reserved_by }
     }
 
-    /// One of them.
+    /// Creates an entity with these components. Returns its id.
+    ///
+    /// # Panics
+    ///
+    /// As [`CommandRecorder::spawn`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
+        self.recorder.spawn(set);
+        self.reserve_ids(1)[0]
+    }
+
+    /// Creates `count` entities, each with clones of these components. Returns their ids.
+    ///
+    /// # Panics
+    ///
+    /// As [`CommandRecorder::spawn`].
+    #[track_caller]
+    pub fn spawn_many<S: CloneSet>(&mut self, set: S, count: usize) -> &[Entity] {
+        self.recorder.spawn_many(set, count);
+        self.reserve_ids(count)
+    }
+
+    /// Creates an entity of each set of components that an iterator yields. Returns their ids.
+    ///
+    /// # Panics
+    ///
+    /// As [`CommandRecorder::spawn`].
+    #[track_caller]
+    pub fn spawn_batch<I>(&mut self, sets: I) -> &[Entity]
+    where
+        I: IntoIterator,
+        I::Item: ComponentSet,
+    {
+        let count = self.recorder.spawn_batch(sets).len();
+        self.reserve_ids(count)
+    }
+
+    /// Creates an entity of an archetype, with default values. Returns its id.
+    ///
+    /// # Panics
+    ///
+    /// As [`CommandRecorder::spawn`].
+    #[track_caller]
+    pub fn create(&mut self, archetype: Archetype) -> Entity {
+        self.recorder.create(archetype);
+        self.reserve_ids(1)[0]
+    }
+
+    /// Creates `count` entities of an archetype, with default values. Returns their ids.
+    ///
+    /// # Panics
+    ///
+    /// As [`CommandRecorder::spawn`].
+    #[track_caller]
+    pub fn create_many(&mut self, archetype: Archetype, count: usize) -> &[Entity] {
+        self.recorder.create_many(archetype, count);
+        self.reserve_ids(count)
+    }
+
+    /// Creates an entity with copies of another entity's components. Returns its id.
+    ///
+    /// # Panics
+    ///
+    /// As [`CommandRecorder::spawn`].
+    #[track_caller]
+    pub fn instantiate(&mut self, source: Entity) -> Entity {
+        self.recorder.instantiate(source);
+        self.reserve_ids(1)[0]
+    }
+
+    /// Creates `count` entities with copies of another entity's components. Returns their ids.
+    ///
+    /// # Panics
+    ///
+    /// As [`CommandRecorder::spawn`].
+    #[track_caller]
+    pub fn instantiate_many(&mut self, source: Entity, count: usize) -> &[Entity] {
+        self.recorder.instantiate_many(source, count);
+        self.reserve_ids(count)
+    }
+
+    /// Reserves ids for the entities that were recorded last.
     #[inline]
-    pub fn get(&self, at: usize) -> Option<Entity> {
-        (at < self.len()).then(|| self.at(at as u32))
-    }
-
-    /// All of them, in their order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Entity> + use<> {
-        let this = *self;
-        (0..this.count).map(move |at| this.at(at))
-    }
-
-    /// The first one, which may be of nobody.
-    #[inline]
-    pub(super) fn target(&self) -> Entity {
-        self.at(0)
-    }
-
-    #[inline]
-    fn at(&self, at: u32) -> Entity {
-        // That of no entities may be one too high, and is never used.
-        let number = (self.first + at).min(NUMBERS - 1);
-        Placeholder::new(self.stamps, self.lane, number).to_entity()
+    #[track_caller]
+    fn reserve_ids(&mut self, count: usize) -> &[Entity] {
+        // SAFETY: the manager is borrowed for the lifetime of this, and no mutable reference to it exists during this call.
+        let entities = unsafe { self.entities.as_ref() };
+        if self.reserved_by.is_none() {
+            *self.reserved_by = Some(Arc::clone(entities.reserved_ids.returned()));
+        }
+        let CommandRecorder { ids, created, .. } = &mut *self.recorder;
+        let first = *created as usize - count;
+        if ids.len() < first {
+            // The recorder has created entities in between, which have placeholders.
+            ids.resize(first, Entity::NULL);
+        }
+        if count == 1 {
+            ids.push(entities.storage.table.reserve());
+        } else {
+            entities.storage.table.reserve_many(count, ids);
+        }
+        &ids[first..]
     }
 }
 
-impl fmt::Debug for Created {
+impl EntityCommandBuffer {
+    /// Records commands for a world that views borrow too.
+    ///
+    /// # Safety
+    ///
+    /// - the manager is borrowed for the lifetime
+    /// - no mutable reference to it exists while a method of the result is called
+    /// - all commands of the buffer are for this world
+    pub(crate) unsafe fn commands_beside_views<'w>(
+        &'w mut self,
+        entities: NonNull<EntityManager>,
+    ) -> Result<Commands<'w>, CommandError> {
+        let log = self.log_for_recording()?;
+        // SAFETY: the manager is borrowed for the lifetime, and no mutable reference to it exists while a method is called.
+        Ok(unsafe { Commands::beside_views(log, entities) })
+    }
+}
+
+impl Deref for Commands<'_> {
+    type Target = CommandRecorder;
+
+    fn deref(&self) -> &CommandRecorder {
+        self.recorder
+    }
+}
+
+impl DerefMut for Commands<'_> {
+    fn deref_mut(&mut self) -> &mut CommandRecorder {
+        self.recorder
+    }
+}
+
+impl fmt::Debug for Commands<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
+        f.debug_struct("Commands").field("commands", &self.recorder.len()).finish_non_exhaustive()
     }
 }

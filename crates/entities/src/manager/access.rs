@@ -1,58 +1,59 @@
-//! Reading and writing the components of one entity.
+//! Access to the components of one entity: values, bytes, managed and chunk components, enabled bits.
 
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
-use std::iter;
+use std::{iter, mem, slice};
 
 use ancho_collections::Rejected;
 
 use super::EntityManager;
-use super::give::shared_values_of;
+use super::shared_components::shared_values_of;
+use crate::buffer::UntypedBuffer;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
+use crate::managed::ManagedComponent;
 use crate::set::ComponentSet;
-use crate::storage::{Change, Location};
+use crate::storage::{EnabledMasks, Location, SetOperation};
 
 impl EntityManager {
-    /// The value of an entity's component.
+    /// Returns the value of an entity's component.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component.
+    /// If the entity does not exist, or lacks the component.
     #[inline]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of::<T>();
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
-            // SAFETY: there is a value of this type. Who could write to it would have to borrow this mutably.
+            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably.
             Some(value) => Ok(unsafe { &*value.cast::<T>() }),
             None => Err(self.not_found(entity, ty)),
         }
     }
 
-    /// The value of an entity's component, to be changed. It counts as changed from now on.
+    /// Returns the value of an entity's component for writing, and marks it as changed.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the component. If the world shares memory with a fork, and
-    /// there is none for a copy.
+    /// If the entity does not exist, or lacks the component. If the memory is shared with a fork, and a copy cannot be allocated.
     #[inline]
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, EntityError> {
         let (column, row) = self.column_mut(entity, ComponentType::of::<T>())?;
-        // SAFETY: there is a value of this type, in memory that is the world's alone, which is borrowed mutably.
+        // SAFETY: the column has a value of this type in the row, in unshared memory, and the manager is borrowed mutably.
         Ok(unsafe { &mut *column.cast::<T>().add(row) })
     }
 
-    /// Where the values of an entity's component begin, and which row is the entity's, in memory that is the world's
-    /// alone. The component counts as changed from now on.
+    /// Returns the start of the column of an entity's component, in unshared memory, and the entity's row. Marks the component as
+    /// changed.
     #[inline]
     pub(super) fn column_mut(
         &mut self,
         entity: Entity,
         ty: ComponentType,
     ) -> Result<(*mut u8, usize), EntityError> {
-        self.before_writing(entity, ty);
+        self.sync_for_write(entity, ty);
         let Some(Location { chunk: number, row }) = self.storage.table.locate(entity) else {
             return Err(self.no_such(entity));
         };
@@ -61,12 +62,12 @@ impl EntityManager {
         };
         self.storage.make_unique(number)?;
         let chunk = &self.storage.chunks[number];
-        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
+        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
         unsafe { chunk.note_written_beside(found.column, row, 1, self.storage.version) };
         Ok((chunk.column(found.offset), row as usize))
     }
 
-    /// Whether an entity is there and has all these components.
+    /// Returns whether an entity exists and has all these components.
     #[inline]
     pub fn has<S: ComponentSet>(&self, entity: Entity) -> bool {
         let Some(location) = self.storage.table.locate(entity) else { return false };
@@ -76,7 +77,7 @@ impl EntityManager {
         all
     }
 
-    /// Whether an entity is there and has this component.
+    /// Returns whether an entity exists and has this component.
     pub fn has_type(&self, entity: Entity, ty: ComponentType) -> bool {
         self.storage.archetype_of(entity).is_some_and(|archetype| archetype.shape.has(ty))
     }
@@ -85,27 +86,28 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it lacks one of them: then none is replaced. If the world shares memory with a
-    /// fork, and there is none for a copy.
+    /// If the entity does not exist, or lacks one of them: then none is replaced. If the memory is shared with a fork, and a copy cannot
+    /// be allocated.
     pub fn set<S: ComponentSet>(
         &mut self,
         entity: Entity,
         set: S,
     ) -> Result<(), Rejected<S, EntityError>> {
         if S::COUNT == 0 {
-            // Memory that is shared stays so: nothing is written.
+            // Nothing is written, so shared memory stays shared.
             return match self.locate(entity) {
                 Ok(_) => Ok(()),
                 Err(error) => Err(Rejected { value: set, error }),
             };
         }
         if S::SHARED {
-            return self.give_shared(entity, set, Change::Set).map(drop);
+            return self.insert_shared(entity, set, SetOperation::Set).map(drop);
         }
         let prepared = self.prepare_set::<S>(entity);
         match prepared {
             Ok((location, transfer)) => {
-                // SAFETY: the transfer is from the entity's archetype to itself, and the chunk the world's alone.
+                // SAFETY: `prepare_set` returned a transfer from the entity's archetype to itself, completed the jobs that use the
+                // components, and made the chunk unique.
                 unsafe { self.replace(location, transfer, set) };
                 Ok(())
             }
@@ -118,12 +120,12 @@ impl EntityManager {
         entity: Entity,
     ) -> Result<(Location, u32), EntityError> {
         let (location, transfer) = self.find_set::<S>(entity)?;
-        self.before_transfer(location, transfer);
+        self.sync_for_transfer(location, transfer);
         self.storage.make_unique(location.chunk)?;
         Ok((location, transfer))
     }
 
-    /// Where an entity is that has all components of a set, and the transfer that replaces them.
+    /// Returns the location of an entity that has all components of a set, and the transfer that replaces them.
     pub(super) fn find_set<S: ComponentSet>(
         &mut self,
         entity: Entity,
@@ -135,15 +137,15 @@ impl EntityManager {
         if let Some(&component) = self.sets.get(set).types.iter().find(|&&ty| !shape.has(ty)) {
             return Err(EntityError::MissingComponent { entity, component });
         }
-        Ok((location, self.transfer(from, set, Change::Set)?))
+        Ok((location, self.transfer(from, set, SetOperation::Set)?))
     }
 
-    /// Replaces components that are all there. Those that were there are dropped last.
+    /// Replaces components, and drops the old values last.
     ///
     /// # Safety
     ///
     /// - the transfer is one of this set, from the archetype of the place to itself
-    /// - the chunk's memory is the world's alone, and no job uses the components
+    /// - the chunk's memory is unshared, and no job uses the components
     ///
     /// Shared components among them have the values of the set already.
     pub(super) unsafe fn replace<S: ComponentSet>(
@@ -155,10 +157,10 @@ impl EntityManager {
         let transfer = &self.transfers[transfer];
         let chunk = &self.storage.chunks[location.chunk];
         let place = chunk.row(location.row, &transfer.offsets);
-        // SAFETY: the set's components are there; the new ones take the place of those that are read.
+        // SAFETY: the row has all components of the set, and each value that is read is overwritten once.
         let old = unsafe {
             let old = if S::SHARED {
-                // What is there is what is given, so it comes back.
+                // The row has the shared values of the set already.
                 S::read(place, &mut shared_values_of(&set).into_iter())
             } else {
                 S::read(place, &mut iter::empty())
@@ -170,7 +172,7 @@ impl EntityManager {
             if S::SHARED && chunk.shape().shared.contains(&column) {
                 continue;
             }
-            // SAFETY: no job uses the component, and others see no versions, or had them written out.
+            // SAFETY: the caller says that no job uses the component. Other jobs do not read its versions.
             unsafe { chunk.note_written_beside(column, location.row, 1, self.storage.version) };
         }
         drop(old);
@@ -184,20 +186,20 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If one of them is not there, or they do not have the same components. If the world shares memory with a fork,
-    /// and there is none for a copy.
+    /// If one of them does not exist, or they have different components. If the memory is shared with a fork, and a copy cannot be
+    /// allocated.
     pub fn swap_components(&mut self, left: Entity, right: Entity) -> Result<(), EntityError> {
         let (from, to) = (self.locate(left)?, self.locate(right)?);
         let archetype = self.storage.chunks[from.chunk].archetype;
         if archetype != self.storage.chunks[to.chunk].archetype {
             return Err(EntityError::DifferentArchetypes { left, right });
         }
-        self.before_moving([archetype]);
+        self.sync_for_move([archetype]);
         self.storage.make_unique(from.chunk)?;
         self.storage.make_unique(to.chunk)?;
         if self.storage.chunks[from.chunk].group != self.storage.chunks[to.chunk].group {
-            // Shared values are the chunks', so the entities change places and not what they have.
-            // SAFETY: both are there, in chunks of two groups, whose memory was made the world's alone.
+            // Shared values belong to the chunks, so the entities swap their places instead of their values. SAFETY: both entities exist,
+            // in chunks of two groups, which were made unique.
             unsafe { self.storage.swap_entities(from, to) };
             return Ok(());
         }
@@ -208,7 +210,7 @@ impl EntityManager {
                     let row = at.row as usize * column.size as usize;
                     self.storage.chunks[at.chunk].column(column.offset).wrapping_add(row)
                 };
-                // SAFETY: both rows are there, differ, and are in memory that is the world's alone.
+                // SAFETY: both rows exist, differ, and are in chunks that were made unique.
                 unsafe {
                     std::ptr::swap_nonoverlapping(value(from), value(to), column.size as usize);
                 }
@@ -228,5 +230,483 @@ impl EntityManager {
             }
         }
         Ok(())
+    }
+}
+
+impl EntityManager {
+    /// Returns the bytes of an entity's component.
+    ///
+    /// Bytes of runtime types can always be read; bytes of other types if they have neither padding nor pointers.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, lacks the component, or the bytes cannot be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ComponentType, RuntimeType, World};
+    ///
+    /// let fuel = ComponentType::register(RuntimeType::new("doc::Fuel", 4, 4)).unwrap();
+    /// let mut world = World::new("Simulation");
+    /// let ship = world.spawn(());
+    /// world.add_bytes(ship, fuel, &7_u32.to_le_bytes()).unwrap();
+    /// assert_eq!(world.get_bytes(ship, fuel), Ok(&[7, 0, 0, 0][..]));
+    /// ```
+    pub fn get_bytes(&self, entity: Entity, ty: ComponentType) -> Result<&[u8], EntityError> {
+        self.jobs.sync_for_read(ty);
+        let Some(value) = self.storage.find(entity, ty) else {
+            return Err(self.not_found(entity, ty));
+        };
+        if !ty.0.shape.plain {
+            return Err(EntityError::NotBytes { component: ty, write: false });
+        }
+        // SAFETY: `find` returned the address of a value, all of whose bytes are initialised. A writer would have to borrow the manager
+        // mutably.
+        Ok(unsafe { slice::from_raw_parts(value, ty.size()) })
+    }
+
+    /// Returns the elements of an entity's buffer by a type that is known at run time: their count and their bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, lacks the component, or the component is not a buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, ComponentType, World};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Name(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let ship = world.spawn(Buffer::from([Name("Argo".into())]));
+    /// let names = world.untyped_buffer(ship, ComponentType::of_buffer::<Name>()).unwrap();
+    /// assert_eq!(names.len(), 1);
+    /// // There are pointers in it.
+    /// assert_eq!(names.bytes(0), None);
+    /// ```
+    pub fn untyped_buffer(
+        &self,
+        entity: Entity,
+        ty: ComponentType,
+    ) -> Result<UntypedBuffer<'_>, EntityError> {
+        self.jobs.sync_for_read(ty);
+        let Some(value) = self.storage.find(entity, ty) else {
+            return Err(self.not_found(entity, ty));
+        };
+        // SAFETY: `find` returned the address of a value of the type. A writer would have to borrow the manager mutably.
+        let buffer = unsafe { untyped(ty, value) };
+        buffer.ok_or(EntityError::NotABuffer { component: ty })
+    }
+
+    /// Replaces the bytes of an entity's component.
+    ///
+    /// Bytes of runtime types can always be written; bytes of other types if any bytes are a value.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, it does not have the component, the bytes cannot be written, or are not as many. If the memory is
+    /// shared with a fork, and a copy cannot be allocated.
+    pub fn set_bytes(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        bytes: &[u8],
+    ) -> Result<(), EntityError> {
+        let location = self.locate(entity)?;
+        let Some(found) = self.storage.chunks[location.chunk].find(ty) else {
+            return Err(EntityError::MissingComponent { entity, component: ty });
+        };
+        check_bytes(ty, bytes)?;
+        self.sync_for_write(entity, ty);
+        self.storage.make_unique(location.chunk)?;
+        let chunk = &self.storage.chunks[location.chunk];
+        let value = chunk.column(found.offset).wrapping_add(location.row as usize * ty.size());
+        // SAFETY:
+        // - `sync_for_write` completed the jobs that use the component, and other jobs do not read its versions
+        // - the row has a value of this many bytes, in a chunk that was made unique; any bytes are a value of the type
+        unsafe {
+            chunk.note_written_beside(found.column, location.row, 1, self.storage.version);
+            value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+        Ok(())
+    }
+
+    /// Adds a component of these bytes to an entity, or replaces its value. Returns whether it is new.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, the bytes cannot be written, or their count differs, the entity would be larger than a chunk, or
+    /// there is no memory. In a strict world, if the entity has the component.
+    pub fn add_bytes(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        bytes: &[u8],
+    ) -> Result<bool, EntityError> {
+        check_bytes(ty, bytes)?;
+        let added = self.add_with(entity, ty, |value| {
+            // SAFETY: the address has room for a value of the type, and `check_bytes` checked the length and that any bytes are a value.
+            unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        })?;
+        if !added {
+            self.set_bytes(entity, ty, bytes)?;
+        }
+        Ok(added)
+    }
+}
+
+/// Returns the elements of a buffer, or `None` for other types.
+///
+/// # Safety
+///
+/// - the address has a value of the type, which does not change for the lifetime
+pub(super) unsafe fn untyped<'w>(ty: ComponentType, value: *const u8) -> Option<UntypedBuffer<'w>> {
+    let find = ty.0.elements?;
+    // SAFETY: the caller says that the address has a value of the type.
+    let (shape, first, len) = unsafe { find(value) };
+    // SAFETY: there are `len` contiguous elements, all of whose bytes are initialised. The caller says that they do not change for the
+    // lifetime.
+    let bytes = shape.plain.then(|| unsafe { slice::from_raw_parts(first, len * shape.size) });
+    Some(UntypedBuffer::new(shape, len, bytes))
+}
+
+/// Checks that these bytes are a value of the type.
+fn check_bytes(ty: ComponentType, bytes: &[u8]) -> Result<(), EntityError> {
+    if !ty.0.shape.any_bits || ty.0.drop.is_some() {
+        return Err(EntityError::NotBytes { component: ty, write: true });
+    }
+    if bytes.len() != ty.size() {
+        return Err(EntityError::WrongLength {
+            component: ty,
+            expected: ty.size(),
+            found: bytes.len(),
+        });
+    }
+    Ok(())
+}
+
+impl EntityManager {
+    /// Returns the value of an entity's managed component.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, or lacks the component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Managed, ManagedComponent, World};
+    ///
+    /// #[derive(ManagedComponent)]
+    /// struct Script(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let door = world.spawn(Managed::new(Script("open".into())));
+    /// assert_eq!(world.managed::<Script>(door)?.0, "open");
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[inline]
+    pub fn managed<T: ManagedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
+        let ty = ComponentType::of_managed::<T>();
+        self.jobs.sync_for_read(ty);
+        match self.storage.find(entity, ty) {
+            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably. No other
+            // thread can read it: the memory is shared with no fork, and what leads to it is not sent to threads.
+            Some(value) => Ok(unsafe { &*value.cast::<Box<T>>() }),
+            None => Err(self.not_found(entity, ty)),
+        }
+    }
+
+    /// Returns the value of an entity's managed component for writing, and marks it as changed.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, or lacks the component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Managed, ManagedComponent, World};
+    ///
+    /// #[derive(ManagedComponent)]
+    /// struct Script(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let door = world.spawn(Managed::new(Script("open".into())));
+    /// world.managed_mut::<Script>(door)?.0 = "close".into();
+    /// assert_eq!(world.managed::<Script>(door)?.0, "close");
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[inline]
+    pub fn managed_mut<T: ManagedComponent>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<&mut T, EntityError> {
+        let (column, row) = self.column_mut(entity, ComponentType::of_managed::<T>())?;
+        // SAFETY: the column has a value of this type in the row, in unshared memory, and the manager is borrowed mutably.
+        Ok(unsafe { &mut *column.cast::<Box<T>>().add(row) })
+    }
+}
+
+impl EntityManager {
+    /// Returns the chunk component of an entity's chunk.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, PerChunk, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Detail(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(PerChunk::<Detail>::new());
+    /// assert_eq!(world.chunk_component(stone), Ok(&Detail(0)));
+    /// ```
+    pub fn chunk_component<T: Component + Default>(
+        &self,
+        entity: Entity,
+    ) -> Result<&T, EntityError> {
+        let ty = ComponentType::of_chunk::<T>();
+        self.jobs.sync_for_read(ty);
+        let location = self.locate(entity)?;
+        match self.storage.chunks[location.chunk].find_value(ty) {
+            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably.
+            Some((_, value)) => Ok(unsafe { value.cast().as_ref() }),
+            None => Err(EntityError::MissingComponent { entity, component: ty }),
+        }
+    }
+
+    /// Replaces the chunk component of an entity's chunk, and marks it as changed.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, or lacks the [chunk component](crate::PerChunk). The value is given back.
+    ///
+    /// # Complexity
+    ///
+    /// Not a structural change: no entity moves, however many are in the chunk.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, PerChunk, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Detail(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(PerChunk::<Detail>::new());
+    /// world.set_chunk_component(stone, Detail(2)).unwrap();
+    /// assert_eq!(world.chunk_component(stone), Ok(&Detail(2)));
+    /// ```
+    pub fn set_chunk_component<T: Component + Default>(
+        &mut self,
+        entity: Entity,
+        value: T,
+    ) -> Result<(), Rejected<T, EntityError>> {
+        let ty = ComponentType::of_chunk::<T>();
+        self.sync_for_external_write(ty);
+        let location = match self.locate(entity) {
+            Ok(location) => location,
+            Err(error) => return Err(Rejected { value, error }),
+        };
+        let chunk = &self.storage.chunks[location.chunk];
+        let Some((column, found)) = chunk.find_value(ty) else {
+            let error = EntityError::MissingComponent { entity, component: ty };
+            return Err(Rejected { value, error });
+        };
+        // SAFETY:
+        // - `sync_for_external_write` completed the jobs that use the component, and other jobs do not read its versions
+        // - the chunk has a value of this type, which no fork shares, and the manager is borrowed mutably
+        let old = unsafe {
+            chunk.set_version_beside(column, self.storage.version);
+            mem::replace(found.cast::<T>().as_mut(), value)
+        };
+        // Dropped last, since that is user code.
+        drop(old);
+        Ok(())
+    }
+}
+
+/// The column and mask of an enableable type in an archetype. Often the next entity has the same.
+#[derive(Clone, Copy)]
+pub(super) struct EnabledSlot {
+    archetype: u32,
+    ty: Option<ComponentType>,
+    column: u32,
+    /// The first word of the mask in chunks of the archetype.
+    first_word: u32,
+}
+
+impl EnabledSlot {
+    pub(super) const NONE: Self = Self { archetype: 0, ty: None, column: 0, first_word: 0 };
+}
+
+impl EntityManager {
+    /// Enables or disables a component of an entity. The value stays, and the entity does not move.
+    ///
+    /// Queries skip entities whose component is disabled. Unity's `SetComponentEnabled`.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, lacks the component, or the component is not enableable.
+    ///
+    /// # Complexity
+    ///
+    /// Not a structural change: one bit is set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// #[component(enableable)]
+    /// struct Engine(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine(90.0));
+    /// assert_eq!(world.is_component_enabled::<Engine>(car), Ok(true));
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
+    /// assert_eq!(world.is_component_enabled::<Engine>(car), Ok(false));
+    /// assert!(world.has::<Engine>(car));
+    /// ```
+    #[inline]
+    pub fn set_component_enabled<T: Component>(
+        &mut self,
+        entity: Entity,
+        enabled: bool,
+    ) -> Result<(), EntityError> {
+        self.set_type_enabled(entity, ComponentType::of::<T>(), enabled)
+    }
+
+    /// Enables or disables a component of an entity, as [`set_component_enabled`](Self::set_component_enabled) does.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`set_component_enabled`](Self::set_component_enabled).
+    #[inline]
+    pub fn set_type_enabled(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        enabled: bool,
+    ) -> Result<(), EntityError> {
+        self.sync_for_set_enabled(ty);
+        if self.set_enabled_again(entity, ty, enabled) {
+            return Ok(());
+        }
+        self.set_bit(entity, ty, enabled)
+    }
+
+    /// Fast path: sets the bit if type and archetype are those of the last call, and the chunk needs no bookkeeping. Returns whether it
+    /// did.
+    ///
+    /// It calls no function and has no error, so that no register has to be saved.
+    #[inline]
+    fn set_enabled_again(&mut self, entity: Entity, ty: ComponentType, enabled: bool) -> bool {
+        let Some(Location { chunk, row }) = self.storage.table.locate(entity) else { return false };
+        let EnabledSlot { archetype, ty: last, column, first_word, .. } = self.last_enabled;
+        // SAFETY: the table refers only to chunks that exist.
+        let chunk = unsafe { self.storage.chunks.get_unchecked(chunk) };
+        if chunk.archetype != archetype || last != Some(ty) {
+            return false;
+        }
+        // SAFETY: the archetype of the chunk has the column and the mask, and the table refers to rows that exist. Jobs that use them
+        // were completed, and other jobs do not read its versions.
+        unsafe {
+            let is_noted = chunk.note_written_quickly(column, self.storage.version);
+            if is_noted {
+                chunk.enabled.set_from(first_word, row, enabled);
+            }
+            is_noted
+        }
+    }
+
+    #[inline(never)]
+    fn set_bit(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        enabled: bool,
+    ) -> Result<(), EntityError> {
+        let Location { chunk, row } = self.locate(entity)?;
+        let archetype = self.storage.chunks[chunk].archetype;
+        let mut slot = self.last_enabled;
+        if slot.archetype != archetype || slot.ty != Some(ty) {
+            slot = self.find_enabled_slot(entity, archetype, ty)?;
+        }
+        let chunk = &self.storage.chunks[chunk];
+        // SAFETY:
+        // - the slot is that of the chunk's archetype, so that the chunk has the mask and the column, and the table's row
+        // - jobs that use the mask or the component were completed, and other jobs do not read its versions
+        unsafe {
+            chunk.enabled.set_from(slot.first_word, row, enabled);
+            chunk.note_written_beside(slot.column, row, 1, self.storage.version);
+        }
+        Ok(())
+    }
+
+    /// Returns the error with which [`set_type_enabled`](Self::set_type_enabled) would fail for an entity.
+    pub(super) fn check_enableable(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+    ) -> Result<(), EntityError> {
+        let archetype = self.storage.archetype_at(self.locate(entity)?);
+        self.find_enabled_slot(entity, archetype, ty).map(drop)
+    }
+
+    /// Finds the mask of a type, and caches it.
+    #[inline(never)]
+    fn find_enabled_slot(
+        &mut self,
+        entity: Entity,
+        archetype: u32,
+        ty: ComponentType,
+    ) -> Result<EnabledSlot, EntityError> {
+        let shape = &self.storage.archetypes[archetype].shape;
+        let Some(found) = shape.index.find(ty) else {
+            return Err(EntityError::MissingComponent { entity, component: ty });
+        };
+        let Some(mask) = found.mask() else {
+            return Err(EntityError::NotEnableable { component: ty });
+        };
+        let first_word = EnabledMasks::first_word(mask, shape.capacity);
+        let column = found.column;
+        self.last_enabled = EnabledSlot { archetype, ty: Some(ty), column, first_word };
+        Ok(self.last_enabled)
+    }
+
+    /// Returns whether a component of an entity is enabled. Components that are not enableable always are.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, or lacks the component.
+    pub fn is_component_enabled<T: Component>(&self, entity: Entity) -> Result<bool, EntityError> {
+        self.is_type_enabled(entity, ComponentType::of::<T>())
+    }
+
+    /// Returns whether a component of an entity is enabled. Components that are not enableable always are.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, or lacks the component.
+    pub fn is_type_enabled(&self, entity: Entity, ty: ComponentType) -> Result<bool, EntityError> {
+        self.jobs.sync_for_enabled_read(ty);
+        let Location { chunk, row } = self.locate(entity)?;
+        let chunk = &self.storage.chunks[chunk];
+        let Some(found) = chunk.find(ty) else {
+            return Err(EntityError::MissingComponent { entity, component: ty });
+        };
+        Ok(found.mask().is_none_or(|mask| chunk.enabled.get(mask, row)))
     }
 }

@@ -1,17 +1,23 @@
-//! Archetypes as values.
+//! Archetypes, component sets, and the transfers between archetypes.
+
+use std::any::TypeId;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
 
 use super::EntityManager;
-use crate::builtin::CleanupEntity;
+use crate::builtin::{CleanupEntity, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::ComponentSet;
-use crate::storage::{ArchetypeShape, sort_types};
+use crate::storage::{
+    ArchetypeShape, Edge, NOWHERE, SetOperation, SharedSource, Transfer, sort_types,
+};
 
-/// An archetype of a world: which components an entity has, in no order.
+/// A handle of an archetype: the set of components that entities have.
 ///
-/// It is a name, as an entity is, and good for the world that made it and for forks that were made since.
-/// Unity's `EntityArchetype`.
+/// It is valid in the world that created it, and in forks made since. Unity's `EntityArchetype`.
 ///
 /// # Examples
 ///
@@ -42,27 +48,27 @@ impl Archetype {
 }
 
 impl EntityManager {
-    /// The archetype of entities with just these components.
+    /// Finds or creates the archetype of exactly these components.
     ///
     /// # Panics
     ///
-    /// If a type is there twice, or an entity would be larger than a chunk.
+    /// If a type occurs twice, or an entity would be larger than a chunk.
     #[track_caller]
     pub fn archetype<S: ComponentSet>(&mut self) -> Archetype {
-        let found = self.set_number::<S>().and_then(|set| Ok(self.home(set)?.archetype));
+        let found = self.set_number::<S>().and_then(|set| Ok(self.layout(set)?.archetype));
         match found {
             Ok(number) => self.archetype_handle(number),
             Err(error) => panic!("{error}"),
         }
     }
 
-    /// The archetype of entities with just these components.
+    /// Finds or creates the archetype of exactly these components.
     ///
     /// # Errors
     ///
-    /// If a type is there twice, or an entity would be larger than a chunk.
+    /// If a type occurs twice, or an entity would be larger than a chunk.
     pub fn archetype_of(&mut self, types: &[ComponentType]) -> Result<Archetype, EntityError> {
-        // The mark of what was despawned is not for users to give.
+        // Users cannot add the marker of despawned entities.
         let mark = ComponentType::of::<CleanupEntity>();
         let mut sorted: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
         sort_types(&mut sorted)
@@ -71,22 +77,22 @@ impl EntityManager {
         Ok(self.archetype_handle(number))
     }
 
-    /// The archetype of an entity.
+    /// Returns the archetype of an entity.
     ///
     /// # Errors
     ///
-    /// If there is no such entity.
+    /// If the entity does not exist.
     pub fn entity_archetype(&self, entity: Entity) -> Result<Archetype, EntityError> {
         let location = self.locate(entity)?;
         Ok(self.archetype_handle(self.storage.chunks[location.chunk].archetype))
     }
 
-    /// How many archetypes there are, those without entities included. None ever goes.
+    /// Returns the number of archetypes, including those without entities. Archetypes are never removed.
     pub fn archetype_count(&self) -> usize {
         self.storage.archetypes.len()
     }
 
-    /// The types of an archetype's components, in the order of memory.
+    /// Returns the component types of an archetype, in the order of memory.
     ///
     /// # Errors
     ///
@@ -96,7 +102,7 @@ impl EntityManager {
         Ok(&self.storage.archetypes[number].shape.types)
     }
 
-    /// How many entities of an archetype a chunk has room for.
+    /// Returns the capacity of the chunks of an archetype.
     ///
     /// # Errors
     ///
@@ -106,20 +112,20 @@ impl EntityManager {
         Ok(self.storage.archetypes[number].shape.capacity as usize)
     }
 
-    /// A number that rises whenever entities with this component come, go or move.
+    /// Returns a number that rises when entities with this component are created, despawned or moved.
     ///
-    /// It is [`order_version`](Self::order_version) for archetypes with the component: it rises by one for each chunk of such an
-    /// archetype that entities come to or leave, and so by two for an entity that moves between two of them.
+    /// It is the [`order_version`](Self::order_version) of archetypes with the component. It rises by one for each such chunk that gains
+    /// or loses entities, and so by two for an entity that moves between two of them.
     pub fn component_order_version<T: Component>(&self) -> u32 {
         let ty = ComponentType::of::<T>();
         self.order_events(|shape| shape.has(ty))
     }
 
-    /// A number that rises whenever entities come, go or move. As long as it is the same, there was no structural change.
+    /// Returns a number that rises with every structural change.
     ///
-    /// It is not how many there were: it rises by one for each chunk that entities come to, and by one for each that they leave. So
-    /// it does for an entity that is created or destroyed, by two for one that moves to another archetype, and by as many
-    /// as there are chunks for a batch. After 2³² it begins anew: compare it for being the same, not for being less.
+    /// It rises by one for each chunk that gains entities, and by one for each that loses some: by one for an entity that is created or
+    /// despawned, by two for one that moves, and by the number of chunks for a batch. It wraps around after 2³²: compare it for equality
+    /// alone.
     ///
     /// # Complexity
     ///
@@ -159,7 +165,7 @@ impl EntityManager {
         Archetype { number, serial: self.storage.archetypes[number].shape.serial }
     }
 
-    /// The number of an archetype of this world.
+    /// Returns the number of an archetype of this world.
     pub(super) fn check_archetype(&self, archetype: Archetype) -> Result<u32, EntityError> {
         match self.storage.archetypes.get(archetype.number) {
             Some(found) if found.shape.serial == archetype.serial => Ok(archetype.number),
@@ -167,16 +173,313 @@ impl EntityManager {
         }
     }
 
-    /// The archetype that an entity gets which lives: without the mark of what was despawned, which is not for users to
-    /// give.
+    /// Returns the archetype without the marker of despawned entities, which users cannot add.
     pub(super) fn archetype_of_living(&mut self, number: u32) -> Result<u32, EntityError> {
         let shape = &self.storage.archetypes[number].shape;
         if !shape.is_cleanup_only() {
             return Ok(number);
         }
         let mark = ComponentType::of::<CleanupEntity>();
-        // Sorted they are already.
+        // The types are sorted already.
         let others: Vec<_> = shape.types.iter().copied().filter(|&ty| ty != mark).collect();
         self.find_archetype(&others)
+    }
+}
+
+/// A set of types, and its layout in its archetype.
+pub(crate) struct SetPlan {
+    /// In the order of the set.
+    pub(crate) types: Box<[ComponentType]>,
+    /// In the order of archetypes.
+    pub(crate) sorted: Box<[ComponentType]>,
+    pub(crate) layout: Option<SetLayout>,
+}
+
+/// The archetype of a set, and the columns of its components.
+pub(crate) struct SetLayout {
+    pub(crate) archetype: u32,
+    /// The columns, in the order of the set.
+    pub(crate) columns: Box<[u32]>,
+    /// The offsets of the columns.
+    pub(crate) offsets: Box<[u32]>,
+}
+
+/// All sets, by their numbers.
+#[derive(Default)]
+pub(crate) struct Sets {
+    list: Vec<SetPlan>,
+    /// For each set with a layout, the source of each shared value, in the order of the archetype's columns. Outside of the plans, since
+    /// most sets have none.
+    shared: Vec<Box<[SharedSource]>>,
+    by_type: HashMap<TypeId, u32, FixedState>,
+    by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
+    /// Cache of the last sets: often entities have the same components, or a few sets alternate.
+    recent: [Option<(TypeId, u32)>; RECENT],
+}
+
+/// The number of sets that are found without the map.
+const RECENT: usize = 32;
+
+/// Returns a number that mostly differs between sets. It differs from run to run, so that it may affect the speed and no result.
+#[inline(always)]
+fn set_key<S: ComponentSet>() -> usize {
+    let types: fn(&mut dyn FnMut(ComponentType)) = S::types;
+    // Functions are aligned to 16 bytes.
+    let address = types as usize;
+    (address >> 4) ^ (address >> 8)
+}
+
+impl Sets {
+    /// Returns the number of a set.
+    ///
+    /// # Errors
+    ///
+    /// The type that occurs twice.
+    #[inline]
+    pub(crate) fn number_of<S: ComponentSet>(&mut self) -> Result<u32, ComponentType> {
+        let id = TypeId::of::<S>();
+        let place = set_key::<S>() % RECENT;
+        match self.recent[place] {
+            Some((recent, number)) if recent == id => Ok(number),
+            _ => self.look_up(id, place, |types| S::types(&mut |ty| types.push(ty))),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(
+        &mut self,
+        id: TypeId,
+        place: usize,
+        types_of: fn(&mut Vec<ComponentType>),
+    ) -> Result<u32, ComponentType> {
+        let number = match self.by_type.get(&id) {
+            Some(&number) => number,
+            None => {
+                let mut types = Vec::new();
+                types_of(&mut types);
+                let number = self.number_of_types(&types)?;
+                self.by_type.insert(id, number);
+                number
+            }
+        };
+        self.recent[place] = Some((id, number));
+        Ok(number)
+    }
+
+    /// Returns the number of a set given as types.
+    ///
+    /// # Errors
+    ///
+    /// The type that occurs twice.
+    pub(crate) fn number_of_types(
+        &mut self,
+        types: &[ComponentType],
+    ) -> Result<u32, ComponentType> {
+        if let Some(&number) = self.by_types.get(types) {
+            return Ok(number);
+        }
+        let mut sorted = types.to_vec();
+        sort_types(&mut sorted)?;
+        let number = u32::try_from(self.list.len()).expect("fewer sets than entities");
+        self.list.push(SetPlan { types: types.into(), sorted: sorted.into(), layout: None });
+        self.shared.push(Box::default());
+        self.by_types.insert(types.into(), number);
+        Ok(number)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> &SetPlan {
+        &self.list[number as usize]
+    }
+
+    /// Returns the sources of the shared values of an entity that is created from a set with a layout.
+    pub(crate) fn shared_sources(&self, number: u32) -> &[SharedSource] {
+        &self.shared[number as usize]
+    }
+
+    /// Sets the layout of a set.
+    pub(crate) fn set_layout(
+        &mut self,
+        number: u32,
+        layout: SetLayout,
+        shared: Box<[SharedSource]>,
+    ) {
+        self.list[number as usize].layout = Some(layout);
+        self.shared[number as usize] = shared;
+    }
+}
+
+impl EntityManager {
+    /// Returns the number of a set given as types. The marker of despawned entities is skipped, since users cannot add or remove it.
+    pub(crate) fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
+        let mark = ComponentType::of::<CleanupEntity>();
+        let number = if types.contains(&mark) {
+            let others: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
+            self.sets.number_of_types(&others)
+        } else {
+            self.sets.number_of_types(types)
+        };
+        number.map_err(|component| EntityError::DuplicateComponent { component })
+    }
+
+    /// Returns the number of the transfer of a set. It is cached.
+    pub(super) fn transfer_of<S: ComponentSet>(
+        &mut self,
+        from: u32,
+        change: SetOperation,
+    ) -> Result<u32, EntityError> {
+        let set = self.set_number::<S>()?;
+        self.transfer(from, set, change)
+    }
+
+    /// Returns the number of a transfer. It is cached.
+    pub(super) fn transfer(
+        &mut self,
+        from: u32,
+        set: u32,
+        change: SetOperation,
+    ) -> Result<u32, EntityError> {
+        let edge = Edge { from, set, change };
+        match self.transfers.get(edge) {
+            Some(number) => Ok(number),
+            None => self.find_transfer(edge),
+        }
+    }
+
+    #[cold]
+    fn find_transfer(&mut self, edge: Edge) -> Result<u32, EntityError> {
+        let shape = &self.storage.archetypes[edge.from].shape;
+        let mut types = shape.types.to_vec();
+        let set = &self.sets.get(edge.set).types;
+        match edge.change {
+            SetOperation::Add | SetOperation::AddMissing => {
+                types.extend(set.iter().filter(|&&ty| !shape.has(ty)));
+            }
+            SetOperation::Remove => types.retain(|ty| !set.contains(ty)),
+            SetOperation::Set => {}
+            SetOperation::Despawn => {
+                let residue = ComponentType::of::<CleanupEntity>();
+                types.retain(|ty| ty.is_cleanup());
+                types.push(residue);
+            }
+            SetOperation::Copy => types.retain(|ty| !ty.is_cleanup()),
+            SetOperation::Instantiate => {
+                let group = ComponentType::of_buffer::<LinkedEntityGroup>();
+                let omit = ComponentType::of::<OmitLinkedEntityGroup>();
+                let omits = types.contains(&omit) && types.contains(&group);
+                types.retain(|&ty| {
+                    let omitted = omits && (ty == omit || ty == group);
+                    !ty.is_cleanup() && ty != ComponentType::of::<Prefab>() && !omitted
+                });
+            }
+        }
+        sort_types(&mut types)
+            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let to = self.find_archetype(&types)?;
+        let shapes =
+            (&self.storage.archetypes[edge.from].shape, &self.storage.archetypes[to].shape);
+        let set = &self.sets.get(edge.set).types;
+        let transfer = Transfer::new(shapes.0, shapes.1, to, set, edge.change);
+        Ok(self.transfers.insert(edge, transfer))
+    }
+
+    /// Returns the error with which [`add`](Self::add), [`set`](Self::set) or [`remove`](Self::remove) would fail for one of the
+    /// entities. Afterwards they fail only without memory, or in a strict world for an entity that occurs twice.
+    pub(crate) fn check_changes<S: ComponentSet>(
+        &mut self,
+        entities: &[Entity],
+        change: SetOperation,
+    ) -> Result<(), EntityError> {
+        // Entities of one archetype often follow each other, and have the same result.
+        let mut passed = NOWHERE;
+        for &entity in entities {
+            let Some(location) = self.storage.table.locate(entity) else {
+                if change == SetOperation::Remove {
+                    // An invalid set is an error even if there is nothing to remove.
+                    self.set_number::<S>()?;
+                    if !self.strict {
+                        continue;
+                    }
+                }
+                return Err(self.no_such(entity));
+            };
+            let archetype = self.storage.archetype_at(location);
+            if archetype != passed {
+                self.check_change::<S>(entity, archetype, change)?;
+                passed = archetype;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if adding or removing components of these types would fail for one of the entities. Changes nothing.
+    pub(crate) fn check_type_changes(
+        &mut self,
+        entities: &[Entity],
+        types: &[ComponentType],
+        change: SetOperation,
+    ) -> Result<(), EntityError> {
+        let set = self.set_number_of(types)?;
+        for &entity in entities {
+            let Some(location) = self.storage.table.locate(entity) else {
+                if change == SetOperation::Remove && !self.strict {
+                    continue;
+                }
+                return Err(self.no_such(entity));
+            };
+            let transfer = self.transfer(self.storage.archetype_at(location), set, change)?;
+            let transfer = &self.transfers[transfer];
+            match (change, transfer.present, transfer.missing) {
+                (SetOperation::AddMissing, Some(component), _) if self.strict => {
+                    return Err(EntityError::AlreadyPresent { entity, component });
+                }
+                (SetOperation::Remove, _, Some(component)) if self.strict => {
+                    return Err(EntityError::MissingComponent { entity, component });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if an entity does not exist.
+    pub(crate) fn check_exists(&self, entity: Entity) -> Result<(), EntityError> {
+        self.locate(entity).map(drop)
+    }
+
+    /// Fails if an entity does not exist or lacks a component.
+    pub(crate) fn check_has_type(
+        &self,
+        entity: Entity,
+        component: ComponentType,
+    ) -> Result<(), EntityError> {
+        let location = self.locate(entity)?;
+        if self.storage.chunks[location.chunk].shape().has(component) {
+            return Ok(());
+        }
+        Err(EntityError::MissingComponent { entity, component })
+    }
+
+    /// Returns the error for an entity of this archetype.
+    fn check_change<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        archetype: u32,
+        change: SetOperation,
+    ) -> Result<(), EntityError> {
+        if change == SetOperation::Set {
+            return self.find_set::<S>(entity).map(drop);
+        }
+        let transfer = self.transfer_of::<S>(archetype, change)?;
+        let transfer = &self.transfers[transfer];
+        match (change, transfer.present, transfer.missing) {
+            (SetOperation::Add, Some(component), _) if self.strict => {
+                Err(EntityError::AlreadyPresent { entity, component })
+            }
+            (SetOperation::Remove, _, Some(component)) if self.strict => {
+                Err(EntityError::MissingComponent { entity, component })
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -2,10 +2,6 @@
 
 #![expect(unsafe_code, reason = "buffers in chunks")]
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use super::lookup::ColumnLookup;
 use super::{ArchetypeChunk, ArchetypeChunkMut, EntityManager};
 use crate::buffer::{
     BufferAccessor, BufferAccessorMut, BufferElement, BufferLayout, DynamicBuffer, elements_of,
@@ -14,7 +10,6 @@ use crate::buffer::{
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::version::Version;
 
 impl EntityManager {
     /// Gives an entity a buffer, without elements. One that it has stays as it is, contents included.
@@ -79,7 +74,7 @@ impl EntityManager {
     #[inline]
     pub fn buffer<T: BufferElement>(&self, entity: Entity) -> Result<&[T], EntityError> {
         let ty = ComponentType::of_buffer::<T>();
-        self.jobs.before_reading(ty);
+        self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
             // SAFETY: there is a buffer of this type. Who could change it would have to borrow this mutably.
             Some(value) => Ok(unsafe { elements_of(value.cast()) }),
@@ -91,8 +86,7 @@ impl EntityManager {
     ///
     /// # Errors
     ///
-    /// If there is no such entity, or it does not have the buffer. If the world shares memory with a fork, and there is none
-    /// for a copy.
+    /// If there is no such entity, or it does not have the buffer. If the memory is shared with a fork, and a copy cannot be allocated.
     ///
     /// # Examples
     ///
@@ -118,73 +112,6 @@ impl EntityManager {
         // SAFETY: there is a buffer of this type, in memory that is the world's alone, which is borrowed mutably.
         Ok(unsafe { DynamicBuffer::new(value.cast()) })
     }
-
-    /// The buffers of one type, to be found by entity: what [`buffer`](Self::buffer) does, for many of them.
-    ///
-    /// # Complexity
-    ///
-    /// Linear in the number of chunks, about a nanosecond each.
-    pub fn buffer_lookup<T: BufferElement>(&self) -> BufferLookup<'_, T> {
-        BufferLookup {
-            column: ColumnLookup::new(self, ComponentType::of_buffer::<T>()),
-            buffers: PhantomData,
-        }
-    }
-}
-
-/// The buffers of one type, to be found by entity. Unity's `BufferLookup`.
-///
-/// It looks for the buffer's place in each chunk once, when it is made, and not for each entity.
-///
-/// # Examples
-///
-/// ```
-/// use ancho_entities::{Buffer, BufferElement, World};
-///
-/// #[derive(BufferElement, Clone)]
-/// struct Item(u32);
-///
-/// let mut world = World::new("Simulation");
-/// let heroes: Vec<_> = world.spawn_many(Buffer::from([Item(1), Item(2)]), 100).collect();
-/// let items = world.buffer_lookup::<Item>();
-/// assert_eq!(heroes.iter().filter_map(|&hero| items.get(hero)).flatten().count(), 200);
-/// ```
-pub struct BufferLookup<'w, T> {
-    column: ColumnLookup<'w>,
-    /// It may not become that of a subtype, whose buffers may lie otherwise.
-    buffers: PhantomData<fn(T) -> T>,
-}
-
-impl<'w, T: BufferElement> BufferLookup<'w, T> {
-    /// The elements of an entity, if the entity is there and has the buffer.
-    #[inline]
-    pub fn get(&self, entity: Entity) -> Option<&'w [T]> {
-        let value = self.column.find(entity, BufferLayout::of::<T>().size)?;
-        // SAFETY: there is a buffer of this type. Who could change it would have to borrow the world mutably.
-        Some(unsafe { elements_of(value.cast()) })
-    }
-
-    /// Whether an entity is there and has the buffer.
-    #[inline]
-    pub fn has(&self, entity: Entity) -> bool {
-        self.column.find(entity, BufferLayout::of::<T>().size).is_some()
-    }
-
-    /// Whether the buffer was written in the entity's chunk since; not if the entity is gone or does not have it.
-    ///
-    /// See [`ComponentLookup::did_change`](crate::ComponentLookup::did_change).
-    pub fn did_change(&self, entity: Entity, since: Version) -> bool {
-        self.column.change_version(entity).is_some_and(|version| version.is_newer_than(since))
-    }
-}
-
-impl<T> fmt::Debug for BufferLookup<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BufferLookup")
-            .field("element", &std::any::type_name::<T>())
-            .field("chunks", &self.column.chunks())
-            .finish()
-    }
 }
 
 impl<'w> ArchetypeChunk<'w> {
@@ -201,8 +128,8 @@ impl ArchetypeChunkMut<'_> {
     ///
     /// # Errors
     ///
-    /// If the entities do not have them: then the error names the first of them. If the world shares memory with a fork,
-    /// and there is none for a copy.
+    /// If the entities do not have them: then the error names the first of them. If the memory is shared with a fork, and a copy cannot
+    /// be allocated.
     pub fn buffers_mut<T: BufferElement>(
         &mut self,
     ) -> Result<BufferAccessorMut<'_, T>, EntityError> {

@@ -1,4 +1,4 @@
-//! Chunks as slices.
+//! Views of chunks: entities and components as slices.
 
 #![expect(unsafe_code, reason = "columns of chunks as slices")]
 
@@ -6,14 +6,18 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::slice;
 
+use super::access::untyped;
 use super::{Archetype, EntityManager};
+use crate::buffer::UntypedBuffer;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
+use crate::managed::ManagedComponent;
+use crate::shared::SharedComponent;
 use crate::storage::{Archetypes, Chunk, Chunks, SharedValues, StorageSettings, unshare};
 use crate::version::Version;
 
-/// A chunk: entities of one archetype, and their components side by side.
+/// A view of a chunk: entities of one archetype, with contiguous columns of components.
 ///
 /// # Examples
 ///
@@ -35,24 +39,24 @@ use crate::version::Version;
 pub struct ArchetypeChunk<'w> {
     pub(crate) chunk: &'w Chunk,
     archetype: Archetype,
-    /// Where the values are that all its entities have.
+    /// The tables of shared values.
     pub(super) archetypes: &'w Archetypes,
     pub(super) values: &'w SharedValues,
 }
 
 impl<'w> ArchetypeChunk<'w> {
-    /// How many entities there are: never zero.
+    /// Returns the number of entities, which is never zero.
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
         self.chunk.len as usize
     }
 
-    /// How many entities have room.
+    /// Returns the number of entities that the chunk has room for.
     pub fn capacity(&self) -> usize {
         self.chunk.capacity() as usize
     }
 
-    /// The archetype of the entities.
+    /// Returns the archetype of the entities.
     pub fn archetype(&self) -> Archetype {
         self.archetype
     }
@@ -66,57 +70,56 @@ impl<'w> ArchetypeChunk<'w> {
         self.chunk.entities()
     }
 
-    /// The types of the components, in the order of memory.
+    /// Returns the component types, in the order of memory.
     pub fn component_types(&self) -> &'w [ComponentType] {
         &self.chunk.shape().types
     }
 
-    /// Whether the entities have this component.
+    /// Returns whether the entities have this component.
     pub fn has<T: Component>(&self) -> bool {
         self.chunk.shape().has(ComponentType::of::<T>())
     }
 
-    /// The values of a component, one for each entity in the same order, if they have it.
+    /// Returns the values of a component, in the order of the entities, if they have it.
     pub fn slice<T: Component>(&self) -> Option<&'w [T]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
         let first = self.chunk.column(found.offset).cast_const().cast::<T>();
-        // SAFETY: there is a value for each entity. Who could write to them would have to borrow the world mutably.
+        // SAFETY: the column has a value for each entity. A writer would have to borrow the world mutably.
         Some(unsafe { slice::from_raw_parts(first, self.len()) })
     }
 
-    /// The values of a component as bytes, if the entities have it and its bytes can be read.
+    /// Returns the values of a component as bytes, if the entities have it and its bytes can be read.
     pub fn bytes(&self, ty: ComponentType) -> Option<&'w [u8]> {
         let found = self.chunk.find(ty)?;
         let first = self.chunk.column(found.offset).cast_const();
-        // SAFETY: there is a value for each entity, and all bytes are initialised. Who could write to them would
-        // have to borrow the world mutably.
+        // SAFETY: the column has a value for each entity, and all bytes are initialised. A writer would have to borrow the world mutably.
         ty.0.shape.plain.then(|| unsafe { slice::from_raw_parts(first, self.len() * ty.size()) })
     }
 
-    /// When a component was last written in this chunk, if the entities have it.
+    /// Returns the version at which a component was last written in this chunk, if the entities have it.
     pub fn change_version<T: Component>(&self) -> Option<Version> {
         self.change_version_of(ComponentType::of::<T>())
     }
 
-    /// When a component was last written in this chunk, if the entities have it.
+    /// Returns the version at which a component was last written in this chunk, if the entities have it.
     pub fn change_version_of(&self, ty: ComponentType) -> Option<Version> {
         let found = self.chunk.find(ty)?;
-        Some(self.chunk.state.version(found.column))
+        Some(self.chunk.versions.version(found.column))
     }
 
-    /// Whether a component was written in this chunk since; not if the entities do not have it.
+    /// Returns whether a component was written in this chunk since; false if the entities lack it.
     pub fn did_change<T: Component>(&self, since: Version) -> bool {
         self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))
     }
 
-    /// Which entities have a component switched on, as bits of words, from the lowest bit of the first on. `None` if the
-    /// entities do not have it, or it is not enableable.
+    /// Returns the enabled bits of a component, from the lowest bit of the first word on. `None` if the entities lack it, or it is not
+    /// enableable.
     pub fn enabled_mask<T: Component>(&self) -> Option<&'w [u64]> {
         let found = self.chunk.find(ComponentType::of::<T>())?;
         Some(self.chunk.enabled.words(found.mask()?))
     }
 
-    /// How many entities have a component, and switched on.
+    /// Returns the number of entities with this component enabled.
     pub fn enabled_count<T: Component>(&self) -> usize {
         let Some(found) = self.chunk.find(ComponentType::of::<T>()) else { return 0 };
         match found.mask() {
@@ -125,17 +128,17 @@ impl<'w> ArchetypeChunk<'w> {
         }
     }
 
-    /// When an entity last came or went.
+    /// Returns the version at which entities were last added or removed.
     pub fn order_version(&self) -> Version {
         self.chunk.order_version
     }
 
-    /// Whether an entity came or went since.
+    /// Returns whether entities were added or removed since.
     pub fn did_order_change(&self, since: Version) -> bool {
         self.chunk.order_version.is_newer_than(since)
     }
 
-    /// The number of the chunk among all chunks that the world ever had.
+    /// Returns the number of the chunk among all chunks that the world ever had.
     pub fn sequence_number(&self) -> u64 {
         self.chunk.sequence
     }
@@ -163,7 +166,7 @@ pub struct ArchetypeChunkMut<'w> {
 }
 
 impl ArchetypeChunkMut<'_> {
-    /// The chunk, to be read.
+    /// Returns a view for reading.
     pub fn as_chunk(&self) -> ArchetypeChunk<'_> {
         ArchetypeChunk {
             chunk: &self.chunks[self.number],
@@ -173,20 +176,19 @@ impl ArchetypeChunkMut<'_> {
         }
     }
 
-    /// The values of a component, one for each entity in the same order. They count as changed from now on.
+    /// Returns the values of a component for writing, in the order of the entities, and marks them as changed.
     ///
     /// # Errors
     ///
-    /// If the entities do not have it: then the error names the first of them. If the world shares memory with a fork,
-    /// and there is none for a copy.
+    /// If the entities lack it: the error names the first of them. If the memory is shared with a fork, and a copy cannot be allocated.
     pub fn slice_mut<T: Component>(&mut self) -> Result<&mut [T], EntityError> {
         let first = self.column_mut(ComponentType::of::<T>())?.cast::<T>();
         let count = self.chunks[self.number].len as usize;
-        // SAFETY: there is a value for each entity, in memory that is the world's alone, which is borrowed mutably.
+        // SAFETY: the column has a value for each entity, in unshared memory, and the world is borrowed mutably.
         Ok(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
-    /// Where the values of a component begin, in memory that is the world's alone. They count as changed from now on.
+    /// Returns the start of a column in unshared memory, and marks the component as changed.
     pub(super) fn column_mut(&mut self, ty: ComponentType) -> Result<*mut u8, EntityError> {
         let chunk = &self.chunks[self.number];
         let Some(found) = chunk.find(ty) else {
@@ -197,19 +199,19 @@ impl ArchetypeChunkMut<'_> {
             unshare(self.chunks, self.number, self.settings)?;
         }
         let chunk = &self.chunks[self.number];
-        // SAFETY: jobs that use the component were waited for, and others see no versions, or had them written out.
+        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
         unsafe { chunk.note_written_beside(found.column, 0, chunk.len, self.version) };
         Ok(chunk.column(found.offset))
     }
 
-    /// Where the chunk's own value of a type is, which is the world's alone. It counts as changed from now on.
+    /// Returns the address of a chunk component, which is unshared, and marks it as changed.
     pub(super) fn value_mut(&mut self, ty: ComponentType) -> Result<NonNull<u8>, EntityError> {
         let chunk = &self.chunks[self.number];
         let Some((column, value)) = chunk.find_value(ty) else {
             let entity = chunk.entities()[0];
             return Err(EntityError::MissingComponent { entity, component: ty });
         };
-        // SAFETY: as above.
+        // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
         unsafe { chunk.set_version_beside(column, self.version) };
         Ok(value)
     }
@@ -222,7 +224,7 @@ impl fmt::Debug for ArchetypeChunkMut<'_> {
 }
 
 impl EntityManager {
-    /// A chunk that is there. Jobs may be using what is in it, but for the ids.
+    /// Returns a chunk that exists. Jobs may be using its columns, but not its ids.
     pub(crate) fn chunk(&self, number: u32) -> ArchetypeChunk<'_> {
         let chunk = &self.storage.chunks[number];
         ArchetypeChunk {
@@ -233,15 +235,15 @@ impl EntityManager {
         }
     }
 
-    /// All chunks: archetypes in the order in which they came to be, each with its chunks.
+    /// Iterates over all chunks: archetypes in the order of their creation, each with its chunks.
     ///
-    /// All jobs over entities are completed first, since everything can be read of a chunk.
+    /// All jobs over entities are completed first, since a view can read everything.
     pub fn chunks(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         self.chunks_in_use()
     }
 
-    /// All chunks, in the same order. Jobs may be using what is in them, but for the ids.
+    /// Iterates over all chunks in the same order. Jobs may be using their columns, but not their ids.
     pub(super) fn chunks_in_use(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
         self.storage.archetypes.iter().flat_map(move |(number, archetype)| {
             let handle = self.archetype_handle(number);
@@ -254,8 +256,7 @@ impl EntityManager {
         })
     }
 
-    /// Calls a function for all chunks, which may change components in them, in the order of
-    /// [`chunks`](Self::chunks).
+    /// Calls a function for all chunks, for writing, in the order of [`chunks`](Self::chunks).
     ///
     /// # Examples
     ///
@@ -273,7 +274,7 @@ impl EntityManager {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 21);
     /// ```
     pub fn for_each_chunk_mut(&mut self, mut function: impl FnMut(ArchetypeChunkMut<'_>)) {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         let storage = &mut self.storage;
         for (number, owner) in storage.archetypes.iter() {
             let archetype = Archetype::new(number, owner.shape.serial);
@@ -289,5 +290,169 @@ impl EntityManager {
                 });
             }
         }
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// Returns the elements of the buffer in a row, if the row exists and the entities have this buffer. See
+    /// [`EntityManager::untyped_buffer`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, ComponentType, World};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Item(u8);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Buffer::from([Item(3), Item(5)]));
+    /// let chunk = world.chunks().next().unwrap();
+    /// let items = chunk.untyped_buffer(ComponentType::of_buffer::<Item>(), 0).unwrap();
+    /// assert_eq!(items.all_bytes(), Some(&[3, 5][..]));
+    /// ```
+    pub fn untyped_buffer(&self, ty: ComponentType, row: usize) -> Option<UntypedBuffer<'w>> {
+        let found = self.chunk.find(ty).filter(|_| row < self.len())?;
+        let value = self.chunk.column(found.offset).wrapping_add(row * ty.size());
+        // SAFETY: the row exists and has a value of the type. A writer would have to borrow the world mutably.
+        unsafe { untyped(ty, value) }
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// Returns the values of a managed component, in the order of the entities, if they have it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Managed, ManagedComponent, World};
+    ///
+    /// #[derive(ManagedComponent, Clone)]
+    /// struct Script(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Managed::new(Script("open".into())), 3);
+    /// let chunk = world.chunks().next().unwrap();
+    /// assert!(chunk.managed::<Script>().unwrap().all(|script| script.0 == "open"));
+    /// ```
+    pub fn managed<T: ManagedComponent>(
+        &self,
+    ) -> Option<impl ExactSizeIterator<Item = &'w T> + use<'w, T>> {
+        let found = self.chunk.find(ComponentType::of_managed::<T>())?;
+        let first = self.chunk.column(found.offset).cast_const().cast::<Box<T>>();
+        // SAFETY: the column has a value for each entity. A writer would have to borrow the world mutably. No other thread can read them:
+        // the memory is shared with no fork, and chunks are not sent to threads, nor is this iterator unless the values may be shared.
+        let values = unsafe { slice::from_raw_parts(first, self.len()) };
+        Some(values.iter().map(|value| &**value))
+    }
+}
+
+impl ArchetypeChunkMut<'_> {
+    /// Returns the values of a managed component for writing, in the order of the entities, and marks them as changed.
+    ///
+    /// # Errors
+    ///
+    /// If the entities lack it: the error names the first of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Managed, ManagedComponent, World};
+    ///
+    /// #[derive(ManagedComponent)]
+    /// struct Script(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let door = world.spawn(Managed::new(Script("open".into())));
+    /// world.for_each_chunk_mut(|mut chunk| {
+    ///     chunk.managed_mut::<Script>().unwrap().for_each(|script| script.0.push('!'));
+    /// });
+    /// assert_eq!(world.managed::<Script>(door)?.0, "open!");
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn managed_mut<T: ManagedComponent>(
+        &mut self,
+    ) -> Result<impl ExactSizeIterator<Item = &mut T>, EntityError> {
+        let first = self.column_mut(ComponentType::of_managed::<T>())?.cast::<Box<T>>();
+        let count = self.as_chunk().len();
+        // SAFETY: the column has a value for each entity, in unshared memory, and the world is borrowed mutably.
+        let values = unsafe { slice::from_raw_parts_mut(first, count) };
+        Ok(values.iter_mut().map(|value| &mut **value))
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// Returns the [chunk component](crate::PerChunk) of the chunk, if the entities have it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, PerChunk, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Detail(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(PerChunk::<Detail>::new(), 10);
+    /// let chunk = world.chunks().next().unwrap();
+    /// assert_eq!(chunk.chunk_component(), Some(&Detail(0)));
+    /// ```
+    pub fn chunk_component<T: Component + Default>(&self) -> Option<&'w T> {
+        let (_, value) = self.chunk.find_value(ComponentType::of_chunk::<T>())?;
+        // SAFETY: the chunk has a value of this type. A writer would have to borrow the world mutably.
+        Some(unsafe { value.cast().as_ref() })
+    }
+}
+
+impl ArchetypeChunkMut<'_> {
+    /// Returns the chunk component of the chunk for writing, and marks it as changed.
+    ///
+    /// # Errors
+    ///
+    /// If the entities lack the [chunk component](crate::PerChunk): the error names the first of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, PerChunk, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Detail(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(PerChunk::<Detail>::new());
+    /// world.for_each_chunk_mut(|mut chunk| {
+    ///     chunk.chunk_component_mut::<Detail>().unwrap().0 += 1;
+    /// });
+    /// assert_eq!(world.chunk_component(stone), Ok(&Detail(1)));
+    /// ```
+    pub fn chunk_component_mut<T: Component + Default>(&mut self) -> Result<&mut T, EntityError> {
+        let value = self.value_mut(ComponentType::of_chunk::<T>())?;
+        // SAFETY: the chunk has a value of this type, which no fork shares, and the world is borrowed mutably.
+        Ok(unsafe { value.cast().as_mut() })
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// Returns the value of a shared component that all entities of the chunk have, if they have it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// for chunk in world.chunks() {
+    ///     assert_eq!(chunk.shared(), Some(&Team(3)));
+    /// }
+    /// ```
+    pub fn shared<T: SharedComponent>(&self) -> Option<&'w T> {
+        let ty = ComponentType::of_shared::<T>();
+        let (table, index) = self.archetypes.shared_place(self.chunk, ty)?;
+        self.values.value(table, index).downcast_ref()
     }
 }

@@ -1,36 +1,36 @@
-//! Entities that begin as copies of others.
+//! Instances and copies of entities.
 
 #![expect(unsafe_code, reason = "duplicates rows of chunks")]
 
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr;
 use std::sync::Arc;
+use std::{mem, ptr};
 
-use super::distinct::Distinct;
-use super::references::{ReferenceLists, References};
-use super::{EntityManager, NewEntities};
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::{DistinctEntities, EntityManager, NewEntities};
 use crate::component::Copying;
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
+use crate::field::EntityRemap;
 use crate::storage::{
-    ArchetypeShape, Change, Chunk, Location, NOWHERE, NewRows, Reserved, Run, Transfer,
-    duplicate_value,
+    ArchetypeShape, Chunk, EntityTable, Location, NOWHERE, NewRows, NextIds, ReservedRows,
+    RowRange, SetOperation, Transfer, duplicate_value,
 };
 
 impl EntityManager {
     /// Creates an entity with copies of another's components.
     ///
-    /// It has all of them but [`Prefab`](crate::Prefab) and those that stay after despawning. Fields that refer to the
-    /// other entity refer to the new one; fields that refer to others stay as they are, and so do
-    /// [shared values](crate::SharedComponent), whatever they refer to. Components that are switched off stay so, and names are kept. If it is the root of a [group](crate::LinkedEntityGroup), all of that is instantiated.
-    /// Unity's `Instantiate`.
+    /// It has all of them but [`Prefab`](crate::Prefab) and cleanup components. Fields that refer to the source refer to the instance;
+    /// other references, and [shared values](crate::SharedComponent), stay as they are. Disabled components stay disabled, and names are
+    /// kept. The root of a [group](crate::LinkedEntityGroup) is instantiated with its members. Unity's `Instantiate`.
     ///
     /// # Errors
     ///
-    /// If there is no such entity, it was despawned and only has components that stay, one of its components can neither
-    /// be copied nor cloned, or there is no memory.
+    /// If the entity does not exist or is [only left for cleanup](Self::is_cleanup_only), one of its components can neither be copied nor
+    /// cloned, or there is no memory.
     ///
     /// # Examples
     ///
@@ -51,11 +51,11 @@ impl EntityManager {
         Ok(created.next().expect("one was created"))
     }
 
-    /// Creates so many entities with copies of another's components, as [`instantiate`](Self::instantiate) does one.
+    /// Creates `count` entities with copies of another's components, as [`instantiate`](Self::instantiate) creates one.
     ///
     /// # Errors
     ///
-    /// As there. Then none is created.
+    /// The errors of [`instantiate`](Self::instantiate). Then none is created.
     pub fn instantiate_many(
         &mut self,
         source: Entity,
@@ -74,20 +74,19 @@ impl EntityManager {
         })
     }
 
-    /// Copies these entities within the world. Returns which entity was copied to which.
+    /// Copies these entities within the world. Returns the copy of each.
     ///
-    /// The copies have all components of the entities but those that [stay](crate::Component::CLEANUP) after despawning: a copy of a
-    /// [`Prefab`](crate::Prefab) is a prefab. Fields that refer to entities which are copied refer to the copies. Fields that refer to
-    /// others stay as they are, and so do [shared values](crate::SharedComponent), whatever they refer to. Components that are
-    /// disabled stay so, and names are kept. The members of a [group](crate::LinkedEntityGroup) are copied only if they are named
-    /// too. An entity that is named twice is copied once. Unity's `CopyEntities`.
+    /// The copies have all components but [cleanup](crate::Component::CLEANUP) components: a copy of a [`Prefab`](crate::Prefab) is a
+    /// prefab. References among the copied entities lead to the copies. Other references, and [shared values](crate::SharedComponent),
+    /// stay as they are. Disabled components stay disabled, and names are kept. The members of a [group](crate::LinkedEntityGroup) are
+    /// copied only if they are named too. An entity that is named twice is copied once. Unity's `CopyEntities`.
     ///
     /// [`instantiate`](Self::instantiate) makes instances of prefabs and of whole groups.
     ///
     /// # Errors
     ///
-    /// If one of the entities is not there, or was despawned and only has components that stay, if one of their components can
-    /// neither be copied nor cloned, or there is no memory. Then nothing was copied, also if a clone panics.
+    /// If one of the entities does not exist or is [only left for cleanup](Self::is_cleanup_only), one of their components can neither be
+    /// copied nor cloned, or there is no memory. Then nothing was copied, also if a clone panics.
     ///
     /// # Examples
     ///
@@ -128,32 +127,32 @@ impl EntityManager {
         map
     }
 
-    /// Lists what is to be done to copy entities, each once.
+    /// Lists the entities to copy, each once.
     fn list_copied(
         &mut self,
         entities: &[Entity],
-        lists: &mut InstanceLists,
+        lists: &mut InstanceMemory,
     ) -> Result<(), EntityError> {
         entities.iter().for_each(|&entity| _ = lists.members.insert(entity));
         for &entity in &*lists.members {
-            lists.sources.push(self.source(entity, Change::Copy)?);
+            lists.sources.push(self.source(entity, SetOperation::Copy)?);
         }
         Ok(())
     }
 
-    /// Lists what is to be done to instantiate an entity, or the members of its group, each once.
+    /// Lists the entity to instantiate, or the members of its group, each once.
     fn list_sources(
         &mut self,
         source: Entity,
-        lists: &mut InstanceLists,
+        lists: &mut InstanceMemory,
     ) -> Result<(), EntityError> {
         let group = self.group_of(source);
         match group.first() {
-            None => lists.sources.push(self.source(source, Change::Instantiate)?),
+            None => lists.sources.push(self.source(source, SetOperation::Instantiate)?),
             Some(first) if first.0 == source => {
                 group.iter().for_each(|member| _ = lists.members.insert(member.0));
                 for &member in &*lists.members {
-                    lists.sources.push(self.source(member, Change::Instantiate)?);
+                    lists.sources.push(self.source(member, SetOperation::Instantiate)?);
                 }
             }
             Some(first) => {
@@ -163,8 +162,8 @@ impl EntityManager {
         Ok(())
     }
 
-    /// What is to be done to instantiate or copy an entity, if that can be.
-    fn source(&mut self, entity: Entity, change: Change) -> Result<Source, EntityError> {
+    /// Checks that an entity can be instantiated or copied, and returns its source record.
+    fn source(&mut self, entity: Entity, change: SetOperation) -> Result<Source, EntityError> {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
         let shape = Arc::clone(&self.storage.archetypes[archetype].shape);
@@ -187,32 +186,32 @@ impl EntityManager {
         Ok(Source { entity, from, data, shape, transfer, to, group, quiet, place })
     }
 
-    /// Instantiates entities so many times, as one. The first stays the first. Returns how many of the runs are its own.
+    /// Instantiates entities `count` times, as one change. Returns the number of runs of the first entity, which stays the first.
     fn instantiate_sources(
         &mut self,
-        lists: &mut InstanceLists,
+        lists: &mut InstanceMemory,
         count: usize,
     ) -> Result<usize, EntityError> {
-        let InstanceLists { sources, references: reference_lists, filled, name, .. } = lists;
+        let InstanceMemory { sources, references: reference_lists, filled, name, .. } = lists;
         let archetypes = sources.iter().flat_map(|source| {
-            // What is copied may not be written meanwhile.
+            // Jobs may not write the sources meanwhile.
             [self.storage.archetype_at(source.from), source.to]
         });
-        self.before_moving(archetypes);
+        self.sync_for_move(archetypes);
         let rows = sources.len().saturating_mul(count);
         self.storage.table.require(rows);
-        let mut reserved = Reserved::nothing(&mut self.storage, &mut self.runs);
+        let mut reserved = ReservedRows::nothing(&mut self.storage, &mut self.runs);
         for source in sources.iter_mut() {
             source.group = reserved.group_by(&self.transfers[source.transfer], source.from.chunk);
         }
         put_together(sources);
-        for same in sources.chunk_by(|one, other| one.home() == other.home()) {
+        for same in sources.chunk_by(|one, other| one.layout() == other.layout()) {
             reserved.more(same[0].to, same[0].group, same.len() * count)?;
         }
         if sources.len() > 1 && count > 0 {
             reserved.divide(count);
         }
-        // Now that no chunk is copied any more, the sources stay where they are.
+        // No chunk is copied from here on, so the sources stay in place.
         for source in sources.iter_mut() {
             source.data = reserved.storage.chunks[source.from.chunk].data();
         }
@@ -227,21 +226,21 @@ impl EntityManager {
             References::new(entities, count, &reserved.storage.table, lists)
         });
         let mut done = 0;
-        // The source of a run. All runs are asked about, in their order.
-        let mut source_of = |run: Run| {
+        // Returns the source of a run. It is called for all runs in their order.
+        let mut source_of = |run: RowRange| {
             let source = &sources[done / count];
             done += run.rows as usize;
             source
         };
-        // Writes one column of a run, and returns its number there.
-        let write = |chunk: &Chunk, run: Run, source: &Source, (theirs, ours): (u32, u32)| {
+        // Writes one column of a run, and returns its number in the new archetype.
+        let write = |chunk: &Chunk, run: RowRange, source: &Source, (theirs, ours): (u32, u32)| {
             let ty = source.shape.types[theirs as usize];
             let old = source.shape.columns[theirs as usize];
             let new = chunk.shape().columns[ours as usize];
             // SAFETY:
-            // - the source has a value of the type there, in a row that is not among the new ones
-            // - the new rows are reserved, and have none
-            // - it was checked that the type can be duplicated
+            // - the source row has a value of the type, and is not one of the new rows
+            // - the new rows are reserved, and have no values
+            // - the type can be duplicated, which was checked
             unsafe {
                 duplicate_value(
                     ty,
@@ -259,11 +258,11 @@ impl EntityManager {
                 for &columns in &self.transfers[source.transfer].kept {
                     write(chunk, run, source, columns);
                 }
-                // No code of the user's runs, so that nothing can go wrong half way, unless a `Field` was written by hand.
+                // No user code runs, so that nothing can fail half way, unless a `Field` was implemented by hand.
                 if let Some(references) = &mut references
                     && panicked.is_none()
                 {
-                    // SAFETY: the rows have just been written, to memory that is the world's alone.
+                    // SAFETY: all columns of the rows were just written, to unshared memory.
                     let replace = AssertUnwindSafe(|| unsafe { references.replace(chunk, run) });
                     panicked = catch_unwind(replace).err();
                 }
@@ -274,21 +273,23 @@ impl EntityManager {
                 resume_unwind(panic);
             }
         } else {
-            // Dropped before what is reserved, if something panics.
+            // Dropped before the reserved rows if a clone panics.
             let mut new_rows = mem::take(filled);
             for &run in reserved.runs.iter() {
                 let source = source_of(run);
                 let chunk = &reserved.storage.chunks[run.chunk];
-                // SAFETY: archetypes live as long as the world.
-                let new_shape = unsafe { chunk.unbound_shape() };
-                // SAFETY: columns are added when they are written, and the rows are nobody's yet.
-                let mut new = unsafe { NewRows::new(new_shape, chunk.data(), run.first, run.rows) };
+                // SAFETY:
+                // - archetypes live as long as the storage
+                // - the rows are reserved and have no owner, and columns are added only once they are written
+                let mut new = unsafe {
+                    NewRows::new(chunk.unbound_shape(), chunk.data(), run.first, run.rows)
+                };
                 for &columns in &self.transfers[source.transfer].kept {
                     new.columns.extend(write(chunk, run, source, columns));
                 }
                 new_rows.push(new);
                 if let Some(references) = &mut references {
-                    // SAFETY: the rows have just been written, to memory that is the world's alone.
+                    // SAFETY: all columns of the rows were just written, to unshared memory.
                     unsafe { references.replace(chunk, run) };
                 }
             }
@@ -308,26 +309,25 @@ impl EntityManager {
         Ok(self.finish_instances(sources, count, name))
     }
 
-    /// Destroys the entities that were just created.
+    /// Despawns the entities that were just created.
     #[cold]
     fn take_back(&mut self) {
         let mut created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
         created.reverse();
         self.with_each(&created, |manager, entity| {
             if let Ok(location) = manager.locate(entity) {
-                // Their memory is the world's alone, so that it is not refused.
+                // Their memory is unshared, so that it cannot fail.
                 let _ = manager.despawn_one(entity, location);
             }
         });
     }
 
-    /// Lets what was just created be switched off where the sources are, and have their names. Returns how many of the runs are
-    /// those of the first source.
+    /// Copies enabled bits and names of the sources to the new entities. Returns the number of runs of the first source.
     fn finish_instances(&mut self, sources: &[Source], count: usize, name: &mut String) -> usize {
         let (mut done, mut of_first) = (0, 0);
         for at in 0..self.runs.len() {
             let source = &sources[done / count];
-            let Run { chunk, first, rows } = self.runs[at];
+            let RowRange { chunk, first, rows } = self.runs[at];
             for &(theirs, ours) in &self.transfers[source.transfer].masks_kept {
                 if !self.storage.chunks[source.from.chunk].enabled.get(theirs, source.from.row) {
                     let enabled = &mut self.storage.chunks[chunk].enabled;
@@ -349,13 +349,13 @@ impl EntityManager {
     }
 }
 
-/// Puts those side by side that go to one archetype, and one group of it, in the order of the first of each.
+/// Groups the sources by target archetype and group, in the order of the first of each.
 fn put_together(sources: &mut [Source]) {
     if sources.len() > 1 {
         (0..).zip(&mut *sources).for_each(|(place, source)| source.place = place);
-        sources.sort_unstable_by_key(|source| (source.home(), source.place));
-        for same in sources.chunk_by_mut(|one, other| one.home() == other.home()) {
-            // In the upper half, where the first of them was. Each has a place of its own all the same.
+        sources.sort_unstable_by_key(|source| (source.layout(), source.place));
+        for same in sources.chunk_by_mut(|one, other| one.layout() == other.layout()) {
+            // The upper half is the place of the first of its group. The lower half makes the keys distinct.
             let first = same[0].place << u32::BITS;
             same.iter_mut().for_each(|source| source.place |= first);
         }
@@ -363,18 +363,18 @@ fn put_together(sources: &mut [Source]) {
     }
 }
 
-/// What is needed to instantiate entities, so that the next time has the memory. Between two of them, nothing is in these.
+/// Memory for instantiation, reused by the next call. It is empty between two calls.
 #[derive(Default)]
-pub(super) struct InstanceLists {
-    members: Distinct,
+pub(super) struct InstanceMemory {
+    members: DistinctEntities,
     sources: Vec<Source>,
     references: ReferenceLists,
     filled: Vec<NewRows<'static>>,
     name: String,
 }
 
-impl InstanceLists {
-    /// Leaves nothing but the memory.
+impl InstanceMemory {
+    /// Removes everything but keeps the memory.
     fn clear(&mut self) {
         self.members.clear();
         self.sources.clear();
@@ -382,32 +382,135 @@ impl InstanceLists {
 }
 
 impl Source {
-    /// Where its instances are.
-    fn home(&self) -> (u32, u32) {
+    /// The rows of its instances.
+    fn layout(&self) -> (u32, u32) {
         (self.to, self.group)
     }
 }
 
-/// An entity that is instantiated.
+/// An entity to instantiate.
 struct Source {
     entity: Entity,
     from: Location,
-    /// The memory of its chunk, once nothing is copied any more.
+    /// The memory of its chunk, set once no chunk is copied any more.
     data: *mut u8,
     shape: Arc<ArchetypeShape>,
     transfer: u32,
     /// The archetype of its instances.
     to: u32,
-    /// And their group, if it has groups.
+    /// The group of that archetype, if it has groups.
     group: u32,
-    /// Whether no code of the user's runs.
+    /// All its components are copied as bytes, without user code.
     quiet: bool,
-    /// Where it is among those that are instantiated with it.
+    /// Its place among the entities that are instantiated with it.
     place: u64,
 }
 
-// SAFETY: the address is that of memory of the world, and used only while nobody else has the world.
+// SAFETY: the address is that of chunk memory, and is used only during a call that borrows the world mutably.
 unsafe impl Send for Source {}
+
+/// The number of sources up to which a linear search is used.
+const FEW: usize = 8;
+
+/// Replaces references to sources by references to their instances, in copied values.
+pub(super) struct References {
+    lists: ReferenceLists,
+    /// The number of instances of each source.
+    count: usize,
+    /// The ids of the instances, source by source.
+    pub(super) instances: NextIds,
+    /// The number of rows that were processed.
+    done: usize,
+}
+
+/// Lists of [`References`], whose memory is reused.
+#[derive(Default)]
+pub(super) struct ReferenceLists {
+    sources: Vec<Entity>,
+    /// The place of each source, if there are more than [`FEW`].
+    places: HashMap<Entity, usize, FixedState>,
+    /// The references of the value before, in their order, and where the instances of each begin. Copies of one value have the same
+    /// references, so that only those of the first are searched.
+    known: Vec<(Entity, Option<usize>)>,
+    instances: Vec<Entity>,
+}
+
+impl References {
+    /// Prepares the references of sources with `count` instances each, which are created next. The lists are empty.
+    pub(super) fn new(
+        sources: impl Iterator<Item = Entity>,
+        count: usize,
+        table: &EntityTable,
+        mut lists: ReferenceLists,
+    ) -> Self {
+        lists.sources.extend(sources);
+        if lists.sources.len() > FEW {
+            let places = lists.sources.iter().enumerate().map(|(at, &source)| (source, at));
+            lists.places.extend(places);
+        }
+        let memory = mem::take(&mut lists.instances);
+        let instances = table.next_ids(lists.sources.len() * count, memory);
+        Self { lists, count, instances, done: 0 }
+    }
+
+    /// Returns the lists, cleared.
+    pub(super) fn into_lists(self) -> ReferenceLists {
+        let mut lists = self.lists;
+        lists.sources.clear();
+        lists.places.clear();
+        lists.known.clear();
+        lists.instances = self.instances.into_list();
+        lists
+    }
+
+    /// Returns where the instances of an entity begin, if it is a source. `place` is the place of the reference in its value.
+    #[cold]
+    #[inline(never)]
+    fn find(&mut self, entity: Entity, place: usize) -> Option<usize> {
+        let ReferenceLists { sources, places, known, .. } = &mut self.lists;
+        let source = if sources.len() > FEW {
+            places.get(&entity).copied()
+        } else {
+            sources.iter().position(|&source| source == entity)
+        };
+        let first = source.map(|source| source * self.count);
+        known.truncate(place);
+        known.push((entity, first));
+        first
+    }
+
+    /// Replaces references in the values of a run. It has to be called for all runs, in their order.
+    ///
+    /// # Safety
+    ///
+    /// - the rows of the chunk have values in all columns, which no other code uses
+    pub(super) unsafe fn replace(&mut self, chunk: &Chunk, RowRange { first, rows, .. }: RowRange) {
+        let shape = chunk.shape();
+        // The index of the first row among the instances of its source.
+        let nth = self.done % self.count;
+        self.done += rows as usize;
+        for (ty, column) in shape.types.iter().zip(&shape.columns) {
+            let Some(remap) = ty.0.remap else { continue };
+            self.lists.known.clear();
+            for row in 0..rows as usize {
+                let at = nth + row;
+                let mut asked = 0;
+                let mut instance_of = |entity| {
+                    let first = match self.lists.known.get(asked) {
+                        Some(&(before, first)) if before == entity => first,
+                        _ => self.find(entity, asked),
+                    };
+                    asked += 1;
+                    first.map_or(entity, |first| self.instances.get(first + at))
+                };
+                let row = first as usize + row;
+                let value = chunk.column(column.offset).wrapping_add(row * ty.size());
+                // SAFETY: the caller says that the row has a value of this type, which no other code uses.
+                unsafe { remap(ty.0.shape, value, 1, &mut EntityRemap::new(&mut instance_of)) };
+            }
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -415,9 +518,9 @@ mod tests {
 
     use super::*;
     use crate::buffer::Buffer;
+    use crate::builtin::LinkedEntityGroup;
     use crate::component::{Component, Duplicate};
     use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
-    use crate::manager::LinkedEntityGroup;
     use crate::per_chunk::PerChunk;
     use crate::world::{World, WorldSettings};
 
@@ -455,7 +558,7 @@ mod tests {
     }
 
     thread_local! {
-        /// Whether the next value of a chunk panics when it is dropped.
+        /// The next value of a chunk panics when it is dropped.
         static IS_LOUD: Cell<bool> = const { Cell::new(false) };
     }
 

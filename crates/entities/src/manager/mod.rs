@@ -1,43 +1,25 @@
-//! The entities of a world: creating, changing, finding and destroying them.
+//! The entity manager: creates, changes, finds and despawns the entities of a world.
 
 mod access;
+mod add_remove;
 mod archetypes;
-mod arrivals;
+mod batch;
 mod buffers;
-mod bytes;
-mod caches;
-mod change;
-mod chunk_components;
+mod bulk;
 mod chunks;
-mod copy;
-mod create;
-mod create_parallel;
-mod declared_writes;
-mod destroy;
-mod distinct;
-mod enabled;
-mod fences;
-mod foresight;
-mod found;
-mod gates;
-mod give;
-mod groups;
+mod coalesce;
+mod despawn;
+mod fork;
 mod instantiate;
-mod jobs;
-mod lend;
-mod lookup;
-mod managed;
-mod names;
-mod new_entities;
-mod references;
-mod sets;
-mod shared;
-mod shared_references;
+mod job_access;
+mod job_sync;
+mod linked_groups;
+mod metadata;
+mod shared_components;
 #[cfg(test)]
 mod slot_versions;
-mod storage_info;
-mod stretch;
-mod track;
+mod spawn;
+mod transfer;
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -46,56 +28,52 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ancho_jobs::JobPool;
+
+use access::EnabledSlot;
 pub use archetypes::Archetype;
-pub use buffers::BufferLookup;
-use caches::Caches;
-pub(crate) use caches::{LastRun, LastRuns};
+use archetypes::{SetLayout, Sets};
+pub use batch::{Batch, BatchTargets, Linked};
+pub(crate) use bulk::RowSelection;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
-use create_parallel::Fill;
-pub(crate) use create_parallel::{MANY_BYTES, Spaced};
-pub(crate) use declared_writes::JobWrites;
-pub(crate) use distinct::Distinct;
-pub(crate) use found::Found;
-pub use groups::LinkedEntityGroup;
-pub use lookup::{ComponentLookup, GetMany};
-pub use new_entities::NewEntities;
-pub use storage_info::{StorageInfo, StorageInfoLookup};
-pub(crate) use stretch::{Course, End, Gift, Given, Giving, Owner, Stretch};
-pub use track::{EntityChanges, EntityTracker};
+pub(crate) use coalesce::{
+    ChangeSequence, CoalescedBatch, InsertPlan, SequenceEnd, StagedValue, ValueOwner, WriteFn,
+};
+pub(crate) use job_access::{JobWrites, Jobs, Resource, ResourceUse};
+pub(crate) use linked_groups::DistinctEntities;
+use metadata::{Caches, Names};
+pub use metadata::{EntityChanges, EntityTracker};
+pub(crate) use metadata::{LastRun, LastRuns};
+use spawn::Fill;
+pub use spawn::NewEntities;
+pub(crate) use spawn::{MANY_BYTES, Spaced};
 
-use enabled::Switch;
-pub(crate) use fences::{Resource, ResourceUse};
-pub(crate) use jobs::Jobs;
-use names::Names;
-use sets::{Home, Sets};
-
-use crate::commands::Promises;
+use crate::commands::ReservedIds;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::query::QueryStates;
 use crate::set::ComponentSet;
 use crate::storage::{
-    DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers, given_sources,
+    DoesNotFit, InvariantViolation, Location, RowRange, Storage, StorageSettings, Transfers,
+    given_sources,
 };
 use crate::version::Version;
-use crate::world::WorldSettings;
 
-/// A way that entities took, and where nothing is to be thought of but moving values: mostly one entity after another
-/// takes the same.
+/// The last transfer that an operation made by moving values alone. Often the next entity makes the same.
 #[derive(Clone, Copy)]
-struct QuickWay {
+struct RecentTransfer {
     set: TypeId,
-    /// The archetype it starts from, or [`u32::MAX`], which none is.
+    /// The source archetype, or [`u32::MAX`] for none.
     from: u32,
     transfer: u32,
-    /// The chunk that the last one went to. It has room if no list of chunks with room has changed since.
+    /// The chunk that the last entity moved to. It has room if no list of chunks with room has changed since.
     to: u32,
-    /// How often one had changed then.
+    /// The value of the storage's `room_changes` at that time.
     room_changes: u64,
 }
 
-impl QuickWay {
+impl RecentTransfer {
     const NONE: Self =
         Self { set: TypeId::of::<()>(), from: u32::MAX, transfer: 0, to: 0, room_changes: 0 };
 }
@@ -120,66 +98,66 @@ impl QuickWay {
 /// assert!(world.archetype_capacity(soldiers).unwrap() >= 1000);
 /// ```
 pub struct EntityManager {
-    /// Whatever is known of the entities elsewhere is known by it.
+    /// Identifies the manager in caches outside of it.
     id: u64,
     pub(crate) storage: Storage,
     pub(crate) queries: QueryStates,
     pub(crate) jobs: Jobs,
     transfers: Transfers,
     sets: Sets,
-    /// The last ways that entities took when components were added, and when they were removed.
-    quick_ways: [QuickWay; 2],
-    /// What was switched off or on last.
-    last_switch: Switch,
+    /// The last transfers by which components were added, and removed.
+    recent_transfers: [RecentTransfer; 2],
+    /// The last component whose enabled bit was set.
+    last_enabled: EnabledSlot,
     names: Arc<Names>,
-    /// What becomes of ids that were promised to entities of commands.
-    pub(crate) promises: Promises,
-    /// The rows of the entities that were created last.
-    runs: Vec<Run>,
-    /// Rows that threads fill.
+    /// Ids that are reserved for entities of commands.
+    pub(crate) reserved_ids: ReservedIds,
+    /// The rows of the entities that the last call created.
+    runs: Vec<RowRange>,
+    /// Rows that threads fill in parallel.
     fills: Vec<Fill>,
-    /// Lists for changes of all that a query finds.
-    memory: found::Memory,
-    /// Lists for changes of groups.
-    group_lists: groups::GroupLists,
-    /// Lists for entities that are instantiated. In a box, since they are taken for each, and large.
-    instance_lists: Option<Box<instantiate::InstanceLists>>,
-    /// Commands that are carried out together.
-    pub(crate) stretch: Stretch,
+    /// Memory for bulk changes.
+    memory: bulk::BulkMemory,
+    /// Memory for changes of groups.
+    group_lists: linked_groups::GroupMemory,
+    /// Memory for instantiation. In a box, since it is large and taken out for each call.
+    instance_lists: Option<Box<instantiate::InstanceMemory>>,
+    /// Commands that are applied together.
+    pub(crate) coalesced: CoalescedBatch,
     strict: bool,
-    /// How often entities came from other worlds, or left for them.
+    /// The number of transfers of entities from and to other worlds.
     world_transfers: u64,
     caches: Caches,
-    /// When the systems last ran of the world that these entities were forked from.
+    /// The last runs of the systems of the world that these entities were forked from.
     pub(crate) last_runs: Option<Arc<LastRuns>>,
-    /// A world can be sent to another thread, and not be used by two.
+    /// A world is `Send`, and not `Sync`.
     not_sync: PhantomData<Cell<()>>,
 }
 
 impl EntityManager {
-    pub(crate) fn new(settings: &WorldSettings) -> Self {
-        let jobs = Jobs::new(settings.pool().cloned());
-        Self::with_storage(Storage::new(settings.storage()), jobs, settings.is_strict())
+    /// Creates a manager without entities. Without a pool, jobs run on that of the process.
+    pub(crate) fn new(storage: StorageSettings, pool: Option<JobPool>, strict: bool) -> Self {
+        Self::with_storage(Storage::new(storage), Jobs::new(pool), strict)
     }
 
     fn with_storage(storage: Storage, jobs: Jobs, strict: bool) -> Self {
         Self {
-            id: caches::new_id(),
+            id: metadata::new_id(),
             storage,
             queries: QueryStates::default(),
             jobs,
             transfers: Transfers::default(),
             sets: Sets::default(),
-            quick_ways: [QuickWay::NONE; 2],
-            last_switch: Switch::NONE,
+            recent_transfers: [RecentTransfer::NONE; 2],
+            last_enabled: EnabledSlot::NONE,
             names: Arc::default(),
-            promises: Promises::default(),
+            reserved_ids: ReservedIds::default(),
             runs: Vec::new(),
             fills: Vec::new(),
-            memory: found::Memory::default(),
-            group_lists: groups::GroupLists::default(),
+            memory: bulk::BulkMemory::default(),
+            group_lists: linked_groups::GroupMemory::default(),
             instance_lists: None,
-            stretch: Stretch::default(),
+            coalesced: CoalescedBatch::default(),
             strict,
             world_transfers: 0,
             caches: Caches::default(),
@@ -188,26 +166,26 @@ impl EntityManager {
         }
     }
 
-    /// Whether what changes nothing is refused.
+    /// Returns whether operations without an effect are errors.
     pub(crate) fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// How many entities there are.
+    /// Returns the number of entities.
     pub fn entity_count(&self) -> usize {
         self.storage.table.living()
     }
 
-    /// Whether an entity is there.
+    /// Returns whether an entity exists.
     #[inline]
     pub fn exists(&self, entity: Entity) -> bool {
         self.storage.table.locate(entity).is_some()
     }
 
-    /// Whether an entity was despawned, and is only there for what stays of it.
+    /// Returns whether an entity was despawned and exists only for its cleanup components.
     ///
-    /// It has components with [`Component::CLEANUP`](crate::Component::CLEANUP), and goes when the last of them is removed. Who keeps
-    /// something for other entities asks this before he takes one of them for alive, since it [exists](Self::exists) until then.
+    /// Such an entity has components with [`Component::CLEANUP`](crate::Component::CLEANUP), and [exists](Self::exists) until the last of
+    /// them is removed.
     ///
     /// # Examples
     ///
@@ -232,28 +210,27 @@ impl EntityManager {
         archetype.is_some_and(|archetype| archetype.shape.is_cleanup_only())
     }
 
-    /// All entities, chunk by chunk.
+    /// Iterates over all entities, chunk by chunk.
     ///
     /// # Determinism
     ///
-    /// The order follows from the operations that were made, and from nothing else.
+    /// The order depends only on the operations that were made.
     pub fn iter_entities(&self) -> impl Iterator<Item = Entity> {
         self.chunks_in_use().flat_map(|chunk| chunk.into_entities().iter().copied())
     }
 
-    /// A list of all entities, chunk by chunk.
+    /// Returns all entities, chunk by chunk.
     pub fn all_entities(&self) -> Vec<Entity> {
         let mut all = Vec::with_capacity(self.entity_count());
         self.chunks_in_use().for_each(|chunk| all.extend_from_slice(chunk.into_entities()));
         all
     }
 
-    /// The number of times that entities arrived from another world, or left for one, if some of them have components that can refer to
-    /// entities.
+    /// Returns the number of transfers from and to other worlds in which components that can refer to entities took part.
     ///
-    /// A reference to an entity that is left behind is null. Filters such as [`OrderChanged`](crate::OrderChanged) find the entities that
-    /// have arrived, and not those that have left: a chunk can leave as a whole. Links between entities can be checked when this number
-    /// has changed. Entities without references that leave change the number of entities that a query finds, and not this one.
+    /// A reference to an entity that is left behind is null. Filters such as [`OrderChanged`](crate::OrderChanged) match entities that
+    /// arrived, and not those that left: a chunk can leave as a whole. Links between entities can be checked when this number has
+    /// changed. Entities without references change the count of a query when they leave, and not this number.
     ///
     /// # Examples
     ///
@@ -275,35 +252,35 @@ impl EntityManager {
         self.world_transfers
     }
 
-    /// The moment that is noted with everything that is changed now.
+    /// Returns the version that is recorded for changes made now.
     pub fn version(&self) -> Version {
         self.storage.version
     }
 
-    /// Begins the next moment, so that later changes can be told from earlier ones. Returns it.
+    /// Begins the next version and returns it, so that later changes can be told from earlier ones.
     pub fn advance_version(&mut self) -> Version {
-        self.take_back_promises();
+        self.reclaim_returned_ids();
         self.storage.version = self.storage.version.next();
         self.storage.version
     }
 
-    /// Sets the moment: for tests of what happens when the numbers begin again.
+    /// Sets the version, for tests of its wrap-around.
     #[doc(hidden)]
     pub fn set_version(&mut self, version: Version) {
         self.storage.version = version;
     }
 
-    /// Checks everything that must be true of the entities, as every test does at its end.
+    /// Checks the invariants of the storage. Tests call it at their end.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong: a mistake in ancho.
+    /// The first violation found, which is a bug of this crate.
     pub fn check_invariants(&self) -> Result<(), InvariantViolation> {
-        self.jobs.before_everything();
+        self.jobs.sync_all();
         self.storage.check_invariants()
     }
 
-    /// Where an entity is.
+    /// Returns the location of an entity.
     #[inline]
     fn locate(&self, entity: Entity) -> Result<Location, EntityError> {
         self.storage.table.locate(entity).ok_or_else(|| self.no_such(entity))
@@ -317,7 +294,7 @@ impl EntityManager {
         }
     }
 
-    /// Why an entity's component was not found.
+    /// Returns the error for a component that was not found.
     #[cold]
     fn not_found(&self, entity: Entity, component: ComponentType) -> EntityError {
         if self.exists(entity) {
@@ -327,7 +304,7 @@ impl EntityManager {
         }
     }
 
-    /// The archetype of a list of types, which is sorted.
+    /// Finds or creates the archetype of sorted types.
     fn find_archetype(&mut self, sorted: &[ComponentType]) -> Result<u32, EntityError> {
         let Storage { archetypes, settings, shared, .. } = &mut self.storage;
         let found = archetypes.find_or_create(sorted, settings, shared);
@@ -341,7 +318,7 @@ impl EntityManager {
         })
     }
 
-    /// The number of a set.
+    /// Returns the number of a set.
     #[inline]
     pub(crate) fn set_number<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
         self.sets
@@ -349,17 +326,17 @@ impl EntityManager {
             .map_err(|component| EntityError::DuplicateComponent { component })
     }
 
-    /// The archetype of a set, which is remembered.
+    /// Returns the archetype and columns of a set. The result is cached.
     #[inline]
-    fn home(&mut self, set: u32) -> Result<&Home, EntityError> {
-        if self.sets.get(set).home.is_none() {
-            self.find_home(set)?;
+    fn layout(&mut self, set: u32) -> Result<&SetLayout, EntityError> {
+        if self.sets.get(set).layout.is_none() {
+            self.find_layout(set)?;
         }
-        Ok(self.sets.get(set).home.as_ref().expect("it was just found"))
+        Ok(self.sets.get(set).layout.as_ref().expect("it was just found"))
     }
 
     #[cold]
-    fn find_home(&mut self, set: u32) -> Result<(), EntityError> {
+    fn find_layout(&mut self, set: u32) -> Result<(), EntityError> {
         let sorted = self.sets.get(set).sorted.clone();
         let archetype = self.find_archetype(&sorted)?;
         let shape = &self.storage.archetypes[archetype].shape;
@@ -371,8 +348,8 @@ impl EntityManager {
         let (columns, offsets): (Vec<_>, Vec<_>) =
             found.map(|found| (found.column, found.offset)).unzip();
         let shared = given_sources(shape, &plan.types);
-        let home = Home { archetype, columns: columns.into(), offsets: offsets.into() };
-        self.sets.set_home(set, home, shared);
+        let layout = SetLayout { archetype, columns: columns.into(), offsets: offsets.into() };
+        self.sets.set_layout(set, layout, shared);
         Ok(())
     }
 }
@@ -388,8 +365,8 @@ impl Drop for EntityManager {
     }
 }
 
-/// What is left of worlds that were dropped from inside of one of their jobs: others may be using it, and nobody can wait for
-/// them. It is never freed. That it is kept here, and not forgotten, is for those who look for leaks.
+/// Storage of worlds that were dropped inside one of their own jobs. Other jobs may still use it, and a job cannot wait for itself, so it
+/// is never freed. The list keeps it reachable for leak checkers.
 static ABANDONED: Mutex<Vec<(Storage, QueryStates)>> = Mutex::new(Vec::new());
 
 impl fmt::Debug for EntityManager {

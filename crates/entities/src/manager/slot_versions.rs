@@ -32,13 +32,13 @@ fn all_ways_to_destroy_pass_over_it() {
     type Destroy = fn(&mut World, &[Entity]);
     let ways: [Destroy; 3] = [
         |world, all| all.iter().for_each(|entity| assert_eq!(world.despawn(*entity), Ok(true))),
-        |world, all| assert_eq!(world.despawn_slice(all), Ok(all.len())),
+        |world, all| assert_eq!(world.batch(all).despawn(), Ok(all.len())),
         |world, all| assert_eq!(world.despawn_all(), Ok(all.len())),
     ];
     for destroy in ways {
         let mut world = World::new("Simulation");
         let all: Vec<_> = world.spawn_many(Tag, 10).collect();
-        world.despawn_slice(&all).unwrap();
+        world.batch(&all).despawn().unwrap();
         for index in 0..10 {
             world.entities.storage.table.set_version(index, u32::MAX);
         }

@@ -9,7 +9,7 @@ use super::walk::Walk;
 use super::write::QueryMut;
 use crate::component::{Component, ComponentType};
 use crate::error::EntityError;
-use crate::manager::{EntityManager, Found};
+use crate::manager::{EntityManager, RowSelection};
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 
@@ -47,20 +47,21 @@ use crate::shared::{Shared, SharedComponent};
 impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// Everything that is found, for a change of structure.
     #[track_caller]
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> RowSelection {
         let query = self.as_ref();
         let matched = query.matched();
         // That includes those who switch or change what decides on what is found.
-        self.entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(self.entities, matched, query.settings()).found(self.entities.take_found())
+        self.entities.sync_for_move(matched.matches.iter().map(|found| found.archetype));
+        Walk::reading(self.entities, matched, query.settings())
+            .found(self.entities.take_selection())
     }
 
     /// Does something to everything that is found.
     #[track_caller]
-    fn change<R>(self, change: impl FnOnce(&mut EntityManager, &Found) -> R) -> R {
+    fn change<R>(self, change: impl FnOnce(&mut EntityManager, &RowSelection) -> R) -> R {
         let found = self.found();
         let result = change(self.entities, &found);
-        self.entities.keep_found(found);
+        self.entities.keep_selection(found);
         result
     }
 
@@ -96,7 +97,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn despawn(self) -> Result<usize, EntityError> {
-        self.change(EntityManager::despawn_found)
+        self.change(EntityManager::despawn_rows)
     }
 
     /// Gives all entities that are found clones of these components; those that they have already are replaced. Returns for how
@@ -134,7 +135,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         reason = "named as that of the manager; this is no sum"
     )]
     pub fn add<S: CloneSet>(self, components: S) -> Result<usize, Rejected<S, EntityError>> {
-        self.change(|entities, found| entities.add_to_found(found, components))
+        self.change(|entities, found| entities.add_to_rows(found, components))
     }
 
     /// Gives each entity that is found a set of components of its own, in the order of
@@ -172,7 +173,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
         sets: impl IntoIterator<Item = S>,
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
         let sets = sets.into_iter().collect();
-        self.change(|entities, found| entities.add_each_to_found(found, sets))
+        self.change(|entities, found| entities.add_each_to_rows(found, sets))
     }
 
     /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
@@ -206,7 +207,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn add_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
-        self.change(|entities, found| entities.add_types_to_found(found, types))
+        self.change(|entities, found| entities.add_types_to_rows(found, types))
     }
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
@@ -239,7 +240,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn remove<S: ComponentSet>(self) -> Result<usize, EntityError> {
-        self.change(EntityManager::remove_from_found::<S>)
+        self.change(EntityManager::remove_from_rows::<S>)
     }
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
@@ -264,7 +265,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn remove_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
-        self.change(|entities, found| entities.remove_types_from_found(found, types))
+        self.change(|entities, found| entities.remove_types_from_rows(found, types))
     }
 
     /// Replaces the value of a shared component of all entities that are found. Returns how many had another.
@@ -297,7 +298,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
-        self.change(|entities, found| entities.set_shared_of_found(found, Shared::new(value)))
+        self.change(|entities, found| entities.set_shared_of_rows(found, &Shared::new(value)))
     }
 
     /// Switches a component of all entities that are found on or off. Returns how many they are.
@@ -355,7 +356,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
             // Perhaps none of those is found.
             let found = self.found();
             let checked = self.entities.check_all_have(&found, ty);
-            self.entities.keep_found(found);
+            self.entities.keep_selection(found);
             checked?;
         }
         Ok(self.switch(ty, enabled))
@@ -390,6 +391,6 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn set_enabled(self, enabled: bool) -> Result<usize, EntityError> {
-        self.change(|entities, found| entities.set_found_enabled(found, enabled))
+        self.change(|entities, found| entities.set_rows_enabled(found, enabled))
     }
 }

@@ -36,7 +36,7 @@ fn may_have_happened(chunk: &Chunk, change: &Change, since: Version) -> bool {
     match change {
         Change::Columns(columns) => {
             for column in columns {
-                if chunk.state.version(column.column).is_newer_than(since) {
+                if chunk.versions.version(column.column).is_newer_than(since) {
                     return true;
                 }
             }
@@ -50,7 +50,7 @@ fn may_have_happened(chunk: &Chunk, change: &Change, since: Version) -> bool {
 fn is_whole(chunk: &Chunk, change: &Change, since: Version) -> bool {
     match change {
         Change::Columns(columns) => columns.iter().any(|column| {
-            column.tracked().is_none() && chunk.state.version(column.column).is_newer_than(since)
+            column.tracked().is_none() && chunk.versions.version(column.column).is_newer_than(since)
         }),
         Change::Order => chunk.order_version.is_newer_than(since),
     }
@@ -64,7 +64,7 @@ pub(super) fn find_changed(chunk: &Chunk, found: &Match, since: Version, into: &
     into.resize(words * found.changes.len(), 0);
     let rest = chunk.len % u64::BITS;
     for (change, rows) in found.changes.iter().zip(into.chunks_exact_mut(words.max(1))) {
-        match (change, chunk.state.tracking()) {
+        match (change, chunk.versions.tracking()) {
             (Change::Columns(columns), Some(tracking)) if !is_whole(chunk, change, since) => {
                 for at in columns.iter().filter_map(|column| column.tracked()) {
                     tracking.add_newer(at, since, rows);
@@ -100,7 +100,7 @@ fn fulfils(bits: &[Bit], chunk: &Chunk, found: &Match, since: Version, row: u32)
 
 /// Whether a change has happened to a row of a chunk.
 fn has_happened(chunk: &Chunk, change: &Change, since: Version, row: u32) -> bool {
-    let of_row = match (change, chunk.state.tracking()) {
+    let of_row = match (change, chunk.versions.tracking()) {
         (Change::Columns(columns), Some(tracking)) => {
             let mut tracked = columns.iter().filter_map(|column| column.tracked());
             tracked.any(|at| tracking.version(at, row).is_newer_than(since))

@@ -174,12 +174,12 @@ pub(super) unsafe fn expect_marks<D: QueryData>(next: Option<Soon>, soon: Option
         if D::TRACKS
             && let Some(next) = next
         {
-            (*next.chunk).state.fetch_tracking();
+            (*next.chunk).versions.prefetch_rows();
         }
         if D::MARKS
             && let Some(soon) = soon
         {
-            (*soon.chunk).state.fetch();
+            (*soon.chunk).versions.prefetch();
         }
     }
 }

@@ -7,9 +7,9 @@
 
 use std::slice;
 
+use super::batch::{ChunkMarks, ChunkView};
 use super::data::QueryData;
 use super::matched::{Masks, Match, Place};
-use super::piece::{PieceMarks, PieceView};
 use super::runs::Runs;
 use super::walk::Walk;
 use crate::component::ComponentType;
@@ -47,7 +47,7 @@ pub(crate) enum Writes {
         /// Whether that are values in chunks, and not only their bits.
         values: bool,
         /// Marks it in a chunk, as [`QueryData::mark`].
-        mark: unsafe fn(&mut PieceMarks<'_>, &[Place]),
+        mark: unsafe fn(&mut ChunkMarks<'_>, &[Place]),
     },
     /// This component, which all entities have.
     Only(ComponentType),
@@ -90,7 +90,7 @@ impl<'w> Cursor<'w> {
                 continue;
             };
             // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
-            let chunk = unsafe { (*self.walk.chunks).at(number) };
+            let chunk = unsafe { (*self.walk.chunks).get_unchecked(number) };
             // Its rows are given only once it is entered. That may panic or find no memory, and who has caught it may ask for
             // more: of the chunk before, everything was given.
             self.runs = Runs::NONE;
@@ -151,11 +151,11 @@ impl<'w> Cursor<'w> {
 
     /// What data is fetched from: the chunk that was found last.
     #[inline(always)]
-    pub(crate) fn view(&self) -> PieceView<'_> {
+    pub(crate) fn view(&self) -> ChunkView<'_> {
         debug_assert!(!self.chunk.is_null());
         // SAFETY: there is a chunk, and what the world knows of it does not change while this is borrowed.
         let chunk = unsafe { &*self.chunk };
-        PieceView { chunk, shared: self.walk.shared_of() }
+        ChunkView { chunk, shared: self.walk.shared_of() }
     }
 
     /// Where the parts of the data are in the chunk that was found last.
@@ -183,20 +183,20 @@ impl<'w> Cursor<'w> {
             Writes::Only(_) => true,
         };
         // SAFETY: archetypes list chunks that are there. Nobody has anything in the memory of this one yet, if it may be shared.
-        if is_written && unsafe { (*chunks).at(number) }.may_be_shared() {
+        if is_written && unsafe { (*chunks).get_unchecked(number) }.may_be_shared() {
             self.walk.unshare(number)?;
         }
         if !self.marks {
             return Ok(());
         }
         // SAFETY: as above.
-        let chunk = unsafe { (*chunks).at(number) };
+        let chunk = unsafe { (*chunks).get_unchecked(number) };
         match self.writes {
             Writes::Nothing => {}
             // SAFETY: these are the places of the data in the archetype of the chunk, which matches. Whoever used what is noted of
             // them was waited for, and for jobs that use something else versions were written out.
             Writes::Data { mark, .. } => unsafe {
-                mark(&mut PieceMarks { chunk, version }, &found.places);
+                mark(&mut ChunkMarks { chunk, version }, &found.places);
             },
             Writes::Only(ty) => {
                 let column = chunk.find(ty).expect("all entities have it").column;

@@ -6,13 +6,13 @@ use std::num::NonZero;
 use std::ptr::NonNull;
 use std::{ptr, slice};
 
+use super::batch::{ChunkMarks, ChunkView};
 use super::matched::Place;
 use super::parallel::ParallelData;
-use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::{TrackedColumn, fetch as fetch_now, fetch_soon};
+use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
 
 /// What a query gives for each entity.
 ///
@@ -24,6 +24,7 @@ use crate::storage::{TrackedColumn, fetch as fetch_now, fetch_soon};
 /// | `&mut Buffer<T>` | a [`DynamicBuffer<T>`](crate::DynamicBuffer) | as for `&T` |
 /// | `&Shared<T>` | the value of a [shared component](crate::SharedComponent), `&T` | those that have it |
 /// | `&PerChunk<T>` | the value of the entity's chunk, `&T` | those that have it |
+/// | `&mut PerChunk<T>` | nothing: jobs write the value by [`ChunkInJob`](crate::ChunkInJob) | those that have it |
 /// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | as for `&T` |
 /// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | whether a component is switched on | those that have it, on or off |
 /// | [`TrackedMut<T>`](crate::TrackedMut) | the value of a component, which counts as changed only if it is written | as for `&T` |
@@ -123,7 +124,7 @@ pub unsafe trait QueryData: Sized {
     /// - these are the places of the parts in the chunk's archetype, which has what is needed
     /// - nobody else uses what is noted of what can be changed; nor of other columns, unless their versions were written out
     #[doc(hidden)]
-    unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]);
+    unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]);
 
     /// Whether an archetype with these places has what is needed.
     #[doc(hidden)]
@@ -135,7 +136,7 @@ pub unsafe trait QueryData: Sized {
     ///
     /// - these are the places of the parts, in the order of `parts`, in the chunk's archetype, which has what is needed
     #[doc(hidden)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> Self::Fetch;
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch;
 
     /// Whether what is needed of a row is switched on.
     ///
@@ -266,7 +267,7 @@ impl<T> Copy for ColumnFetch<T> {}
 impl<T> ColumnFetch<T> {
     /// The column at a place that is there. `enableable` is what the type says of itself.
     #[inline(always)]
-    pub(super) fn new(view: PieceView<'_>, place: Place, enableable: bool) -> Self {
+    pub(super) fn new(view: ChunkView<'_>, place: Place, enableable: bool) -> Self {
         let words = if enableable { mask_words(view, place) } else { ptr::null_mut() };
         // SAFETY: no memory begins at zero.
         let first = unsafe { NonNull::new_unchecked(column(view, place.offset)) };
@@ -276,7 +277,7 @@ impl<T> ColumnFetch<T> {
     /// The column at a place that is there, which is written. `enableable` and `tracked` are what the type says of itself.
     #[inline(always)]
     pub(super) fn new_mut(
-        view: PieceView<'_>,
+        view: ChunkView<'_>,
         place: Place,
         enableable: bool,
         tracked: bool,
@@ -331,7 +332,7 @@ pub(super) unsafe fn track_rows(column: *mut TrackedColumn, first: usize, count:
 /// it would not find out that they are apart, and a loop over them would stay scalar. It knows nothing of columns whose
 /// addresses come from nowhere, checks once that they are apart, and uses vectors.
 #[inline(always)]
-fn column<T>(view: PieceView<'_>, offset: u32) -> *mut T {
+fn column<T>(view: ChunkView<'_>, offset: u32) -> *mut T {
     ptr::with_exposed_provenance_mut(view.chunk.data().expose_provenance() + offset as usize)
 }
 
@@ -341,12 +342,12 @@ fn column<T>(view: PieceView<'_>, offset: u32) -> *mut T {
 fn expect_column<T>(memory: NonZero<usize>, offset: u32, first: usize, count: usize) {
     let start = memory.get() + offset as usize + first * size_of::<T>();
     for line in 0..(count * size_of::<T>()).div_ceil(LINE) {
-        fetch_soon(start + line * LINE);
+        prefetch_soon(start + line * LINE);
     }
 }
 
 /// The words of the mask of a place, or null if nobody asks.
-pub(super) fn mask_words(view: PieceView<'_>, place: Place) -> *mut u64 {
+pub(super) fn mask_words(view: ChunkView<'_>, place: Place) -> *mut u64 {
     view.chunk.enabled.address(place.mask)
 }
 
@@ -359,7 +360,7 @@ macro_rules! one_part {
         const TRACKS: bool = false;
 
         #[inline(always)]
-        unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+        unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
             if $write {
                 // SAFETY: the caller's promises. There is the place of the part.
                 unsafe { marks.mark(places.get_unchecked(0).column) };
@@ -374,7 +375,7 @@ macro_rules! one_part {
         const TRACKS: bool = $tracked;
 
         #[inline(always)]
-        unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+        unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
             if $tracked {
                 // SAFETY: the caller's promises.
                 unsafe { marks.begin(places[0].column) };
@@ -427,7 +428,7 @@ unsafe impl<T: Component> QueryData for &T {
     }
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
         // SAFETY: the caller promises that there is the place of the part.
         ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, T::ENABLEABLE)
     }
@@ -481,7 +482,7 @@ unsafe impl<T: Component> QueryData for &mut T {
     }
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
         // SAFETY: the caller promises that there is the place of the part.
         let place = unsafe { *places.get_unchecked(0) };
         ColumnFetch::new_mut(view, place, T::ENABLEABLE, T::TRACK_CHANGES)
@@ -533,14 +534,14 @@ unsafe impl QueryData for Entity {
     }
 
     #[inline(always)]
-    unsafe fn mark(_: &mut PieceMarks<'_>, _: &[Place]) {}
+    unsafe fn mark(_: &mut ChunkMarks<'_>, _: &[Place]) {}
 
     fn is_there(_: &[Place]) -> bool {
         true
     }
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, _: &[Place]) -> *const Entity {
+    unsafe fn fetch(view: ChunkView<'_>, _: &[Place]) -> *const Entity {
         column(view, 0)
     }
 
@@ -599,7 +600,7 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     }
 
     #[inline(always)]
-    unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+    unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
         if D::is_there(places) {
             // SAFETY: the caller's promise, and they are there.
             unsafe { D::mark(marks, places) };
@@ -611,7 +612,7 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     }
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> Option<D::Fetch> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Option<D::Fetch> {
         // SAFETY: these are the places of the data, which is there.
         D::is_there(places).then(|| unsafe { D::fetch(view, places) })
     }

@@ -5,10 +5,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::batch::{ChunkMarks, ChunkView};
 use super::data::{ColumnFetch, QueryData, ReadOnlyData, mask_words, one_part};
 use super::matched::Place;
 use super::parallel::ParallelData;
-use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
 use crate::component::{Component, ComponentType};
 
@@ -164,7 +164,7 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
     one_part!(enableable::<T>(), Need::Present, false, true);
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *mut u64 {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> *mut u64 {
         mask_words(view, places[0])
     }
 
@@ -193,7 +193,7 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
     one_part!(enableable::<T>(), Need::Present, true, true, T::TRACK_CHANGES);
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
         ColumnFetch::new_mut(view, places[0], true, T::TRACK_CHANGES)
     }
 

@@ -8,15 +8,15 @@ use super::matched::{Masks, Match, matching_rows};
 use super::runs::Runs;
 use super::walk::Walk;
 use crate::component::ComponentType;
-use crate::manager::Found;
-use crate::storage::{Chunk, Run};
+use crate::manager::RowSelection;
+use crate::storage::{Chunk, RowRange};
 
 /// How many chunks ahead memory is fetched.
 const AHEAD: usize = 16;
 
 impl Walk<'_> {
     /// All rows that are found, in a list that has none yet.
-    pub(super) fn found(&self, mut all: Found) -> Found {
+    pub(super) fn found(&self, mut all: RowSelection) -> RowSelection {
         let chunks = |found: &Match| self.archetypes[found.archetype].chunks.len();
         all.reserve(self.matches.iter().map(chunks).sum());
         // SAFETY: nobody changes what the world knows of chunks meanwhile.
@@ -28,10 +28,10 @@ impl Walk<'_> {
             for (at, &number) in numbers.iter().enumerate() {
                 // Who has just worked on much else has lost them from the cache.
                 if let Some(&later) = numbers.get(at + AHEAD) {
-                    chunks.fetch(later);
+                    chunks.prefetch(later);
                 }
                 // SAFETY: archetypes list chunks that are there.
-                let chunk = unsafe { chunks.at(number) };
+                let chunk = unsafe { chunks.get_unchecked(number) };
                 if !is_simple && !self.choose(chunk, found, &mut changed) {
                     continue;
                 }
@@ -39,7 +39,7 @@ impl Walk<'_> {
                 let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
                 while run.start < run.end {
                     let rows = run.end - run.start;
-                    all.push(found.archetype, Run { chunk: number, first: run.start, rows });
+                    all.push(found.archetype, RowRange { chunk: number, first: run.start, rows });
                     (run, runs) = runs.next(&masks);
                 }
             }
@@ -67,7 +67,7 @@ impl Walk<'_> {
             };
             for &number in &archetype.chunks {
                 // SAFETY: archetypes list chunks that are there.
-                let chunk = unsafe { (*self.chunks).at(number) };
+                let chunk = unsafe { (*self.chunks).get_unchecked(number) };
                 if !is_simple && !self.choose(chunk, found, &mut changed) {
                     continue;
                 }

@@ -2,10 +2,10 @@
 
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
+use super::batch::{ChunkMarks, ChunkView};
 use super::data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData, one_part};
 use super::matched::Place;
 use super::parallel::ParallelData;
-use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
 use crate::buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, BufferLayout, DynamicBuffer, Header,
@@ -30,7 +30,7 @@ unsafe impl<T: BufferElement> QueryData for &Buffer<T> {
     one_part!(ComponentType::of_buffer::<T>(), Need::On, false, false);
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<u8> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<u8> {
         ColumnFetch::new(view, places[0], T::ENABLEABLE)
     }
 
@@ -78,7 +78,7 @@ unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
     one_part!(ComponentType::of_buffer::<T>(), Need::On, true, false, T::TRACK_CHANGES);
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<u8> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<u8> {
         ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, T::TRACK_CHANGES)
     }
 
@@ -117,7 +117,7 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
     one_part!(ComponentType::of_shared::<T>(), Need::On, false, false);
 
     #[inline]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *const T {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> *const T {
         let value = view.shared_value(places[0].offset as usize);
         // SAFETY: the value is there as long as a chunk has it.
         unsafe { &*value }.downcast_ref::<T>().expect("a value of the type")
@@ -160,7 +160,7 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
     one_part!(ComponentType::of_chunk::<T>(), Need::On, false, false);
 
     #[inline]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> *const T {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> *const T {
         let value = view.chunk.values.find(places[0].column).expect("chunks have their values");
         value.as_ptr().cast_const().cast()
     }
@@ -172,7 +172,8 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
-        // SAFETY: there is a value of this type, which nobody changes: queries only read the values of chunks.
+        // SAFETY: there is a value of this type, and the query has declared that it reads it. Only a job writes it, which would have to
+        // declare that, and conflict.
         unsafe { &*fetch }
     }
 }
@@ -202,7 +203,7 @@ unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
     one_part!(ComponentType::of_managed::<T>(), Need::On, false, false);
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
         ColumnFetch::new(view, places[0], T::ENABLEABLE)
     }
 
@@ -231,7 +232,7 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
     one_part!(ComponentType::of_managed::<T>(), Need::On, true, false, T::TRACK_CHANGES);
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
         ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, T::TRACK_CHANGES)
     }
 

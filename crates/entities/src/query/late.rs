@@ -11,7 +11,7 @@ use super::filter::QueryFilter;
 use super::matched::{Match, Matched};
 use super::plan::{Plan, plan_of};
 use super::prepared::EntityQuery;
-use super::settings::{Options, Settings, Since};
+use super::settings::{Options, Settings};
 use super::states::QueryStates;
 use super::uses::{Asked, before_query};
 use super::walk::Walk;
@@ -19,13 +19,11 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::{EntityManager, Found};
-use crate::shared::SharedComponent;
+use crate::manager::{EntityManager, RowSelection};
 use crate::storage::Archetypes;
-use crate::version::Version;
 
-/// A query that is asked when commands are played: what [`for_found`](crate::CommandRecorder::for_found) takes, and the commands for
-/// the members of a group that match.
+/// A query that is asked when commands are played: what [`batch`](crate::CommandRecorder::batch) takes, and
+/// [`Linked::matching`](crate::Linked::matching).
 ///
 /// It is made of an [`EntityQuery`], with all that was said of that, or of a [`DynamicQuery`], both by `into`; or of types alone, by
 /// [`of`](Self::of), which allocates nothing.
@@ -45,10 +43,10 @@ use crate::version::Version;
 /// let mut world = World::new("Simulation");
 /// let mut buffer = EntityCommandBuffer::new();
 /// let commands = buffer.commands()?;
-/// commands.for_found(LateQuery::of::<&Health, With<Dead>>()).despawn();
-/// commands.for_found(EntityQuery::<&Health>::new().include_disabled()).add(Dead);
+/// commands.batch(LateQuery::of::<&Health, With<Dead>>()).despawn();
+/// commands.batch(EntityQuery::<&Health>::new().include_disabled()).add(Dead);
 /// let health = ComponentType::find("Health").unwrap();
-/// commands.for_found(DynamicQuery::new().all([health])).set_enabled(false);
+/// commands.batch(DynamicQuery::new().all([health])).set_enabled(false);
 /// # world.spawn(Health(1));
 /// world.play(&mut buffer)?;
 /// # assert_eq!(world.query::<(&Health, &Dead)>().include_disabled().count(), 1);
@@ -87,10 +85,6 @@ impl LateQuery {
         Self { asked, settings }
     }
 
-    pub(crate) fn add_shared<T: SharedComponent>(&mut self, value: T) {
-        self.settings.add_shared(value);
-    }
-
     /// Replaces the entities in shared values that are asked for.
     pub(crate) fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
         self.settings.remap_entities(map);
@@ -99,17 +93,6 @@ impl LateQuery {
     /// Whether there may be entities in shared values that are asked for.
     pub(crate) fn may_name_entities(&self) -> bool {
         self.settings.may_name_entities()
-    }
-
-    pub(crate) fn add_option(&mut self, option: Options) {
-        match &mut self.asked {
-            AskedFor::Types { .. } => self.settings.options = self.settings.options.with(option),
-            AskedFor::Dynamic(query) => query.add_option(option),
-        }
-    }
-
-    pub(crate) fn set_since(&mut self, version: Version) {
-        self.settings.since = Since(version);
     }
 
     fn matched<'w>(&self, states: &'w QueryStates, archetypes: &'w Archetypes) -> &'w Matched {
@@ -130,20 +113,20 @@ impl LateQuery {
     pub(crate) fn change<R>(
         &self,
         entities: &mut EntityManager,
-        change: impl FnOnce(&mut EntityManager, &Found) -> R,
+        change: impl FnOnce(&mut EntityManager, &RowSelection) -> R,
     ) -> R {
         let found = self.found(entities);
         let result = change(entities, &found);
-        entities.keep_found(found);
+        entities.keep_selection(found);
         result
     }
 
     /// Everything that is found, for a change of structure.
-    fn found(&self, entities: &EntityManager) -> Found {
+    fn found(&self, entities: &EntityManager) -> RowSelection {
         let matched = self.matched_in(entities);
         // That includes those who switch or change what decides on what is found.
-        entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(entities, matched, &self.settings).found(entities.take_found())
+        entities.sync_for_move(matched.matches.iter().map(|found| found.archetype));
+        Walk::reading(entities, matched, &self.settings).found(entities.take_selection())
     }
 
     /// Leaves only those entities in a list that are found.
@@ -176,7 +159,7 @@ impl LateQuery {
             // Perhaps none of those is found.
             self.change(entities, |entities, found| entities.check_all_have(found, ty))?;
         }
-        entities.before_switching(ty);
+        entities.sync_for_set_enabled(ty);
         before_query(entities, self.matched_in(entities), Asked::Data);
         let entities: *mut EntityManager = entities;
         // SAFETY: the world is borrowed mutably, by this alone, and neither the states nor the archetypes change meanwhile.

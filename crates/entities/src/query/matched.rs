@@ -4,13 +4,13 @@ use super::kept_chunks::KeptChunks;
 use super::plan::{Plan, Term};
 use super::settings::Options;
 use crate::component::ComponentType;
-use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, Staying, Storage};
+use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, StableVec, Storage};
 
 /// What a query knows of the archetypes of a world.
 pub(crate) struct Matched {
     pub(crate) plan: Plan,
     /// Jobs point to them.
-    pub(crate) matches: Staying<Match>,
+    pub(crate) matches: StableVec<Match>,
     /// How many archetypes were looked at.
     seen: usize,
     /// For each of them, whether it matches: bits of words.
@@ -151,7 +151,7 @@ impl Masks<'_> {
 impl Matched {
     pub(crate) fn new(plan: Plan) -> Self {
         let asks_for_changes = plan.asks_for_changes();
-        let matches = Staying::default();
+        let matches = StableVec::default();
         matches.stay();
         Self {
             plan,

@@ -5,6 +5,7 @@
 
 mod apart;
 mod aspect;
+mod batch;
 mod change;
 mod changed_rows;
 mod choice;
@@ -15,7 +16,6 @@ mod dynamic;
 mod enabled;
 mod filter;
 mod found;
-mod in_system;
 mod iter;
 mod job;
 mod kept_chunks;
@@ -30,18 +30,16 @@ mod option_filters;
 mod or;
 mod pairs;
 mod parallel;
-mod piece;
 mod plan;
-mod pool;
 mod prepared;
 mod read;
 mod readable;
-mod rows;
 mod runs;
 mod settings;
 mod split;
 mod states;
 mod structural;
+mod system_query;
 mod to_world;
 mod tracked;
 mod tuples;
@@ -57,6 +55,7 @@ pub use aspect::{
     Aspect, AspectField, ChunkField, ManagedField, ParallelField, ParallelViewField, PlainField,
     ReadOnlyField, SharedField,
 };
+pub use batch::{ChunkMarks, ChunkView};
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
 pub use dynamic::{DynamicQuery, FoundChunk};
 pub use enabled::{EnabledMut, EnabledRef};
@@ -65,18 +64,19 @@ pub use filter::{
 };
 pub use iter::QueryIter;
 pub use job::{
-    ArrayHeld, ChunkAt, ChunkInJob, ChunkJob, EntityAt, EntityJob, EntityPlace, IndexInQuery,
-    JobError, JobLookup, JobLookupMut, JobLookupView, JobLookupViewMut, LookupHeld, QueryArray,
-    QueryArrayBatch, QueryJob, QueryJobWith, UncheckedLookup, UncheckedLookupView,
+    ArrayHeld, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobLookup, JobLookupView,
+    LookupHeld, QueryArray, QueryArrayBatch, QueryJob, QueryJobWith, Unchecked,
 };
 pub use late::LateQuery;
-pub use lookup::{EntityLookup, Lookup};
+pub use lookup::{
+    ArchetypeLookup, ColumnData, ColumnLookup, Indexed, Lookup, LookupForm, StorageInfo,
+    StorageInfoLookup,
+};
 pub use mask::QueryMask;
 pub use matched::Place;
 pub use option_filters::{FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs};
 pub use or::Or;
 pub use parallel::ParallelData;
-pub use piece::{PieceMarks, PieceView};
 pub use plan::{Need, Part, Term};
 pub use prepared::EntityQuery;
 pub use read::QueryRef;
@@ -88,9 +88,8 @@ pub use view::Query;
 pub use write::QueryMut;
 pub use write_groups::KnownGroups;
 
-pub(crate) use in_system::{Conflict, KeptQuery, conflict_of};
+pub(crate) use batch::{Pool, Rows};
 pub(crate) use job::{DeclaredJob, LookupMemory};
 pub(crate) use plan::Plan;
-pub(crate) use pool::Pool;
-pub(crate) use rows::Rows;
 pub(crate) use states::QueryStates;
+pub(crate) use system_query::{Conflict, SystemQuery, conflict_of};

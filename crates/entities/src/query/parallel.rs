@@ -1,4 +1,4 @@
-//! Loops over what a query finds on all threads.
+//! Parallel loops over queries.
 
 #![expect(unsafe_code, reason = "values of chunks of a world that is borrowed, on several threads")]
 
@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use ancho_burst::{CpuLevel, dispatch_as};
 
+use super::batch::{Divide, Pick, Rows};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::loops::refuse;
 use super::read::QueryRef;
-use super::rows::{Divide, Pick, Rows};
 use super::view::Query;
 use super::walk::Walk;
 use super::write::QueryMut;
@@ -20,10 +20,10 @@ use crate::error::EntityError;
 use crate::manager::Jobs;
 use crate::storage::OutOfMemory;
 
-/// What a query gives for each entity, and can be given on any thread.
+/// Query data that can be used on any thread.
 ///
-/// That is everything but managed components, which stay on the thread of their world, and
-/// [`TrackedMut`](crate::TrackedMut), which notes what other threads would note at the same place.
+/// That is all data except managed components, which stay on the world's thread, and [`TrackedMut`](crate::TrackedMut), which
+/// marks changes without synchronisation.
 ///
 /// # Examples
 ///
@@ -43,7 +43,7 @@ use crate::storage::OutOfMemory;
 /// assert_eq!(world.get::<Health>(orc).unwrap().0, 17);
 /// ```
 ///
-/// A managed component stays where it is:
+/// A managed component stays on the world's thread:
 ///
 /// ```compile_fail,E0277
 /// use ancho_entities::{Managed, ManagedComponent, World};
@@ -56,8 +56,8 @@ use crate::storage::OutOfMemory;
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: what is given for rows of different words, of 64 rows each, can be used on
-/// different threads at the same time.
+/// Not to be implemented outside of this crate: the data of rows in different words, of 64 rows each, can be used by different
+/// threads at the same time.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given on several threads",
     label = "stays on the thread of its world",
@@ -65,81 +65,93 @@ use crate::storage::OutOfMemory;
 )]
 pub unsafe trait ParallelData: QueryData {}
 
-/// Calls a function for everything that a walk finds, on all threads, compiled for the CPU at hand.
+/// Runs a function for batches of rows on all threads, or on this one if there is one batch, one thread, or no job can be
+/// scheduled. It is compiled for the CPU at hand. `C` names it in profiles.
+#[track_caller]
+fn run_batches<C>(jobs: &Jobs, batches: usize, function: impl Fn(Range<usize>) + Sync) {
+    let scheduler = jobs.scheduler();
+    let done = (batches > 1 && scheduler.thread_count() > 1).then(|| {
+        scheduler.named(type_name::<C>()).run_parallel(
+            (),
+            batches,
+            1,
+            #[inline(always)]
+            |(), batches| function(batches),
+        )
+    });
+    // In a job, no other can be scheduled.
+    if !matches!(done, Some(Ok(()))) {
+        dispatch_as::<C, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            || function(0..batches),
+        );
+    }
+}
+
+/// Calls a function for each entity of a walk, on all threads.
 ///
 /// # Safety
 ///
-/// - the walk is that of a query of this data, of these entities, and writes, unless it cannot be changed
-/// - it is used once
+/// - the walk is that of a query of this data, of these entities, and writes, unless the data is read-only
+/// - the walk is used once
 #[track_caller]
 unsafe fn each_row_parallel<'w, D: ParallelData, C: Fn(D::Item<'w>) + Sync>(
     jobs: &Jobs,
     walk: &Walk<'w>,
     function: C,
 ) -> Result<(), OutOfMemory> {
-    let scheduler = jobs.scheduler();
-    let threads = scheduler.thread_count();
     let mut pooled = jobs.rows().take();
     let rows = pooled.get_mut();
-    // SAFETY: the caller's promise. The world is borrowed for the lifetime.
+    rows.reads_versions = false;
+    // SAFETY: the caller promises the same. The world is borrowed for the lifetime.
     let count = unsafe {
         rows.collect::<D>(walk)?;
         rows.prepare::<D>(Divide::Rows)
     };
     let (rows, function) = (&*rows, &function);
-    let done = (count > 1 && threads > 1).then(|| {
-        scheduler.named(type_name::<C>()).run_parallel(
-            (),
-            count,
-            1,
-            #[inline(always)]
-            // SAFETY: it is prepared, and each piece is taken once.
-            |(), pieces| unsafe { rows.each_row::<D>(pieces, function) },
-        )
-    });
-    // Where no job can be scheduled, as inside of one, this thread does it.
-    if !matches!(done, Some(Ok(()))) {
-        dispatch_as::<C, _, _>(
-            CpuLevel::V4,
-            #[inline(always)]
-            // SAFETY: as above. No job has run.
-            || unsafe { rows.each_row::<D>(0..count, function) },
-        );
-    }
+    run_batches::<C>(
+        jobs,
+        count,
+        #[inline(always)]
+        // SAFETY: the rows are prepared for this data, and each batch is processed once.
+        |batches| unsafe { rows.each_row::<D>(batches, function) },
+    );
     Ok(())
 }
 
-/// Calls a function for the slices of what is found in some pieces.
+/// Calls a function with slices of contiguous entities, for some batches.
 ///
 /// # Safety
 ///
-/// - the rows are prepared for this data, in whole chunks, and used by nobody else for the lifetime
-/// - it is called once for each piece
+/// - the rows are prepared for this data, in whole chunks, and nothing else uses what it writes for the lifetime
+/// - it is called once for each batch
 #[inline(always)]
-unsafe fn slices_of_pieces<'w, D, C>(rows: &Rows, pieces: Range<usize>, function: &C)
+unsafe fn slices_of_batches<'w, D, C>(rows: &Rows, batches: Range<usize>, function: &C)
 where
     D: ParallelData + ChunkData,
     C: Fn(D::Slices<'w>) + Sync,
 {
-    for at in pieces {
-        // SAFETY: the caller's promises.
-        let piece = unsafe { rows.open::<D>(at) };
-        piece.each_run(
+    for at in batches {
+        // SAFETY: the rows are prepared for this data, and the batch is opened once.
+        let batch = unsafe { rows.open::<D>(at) };
+        batch.each_run(
             #[inline(always)]
             |run| {
-                // SAFETY: these are rows of the chunk. None comes twice, so that nobody else uses what can be changed of them, and it
-                // was made the world's alone.
-                function(unsafe { D::slices(piece.fetch, run.start as usize, run.len()) });
+                // SAFETY: these are rows of the chunk. Each comes once, so that nothing else uses what can be written, which is
+                // unshared.
+                function(unsafe { D::slices(batch.fetch, run.start as usize, run.len()) });
             },
         );
     }
 }
 
-/// Calls a function for the slices of what a walk finds in the chunks that are picked, on all threads, compiled for the CPU at hand.
+/// Calls a function with slices of contiguous entities of the chunks that are picked, on all threads.
 ///
 /// # Safety
 ///
-/// - as for [`each_row_parallel`]
+/// - the walk is that of a query of this data, of these entities, and writes, unless the data is read-only
+/// - the walk is used once
 #[track_caller]
 unsafe fn each_slices_parallel<'w, D, C>(
     jobs: &Jobs,
@@ -151,51 +163,37 @@ where
     D: ParallelData + ChunkData,
     C: Fn(D::Slices<'w>) + Sync,
 {
-    let scheduler = jobs.scheduler();
     let mut pooled = jobs.rows().take();
     let rows = pooled.get_mut();
-    // SAFETY: the caller's promise. The world is borrowed for the lifetime.
+    rows.reads_versions = false;
+    // SAFETY: the caller promises the same. The world is borrowed for the lifetime.
     let count = unsafe {
         rows.collect_picked::<D>(walk, Some(pick))?;
         rows.prepare::<D>(Divide::Slices)
     };
     let (rows, function) = (&*rows, &function);
-    let done = (count > 1 && scheduler.thread_count() > 1).then(|| {
-        scheduler.named(type_name::<C>()).run_parallel(
-            (),
-            count,
-            1,
-            #[inline(always)]
-            // SAFETY: it is prepared, and each piece is taken once.
-            |(), pieces| unsafe { slices_of_pieces::<D, C>(rows, pieces, function) },
-        )
-    });
-    // Where no job can be scheduled, as inside of one, this thread does it.
-    if !matches!(done, Some(Ok(()))) {
-        dispatch_as::<C, _, _>(
-            CpuLevel::V4,
-            #[inline(always)]
-            // SAFETY: as above. No job has run.
-            || unsafe { slices_of_pieces::<D, C>(rows, 0..count, function) },
-        );
-    }
+    run_batches::<C>(
+        jobs,
+        count,
+        #[inline(always)]
+        // SAFETY: the rows are prepared for this data, in whole chunks, and each batch is processed once.
+        |batches| unsafe { slices_of_batches::<D, C>(rows, batches, function) },
+    );
     Ok(())
 }
 
 impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
-    /// Calls a function with what is given for each entity, on all threads of the world's [jobs](crate::EntityManager::jobs), and
-    /// waits until all is done. The function may borrow what it likes.
+    /// Calls a function with the data of each entity, on all threads of the world's [jobs](crate::EntityManager::jobs), and waits
+    /// for the end. The function may borrow.
     ///
-    /// It does the same to each entity as [`for_each`](Self::for_each), in no order that can be relied on. Which thread does
-    /// what must not matter: what the function changes beside the entity is shared, and a sum of floating-point numbers, for
-    /// one, would depend on the order.
+    /// The order of entities is unspecified. The result must not depend on it: a sum of floating-point numbers would.
     ///
-    /// From inside a job, where nothing can be waited for, this thread does everything.
+    /// In a job, which cannot wait for others, this thread processes all entities.
     ///
     /// # Panics
     ///
-    /// As [`for_each`](Self::for_each). With A0011 if the function panics on one of several threads: other entities may have been
-    /// given or not.
+    /// If chunks are shared with a fork, and memory for copies runs out. With A0011 if the function panics on one of several
+    /// threads: other entities may have been processed or not.
     ///
     /// # Examples
     ///
@@ -219,7 +217,7 @@ impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
     /// assert_eq!(dead.into_inner(), 101);
     /// ```
     ///
-    /// What several threads would share without a lock does not compile:
+    /// Captures that threads would share without a lock do not compile:
     ///
     /// ```compile_fail,E0594
     /// use ancho_entities::{Component, World};
@@ -232,38 +230,37 @@ impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn for_each_parallel(mut self, function: impl Fn(D::Item<'w>) + Sync) {
-        if let Err(error) = self.give_parallel(function) {
+        if let Err(error) = self.run_parallel(function) {
             refuse(error.into());
         }
     }
 
-    /// Calls a function with what is given for each entity, on all threads, unless there is no memory.
+    /// Calls a function with the data of each entity, on all threads, or returns an error if memory runs out.
     ///
     /// # Errors
     ///
-    /// If chunks are shared with a fork, and there is no memory for copies. Then the function was not called.
+    /// If chunks are shared with a fork, and memory for copies runs out. Then the function was not called.
     #[track_caller]
     pub fn try_for_each_parallel(
         mut self,
         function: impl Fn(D::Item<'w>) + Sync,
     ) -> Result<(), EntityError> {
-        Ok(self.give_parallel(function)?)
+        Ok(self.run_parallel(function)?)
     }
 
-    /// Calls a function with slices, of entities that lie side by side, on all threads, for those chunks that another function picks;
-    /// and waits until all is done. Both may borrow what they like.
+    /// Calls a function with slices of contiguous entities, on all threads, for the chunks that another function picks, and
+    /// waits for the end. Both may borrow.
     ///
-    /// The chunks of the query are shown to the first function one after the other, by all their entities, whether or not
-    /// something of them has changed or is switched on. What is not picked does not count as changed, and what of it is shared with
-    /// a fork stays so.
+    /// The first function receives all entities of each chunk of the query, one chunk after the other, changed or not, enabled
+    /// or not. Chunks that are not picked do not count as changed, and stay shared with a fork.
     ///
     /// # Errors
     ///
-    /// If chunks are shared with a fork, and there is no memory for copies. Then the second function was not called.
+    /// If chunks are shared with a fork, and memory for copies runs out. Then the second function was not called.
     ///
     /// # Panics
     ///
-    /// As [`for_each_parallel`](Self::for_each_parallel).
+    /// With A0011 if a function panics on one of several threads.
     ///
     /// # Examples
     ///
@@ -303,7 +300,7 @@ impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
     }
 
     #[track_caller]
-    fn give_parallel(&mut self, function: impl Fn(D::Item<'w>) + Sync) -> Result<(), OutOfMemory> {
+    fn run_parallel(&mut self, function: impl Fn(D::Item<'w>) + Sync) -> Result<(), OutOfMemory> {
         // SAFETY: this is used once.
         let walk = unsafe { self.open() };
         // SAFETY: the walk is that of this query, and writes. It is used once.
@@ -312,7 +309,7 @@ impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
 }
 
 impl<'w, D: ReadOnlyData + ParallelData, F: QueryFilter> QueryRef<'w, D, F> {
-    /// Calls a function with what is given for each entity, on all threads. See [`QueryMut::for_each_parallel`].
+    /// Calls a function with the data of each entity, on all threads. See [`QueryMut::for_each_parallel`].
     ///
     /// # Panics
     ///
@@ -339,21 +336,21 @@ impl<'w, D: ReadOnlyData + ParallelData, F: QueryFilter> QueryRef<'w, D, F> {
     #[track_caller]
     pub fn for_each_parallel(&self, function: impl Fn(D::Item<'w>) + Sync) {
         let walk = self.walk();
-        // SAFETY: the walk is that of this query. Nothing can be changed.
+        // SAFETY: the walk is that of this query, whose data is read-only.
         let done = unsafe { each_row_parallel::<D, _>(&self.entities.jobs, &walk, function) };
         done.expect("nothing is copied to be read");
     }
 }
 
 impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
-    /// Calls a function with what is given for each entity, on all threads, and waits until all is done. The function may borrow
-    /// what it likes, but for other views, which stay on their thread. See [`QueryMut::for_each_parallel`].
+    /// Calls a function with the data of each entity, on all threads, and waits for the end. The function may borrow anything
+    /// except other views, which stay on their thread. See [`QueryMut::for_each_parallel`].
     ///
-    /// What need not be done at once is better scheduled: [`schedule_parallel`](Self::schedule_parallel).
+    /// To work in the background, use [`schedule_parallel`](Self::schedule_parallel).
     ///
     /// # Panics
     ///
-    /// With A0011 if the function panics on one of several threads: other entities may have been given or not.
+    /// With A0011 if the function panics on one of several threads: other entities may have been processed or not.
     ///
     /// # Examples
     ///
@@ -388,9 +385,9 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
     #[track_caller]
     pub fn for_each_parallel<'v>(&'v mut self, function: impl Fn(D::Item<'v>) + Sync) {
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk is that of this query, and writes. It is used once. This is borrowed as long. Those who have other views
-        // of the world wait on this thread meanwhile, since views are not `Sync`: what they have fetched is of other parts of
-        // the world, and what is written was made the world's alone before there were views.
+        // SAFETY: the walk is that of this query, and writes. It is used once, and this view is borrowed as long. Other views
+        // stay on this thread, which waits, since views are not `Sync`: their data is of other parts of the world. Everything
+        // that is written was unshared before there were views.
         if let Err(error) = unsafe { each_row_parallel::<D, _>(self.jobs(), &walk, function) } {
             refuse(error.into());
         }

@@ -248,7 +248,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryRef<'w, D, F> {
         if !matched.plan.requires(component) {
             return Err(EntityError::NotInQuery { component });
         }
-        self.entities.jobs.before_reading(component);
+        self.entities.jobs.sync_for_read(component);
         // SAFETY: who could change a value would have to borrow the world mutably.
         Ok(unsafe { self.finding().clone_values() })
     }

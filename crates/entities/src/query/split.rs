@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use super::apart::{Apart, MOST_ALTERNATIVES, apart, has_too_many_alternatives};
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use super::lookup::{EntityLookup, Lookup};
+use super::lookup::Lookup;
 use super::loops::refuse;
 use super::matched::{Match, Matched};
 use super::plan::{Part, Plan, plan_of};
@@ -30,7 +30,7 @@ use crate::storage::{OutOfMemory, unshare};
 /// | [`Query<D, F>`](crate::Query) | the same |
 /// | [`Lookup<D, F>`](crate::Lookup) | the same |
 /// | [`EntityQuery<D, F>`](crate::EntityQuery), of which more may be said | a [`Query<D, F>`](crate::Query) |
-/// | [`EntityLookup<D, F>`](crate::EntityLookup) | a [`Lookup<D, F>`](crate::Lookup) |
+/// | [`Lookup::<D, F>::part()`](crate::Lookup::part) | a [`Lookup<D, F>`](crate::Lookup) |
 /// | tuples of up to 16 | a tuple |
 ///
 /// # Examples
@@ -208,7 +208,7 @@ impl<'w> Splitting<'w> {
         // SAFETY: as above. This is a fourth field.
         let jobs = unsafe { &(*entities).jobs };
         if jobs.are_live() {
-            jobs.before_uses(|uses| {
+            jobs.sync_for_uses(|uses| {
                 let add = |part: &SplitPart<'_>| {
                     add_copied(part.matched, archetypes, chunks, uses);
                 };
@@ -300,18 +300,18 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for EntityQuery<D, F> {
 }
 
 // SAFETY: as for queries.
-unsafe impl<D: QueryData, F: QueryFilter> SplitParts for EntityLookup<D, F> {
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for PhantomData<Lookup<'_, D, F>> {
     type Views<'w> = Lookup<'w, D, F>;
     type Description = Self;
 
     fn plain() -> Self {
-        Self::new()
+        PhantomData
     }
 
     #[track_caller]
     fn add_to(_: &Self, splitting: &mut Splitting<'_>) {
         let name = || format!("Lookup<{}, {}>", type_name::<D>(), type_name::<F>());
-        splitting.add::<D, F>(Self::OPTIONS, true, name);
+        splitting.add::<D, F>(Lookup::<D, F>::OPTIONS, true, name);
     }
 
     unsafe fn views<'w>(_: Self, splitting: &mut Splitting<'w>) -> Lookup<'w, D, F> {
@@ -321,36 +321,36 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for EntityLookup<D, F> {
     }
 }
 
-/// Implements the trait for a view, by what describes it.
+/// Implements the trait for a view, by its description.
 macro_rules! implement_for_view {
-    ($view:ident, $description:ident) => {
-        // SAFETY: as for what describes it.
+    ($view:ident, $description:ty) => {
+        // SAFETY: the description adds one part, whose view this is.
         unsafe impl<D: QueryData, F: QueryFilter> SplitParts for $view<'_, D, F> {
             type Views<'w> = $view<'w, D, F>;
-            type Description = $description<D, F>;
+            type Description = $description;
 
             fn plain() -> Self::Description {
-                $description::plain()
+                <$description>::plain()
             }
 
             #[track_caller]
             fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>) {
-                $description::add_to(description, splitting);
+                <$description>::add_to(description, splitting);
             }
 
             unsafe fn views<'w>(
                 description: Self::Description,
                 splitting: &mut Splitting<'w>,
             ) -> Self::Views<'w> {
-                // SAFETY: the caller promises it.
-                unsafe { $description::views(description, splitting) }
+                // SAFETY: the caller promises that the parts were added in this order, and checked.
+                unsafe { <$description>::views(description, splitting) }
             }
         }
     };
 }
 
-implement_for_view!(Query, EntityQuery);
-implement_for_view!(Lookup, EntityLookup);
+implement_for_view!(Query, EntityQuery<D, F>);
+implement_for_view!(Lookup, PhantomData<Self>);
 
 /// Implements the trait for a tuple, of parts with their indices.
 macro_rules! implement {

@@ -7,7 +7,7 @@ use super::walk::Walk;
 use super::write::QueryMut;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
-use crate::manager::{EntityManager, Found};
+use crate::manager::{EntityManager, RowSelection};
 
 impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     /// Moves all entities that are found to another world. Returns which entity became which.
@@ -44,7 +44,7 @@ impl<D: QueryData, F: QueryFilter> QueryMut<'_, D, F> {
     #[track_caller]
     pub fn move_to(self, world: &mut EntityManager) -> Result<EntityMap, EntityError> {
         let found = self.found();
-        world.move_found_from(self.entities, &found)
+        world.move_rows_from(self.entities, &found)
     }
 }
 
@@ -78,8 +78,9 @@ impl<D: QueryData, F: QueryFilter> QueryRef<'_, D, F> {
     #[track_caller]
     pub fn copy_to(&self, world: &mut EntityManager) -> Result<EntityMap, EntityError> {
         let matched = self.matched();
-        self.entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        let found = Walk::reading(self.entities, matched, self.settings()).found(Found::default());
-        world.copy_found_from(self.entities, &found)
+        self.entities.sync_for_move(matched.matches.iter().map(|found| found.archetype));
+        let found =
+            Walk::reading(self.entities, matched, self.settings()).found(RowSelection::default());
+        world.copy_rows_from(self.entities, &found)
     }
 }

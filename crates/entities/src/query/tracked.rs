@@ -5,9 +5,9 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use super::batch::{ChunkMarks, ChunkView};
 use super::data::{ColumnFetch, QueryData, track_rows};
 use super::matched::Place;
-use super::piece::{PieceMarks, PieceView};
 use super::plan::{Need, Part};
 use crate::component::{Component, ComponentType};
 use crate::storage::TrackedColumn;
@@ -121,7 +121,7 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
         each(Part { ty: tracked::<T>(), need: Need::On, write: true, bits: false });
     }
 
-    unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+    unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
         // SAFETY: the caller's promises.
         unsafe { marks.begin(places[0].column) };
     }
@@ -131,7 +131,7 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
     }
 
     #[inline(always)]
-    unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> ColumnFetch<T> {
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
         ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, true)
     }
 

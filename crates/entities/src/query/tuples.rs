@@ -4,11 +4,11 @@
 
 use std::num::NonZero;
 
+use super::batch::{ChunkMarks, ChunkView};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::matched::Place;
 use super::parallel::ParallelData;
-use super::piece::{PieceMarks, PieceView};
 use super::plan::{Part, Term};
 use super::settings::Options;
 use crate::all_tuples::all_tuples;
@@ -50,7 +50,7 @@ macro_rules! implement {
             }
 
             #[inline(always)]
-            unsafe fn mark(marks: &mut PieceMarks<'_>, places: &[Place]) {
+            unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
                 let mut places = places;
                 $(
                     // SAFETY: the caller promises that there are the places of all parts.
@@ -75,7 +75,7 @@ macro_rules! implement {
             }
 
             #[inline(always)]
-            unsafe fn fetch(view: PieceView<'_>, places: &[Place]) -> Self::Fetch {
+            unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch {
                 let mut places = places;
                 ($(
                     {
@@ -155,14 +155,14 @@ unsafe impl QueryData for () {
     fn parts(_: &mut dyn FnMut(Part)) {}
 
     #[inline(always)]
-    unsafe fn mark(_: &mut PieceMarks<'_>, _: &[Place]) {}
+    unsafe fn mark(_: &mut ChunkMarks<'_>, _: &[Place]) {}
 
     fn is_there(_: &[Place]) -> bool {
         true
     }
 
     #[inline(always)]
-    unsafe fn fetch(_: PieceView<'_>, _: &[Place]) {}
+    unsafe fn fetch(_: ChunkView<'_>, _: &[Place]) {}
 
     #[inline(always)]
     unsafe fn is_on((): (), _: usize) -> bool {

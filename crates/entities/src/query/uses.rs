@@ -31,7 +31,7 @@ pub(super) fn before_query(entities: &EntityManager, matched: &Matched, asked: A
 
 #[cold]
 fn complete_before(jobs: &Jobs, storage: &Storage, matched: &Matched, asked: Asked) {
-    jobs.before_uses(|uses| {
+    jobs.sync_for_uses(|uses| {
         add_uses(matched, &storage.archetypes, asked, uses);
         if asked == Asked::Data && storage.chunks.may_be_shared() {
             add_copied(matched, &storage.archetypes, &storage.chunks, uses);

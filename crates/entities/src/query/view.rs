@@ -114,7 +114,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// let mut world = World::new("Simulation");
     /// world.spawn(Health(20));
     /// let (mut health,) = world.split::<(Query<&mut Health>,)>();
-    /// health.reborrow().job().named("Heal").schedule_parallel(|health| health.0 += 1)?;
+    /// health.reborrow().job().named("Heal").schedule_parallel(|health| health.0 += 1);
     /// assert_eq!(health.single_mut()?.0, 21);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -135,7 +135,7 @@ impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
     pub fn to_components<T: Component + Clone>(&self) -> Result<Vec<T>, EntityError> {
         let component = ComponentType::of::<T>();
         self.gives(component, false)?;
-        self.jobs().before_reading(component);
+        self.jobs().sync_for_read(component);
         // SAFETY: the query gives the values, so that no other view can change them, and this one is borrowed.
         Ok(unsafe { self.finding().clone_values() })
     }

@@ -9,12 +9,12 @@ use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::slice;
 
+use super::batch::{ChunkMarks, ChunkView, SharedSource};
 use super::changed_rows::has_changed_row;
 use super::choice::Choice;
 use super::chunk_rows::{Soon, expect_marks, rows_of_chunk, track};
 use super::data::QueryData;
 use super::matched::{Bit, Masks, Match, Matched, Place, matching_rows};
-use super::piece::{PieceMarks, PieceView, SharedOf};
 use super::runs::Runs;
 use super::settings::Settings;
 use crate::component::{ComponentType, SharedValue};
@@ -295,7 +295,7 @@ impl<'w> Walk<'w> {
     #[inline(always)]
     pub(super) fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
-        if D::WRITES && unsafe { (*self.chunks).at(number) }.may_be_shared() {
+        if D::WRITES && unsafe { (*self.chunks).get_unchecked(number) }.may_be_shared() {
             self.unshare(number)?;
         }
         Ok(())
@@ -353,7 +353,7 @@ impl<'w> Walk<'w> {
         if D::MARKS {
             // SAFETY: the chunk is there.
             let chunk = unsafe { &*chunk };
-            let mut marks = PieceMarks { chunk, version: self.version };
+            let mut marks = ChunkMarks { chunk, version: self.version };
             // SAFETY: these are the places in the archetype of the chunk. Whoever used what is noted of them was waited for, and
             // for jobs that use something else versions were written out.
             unsafe { D::mark(&mut marks, places) };
@@ -369,15 +369,15 @@ impl<'w> Walk<'w> {
     unsafe fn fetch<D: QueryData>(&self, places: &[Place], chunk: *const Chunk) -> D::Fetch {
         // SAFETY: the chunk is there, and does not change while this is borrowed.
         let chunk = unsafe { &*chunk };
-        let view = PieceView { chunk, shared: self.shared_of() };
+        let view = ChunkView { chunk, shared: self.shared_of() };
         // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
         unsafe { D::fetch(view, places) }
     }
 
     /// Where the values of shared components are.
     #[inline(always)]
-    pub(super) fn shared_of(&self) -> SharedOf<'w> {
-        SharedOf::World { archetypes: self.archetypes, values: self.values }
+    pub(super) fn shared_of(&self) -> SharedSource<'w> {
+        SharedSource::World { archetypes: self.archetypes, values: self.values }
     }
 
     /// A chunk that comes soon.
@@ -420,7 +420,7 @@ impl<'w> Walk<'w> {
             return list.next().copied();
         }
         // SAFETY: archetypes list chunks that are there.
-        let chunk = |number: u32| unsafe { (*self.chunks).at(number) };
+        let chunk = |number: u32| unsafe { (*self.chunks).get_unchecked(number) };
         if let (false, [Bit::On(mask)]) = (self.is_choosy, &*found.bits) {
             // Mostly one component can be switched off, and bits of rows that are not there are zero.
             let is_on =
@@ -447,7 +447,7 @@ impl<'w> Walk<'w> {
     /// Whether a row of a chunk of this match is one of those that the query finds.
     pub(crate) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
         // SAFETY: archetypes list chunks that are there.
-        let chunk = unsafe { (*self.chunks).at(number) };
+        let chunk = unsafe { (*self.chunks).get_unchecked(number) };
         let masks = Masks { enabled: &chunk.enabled, changed: &[] };
         let rows = || matching_rows(&found.bits, &masks, row / u64::BITS, chunk.len);
         !self.matches.is_empty()

@@ -90,6 +90,11 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         QueryRef::new(self.entities, self.settings.clone())
     }
 
+    /// Returns the same query, for as long as this one is borrowed.
+    pub(super) fn reborrow(&mut self) -> QueryMut<'_, D, F> {
+        QueryMut::new(self.entities, self.settings.clone())
+    }
+
     /// The world, the state of the query, and what was said of it.
     #[track_caller]
     pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings) {
@@ -207,7 +212,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
     /// Switches a component on or off, which all archetypes have that match. Returns for how many entities.
     #[track_caller]
     pub(super) fn switch(mut self, component: ComponentType, enabled: bool) -> usize {
-        self.entities.before_switching(component);
+        self.entities.sync_for_set_enabled(component);
         // SAFETY: this is used once.
         let walk = unsafe { self.open() };
         // SAFETY: the world is borrowed mutably, and nothing of it is given to anybody. Jobs that use the component, or ask whether
@@ -400,7 +405,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
         }
         // The data of the query need not say that it is written, nor even name it.
         let archetypes = query.matched().matches.iter().map(|found| found.archetype);
-        self.entities.before_writing_all(component, archetypes);
+        self.entities.sync_for_write_all(component, archetypes);
         self.make_unique(Writes::Only(component))?;
         // SAFETY: what was opened before is not used any more.
         let cursor = Cursor::new(unsafe { self.open() }, Writes::Only(component));

@@ -1,79 +1,82 @@
-//! One archetype: which components its entities have, how their chunks are divided, and which chunks there are.
+//! One archetype: its component types, the layout of its chunks, and its chunks.
+
+#![expect(unsafe_code, reason = "an index that is masked instead of checked")]
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::StorageSettings;
 use super::archetypes::ChunkList;
+use super::chunk::ValueLayout;
 use super::chunk_layout::{ChunkLayout, ColumnSize, DoesNotFit, chunk_layout};
-use super::chunk_values::ValueLayout;
-use super::column_index::ColumnIndex;
-use super::settings::StorageSettings;
-use super::values::SMALL;
+use super::raw_values::SMALL;
 use crate::builtin::CleanupEntity;
 use crate::component::{ComponentType, Copying};
 
-/// What never changes in an archetype. Forks of a world share it.
+/// The immutable part of an archetype, shared by all forks of a world.
 pub(crate) struct ArchetypeShape {
-    /// Tells the archetype from those of other worlds. Says nothing else.
+    /// Distinguishes the archetype from those of other worlds. Has no other meaning.
     pub(crate) serial: u32,
-    /// In the order of memory: by falling alignment, then by the hash of the stable name, hence the same in every run.
+    /// Sorted by descending alignment, then by the hash of the stable name: the same order in every run.
     pub(crate) types: Box<[ComponentType]>,
-    /// One for each type.
-    pub(crate) columns: Box<[Column]>,
-    /// Those columns that take memory, with their numbers.
-    pub(crate) sized: Box<[(u32, Column)]>,
-    /// Which columns have values that have to be dropped.
+    /// One slot per type.
+    pub(crate) columns: Box<[ColumnSlot]>,
+    /// The columns that take memory, with their numbers.
+    pub(crate) sized: Box<[(u32, ColumnSlot)]>,
+    /// The columns whose values have to be dropped.
     pub(crate) dropped: Box<[u32]>,
-    /// Which columns can be switched off and on: each has the mask of its place in this list.
+    /// The enableable columns. The mask of a column has the number of its place in this list.
     pub(crate) enableable: Box<[u32]>,
-    /// Which columns are tracked row by row: each is known to [`Tracking`](super::tracking::Tracking) by its place in this list.
+    /// The columns with a version per row. [`RowVersions`](super::versions::RowVersions) numbers them by their place in this
+    /// list.
     pub(crate) tracked: Box<[u32]>,
-    /// Which columns have one value for all entities of a chunk.
+    /// The shared columns, with one value for all entities of a chunk.
     pub(crate) shared: Box<[u32]>,
-    /// Whether all values are duplicated by copying their bytes.
+    /// True if all values are duplicated by copying their bytes.
     pub(crate) is_bytes: bool,
-    /// Whether there are components that stay when an entity is despawned.
+    /// True if a component remains when an entity is despawned.
     stays: bool,
-    /// Whether forks may have the memory of chunks too: several threads may read it then.
+    /// True if forks may share the memory of chunks, which several threads may read then.
     pub(crate) is_shared: bool,
-    /// Where the values lie that chunks have for themselves, if they have any.
+    /// The layout of the chunk components, if there are any.
     pub(crate) values: Option<Arc<ValueLayout>>,
     pub(crate) index: ColumnIndex,
-    /// How many entities a chunk has room for.
+    /// The number of entities that fit in a chunk.
     pub(crate) capacity: u32,
-    /// What chunks have to be aligned to.
+    /// The alignment that chunks need.
     pub(crate) align: u32,
 }
 
-/// Where the values of a type are in each chunk.
+/// The place of a column in each chunk of an archetype.
 #[derive(Clone, Copy)]
-pub(crate) struct Column {
+pub(crate) struct ColumnSlot {
     pub(crate) offset: u32,
     pub(crate) size: u32,
 }
 
-/// The chunks of one archetype of one world, and what is counted there.
+/// The chunks of one archetype of one world.
 #[derive(Clone)]
 pub(crate) struct Archetype {
     pub(crate) shape: Arc<ArchetypeShape>,
     pub(crate) chunks: ChunkList,
-    /// Those of the chunks that have room. New entities go to the last. Empty if there are shared types: then each of the
-    /// groups has such a list.
+    /// The chunks with room. New entities go to the last one. Empty if there are shared types: each group has a list of its own
+    /// then.
     pub(crate) with_room: Vec<u32>,
-    /// Where its groups are, by the values of shared types, or [`NOWHERE`](super::NOWHERE) if there are no such types.
+    /// The place of its [`SharedGroups`](super::shared_groups::SharedGroups), or [`NOWHERE`](super::NOWHERE) without shared
+    /// types.
     pub(crate) groups: u32,
-    /// How often rows came or went in chunks that are gone. What happened in the others they count themselves.
+    /// Counts rows that were added or removed in chunks that are gone. Living chunks count for themselves.
     pub(crate) order_events: u32,
 }
 
-// They are found by their numbers all the time, which is quicker so.
+// A power of two: archetypes are indexed all the time.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Archetype>() == 64);
 
 impl ArchetypeShape {
-    /// The shape for these types, which are sorted and all different.
+    /// Creates the shape for these types, which are sorted and distinct.
     pub(crate) fn new(
         types: &[ComponentType],
         settings: &StorageSettings,
@@ -92,10 +95,10 @@ impl ArchetypeShape {
         let limit = limits.chain(settings.capacity_limit).min();
         let layout = chunk_layout(settings.chunk_size, limit, &sizes)?;
         let ChunkLayout { capacity, offsets } = layout;
-        let columns: Box<[Column]> = offsets
+        let columns: Box<[ColumnSlot]> = offsets
             .iter()
             .zip(&sizes)
-            .map(|(&offset, size)| Column { offset, size: size.size })
+            .map(|(&offset, size)| ColumnSlot { offset, size: size.size })
             .collect();
         let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
         let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
@@ -124,30 +127,30 @@ impl ArchetypeShape {
         })
     }
 
-    /// Whether despawning leaves something, since there are components that stay.
+    /// Returns whether a despawned entity keeps components.
     #[inline]
     pub(crate) fn stays(&self) -> bool {
         self.stays
     }
 
-    /// Whether no value is too large to be moved without a call.
+    /// Returns whether all values are small enough to be moved without a call.
     pub(crate) fn is_small(&self) -> bool {
         self.sized.iter().all(|(_, column)| column.size <= SMALL)
     }
 
-    /// Whether entities have the mark of having been despawned.
+    /// Returns whether entities have the tag of despawned entities.
     pub(crate) fn is_cleanup_only(&self) -> bool {
         self.has(ComponentType::of::<CleanupEntity>())
     }
 
-    /// Whether entities have nothing but the mark of having been despawned.
+    /// Returns whether entities have nothing but the tag of despawned entities.
     pub(crate) fn is_bare_cleanup(&self) -> bool {
         matches!(*self.types, [ty] if ty == ComponentType::of::<CleanupEntity>())
     }
 
-    /// Whether a chunk of this shape, which may be one of another world, has everything where one of the other has it.
-    pub(crate) fn is_as_good_as(&self, other: &Self) -> bool {
-        let same = |ours: &Column, theirs: &Column| {
+    /// Returns whether chunks of the two shapes, possibly of different worlds, are interchangeable.
+    pub(crate) fn has_same_layout(&self, other: &Self) -> bool {
+        let same = |ours: &ColumnSlot, theirs: &ColumnSlot| {
             (ours.offset, ours.size) == (theirs.offset, theirs.size)
         };
         self.types == other.types
@@ -155,7 +158,7 @@ impl ArchetypeShape {
             && self.columns.iter().zip(&other.columns).all(|(ours, theirs)| same(ours, theirs))
     }
 
-    /// Whether something in chunks of this shape may refer to entities.
+    /// Returns whether chunks of this shape may hold references to entities.
     pub(crate) fn has_references(&self) -> bool {
         self.types.iter().any(|ty| ty.0.per_chunk.map_or(*ty, |value| value.of).0.remap.is_some())
     }
@@ -166,16 +169,96 @@ impl ArchetypeShape {
     }
 }
 
-/// Sorts types as archetypes have them.
+/// Sorts types into the order of archetypes.
 ///
 /// # Errors
 ///
-/// If a type is there twice: that one.
+/// A type that occurs twice.
 pub(crate) fn sort_types(types: &mut [ComponentType]) -> Result<(), ComponentType> {
-    // Names decide only between types that share a stable name.
+    // The name decides only between types with the same stable name.
     types.sort_unstable_by_key(|ty| (Reverse(ty.align()), ty.stable_hash(), ty.name()));
     match types.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(pair[0]),
         None => Ok(()),
     }
+}
+
+/// A small hash table from component types to columns, built once per archetype.
+///
+/// At most half of its entries are used, so that a lookup takes one or two probes.
+pub(crate) struct ColumnIndex {
+    places: Box<[ColumnEntry]>,
+    mask: u32,
+}
+
+/// The column of a type.
+#[derive(Clone, Copy)]
+pub(crate) struct ColumnEntry {
+    /// The index of the type, or [`UNUSED`].
+    ty: u32,
+    /// The number of the column.
+    pub(crate) column: u32,
+    /// The offset of the column in a chunk.
+    pub(crate) offset: u32,
+    /// The number of the column's mask, or [`UNUSED`].
+    mask: u32,
+}
+
+impl ColumnEntry {
+    /// Returns the number of the column's mask, if its type is enableable.
+    #[inline]
+    pub(crate) fn mask(self) -> Option<u32> {
+        (self.mask != UNUSED).then_some(self.mask)
+    }
+}
+
+/// Not the index of any type or mask.
+const UNUSED: u32 = u32::MAX;
+
+impl ColumnIndex {
+    /// Builds the index. `enableable` lists the columns with masks.
+    pub(crate) fn new(types: &[ComponentType], columns: &[ColumnSlot], enableable: &[u32]) -> Self {
+        let length = (types.len() * 2 + 1).next_power_of_two();
+        let mut places =
+            vec![ColumnEntry { ty: UNUSED, column: 0, offset: 0, mask: UNUSED }; length]
+                .into_boxed_slice();
+        let mask = u32::try_from(length - 1).expect("a chunk has room for fewer columns");
+        for ((column, ty), place) in (0..).zip(types).zip(columns) {
+            let mut at = start(ty.0.index) & mask;
+            while places[at as usize].ty != UNUSED {
+                at = (at + 1) & mask;
+            }
+            let mask = enableable.iter().position(|&enableable| enableable == column);
+            places[at as usize] = ColumnEntry {
+                ty: ty.0.index,
+                column,
+                offset: place.offset,
+                mask: mask.map_or(UNUSED, |mask| mask as u32),
+            };
+        }
+        Self { places, mask }
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, ty: ComponentType) -> Option<ColumnEntry> {
+        let mut at = start(ty.0.index) & self.mask;
+        loop {
+            // SAFETY: `at` is masked, and the mask is one less than the number of entries, a power of two.
+            let place = unsafe { self.places.get_unchecked(at as usize) };
+            if place.ty == ty.0.index {
+                return Some(*place);
+            }
+            if place.ty == UNUSED {
+                return None;
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+}
+
+/// Returns the entry at which the search for a type begins. The golden ratio spreads neighbouring indices, which often occur
+/// together.
+#[inline]
+fn start(index: u32) -> u32 {
+    index.wrapping_mul(0x9e37_79b1) >> 16
 }

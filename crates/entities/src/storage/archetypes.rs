@@ -6,30 +6,30 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
+use super::StorageSettings;
 use super::archetype::{Archetype, ArchetypeShape};
 use super::chunk::{Chunk, NOWHERE};
 use super::chunk_layout::DoesNotFit;
-use super::groups::Groups;
-use super::rows::list_place;
-use super::settings::StorageSettings;
-use super::shared::SharedValues;
+use super::chunk_lists::list_place;
+use super::shared_groups::SharedGroups;
+use super::shared_values::SharedValues;
 use crate::component::ComponentType;
 
-/// The archetypes in the order in which they came to be. None ever goes.
+/// The archetypes of a world in order of creation. An archetype is never removed.
 #[derive(Clone, Default)]
 pub(crate) struct Archetypes {
     list: Vec<Archetype>,
-    /// The groups of those that have some.
-    groups: Vec<Groups>,
+    /// The groups of the archetypes with shared types.
+    groups: Vec<SharedGroups>,
     by_types: HashTable<u32>,
-    /// How often an archetype has come, or a list of chunks has changed: who remembers what is in them can tell whether it still
-    /// is. It is never zero once there is an archetype.
+    /// Counts new archetypes and changes to lists of chunks, so that cached lists can be validated. Not zero once there is an
+    /// archetype.
     changes: u64,
 }
 
-/// The numbers of an archetype's chunks, in the order in which they are gone through.
+/// The numbers of an archetype's chunks, in iteration order.
 ///
-/// **Invariant:** it changes only by methods of [`Archetypes`], which count that.
+/// **Invariant:** it changes only through methods of [`Archetypes`], which count the change.
 #[derive(Clone)]
 pub(crate) struct ChunkList(Vec<u32>);
 
@@ -53,15 +53,15 @@ impl<'a> IntoIterator for &'a ChunkList {
 }
 
 impl Archetypes {
-    /// Finds the archetype of these types, which are sorted and all different.
+    /// Finds the archetype of these types, which are sorted and distinct.
     pub(crate) fn find(&self, types: &[ComponentType]) -> Option<u32> {
         let same = |&number: &u32| *self.list[number as usize].shape.types == *types;
         self.by_types.find(hash_of(types), same).copied()
     }
 
-    /// Finds the archetype of these types, which are sorted and all different, or makes it.
+    /// Finds or creates the archetype of these types, which are sorted and distinct.
     ///
-    /// Tables are made for shared types, which may run code of the user.
+    /// Creates tables for shared types, which may run user code.
     pub(crate) fn find_or_create(
         &mut self,
         types: &[ComponentType],
@@ -77,7 +77,7 @@ impl Archetypes {
         let tables: Box<[u32]> = shared.map(|&ty| values.ensure(ty)).collect();
         let groups = if tables.is_empty() { NOWHERE } else { list_place(self.groups.len()) };
         if !tables.is_empty() {
-            self.groups.push(Groups::new(tables));
+            self.groups.push(SharedGroups::new(tables));
         }
         let number = u32::try_from(self.list.len()).expect("fewer archetypes than entities");
         self.list.push(Archetype {
@@ -94,13 +94,13 @@ impl Archetypes {
         Ok(number)
     }
 
-    /// How often an archetype has come, or a list of chunks has changed.
+    /// Returns the number of changes to the list of archetypes and to their lists of chunks.
     #[inline]
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Puts a chunk at the end of the list of an archetype. Returns its place.
+    /// Appends a chunk to the list of an archetype, and returns its place.
     #[inline]
     pub(crate) fn list_chunk(&mut self, archetype: u32, chunk: u32) -> u32 {
         self.changes += 1;
@@ -109,7 +109,7 @@ impl Archetypes {
         list_place(list.len() - 1)
     }
 
-    /// Takes the chunk at a place out of the list of an archetype. Returns the one that takes the place, if any does.
+    /// Removes the chunk at a place from the list of an archetype. Returns the chunk that moves there, if any.
     #[inline]
     pub(crate) fn unlist_chunk(&mut self, archetype: u32, place: u32) -> Option<u32> {
         self.changes += 1;
@@ -118,13 +118,13 @@ impl Archetypes {
         list.get(place as usize).copied()
     }
 
-    /// Takes all chunks out of the list of an archetype.
+    /// Clears the list of chunks of an archetype.
     pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
         self.changes += 1;
         self[archetype].chunks.0.clear();
     }
 
-    /// Takes all chunks out of the lists of all archetypes, also those of chunks with room.
+    /// Clears all lists of chunks, also those of chunks with room.
     pub(crate) fn unlist_all(&mut self) {
         self.changes += 1;
         for archetype in self.list.iter_mut().filter(|archetype| !archetype.chunks.is_empty()) {
@@ -137,24 +137,24 @@ impl Archetypes {
         self.list.get(number as usize)
     }
 
-    /// All of them, each at the place of its number.
+    /// Returns all archetypes, indexed by their numbers.
     #[inline]
     pub(crate) fn as_slice(&self) -> &[Archetype] {
         &self.list
     }
 
-    /// The groups of an archetype, if it has shared types.
-    pub(crate) fn groups(&self, archetype: u32) -> Option<&Groups> {
+    /// Returns the groups of an archetype with shared types.
+    pub(crate) fn groups(&self, archetype: u32) -> Option<&SharedGroups> {
         self.groups.get(self[archetype].groups as usize)
     }
 
-    /// The groups of an archetype, if it has shared types, to be changed.
-    pub(crate) fn groups_mut(&mut self, archetype: u32) -> Option<&mut Groups> {
+    /// Returns the groups of an archetype with shared types, mutably.
+    pub(crate) fn groups_mut(&mut self, archetype: u32) -> Option<&mut SharedGroups> {
         let at = self[archetype].groups;
         self.groups.get_mut(at as usize)
     }
 
-    /// The chunks with room of an archetype, in a group if it has some.
+    /// Returns the chunks with room of an archetype, or of one of its groups if it has groups.
     pub(crate) fn rooms(&self, archetype: u32, group: u32) -> &[u32] {
         match self.groups(archetype) {
             Some(groups) => &groups.at(group).with_room,
@@ -162,7 +162,7 @@ impl Archetypes {
         }
     }
 
-    /// As [`rooms`](Self::rooms), to be changed.
+    /// Returns the chunks with room of an archetype, or of one of its groups if it has groups, mutably.
     pub(crate) fn rooms_mut(&mut self, archetype: u32, group: u32) -> &mut Vec<u32> {
         if self[archetype].groups == NOWHERE {
             return &mut self[archetype].with_room;
@@ -171,7 +171,7 @@ impl Archetypes {
         &mut self.groups[at as usize].at_mut(group).with_room
     }
 
-    /// The values of a chunk's shared types: which tables they are in, and at which indices.
+    /// Returns the table and index of each shared value of a chunk.
     pub(crate) fn values_of(&self, chunk: &Chunk) -> impl Iterator<Item = (u32, u32)> {
         let group = chunk.group;
         self.groups(chunk.archetype).into_iter().flat_map(move |groups| {
@@ -179,7 +179,7 @@ impl Archetypes {
         })
     }
 
-    /// Where the value of a chunk's shared type is, if it has it: in which table, and at which index.
+    /// Returns the table and index of a chunk's value of a shared type.
     pub(crate) fn shared_place(&self, chunk: &Chunk, ty: ComponentType) -> Option<(u32, u32)> {
         let column = chunk.find(ty)?.column;
         let at = chunk.shape().shared.binary_search(&column).ok()?;
@@ -196,7 +196,7 @@ impl Archetypes {
     }
 }
 
-/// The hashes of the names are numbers as good as random.
+/// Combines the hashes of stable names, which are as good as random numbers.
 fn hash_of(types: &[ComponentType]) -> u64 {
     types.iter().fold(0, |hash: u64, ty| {
         (hash.rotate_left(5) ^ ty.stable_hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -1,100 +1,99 @@
-//! One chunk, as its world knows it.
+//! One chunk: its memory, its metadata, and its chunk components.
 
 #![expect(unsafe_code, reason = "addresses in chunks")]
 
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::num::NonZero;
+use std::ops::Range;
 use std::ptr::NonNull;
-use std::slice;
 use std::sync::Arc;
+use std::{mem, slice};
 
-use super::archetype::ArchetypeShape;
+use super::archetype::{ArchetypeShape, ColumnEntry};
 use super::arena::ChunkMemory;
-use super::chunk_copy::ChunkCopy;
-use super::chunk_state::ChunkState;
-use super::chunk_values::ChunkValues;
-use super::column_index::Found;
 use super::enabled::EnabledMasks;
-use super::row_place::RowPlace;
-use super::state_memory::StateMemory;
+use super::fork::ChunkCopy;
+use super::raw_values::{duplicate_value, for_each_to_end};
 use super::transfer::Transfer;
-use crate::component::ComponentType;
+use super::versions::{ChunkVersions, MetadataPool};
+use crate::component::{ChunkValue, ComponentType};
 use crate::entity::Entity;
+use crate::field::StateHasher;
 use crate::version::Version;
 
-/// Not in a list.
+/// The place of a chunk that is not in a list, and the group of a chunk without one.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// A chunk: its memory, and what a world keeps about it.
+/// A chunk: its memory, and the metadata that a world keeps about it.
 ///
-/// The memory may be shared with forks of the world; everything else is the world's own. The first `len` rows of
-/// the memory have an id and a value in each column, the others nothing.
+/// The memory may be shared with forks of the world; the metadata is not. The first `len` rows of the memory have an id and a
+/// value in each column. The memory of all other rows is uninitialised.
 ///
-/// **Invariant:** the archetype of a chunk, and with it the shape, lives as long as the chunk.
+/// **Invariant:** the archetype of a chunk, and with it the shape, outlives the chunk.
 #[repr(C, align(64))]
 pub(crate) struct Chunk {
-    // What every operation needs comes first, in one line of the cache.
-    /// Where the memory is, beside `memory` itself so that it is found at once.
+    // The fields that every operation needs come first, in one cache line.
+    /// The address of `memory`, for access without indirection.
     pub(super) data: NonNull<u8>,
     shape: NonNull<ArchetypeShape>,
     pub(crate) len: u32,
     capacity: u32,
     pub(crate) archetype: u32,
-    /// Where it is in the list of chunks with room, of its group or its archetype, or [`NOWHERE`] if it has none.
+    /// The place in the list of chunks with room of its group or archetype, or [`NOWHERE`].
     pub(crate) room_place: u32,
-    /// When a row last came or went.
+    /// The version at which a row was last added or removed.
     pub(crate) order_version: Version,
-    /// How often rows came or went.
+    /// Counts rows that were added or removed.
     pub(crate) order_events: u32,
-    pub(crate) state: ChunkState,
-    /// What is not as simple as it mostly is.
+    pub(crate) versions: ChunkVersions,
+    /// The features of the chunk, as in [`flags_of`], and [`SHARED`].
     flags: u8,
-    /// Where it is in its archetype's list of chunks.
+    /// The place in the archetype's list of chunks.
     pub(crate) place: u32,
     pub(crate) enabled: EnabledMasks,
     pub(crate) sequence: u64,
-    /// What the chunk has for itself. Never shared.
+    /// The chunk components. Never shared.
     pub(crate) values: ChunkValues,
-    /// Its group, if the archetype has shared types, or [`NOWHERE`].
+    /// The group, if the archetype has shared types, or [`NOWHERE`].
     pub(crate) group: u32,
     memory: ChunkMemory,
 }
 
-// Two lines of the cache, so that finding one by its number takes a shift. What says whether there is one takes no room, so that
-// the chunk is where the option is.
+// Two cache lines, so that indexing takes a shift. `None` needs no tag, so that a pointer to the option is a pointer to the
+// chunk.
 const _: () = assert!(size_of::<Option<Chunk>>() == 128 && size_of::<Chunk>() == 128);
 
-/// Forks may have the memory too. If not, it is the world's alone.
+/// The memory may be shared with forks.
 const SHARED: u8 = 1;
-/// There are components that can be switched off and on.
+/// There are enableable components.
 const MASKED: u8 = 2;
 /// There are values that have to be dropped.
 const DROPS: u8 = 4;
-/// There are components that stay when an entity is despawned.
+/// There are components that remain when an entity is despawned.
 const STAYS: u8 = 8;
 /// There are values that are not [small](ArchetypeShape::is_small).
 const LARGE: u8 = 16;
-/// There are values of the chunk itself, which are dropped with it.
+/// There are chunk components, which are dropped with the chunk.
 const VALUES: u8 = 32;
-/// There are shared components: not every chunk of the archetype will do.
+/// There are shared components, so that chunks belong to groups.
 const GROUPED: u8 = 64;
-/// There are components of which it is noted row by row when they were written.
+/// There are components with a version per row.
 const TRACKED: u8 = 128;
 
-// SAFETY: the memory is reached through the world that has the chunk, or read by forks of it, and what is in it may
-// be sent and shared, since components are `Send` and `Sync`. Those that are not `Sync` are in memory that no fork has.
-// So is the shape.
+// SAFETY: the memory is used through the world that owns the chunk, or read by its forks. Components are `Send` and `Sync`;
+// those that are not `Sync` are only in memory that no fork shares. The shape is `Sync`.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
-    /// A chunk without rows, of an archetype that outlives it.
+    /// Creates a chunk without rows, of an archetype that outlives it.
     pub(crate) fn new(
         memory: ChunkMemory,
         archetype: u32,
         shape: &Arc<ArchetypeShape>,
         sequence: u64,
         values: ChunkValues,
-        states: &mut StateMemory,
+        pool: &mut MetadataPool,
     ) -> Self {
         Self {
             data: memory.as_ptr(),
@@ -105,10 +104,10 @@ impl Chunk {
             room_place: NOWHERE,
             order_version: Version::NEVER,
             order_events: 0,
-            state: ChunkState::new(shape, states),
+            versions: ChunkVersions::new(shape, pool),
             flags: flags_of(shape),
             place: NOWHERE,
-            enabled: EnabledMasks::new_in(shape.enableable.len(), shape.capacity, states),
+            enabled: EnabledMasks::new_in(shape.enableable.len(), shape.capacity, pool),
             sequence,
             values,
             group: NOWHERE,
@@ -116,7 +115,7 @@ impl Chunk {
         }
     }
 
-    /// The chunk of a fork, which has the same memory, or what was copied, and the same shape in an archetype of its own.
+    /// Creates the chunk of a fork: with the same memory or the copied one, and the same shape, in an archetype of the fork.
     pub(super) fn fork(&mut self, copy: Option<ChunkCopy>) -> Self {
         let (memory, values) = copy.map_or((None, ChunkValues::NONE), ChunkCopy::into_parts);
         debug_assert_eq!(memory.is_none(), self.shape().is_shared);
@@ -127,7 +126,7 @@ impl Chunk {
         });
         Self {
             data: memory.as_ptr(),
-            state: self.state.clone(),
+            versions: self.versions.clone(),
             enabled: self.enabled.clone(),
             values,
             memory,
@@ -135,33 +134,33 @@ impl Chunk {
         }
     }
 
-    /// Lets the chunk be of another archetype, as a transfer says, with all that is in it.
+    /// Moves the chunk to another archetype, with all its rows.
     ///
     /// # Safety
     ///
-    /// - the shape is that of the archetype, which outlives the chunk, and the transfer is one to it that
-    ///   [keeps chunks whole](Transfer::whole), or the columns were moved as it [says](Transfer::refits)
+    /// - `shape` is that of the archetype, which outlives the chunk, and `transfer` leads there
+    /// - `transfer` [keeps chunks whole](Transfer::whole), or the columns were moved as it [lists](Transfer::repacks)
     pub(super) unsafe fn change_archetype(
         &mut self,
         archetype: u32,
         shape: &ArchetypeShape,
         transfer: &Transfer,
         version: Version,
-        states: &mut StateMemory,
+        pool: &mut MetadataPool,
     ) {
         debug_assert!(transfer.to == archetype && self.len <= shape.capacity);
-        debug_assert!(transfer.refits || (transfer.whole && self.capacity == shape.capacity));
+        debug_assert!(transfer.repacks || (transfer.whole && self.capacity == shape.capacity));
         let is_tracked = self.is_tracked() || !shape.tracked.is_empty();
-        let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version, states));
-        self.state.rearrange(shape.types.len(), &transfer.kept, version, states);
+        let tracking = is_tracked.then(|| self.take_tracking_for(shape, transfer, version, pool));
+        self.versions.rearrange(shape.types.len(), &transfer.kept, version, pool);
         if let Some(Some(tracking)) = tracking {
-            self.state.set_tracking(tracking);
+            self.versions.set_tracking(tracking);
         }
         let has_masks = !(self.enabled.is_empty() && shape.enableable.is_empty());
         if has_masks || self.capacity != shape.capacity {
             let size = (shape.enableable.len(), shape.capacity);
             let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
-            self.enabled.rearrange(size, self.len, kept, new, states);
+            self.enabled.rearrange(size, self.len, kept, new, pool);
         }
         self.capacity = shape.capacity;
         self.shape = NonNull::from(shape);
@@ -169,60 +168,60 @@ impl Chunk {
         self.flags = transfer.flags | (self.flags & SHARED);
     }
 
-    /// Lets the chunk, which is in no list, be one of an archetype of another storage, with all that is in it but the ids.
+    /// Moves the chunk, which is in no list, to an archetype of another storage. The ids are replaced separately.
     ///
     /// # Safety
     ///
-    /// - the shape is that of the archetype, which outlives the chunk, and [as good](ArchetypeShape::is_as_good_as) as that which
-    ///   the chunk has
-    pub(super) unsafe fn settle(
+    /// - `shape` is that of the archetype, which outlives the chunk
+    /// - the present shape of the chunk has the [same layout](ArchetypeShape::has_same_layout)
+    pub(super) unsafe fn rehome(
         &mut self,
         archetype: u32,
         group: u32,
         shape: &ArchetypeShape,
         sequence: u64,
     ) {
-        debug_assert!(self.shape().is_as_good_as(shape));
+        debug_assert!(self.shape().has_same_layout(shape));
         self.shape = NonNull::from(shape);
         self.archetype = archetype;
         self.group = group;
         self.sequence = sequence;
         (self.place, self.room_place) = (NOWHERE, NOWHERE);
-        // What came and went in it so far counts where it was.
+        // The events so far count in the storage that the chunk comes from.
         self.order_events = 0;
         self.values.relabel(shape.values.as_ref());
     }
 
-    /// The ids of all rows, to be replaced.
+    /// Returns the ids of all rows, to be replaced.
     pub(super) fn ids_mut(&mut self) -> &mut [MaybeUninit<Entity>] {
         assert!(!self.may_be_shared());
-        // SAFETY: the first `len` ids are there. The memory is the world's alone, and this chunk borrowed mutably.
+        // SAFETY: the first `len` ids are initialised. The memory is unshared, and the chunk is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.id(0).cast(), self.len as usize) }
     }
 
-    /// The memory, the values of the chunk itself, the shape and how many rows there are.
+    /// Splits the chunk into its memory, its chunk components, the shape and the number of rows.
     ///
-    /// The values are dropped with what is returned. That runs code of the user, so it is done when everything else is.
+    /// Dropping the chunk components runs user code: drop them when everything else is done.
     pub(crate) fn into_parts<'a>(self) -> (ChunkMemory, ChunkValues, &'a ArchetypeShape, u32) {
-        // SAFETY: who takes a chunk apart is in the midst of a change to the archetype, which lives.
+        // SAFETY: archetypes outlive their chunks, and all callers use the shape within one change to the storage.
         let shape = unsafe { self.unbound_shape() };
         (self.memory, self.values, shape, self.len)
     }
 
     #[inline]
     pub(crate) fn shape(&self) -> &ArchetypeShape {
-        // SAFETY: the archetype outlives the chunk.
-        unsafe { self.shape.as_ref() }
+        // SAFETY: the archetype outlives the chunk, and so the result, which borrows the chunk.
+        unsafe { self.unbound_shape() }
     }
 
-    /// The shape, not bound to the borrow of the chunk, so that both can be worked with.
+    /// Returns the shape with a lifetime independent of the chunk, so that both can be used.
     ///
     /// # Safety
     ///
-    /// - it is not used once the archetype is gone, which keeps the shape alive
+    /// - the archetype outlives the result
     #[inline]
     pub(crate) unsafe fn unbound_shape<'a>(&self) -> &'a ArchetypeShape {
-        // SAFETY: the archetype lives.
+        // SAFETY: the archetype, which keeps the shape alive, outlives the result.
         unsafe { self.shape.as_ref() }
     }
 
@@ -231,35 +230,35 @@ impl Chunk {
         self.capacity
     }
 
-    /// Whether the memory may have to be copied before it is written.
+    /// Returns whether the memory may have to be copied before a write.
     #[inline]
     pub(crate) fn may_be_shared(&self) -> bool {
         self.flags & SHARED != 0
     }
 
-    /// Whether the chunk knows of its rows what its shape says.
+    /// Returns whether the metadata is as the shape requires.
     pub(crate) fn is_of_its_shape(&self) -> bool {
         let shape = self.shape();
         self.flags & !SHARED == flags_of(shape)
             && self.capacity == shape.capacity
-            && self.state.types() == shape.types.len()
+            && self.versions.types() == shape.types.len()
             && self.enabled.is_for(shape.enableable.len(), shape.capacity)
     }
 
-    /// Whether rows can come from other chunks and go to them by moving small values alone.
+    /// Returns whether rows can move between this chunk and others by copying small values alone.
     #[inline]
     pub(crate) fn moves_simply(&self) -> bool {
-        // Who takes the last row away by this goes on after it, and so must not run code of the user.
+        // No user code may run: the caller continues after the last row is removed.
         self.flags & (SHARED | MASKED | LARGE | VALUES | GROUPED | TRACKED) == 0
     }
 
-    /// Whether rows can go by letting another of small values take their place.
+    /// Returns whether rows can be removed by copying small values alone.
     #[inline]
     pub(crate) fn removes_simply(&self) -> bool {
         self.flags == 0
     }
 
-    /// Finds out whether the memory is still shared, and remembers it if not.
+    /// Returns whether the memory is still shared, and clears the flag if not.
     pub(super) fn is_shared(&mut self) -> bool {
         if self.may_be_shared() && self.memory.is_unique() {
             self.flags &= !SHARED;
@@ -267,11 +266,11 @@ impl Chunk {
         self.may_be_shared()
     }
 
-    /// Takes other memory, with the same in it, and returns that which it had.
+    /// Replaces the memory with a copy, and returns the old memory.
     pub(super) fn replace_memory(&mut self, memory: ChunkMemory) -> ChunkMemory {
         self.data = memory.as_ptr();
         self.flags &= !SHARED;
-        std::mem::replace(&mut self.memory, memory)
+        mem::replace(&mut self.memory, memory)
     }
 
     #[inline]
@@ -279,63 +278,76 @@ impl Chunk {
         self.data.as_ptr()
     }
 
-    /// Where the memory begins, as a number.
+    /// Returns the address of the memory.
     #[inline]
     pub(crate) fn memory_address(&self) -> NonZero<usize> {
         self.data.addr()
     }
 
-    /// A row, for a set of components with these offsets.
+    /// Returns a row as a place for a set of components with these column offsets.
     #[inline]
     pub(crate) fn row(&self, row: u32, offsets: &[u32]) -> RowPlace {
         RowPlace::new(self.data(), offsets, row as usize)
     }
 
-    /// The ids of the chunk's entities.
+    /// Returns the ids of the chunk's entities.
     #[inline]
     pub(crate) fn entities(&self) -> &[Entity] {
-        // SAFETY: ids are at the beginning of the chunk, and the first `len` are there.
+        // SAFETY: ids are at the beginning of the chunk, and the first `len` of them are initialised.
         unsafe { slice::from_raw_parts(self.data().cast_const().cast(), self.len as usize) }
     }
 
-    /// Where the id of a row is.
+    /// Returns the address of the id of a row.
     #[inline]
     pub(crate) fn id(&self, row: u32) -> *mut Entity {
         debug_assert!(row < self.capacity);
         self.data().cast::<Entity>().wrapping_add(row as usize)
     }
 
-    /// The places for ids of rows that are not there yet.
+    /// Returns the places for the ids of new rows.
     pub(crate) fn new_ids(&mut self, first: u32, rows: u32) -> &mut [MaybeUninit<Entity>] {
         assert!(first >= self.len && rows <= self.capacity - first && !self.may_be_shared());
-        // SAFETY: there is room for so many ids. The memory is the world's alone, and this chunk borrowed mutably.
+        // SAFETY: the rows are within the capacity. The memory is unshared, and the chunk is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.id(first).cast(), rows as usize) }
     }
 
     #[inline]
-    pub(crate) fn find(&self, ty: ComponentType) -> Option<Found> {
+    pub(crate) fn find(&self, ty: ComponentType) -> Option<ColumnEntry> {
         self.shape().index.find(ty)
     }
 
-    /// The column of a type of which the chunk itself has a value, and where that is.
+    /// Returns the column and the address of a chunk component.
     pub(crate) fn find_value(&self, ty: ComponentType) -> Option<(u32, NonNull<u8>)> {
         let column = self.find(ty)?.column;
         Some((column, self.values.find(column)?))
     }
 
-    /// Where the values of a column begin.
+    /// Returns the address of the first value of a column.
     #[inline]
     pub(crate) fn column(&self, offset: u32) -> *mut u8 {
         self.data().wrapping_add(offset as usize)
     }
 
-    /// Whether it is noted of some component row by row when it was written.
+    /// Feeds the values of a column to a hasher, for a range of rows.
+    ///
+    /// # Panics
+    ///
+    /// If the chunk has no such column or rows.
+    pub(super) fn hash_rows(&self, column: usize, rows: Range<u32>, state: &mut StateHasher) {
+        assert!(rows.start <= rows.end && rows.end <= self.len, "rows of the chunk");
+        let (ty, slot) = (self.shape().types[column], self.shape().columns[column]);
+        let first = self.column(slot.offset).wrapping_add(rows.start as usize * ty.size());
+        // SAFETY: the chunk has values of this type in all these rows.
+        unsafe { (ty.0.hash)(ty.0.shape, first, rows.len(), state) };
+    }
+
+    /// Returns whether a component has a version per row.
     #[inline]
     pub(crate) fn is_tracked(&self) -> bool {
         self.flags & TRACKED != 0
     }
 
-    /// Notes that rows came or went.
+    /// Records that rows were added or removed.
     #[inline]
     pub(crate) fn note_order(&mut self, version: Version) {
         self.order_version = version;
@@ -343,7 +355,7 @@ impl Chunk {
     }
 }
 
-/// What is not as simple as it mostly is in chunks of a shape.
+/// Returns the features that chunks of a shape have.
 pub(crate) fn flags_of(shape: &ArchetypeShape) -> u8 {
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
     flag(!shape.enableable.is_empty(), MASKED)
@@ -353,4 +365,239 @@ pub(crate) fn flags_of(shape: &ArchetypeShape) -> u8 {
         | flag(shape.values.is_some(), VALUES)
         | flag(!shape.shared.is_empty(), GROUPED)
         | flag(!shape.tracked.is_empty(), TRACKED)
+}
+
+/// The memory layout of an archetype's chunk components.
+pub(crate) struct ValueLayout {
+    layout: Layout,
+    places: Box<[ValuePlace]>,
+}
+
+/// The place of one chunk component.
+struct ValuePlace {
+    /// The column of the type, which has no bytes in the chunk's own memory.
+    column: u32,
+    offset: usize,
+    value: ChunkValue,
+}
+
+impl ValueLayout {
+    /// Creates the layout for the types of an archetype. Returns `None` without chunk components.
+    pub(crate) fn new(types: &[ComponentType]) -> Option<Arc<Self>> {
+        let mut layout = Layout::new::<()>();
+        let mut places = Vec::new();
+        let mut extend = |value: Layout| {
+            let (together, offset) = layout.extend(value).expect("values that fit in memory");
+            layout = together;
+            offset
+        };
+        for (column, ty) in (0..).zip(types) {
+            let Some(value) = ty.0.per_chunk else { continue };
+            let one = Layout::from_size_align(value.of.size(), value.of.align());
+            let offset = extend(one.expect("the layout of a type"));
+            places.push(ValuePlace { column, offset, value });
+        }
+        // One byte, so that the allocation is not empty even if no value has bytes.
+        extend(Layout::new::<u8>());
+        (!places.is_empty()).then(|| Arc::new(Self { layout, places: places.into() }))
+    }
+}
+
+/// The chunk components of one chunk.
+///
+/// They have memory of their own, since the memory of the chunk is for entities. It is never shared and never moves, so that
+/// its address stays valid while the chunk exists.
+pub(crate) struct ChunkValues {
+    memory: NonNull<u8>,
+    /// `None` without chunk components. There is no memory then.
+    layout: Option<Arc<ValueLayout>>,
+}
+
+// SAFETY: it owns its memory, as a box does, and components are `Send`.
+unsafe impl Send for ChunkValues {}
+
+impl ChunkValues {
+    /// No values.
+    pub(crate) const NONE: Self = Self { memory: NonNull::dangling(), layout: None };
+
+    /// Creates the default values. Runs user code; if that panics, nothing leaks.
+    pub(crate) fn initial(layout: Option<&Arc<ValueLayout>>) -> Self {
+        let Some(layout) = layout else { return Self::NONE };
+        // SAFETY: `write_default` writes one value of the type, unless it panics.
+        unsafe { Self::fill(layout, |place, to| (place.value.write_default)(to.as_ptr(), 1)) }
+    }
+
+    /// Duplicates the values. Runs user code; if that panics, nothing leaks.
+    ///
+    /// # Safety
+    ///
+    /// - all types can be duplicated
+    pub(crate) unsafe fn duplicate(&self) -> Self {
+        let Some(layout) = &self.layout else { return Self::NONE };
+        // SAFETY: the offset is inside of the memory, where there is a value of a type that can be duplicated. One value is
+        // written, unless it panics.
+        unsafe {
+            Self::fill(layout, |place, to| {
+                let value = self.memory.add(place.offset);
+                duplicate_value(place.value.of, value.as_ptr(), to.as_ptr(), 1);
+            })
+        }
+    }
+
+    /// Creates values with a function that writes one after the other.
+    ///
+    /// # Safety
+    ///
+    /// - `write` writes a value of the type of the place, unless it panics
+    unsafe fn fill(layout: &Arc<ValueLayout>, write: impl Fn(&ValuePlace, NonNull<u8>)) -> Self {
+        /// Drops the values written so far if `write` panics.
+        struct WrittenGuard<'a> {
+            memory: NonNull<u8>,
+            layout: &'a ValueLayout,
+            count: usize,
+        }
+
+        impl Drop for WrittenGuard<'_> {
+            fn drop(&mut self) {
+                // SAFETY: the memory was allocated for the layout, and this number of values was written.
+                unsafe { free_values(self.memory, self.layout, self.count) };
+            }
+        }
+
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { alloc(layout.layout) };
+        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout.layout));
+        let mut written = WrittenGuard { memory, layout, count: 0 };
+        for place in &layout.places {
+            // SAFETY: the place is inside of the memory.
+            write(place, unsafe { memory.add(place.offset) });
+            written.count += 1;
+        }
+        mem::forget(written);
+        Self { memory, layout: Some(Arc::clone(layout)) }
+    }
+
+    /// Exchanges the layout for an equal one, of another storage.
+    pub(super) fn relabel(&mut self, layout: Option<&Arc<ValueLayout>>) {
+        debug_assert_eq!(self.layout.is_some(), layout.is_some());
+        self.layout = layout.cloned();
+    }
+
+    /// Returns the value of a column, if it is a chunk component.
+    pub(crate) fn find(&self, column: u32) -> Option<NonNull<u8>> {
+        self.iter().find(|&(found, ..)| found == column).map(|(.., value)| value)
+    }
+
+    /// Iterates over all values: column, type and address.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, ComponentType, NonNull<u8>)> {
+        let places = self.layout.as_ref().map_or(&[][..], |layout| &layout.places);
+        places.iter().map(|place| {
+            // SAFETY: the place is inside of the memory.
+            (place.column, place.value.of, unsafe { self.memory.add(place.offset) })
+        })
+    }
+
+    /// Calls `each` for all values, with the column, the type, and a function that feeds the value to a hasher.
+    pub(super) fn hash_each(
+        &self,
+        mut each: impl FnMut(u32, ComponentType, &mut dyn FnMut(&mut StateHasher)),
+    ) {
+        for (column, ty, value) in self.iter() {
+            // SAFETY: there is one value of the type at the address.
+            each(column, ty, &mut |state| unsafe {
+                (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state);
+            });
+        }
+    }
+
+    /// Returns whether the values have this very layout.
+    pub(crate) fn is_of(&self, layout: Option<&Arc<ValueLayout>>) -> bool {
+        self.layout.as_ref().map(Arc::as_ptr) == layout.map(Arc::as_ptr)
+    }
+}
+
+impl Drop for ChunkValues {
+    fn drop(&mut self) {
+        if let Some(layout) = &self.layout {
+            // SAFETY: the memory was allocated for the layout, and has all its values.
+            unsafe { free_values(self.memory, layout, layout.places.len()) };
+        }
+    }
+}
+
+/// Drops the first `count` values, even if one panics, and frees the memory.
+///
+/// # Safety
+///
+/// - the memory was allocated for the layout, and has its first `count` values
+/// - neither the memory nor the values are used afterwards
+unsafe fn free_values(memory: NonNull<u8>, layout: &ValueLayout, count: usize) {
+    struct Memory(NonNull<u8>, Layout);
+
+    impl Drop for Memory {
+        fn drop(&mut self) {
+            // SAFETY: the memory was allocated with this layout, and is not used afterwards.
+            unsafe { dealloc(self.0.as_ptr(), self.1) };
+        }
+    }
+
+    let memory = Memory(memory, layout.layout);
+    for_each_to_end(&layout.places[..count], |place| {
+        if let Some(drop) = place.value.of.0.drop {
+            // SAFETY: there is a value of this type at the offset, which is not used afterwards.
+            unsafe { drop(memory.0.add(place.offset).as_ptr(), 1) };
+        }
+    });
+}
+
+/// A row of a chunk, with the column offsets of a set of components, in the order of the set.
+///
+/// Only an address: the code that passes it on is responsible for what may be done with it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct RowPlace {
+    chunk: *mut u8,
+    offsets: *const u32,
+    row: usize,
+}
+
+impl RowPlace {
+    #[inline]
+    pub(crate) fn new(chunk: *mut u8, offsets: &[u32], row: usize) -> Self {
+        Self { chunk, offsets: offsets.as_ptr(), row }
+    }
+
+    /// Returns the address of the first component.
+    ///
+    /// # Safety
+    ///
+    /// - there is a first offset, of a column of `T` that has this row
+    #[inline(always)]
+    pub(crate) unsafe fn value<T>(self) -> *mut T {
+        // SAFETY: the offset exists, and leads to a column with this row.
+        unsafe { self.chunk.add(*self.offsets as usize).cast::<T>().add(self.row) }
+    }
+
+    /// Returns the address of the first component, a value of `size` bytes.
+    ///
+    /// # Safety
+    ///
+    /// - there is a first offset, of a column of values of `size` bytes that has this row
+    #[inline(always)]
+    pub(crate) unsafe fn bytes(self, size: usize) -> *mut u8 {
+        // SAFETY: the offset exists, and leads to a column with this row.
+        unsafe { self.chunk.add(*self.offsets as usize + self.row * size) }
+    }
+
+    /// Returns the place `rows` rows further.
+    #[inline(always)]
+    pub(crate) fn rows_after(self, rows: usize) -> Self {
+        Self { row: self.row + rows, ..self }
+    }
+
+    /// Returns the place with the first `count` components left out.
+    #[inline(always)]
+    pub(crate) fn after(self, count: usize) -> Self {
+        Self { offsets: self.offsets.wrapping_add(count), ..self }
+    }
 }

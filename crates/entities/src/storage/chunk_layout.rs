@@ -1,22 +1,21 @@
-//! Where the arrays of a chunk begin, and how many entities it holds.
+//! Computes the column offsets and the capacity of a chunk from sizes and alignments.
 //!
 //! ```text
 //! | ids, 8 bytes each | gap | first column | gap | second column | unused |
 //! 0                         ^ multiple of 64     ^                        chunk size
 //! ```
 //!
-//! Columns begin at lines of the cache, so that two of them never share one, and loops over them start
-//! aligned. Where there are so many small columns that the gaps would cost more than half of the
-//! entities, they are packed instead, as the alignment of their types allows.
+//! Columns begin at cache lines, so that two columns never share a line and loops over them start aligned. If there are many
+//! small columns and the gaps would cost more than half of the capacity, columns are packed instead, as the alignment of their
+//! types allows.
 
 use std::num::NonZero;
 
-/// A line of the cache: what columns begin at a multiple of.
+/// The size of a cache line, which columns are aligned to.
 const LINE: u32 = 64;
-/// The size of an id.
 const ID_SIZE: u64 = 8;
 
-/// What the layout has to know of a component type.
+/// The size and alignment of a component type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnSize {
     /// A multiple of the alignment. Zero for tags.
@@ -25,32 +24,31 @@ pub(crate) struct ColumnSize {
     pub(crate) align: u32,
 }
 
-/// How a chunk is divided.
+/// The capacity and the column offsets of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkLayout {
-    /// How many entities have room: at least one.
+    /// The number of entities that fit: at least one.
     pub(crate) capacity: u32,
-    /// Where the array of each column begins, in the order of the columns. Ids are at 0. So are tags: they
-    /// have no bytes, and every alignment divides 0.
+    /// The offset of each column. Ids are at 0. So are tags, which have no bytes: 0 is a multiple of every alignment.
     pub(crate) offsets: Box<[u32]>,
 }
 
-/// Why there is no layout: not even one entity has room.
+/// The error that not even one entity fits in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DoesNotFit {
-    /// What a chunk of one entity would need, gaps included.
+    /// The bytes that one entity needs, gaps included.
     pub(crate) entity_bytes: usize,
-    /// What a chunk has.
+    /// The bytes of a chunk.
     pub(crate) room: usize,
 }
 
-/// Divides a chunk, which begins at a multiple of the largest alignment and of 64, among ids and columns.
+/// Divides a chunk among ids and columns. Chunks begin at multiples of 64 and of the largest alignment.
 ///
-/// The capacity is the largest that fits, but not above the limit.
+/// The capacity is the largest that fits, up to the limit.
 ///
 /// # Errors
 ///
-/// [`DoesNotFit`] if there is no room for one entity, or a type's alignment is above the chunk's own.
+/// [`DoesNotFit`] if not even one entity fits, or the alignment of a type is larger than the chunk.
 pub(crate) fn chunk_layout(
     chunk_size: u32,
     capacity_limit: Option<NonZero<u32>>,
@@ -67,18 +65,18 @@ pub(crate) fn chunk_layout(
         let entity_bytes = usize::try_from(entity_bytes).unwrap_or(usize::MAX);
         return Err(DoesNotFit { entity_bytes, room: chunk_size as usize });
     }
-    // What the limit cuts off anyway is no cost of the gaps, so the limited capacities are compared.
+    // Capacities above the limit are never used, so the gaps cost nothing there: compare the limited capacities.
     let at_lines = capacity(chunk_size, limit, columns, LINE);
     let (capacity, start) =
         if at_lines < packed - at_lines { (packed, 1) } else { (at_lines, LINE) };
     Ok(ChunkLayout { capacity, offsets: offsets(columns, capacity, start) })
 }
 
-/// Returns how many entities fit, up to the limit, if columns begin at multiples of `start`.
+/// Returns the number of entities that fit, up to the limit, if columns begin at multiples of `start`.
 fn capacity(chunk_size: u32, limit: u32, columns: &[ColumnSize], start: u32) -> u32 {
     let entity_bytes = columns.iter().fold(ID_SIZE, |sum, c| sum.saturating_add(c.size.into()));
-    // Without gaps there would be so many, which also keeps the products below in bounds. The more
-    // entities, the later each column ends: where that passes the end of the chunk can be searched for.
+    // Without gaps this many would fit, which also keeps the products below in bounds. More entities end later, so a binary
+    // search finds the largest number that fits.
     let mut fits = 0;
     let mut may_fit = (u64::from(chunk_size) / entity_bytes).min(limit.into()) as u32;
     while fits < may_fit {
@@ -92,7 +90,7 @@ fn capacity(chunk_size: u32, limit: u32, columns: &[ColumnSize], start: u32) -> 
     fits
 }
 
-/// Returns where the last column of so many entities ends.
+/// Returns the end of the last column, for this capacity.
 fn end_of_columns(columns: &[ColumnSize], capacity: u32, start: u32) -> u64 {
     sized(columns).fold(u64::from(capacity) * ID_SIZE, |end, column| {
         array_start(end, column, start)
@@ -100,7 +98,7 @@ fn end_of_columns(columns: &[ColumnSize], capacity: u32, start: u32) -> u64 {
     })
 }
 
-/// Returns where the columns of so many entities begin. They are known to fit.
+/// Returns the offsets of the columns, for a capacity that fits.
 fn offsets(columns: &[ColumnSize], capacity: u32, start: u32) -> Box<[u32]> {
     let mut end = u64::from(capacity) * ID_SIZE;
     let offset = |column: &ColumnSize| {
@@ -109,13 +107,13 @@ fn offsets(columns: &[ColumnSize], capacity: u32, start: u32) -> Box<[u32]> {
         }
         let offset = array_start(end, column, start);
         end = offset + u64::from(capacity) * u64::from(column.size);
-        // All of it is inside the chunk, whose size is an `u32`.
+        // The offset is inside of the chunk, whose size is a `u32`.
         offset as u32
     };
     columns.iter().map(offset).collect()
 }
 
-/// Returns where an array can begin when `end` bytes are taken.
+/// Returns the first offset for an array after `end` bytes.
 fn array_start(end: u64, column: &ColumnSize, start: u32) -> u64 {
     end.checked_next_multiple_of(column.align.max(start).into()).unwrap_or(u64::MAX)
 }
@@ -225,7 +223,7 @@ mod tests {
         assert_eq!(refused(&[column(u32::MAX, 1); 3]).entity_bytes, 8 + 3 * u32::MAX as usize);
     }
 
-    /// Where the arrays end if each begins as early as it may.
+    /// Returns the end of the arrays if each begins as early as possible.
     fn naive_end(columns: &[ColumnSize], capacity: u64, start: u64) -> u64 {
         let mut end = 8 * capacity;
         for column in columns.iter().filter(|column| column.size > 0) {

@@ -1,44 +1,44 @@
-//! All chunks of a world.
+//! All chunks of a world, by number, and the vector that keeps them readable for jobs.
 
-#![expect(
-    unsafe_code,
-    reason = "chunks that are known to be there, and others that jobs read meanwhile"
-)]
+#![expect(unsafe_code, reason = "unchecked access to existing chunks, while jobs read others")]
 
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::num::NonZero;
-use std::ops::{Index, IndexMut};
+use std::ops::{Deref, Index, IndexMut};
 use std::ptr::NonNull;
-use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{ptr, slice};
 
 use super::archetype::ArchetypeShape;
-use super::arena::ChunkMemory;
+use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::Chunk;
-use super::chunk_copy::ChunkCopy;
-use super::fetch::fetch;
-use super::state_memory::StateMemory;
-use super::staying::Staying;
+use super::fork::{ChunkCopy, unshare};
+use super::raw_values::prefetch;
 use super::transfer::Transfer;
-use super::uniform_chunks::UniformChunks;
+use super::versions::{MetadataPool, UniformChunks};
+use super::{Location, Storage};
+use crate::component::ComponentType;
+use crate::entity::Entity;
 use crate::version::Version;
 
-/// What has to be known to find a value in a chunk.
+/// The address of a chunk's memory, and its archetype: enough to find a value.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkAddress {
     data: NonNull<u8>,
     pub(crate) archetype: u32,
 }
 
-// SAFETY: as for the chunk.
+// SAFETY: it holds an address, and a `Chunk`, which is `Send`, may be sent with the memory at that address.
 unsafe impl Send for ChunkAddress {}
 
 impl ChunkAddress {
-    /// Where the memory begins, as a number.
+    /// Returns the address of the memory.
     #[inline]
     pub(crate) fn addr(self) -> NonZero<usize> {
         self.data.addr()
     }
 
-    /// Where the values of a column begin.
+    /// Returns the address of the first value of a column.
     #[inline]
     pub(crate) fn column(self, offset: u32) -> *mut u8 {
         self.data.as_ptr().wrapping_add(offset as usize)
@@ -48,27 +48,27 @@ impl ChunkAddress {
 /// All chunks of a world. A chunk keeps its number as long as it has entities.
 #[derive(Default)]
 pub(crate) struct Chunks {
-    chunks: Staying<Option<Chunk>>,
-    /// The addresses of those that are there, once more: close together, since who looks for one entity after another
-    /// in a large world would have all of `chunks` in the cache otherwise.
+    chunks: StableVec<Option<Chunk>>,
+    /// The addresses of all chunks once more, close together. Random lookups in a large world would otherwise need all of
+    /// `chunks` in the cache.
     addresses: Vec<ChunkAddress>,
-    /// Numbers that are free, the one to be used next last.
+    /// The free numbers. The last one is used next.
     free: Vec<u32>,
-    /// How many chunks there ever were.
+    /// The number of chunks that ever existed.
     sequence: u64,
-    /// Whether there was a fork, so that memory may be shared.
+    /// True after a fork: memory may be shared.
     may_be_shared: bool,
-    /// Which of them may have one version for all columns.
+    /// The chunks that may have one version for all columns.
     uniform: UniformChunks,
-    /// Memory of chunks that are gone.
-    pub(super) states: StateMemory,
+    /// Metadata memory of removed chunks.
+    pub(super) pool: MetadataPool,
 }
 
 impl Chunks {
-    /// Adds a chunk, which is told the number it will have in all of time, and given memory of chunks that are gone.
-    pub(crate) fn insert(&mut self, make: impl FnOnce(u64, &mut StateMemory) -> Chunk) -> u32 {
+    /// Adds a chunk. `make` gets the sequence number of the chunk and the recycled memory.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(u64, &mut MetadataPool) -> Chunk) -> u32 {
         self.sequence += 1;
-        let chunk = make(self.sequence, &mut self.states);
+        let chunk = make(self.sequence, &mut self.pool);
         let address = ChunkAddress { data: chunk.data, archetype: chunk.archetype };
         if let Some(number) = self.free.pop() {
             *self.place_mut(number) = Some(chunk);
@@ -82,12 +82,12 @@ impl Chunks {
         number
     }
 
-    /// From now on jobs may read what is known of chunks through pointers, also when there come to be more of them.
+    /// Declares that jobs read metadata of chunks through pointers from now on, even when chunks are added.
     pub(crate) fn stay(&self) {
         self.chunks.stay();
     }
 
-    /// Makes room for so many more, unless there is.
+    /// Reserves memory for more chunks.
     pub(crate) fn expect(&mut self, more: usize) {
         let more = more.saturating_sub(self.free.len());
         self.chunks.reserve(more);
@@ -99,24 +99,23 @@ impl Chunks {
         self.place_mut(number).take().expect("a chunk of this number")
     }
 
-    /// Keeps the memory of a chunk that was removed, but for that of its values. Nothing is known of its rows any more.
+    /// Recycles the metadata memory of a removed chunk. The chunk has no versions and masks then.
     pub(super) fn recycle(&mut self, chunk: &mut Chunk) {
-        // Each chunk has two pieces, perhaps of one size.
+        // Each chunk has two pieces of memory, possibly of the same size.
         let most = 2 * self.chunks.len();
-        chunk.state.recycle(&mut self.states, most);
-        chunk.enabled.recycle(&mut self.states, most);
+        chunk.versions.recycle(&mut self.pool, most);
+        chunk.enabled.recycle(&mut self.pool, most);
     }
 
-    /// The place of a chunk, to be changed: this one alone, since jobs may be reading others.
+    /// Returns the place of one chunk. Jobs may be reading the others.
     #[inline]
     fn place_mut(&mut self, number: u32) -> &mut Option<Chunk> {
         assert!((number as usize) < self.chunks.len());
-        // SAFETY: there are so many. All of them are borrowed with this, as far as the thread of the world is concerned, and
-        // what jobs may be reading is not changed.
+        // SAFETY: the number is in bounds. Only this element is borrowed, and jobs read none that the world changes.
         unsafe { &mut *self.chunks.as_mut_ptr().add(number as usize) }
     }
 
-    /// Takes all chunks out.
+    /// Removes all chunks.
     pub(crate) fn take_all(&mut self) -> Vec<Option<Chunk>> {
         self.free.clear();
         self.addresses.clear();
@@ -129,24 +128,26 @@ impl Chunks {
         self.chunks.get(number as usize)?.as_ref()
     }
 
-    /// The address of a chunk that is known to be there.
+    /// Returns the address of an existing chunk.
     ///
     /// # Safety
     ///
-    /// - as for [`at`](Self::at)
+    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
     #[inline]
     pub(crate) unsafe fn address(&self, number: u32) -> ChunkAddress {
-        debug_assert!(
-            self.get(number)
-                .is_some_and(|chunk| chunk.data == self.addresses[number as usize].data)
-        );
-        // SAFETY: it is there.
+        debug_assert_eq!(self[number].data, self.addresses[number as usize].data);
+        // SAFETY: the number is that of an existing chunk, and there is an address for each.
         unsafe { *self.addresses.get_unchecked(number as usize) }
     }
 
-    /// Gives a chunk memory of its own, unless it has by now. Returns what it had, to be released.
-    ///
-    /// The memory is made by the function, which is given the chunk.
+    /// Returns whether the recorded address of a chunk is correct.
+    pub(super) fn has_address_of(&self, number: u32, chunk: &Chunk) -> bool {
+        let address = self.addresses[number as usize];
+        (address.data, address.archetype) == (chunk.data, chunk.archetype)
+    }
+
+    /// Gives a shared chunk memory of its own, which `copy` makes, and returns the old memory. Returns `None` if the chunk is
+    /// unshared by now.
     #[cold]
     pub(crate) fn unshare<E>(
         &mut self,
@@ -164,14 +165,14 @@ impl Chunks {
         Ok(Some(shared))
     }
 
-    /// Lets a chunk be of another archetype, as a transfer says, with all that is in it.
+    /// Moves a chunk to another archetype, with all its rows.
     ///
     /// # Safety
     ///
     /// - there is a chunk of this number
-    /// - the shape is that of the archetype the transfer leads to, which outlives the chunk
-    /// - the transfer begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the columns were moved as
-    ///   it [says](Transfer::refits)
+    /// - `shape` is that of the archetype that `transfer` leads to, which outlives the chunk
+    /// - `transfer` begins at the archetype of the chunk, and [keeps chunks whole](Transfer::whole), or the columns were moved
+    ///   as it [lists](Transfer::repacks)
     #[inline]
     pub(crate) unsafe fn change_archetype(
         &mut self,
@@ -180,65 +181,70 @@ impl Chunks {
         transfer: &Transfer,
         version: Version,
     ) {
-        debug_assert!(self.get(number).is_some());
-        // SAFETY: it is there. Others are not borrowed: jobs may be reading them.
-        let chunk =
-            unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() };
-        let states = &mut self.states;
-        // SAFETY: as the caller promises.
-        unsafe { chunk.change_archetype(transfer.to, shape, transfer, version, states) };
+        assert!((number as usize) < self.chunks.len());
+        // SAFETY: the number is in bounds. Other elements are not borrowed: jobs may be reading them.
+        let place = unsafe { &mut *self.chunks.as_mut_ptr().add(number as usize) };
+        let chunk = place.as_mut().expect("a chunk of this number");
+        let pool = &mut self.pool;
+        // SAFETY: the contract of this function is that of the method.
+        unsafe { chunk.change_archetype(transfer.to, shape, transfer, version, pool) };
         self.addresses[number as usize].archetype = transfer.to;
     }
 
-    /// Has what is known of a chunk on its way.
+    /// Prefetches the metadata of a chunk.
     #[inline]
-    pub(crate) fn fetch(&self, number: u32) {
+    pub(crate) fn prefetch(&self, number: u32) {
         let chunk = self.chunks.as_ptr().wrapping_add(number as usize).cast::<u8>();
-        fetch(chunk);
-        fetch(chunk.wrapping_add(size_of::<Chunk>() / 2));
+        prefetch(chunk);
+        prefetch(chunk.wrapping_add(size_of::<Chunk>() / 2));
     }
 
-    /// A chunk that is known to be there.
+    /// Returns an existing chunk.
     ///
     /// # Safety
     ///
-    /// - there is a chunk of this number, as the table of entities and the lists of archetypes know
+    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
     #[inline]
-    pub(crate) unsafe fn at(&self, number: u32) -> &Chunk {
+    pub(crate) unsafe fn get_unchecked(&self, number: u32) -> &Chunk {
         debug_assert!(self.get(number).is_some());
-        // SAFETY: it is there.
+        // SAFETY: the chunk exists.
         unsafe { self.chunks.get_unchecked(number as usize).as_ref().unwrap_unchecked() }
     }
 
-    /// A chunk that is known to be there, to be changed: no job goes through it. Who does not know that has it by
-    /// [`at`](Self::at), and notes what is written [beside](Chunk::note_written_beside) jobs.
+    /// Returns an existing chunk, mutably. No job uses the chunk. Otherwise use [`get_unchecked`](Self::get_unchecked), and
+    /// record writes with [`note_written_beside`](Chunk::note_written_beside).
     ///
     /// # Safety
     ///
-    /// - as for [`at`](Self::at)
+    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
     #[inline]
-    pub(crate) unsafe fn at_mut(&mut self, number: u32) -> &mut Chunk {
+    pub(crate) unsafe fn get_unchecked_mut(&mut self, number: u32) -> &mut Chunk {
         debug_assert!(self.get(number).is_some());
-        // SAFETY: it is there. Others are not borrowed: jobs may be reading them.
+        // SAFETY: the chunk exists. No other element is borrowed: jobs may be reading them.
         unsafe { (*self.chunks.as_mut_ptr().add(number as usize)).as_mut().unwrap_unchecked() }
     }
 
-    /// Where the chunks are, each at the place of its number. Of numbers that are free, there is none.
+    /// Returns the address of the chunks, each at the place of its number. The places of free numbers are empty.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const Chunk {
         self.chunks.as_ptr().cast()
     }
 
-    /// Two chunks that are known to be there, to be changed.
+    /// Returns two existing chunks, mutably.
     ///
     /// # Safety
     ///
-    /// - as for [`at`](Self::at), and they are two
+    /// - both chunks exist: their numbers come from the entity table or from lists of archetypes
+    /// - the numbers differ
     #[inline]
-    pub(crate) unsafe fn two_mut(&mut self, one: u32, other: u32) -> [&mut Chunk; 2] {
+    pub(crate) unsafe fn get_pair_unchecked_mut(
+        &mut self,
+        one: u32,
+        other: u32,
+    ) -> [&mut Chunk; 2] {
         debug_assert!(one != other && self.get(one).is_some() && self.get(other).is_some());
         let chunks = self.chunks.as_mut_ptr();
-        // SAFETY: they are there, and two. Others are not borrowed: jobs may be reading them.
+        // SAFETY: both chunks exist, and differ. No other element is borrowed: jobs may be reading them.
         [one, other]
             .map(|number| unsafe { (*chunks.add(number as usize)).as_mut().unwrap_unchecked() })
     }
@@ -247,20 +253,20 @@ impl Chunks {
         (0..).zip(self.chunks.iter()).filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)))
     }
 
-    /// All chunks, to be changed. No job is reading any.
+    /// Iterates over all chunks, mutably. No job is reading them.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Chunk)> {
         let places = self.places_mut();
         (0..).zip(places).filter_map(|(number, chunk)| Some((number, chunk.as_mut()?)))
     }
 
-    /// The places of all chunks, to be changed. No job is reading any.
+    /// Returns the places of all chunks. No job is reading them.
     fn places_mut(&mut self) -> &mut [Option<Chunk>] {
         let len = self.chunks.len();
-        // SAFETY: there are so many, and all are borrowed with this.
+        // SAFETY: the elements are initialised, and borrowed with `self`.
         unsafe { slice::from_raw_parts_mut(self.chunks.as_mut_ptr(), len) }
     }
 
-    /// The chunks of a fork: with the same memory, or with that of the copies, which are sorted by their numbers.
+    /// Creates the chunks of a fork, with shared memory or the given copies, which are sorted by number.
     pub(crate) fn fork(&mut self, copies: Vec<ChunkCopy>) -> Self {
         self.may_be_shared = true;
         let mut copies = copies.into_iter().peekable();
@@ -275,36 +281,36 @@ impl Chunks {
         let chunks = chunks.collect::<Vec<_>>().into();
         let (free, sequence) = (self.free.clone(), self.sequence);
         let uniform = self.uniform.clone();
-        let states = StateMemory::default();
-        Self { chunks, addresses, free, sequence, may_be_shared: true, uniform, states }
+        let pool = MetadataPool::default();
+        Self { chunks, addresses, free, sequence, may_be_shared: true, uniform, pool }
     }
 
-    /// Whether a chunk may have memory that forks have too. If not, all is the world's alone.
+    /// Returns whether any chunk may share its memory with a fork.
     #[inline]
     pub(crate) fn may_be_shared(&self) -> bool {
         self.may_be_shared
     }
 
-    /// Whether the memory of one of these chunks, which are there, may be shared.
+    /// Returns whether any of these chunks may share its memory with a fork.
     pub(crate) fn may_share_one(&self, numbers: &[u32]) -> bool {
         self.may_be_shared && numbers.iter().any(|&number| self[number].may_be_shared())
     }
 
-    /// Notes that a chunk, which is there, has one version for all columns.
+    /// Records that a chunk has one version for all columns.
     #[inline]
     pub(crate) fn note_uniform(&mut self, number: u32) {
         self.uniform.note(number);
     }
 
-    /// Whether a chunk was [noted](Self::note_uniform).
+    /// Returns whether a chunk may have one version for all columns.
     pub(crate) fn may_be_uniform(&self, number: u32) -> bool {
         self.uniform.has(number)
     }
 
-    /// [Writes out](ChunkState::write_out) the versions of these chunks, which are there.
+    /// [Writes out](super::versions::ChunkVersions::write_out) the versions of these chunks.
     pub(crate) fn write_out_versions(&self, numbers: &[u32]) {
-        self.uniform.take(numbers, |number| self[number].state.write_out());
-        debug_assert!(numbers.iter().all(|&number| !self[number].state.is_uniform()));
+        self.uniform.take(numbers, |number| self[number].versions.write_out());
+        debug_assert!(numbers.iter().all(|&number| !self[number].versions.is_uniform()));
     }
 
     pub(crate) fn free_numbers(&self) -> &[u32] {
@@ -325,10 +331,165 @@ impl Index<u32> for Chunks {
     }
 }
 
-/// As [`at_mut`](Chunks::at_mut): no job goes through the chunk.
+/// Like [`get_unchecked_mut`](Chunks::get_unchecked_mut), with a check: no job uses the chunk.
 impl IndexMut<u32> for Chunks {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Chunk {
         self.place_mut(number).as_mut().expect("a chunk of this number")
+    }
+}
+
+/// Lookups that skip checks, since a storage keeps its parts consistent.
+impl Storage {
+    /// Returns the address of an entity's value of a component type.
+    #[inline]
+    pub(crate) fn find(&self, entity: Entity, ty: ComponentType) -> Option<*mut u8> {
+        let location = self.table.locate(entity)?;
+        let chunk = self.located(location);
+        let entry = self.archetypes[chunk.archetype].shape.index.find(ty)?;
+        Some(chunk.column(entry.offset).wrapping_add(location.row as usize * ty.0.size))
+    }
+
+    /// Returns the number of the archetype at a location from this storage's entity table.
+    #[inline]
+    pub(crate) fn archetype_at(&self, location: Location) -> u32 {
+        self.located(location).archetype
+    }
+
+    #[inline]
+    fn located(&self, location: Location) -> ChunkAddress {
+        // SAFETY: the location comes from the entity table, which names only existing chunks.
+        unsafe { self.chunks.address(location.chunk) }
+    }
+
+    /// Returns a chunk of an archetype without groups that has room and is unshared. Opens one if necessary.
+    #[inline]
+    pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
+        let Some(&number) = self.archetypes[archetype].with_room.last() else {
+            return self.open_chunk(archetype);
+        };
+        // SAFETY: archetypes list only existing chunks.
+        unsafe { self.make_unique_unchecked(number)? };
+        Ok(number)
+    }
+
+    /// Makes the memory of an existing chunk unshared, before it is written.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk exists: its number comes from the entity table or from a list of an archetype
+    #[inline]
+    pub(crate) unsafe fn make_unique_unchecked(&mut self, number: u32) -> Result<(), OutOfMemory> {
+        // SAFETY: the chunk exists.
+        if unsafe { self.chunks.get_unchecked(number) }.may_be_shared() {
+            return unshare(&mut self.chunks, number, &self.settings);
+        }
+        Ok(())
+    }
+}
+
+/// A vector that can grow while jobs read its elements through pointers.
+///
+/// When it grows, the elements move, but their bytes also stay at the old addresses. Jobs read only what does not change while
+/// they run, so that both copies are equally good. The old memory, at most as much as the new, is freed with the vector. Before
+/// the first job, nothing is kept.
+pub(crate) struct StableVec<T> {
+    list: Vec<T>,
+    /// Memory that the vector has outgrown.
+    left: Vec<Vec<MaybeUninit<T>>>,
+    /// True if elements may be read through pointers.
+    stays: AtomicBool,
+}
+
+impl<T> StableVec<T> {
+    pub(crate) fn push(&mut self, element: T) {
+        self.reserve(1);
+        self.list.push(element);
+    }
+
+    /// Reserves memory for more elements.
+    #[inline]
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if more > self.list.capacity() - self.list.len() {
+            self.grow(more);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        if !*self.stays.get_mut() {
+            return self.list.reserve(more);
+        }
+        let len = self.list.len();
+        let mut list = Vec::with_capacity((len + more).max(2 * self.list.capacity()));
+        let mut old = ManuallyDrop::new(std::mem::take(&mut self.list));
+        // SAFETY: the new vector has room for all elements, apart from the old memory. It alone owns them afterwards: the old
+        // memory counts as uninitialised.
+        unsafe {
+            ptr::copy_nonoverlapping(old.as_ptr(), list.as_mut_ptr(), len);
+            list.set_len(len);
+            self.left.push(Vec::from_raw_parts(old.as_mut_ptr().cast(), 0, old.capacity()));
+        }
+        self.list = list;
+    }
+
+    /// Declares that elements may be read through pointers from now on.
+    pub(crate) fn stay(&self) {
+        // Relaxed: growing takes `&mut self`.
+        self.stays.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the address of the elements, without borrowing any: jobs may be reading them.
+    #[inline(always)]
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut T {
+        self.list.as_mut_ptr()
+    }
+
+    /// Removes all elements. No job is reading them.
+    pub(crate) fn take_all(&mut self) -> Vec<T> {
+        self.left.clear();
+        std::mem::take(&mut self.list)
+    }
+}
+
+impl<T> Default for StableVec<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<T> From<Vec<T>> for StableVec<T> {
+    fn from(list: Vec<T>) -> Self {
+        Self { list, left: Vec::new(), stays: AtomicBool::new(false) }
+    }
+}
+
+impl<T> Deref for StableVec<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        &self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StableVec;
+
+    #[test]
+    fn elements_are_still_where_they_were() {
+        let mut list = StableVec::default();
+        list.push(String::from("first"));
+        list.stay();
+        let first: *const String = &list[0];
+        for at in 0..1000 {
+            list.push(at.to_string());
+        }
+        // SAFETY: the old memory is kept, and nothing changes it.
+        assert_eq!(unsafe { &*first }, "first");
+        assert_eq!((list.len(), &*list[0], &*list[1000]), (1001, "first", "999"));
+        assert_ne!(first, &raw const list[0]);
+        assert_eq!(list.take_all().len(), 1001);
     }
 }

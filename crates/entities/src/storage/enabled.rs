@@ -1,21 +1,21 @@
-//! Which components of a chunk's entities are switched on.
+//! The enabled bits of a chunk: which rows have an enableable component enabled.
 
-#![expect(unsafe_code, reason = "memory at an address that stays")]
+#![expect(unsafe_code, reason = "memory whose address jobs keep")]
 
-use std::mem;
 use std::ptr::NonNull;
-use std::slice;
+use std::{mem, slice};
 
-use super::state_memory::{StateMemory, allocate, free};
+use super::row_moves::RowMove;
+use super::versions::{MetadataPool, allocate, free};
 
-/// A mask for each enableable type of a chunk: a bit for each row that has room, one if it is enabled.
+/// A mask per enableable type of a chunk, with a bit per row: one if the component is enabled.
 ///
 /// ```text
 /// mask 0: word 0 (rows 0 to 63), word 1 (rows 64 to 127), …
 /// mask 1: word 0, word 1, …
 /// ```
 ///
-/// **Invariant:** bits of rows that are not there are zero.
+/// **Invariant:** bits of rows behind the last are zero.
 pub(crate) struct EnabledMasks {
     words: NonNull<u64>,
     masks: u32,
@@ -26,13 +26,13 @@ pub(crate) struct EnabledMasks {
 unsafe impl Send for EnabledMasks {}
 
 impl EnabledMasks {
-    /// So many masks, for rows that are not there yet.
+    /// Creates masks for a chunk without rows.
     pub(crate) fn new(masks: usize, capacity: u32) -> Self {
         Self::with(masks, capacity, allocate)
     }
 
-    /// As [`new`](Self::new), with memory that was kept.
-    pub(super) fn new_in(masks: usize, capacity: u32, memory: &mut StateMemory) -> Self {
+    /// Creates masks for a chunk without rows, in recycled memory.
+    pub(super) fn new_in(masks: usize, capacity: u32, memory: &mut MetadataPool) -> Self {
         Self::with(masks, capacity, |bytes| memory.take(bytes))
     }
 
@@ -42,58 +42,58 @@ impl EnabledMasks {
             Self { words: NonNull::dangling(), masks, words_each: capacity.div_ceil(u64::BITS) };
         if let Some(bytes) = all.bytes() {
             let memory = allocate(bytes);
-            // SAFETY: there are so many.
+            // SAFETY: the memory was allocated for this number of bytes.
             unsafe { memory.write_bytes(0, bytes) };
             all.words = memory.cast();
         }
         all
     }
 
-    /// How much memory there is, if any is needed.
+    /// Returns the size of the memory, or `None` if none is needed.
     fn bytes(&self) -> Option<usize> {
         let words = self.masks as usize * self.words_each as usize;
         (words > 0).then_some(words * size_of::<u64>())
     }
 
-    /// Gives the memory back, unless so many of its size are kept already. Without masks then.
-    pub(super) fn recycle(&mut self, memory: &mut StateMemory, most: usize) {
+    /// Returns the memory to the pool, which keeps up to `most` pieces of a size. There are no masks left then.
+    pub(super) fn recycle(&mut self, memory: &mut MetadataPool, most: usize) {
         let none = Self { words: NonNull::dangling(), masks: 0, words_each: 0 };
         let gone = mem::ManuallyDrop::new(mem::replace(self, none));
         if let Some(bytes) = gone.bytes() {
-            // SAFETY: it is memory for so many bytes, and not used afterwards.
+            // SAFETY: the memory was allocated for this number of bytes, and is not used afterwards.
             unsafe { memory.give_back(gone.words.cast(), bytes, most) };
         }
     }
 
-    /// Whether there is no enableable type.
+    /// Returns whether there are no enableable types.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.masks == 0
     }
 
-    /// Whether there are so many masks for so many rows.
+    /// Returns whether this is the memory for such masks and this capacity.
     pub(crate) fn is_for(&self, masks: usize, capacity: u32) -> bool {
         self.masks as usize == masks && self.words_each == capacity.div_ceil(u64::BITS)
     }
 
-    /// The words of a mask.
+    /// Returns the words of a mask.
     #[inline]
     pub(crate) fn words(&self, mask: u32) -> &[u64] {
         assert!(mask < self.masks);
         let each = self.words_each as usize;
-        // SAFETY: each mask has so many words, all initialised.
+        // SAFETY: the mask exists, with `words_each` initialised words.
         unsafe { slice::from_raw_parts(self.words.add(mask as usize * each).as_ptr(), each) }
     }
 
-    /// A word of a mask. Nothing else is borrowed: another thread may be switching bits of other words.
+    /// Reads a word of a mask without borrowing others, which jobs may be changing.
     #[inline]
     pub(crate) fn word(&self, mask: u32, at: usize) -> u64 {
         assert!(mask < self.masks && at < self.words_each as usize);
-        // SAFETY: each mask has so many words, all initialised.
+        // SAFETY: the mask exists, and has this word, which is initialised.
         unsafe { self.words.add(mask as usize * self.words_each as usize + at).read() }
     }
 
-    /// Where the words of a mask are, which stay there, or null if there is no such mask.
+    /// Returns the address of the words of a mask, which never changes, or null if there is no such mask.
     #[inline]
     pub(crate) fn address(&self, mask: u32) -> *mut u64 {
         if mask >= self.masks {
@@ -104,21 +104,24 @@ impl EnabledMasks {
 
     #[inline]
     pub(super) fn words_mut(&mut self, mask: u32) -> &mut [u64] {
-        // SAFETY: it is borrowed mutably.
+        // SAFETY: the masks are borrowed mutably.
         unsafe { self.words_alone(mask) }
     }
 
-    /// The words of a mask, to be changed while jobs may be using others.
+    /// Returns the words of a mask, mutably, while jobs may be using other masks.
     ///
     /// # Safety
     ///
-    /// - nobody else uses the mask as long as what is returned lives
+    /// - nothing else uses the mask while the result lives
     #[inline]
-    #[expect(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the contract requires that nothing else uses the mask"
+    )]
     unsafe fn words_alone(&self, mask: u32) -> &mut [u64] {
         assert!(mask < self.masks);
         let each = self.words_each as usize;
-        // SAFETY: each mask has so many words, all initialised, and nobody else uses this one.
+        // SAFETY: the mask exists, with `words_each` initialised words that nothing else uses.
         unsafe { slice::from_raw_parts_mut(self.words.add(mask as usize * each).as_ptr(), each) }
     }
 
@@ -130,67 +133,67 @@ impl EnabledMasks {
     #[inline]
     pub(crate) fn set(&mut self, mask: u32, row: u32, enabled: bool) {
         assert!(mask < self.masks && row / u64::BITS < self.words_each);
-        // SAFETY: there is such a mask, with a word for the row, and it is borrowed mutably.
+        // SAFETY: the mask exists, and has a word for the row. The masks are borrowed mutably.
         unsafe { self.set_from(mask * self.words_each, row, enabled) };
     }
 
-    /// The number of the first word of a mask, in a chunk with room for so many rows.
+    /// Returns the number of the first word of a mask, in a chunk of this capacity.
     pub(crate) fn first_word(mask: u32, capacity: u32) -> u32 {
         mask * capacity.div_ceil(u64::BITS)
     }
 
-    /// As [`set`](Self::set), for the mask that begins with this word, while jobs may be using others.
+    /// Sets a bit of the mask that begins with `first_word`, while jobs may be using other masks.
     ///
     /// # Safety
     ///
-    /// - a mask begins there, and the chunk has room for such a row
-    /// - nobody else uses the mask
+    /// - a mask begins with this word, and the row is within the capacity
+    /// - nothing else uses the mask
     #[inline]
     pub(crate) unsafe fn set_from(&self, first_word: u32, row: u32, enabled: bool) {
         let at = first_word as usize + (row / u64::BITS) as usize;
         debug_assert!(at < self.masks as usize * self.words_each as usize);
-        // SAFETY: each mask has so many words, all initialised. Nobody else uses this one.
+        // SAFETY: the word is one of the mask, is initialised, and nothing else uses the mask.
         let word = unsafe { &mut *self.words.add(at).as_ptr() };
         let shift = row % u64::BITS;
         *word = *word & !(1 << shift) | u64::from(enabled) << shift;
     }
 
-    /// How many rows are enabled.
+    /// Returns the number of enabled rows.
     pub(crate) fn count(&self, mask: u32) -> u32 {
         self.words(mask).iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Enables rows that are new, for all types.
+    /// Enables new rows, for all types.
     pub(crate) fn enable_rows(&mut self, first: u32, rows: u32) {
         for mask in 0..self.masks {
             fill(self.words_mut(mask), first, rows);
         }
     }
 
-    /// Switches rows side by side on or off, for one type, while jobs may be using the masks of others.
+    /// Enables or disables contiguous rows, for one type, while jobs may be using other masks.
     ///
     /// # Safety
     ///
-    /// - nobody else uses the mask
+    /// - nothing else uses the mask
     pub(crate) unsafe fn set_rows(&self, mask: u32, first: u32, rows: u32, enabled: bool) {
-        // SAFETY: the caller's promise.
+        // SAFETY: nothing else uses the mask.
         let words = unsafe { self.words_alone(mask) };
         if enabled { fill(words, first, rows) } else { clear(words, first, rows) }
     }
 
-    /// Switches those of 64 rows on or off that have a bit, for one type: those of a word. Jobs may be using the masks of others.
+    /// Enables or disables some of 64 rows, for one type: those with a bit in `rows`. Jobs may be using other masks.
     ///
     /// # Safety
     ///
-    /// - nobody else uses the mask
+    /// - nothing else uses the mask
     #[inline]
     pub(crate) unsafe fn set_bits(&self, mask: u32, word: u32, rows: u64, enabled: bool) {
-        // SAFETY: the caller's promise.
+        // SAFETY: nothing else uses the mask.
         let word = unsafe { &mut self.words_alone(mask)[word as usize] };
         if enabled { *word |= rows } else { *word &= !rows }
     }
 
-    /// Lets a row be as another, which is gone then. They may be the same.
+    /// Moves the bits of a row to another, which may be the same.
     pub(crate) fn move_row(&mut self, from: u32, to: u32) {
         for mask in 0..self.masks {
             let enabled = self.get(mask, from);
@@ -201,7 +204,7 @@ impl EnabledMasks {
         }
     }
 
-    /// Lets rows side by side be as others, which are apart from them.
+    /// Copies the bits of contiguous rows to disjoint ones.
     pub(crate) fn copy_rows(&mut self, from: u32, to: u32, rows: u32) {
         for mask in 0..self.masks {
             let words = self.words_mut(mask);
@@ -212,15 +215,15 @@ impl EnabledMasks {
         }
     }
 
-    /// Clears rows that are gone, for all types.
+    /// Clears the bits of removed rows, for all types.
     pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
         for mask in 0..self.masks {
             clear(self.words_mut(mask), first, rows);
         }
     }
 
-    /// Lets a new row be as one of another chunk, as far as both have a type, in pairs of theirs and ours; what is new
-    /// is enabled.
+    /// Copies the bits of a row that arrives from another chunk. `kept` pairs their and our masks of the same type; `new` types
+    /// are enabled.
     pub(crate) fn follow(
         &mut self,
         row: u32,
@@ -237,16 +240,16 @@ impl EnabledMasks {
         }
     }
 
-    /// As [`follow`](Self::follow), for rows side by side: the first is here, the other there.
+    /// Copies the bits of contiguous rows that arrive from another chunk. `kept` pairs their and our masks of the same type;
+    /// `new` types are enabled.
     pub(crate) fn follow_rows(
         &mut self,
-        first: u32,
-        rows: u32,
+        moved: RowMove,
         from: &Self,
-        from_first: u32,
         kept: &[(u32, u32)],
         new: &[u32],
     ) {
+        let RowMove { from: from_first, to: first, rows } = moved;
         for &(theirs, ours) in kept {
             let (theirs, ours) = (from.words(theirs), self.words_mut(ours));
             for (at, count) in words_of(rows) {
@@ -258,15 +261,15 @@ impl EnabledMasks {
         }
     }
 
-    /// Lets the masks be those of the same rows in an archetype with others, which has so many, and room for so many rows: those
-    /// that both have, in pairs of these and the new ones, and those that are new, which are enabled.
+    /// Adapts the masks to another archetype, with this number of masks and this capacity. `kept` pairs the old and new masks
+    /// of the same type; `new` types are enabled in all rows.
     pub(super) fn rearrange(
         &mut self,
         (masks, capacity): (usize, u32),
         rows: u32,
         kept: &[(u32, u32)],
         new: &[u32],
-        memory: &mut StateMemory,
+        memory: &mut MetadataPool,
     ) {
         let is_same = kept.len() == masks && kept.iter().all(|(old, new)| old == new);
         if is_same && self.is_for(masks, capacity) {
@@ -274,24 +277,24 @@ impl EnabledMasks {
         }
         let mut all = Self::new_in(masks, capacity, memory);
         for &(old, ours) in kept {
-            // There may be room for fewer rows, or for more.
+            // The other archetype may have a smaller or larger capacity.
             all.words_mut(ours).iter_mut().zip(self.words(old)).for_each(|(new, old)| *new = *old);
         }
         for &mask in new {
             fill(all.words_mut(mask), 0, rows);
         }
-        // No more of a size than there are chunks, which had it once.
+        // No limit: there are at most as many pieces of a size as there were chunks with it.
         self.recycle(memory, usize::MAX);
         *self = all;
     }
 }
 
-/// Sets bits that lie side by side.
+/// Sets contiguous bits.
 pub(super) fn fill(words: &mut [u64], first: u32, count: u32) {
     set_bits(words, first, count, true);
 }
 
-/// Clears bits that lie side by side.
+/// Clears contiguous bits.
 fn clear(words: &mut [u64], first: u32, count: u32) {
     set_bits(words, first, count, false);
 }
@@ -317,12 +320,12 @@ fn set_bits(words: &mut [u64], first: u32, count: u32, on: bool) {
     words[first_word + 1..last_word].fill(if on { u64::MAX } else { 0 });
 }
 
-/// Divides so many bits into pieces that fit in a word: where each begins, and how many bits it has.
+/// Splits `count` bits into pieces of up to 64: start and length of each.
 fn words_of(count: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..count).step_by(64).map(move |at| (at, (count - at).min(64)))
 }
 
-/// Reads up to 64 bits from anywhere. Those above are zero.
+/// Reads up to 64 bits from any position. Higher bits are zero.
 fn read_bits(words: &[u64], first: u32, count: u32) -> u64 {
     debug_assert!((1..=64).contains(&count));
     let (word, low) = ((first / 64) as usize, first % 64);
@@ -333,7 +336,7 @@ fn read_bits(words: &[u64], first: u32, count: u32) -> u64 {
     bits & (u64::MAX >> (64 - count))
 }
 
-/// Writes up to 64 bits to anywhere. Those above are zero.
+/// Writes up to 64 bits to any position. Higher bits of `bits` are zero.
 fn write_bits(words: &mut [u64], first: u32, count: u32, bits: u64) {
     debug_assert!((1..=64).contains(&count));
     let (word, low) = ((first / 64) as usize, first % 64);
@@ -358,7 +361,7 @@ impl Clone for EnabledMasks {
 impl Drop for EnabledMasks {
     fn drop(&mut self) {
         if let Some(bytes) = self.bytes() {
-            // SAFETY: it is memory for so many bytes, and not used afterwards.
+            // SAFETY: the memory was allocated for this number of bytes, and is not used afterwards.
             unsafe { free(self.words.cast(), bytes) };
         }
     }
@@ -383,7 +386,7 @@ mod tests {
                     );
                 }
                 assert_eq!(masks.count(1), rows);
-                // SAFETY: nobody else uses it.
+                // SAFETY: nothing else uses the masks.
                 unsafe { masks.set_rows(0, first, rows, false) };
                 assert_eq!((masks.count(0), masks.count(1)), (0, rows));
             }
@@ -398,10 +401,10 @@ mod tests {
                 for rows in [0, 1, 2, 63, 64, 65, 130, 200] {
                     let mut masks = EnabledMasks::new(1, 640);
                     (0..300).for_each(|row| masks.set(0, row, is_on(row)));
-                    // SAFETY: nobody else uses it.
+                    // SAFETY: nothing else uses the masks.
                     unsafe { masks.set_rows(0, 300, 340, true) };
                     let mut other = masks.clone();
-                    other.follow_rows(to, rows, &masks, from, &[(0, 0)], &[]);
+                    other.follow_rows(RowMove { from, to, rows }, &masks, &[(0, 0)], &[]);
                     masks.copy_rows(from, to, rows);
                     for row in 0..640 {
                         let expected = match row {

@@ -1,14 +1,24 @@
-//! A second storage with the same entities, which shares memory with the first until one of them writes to it.
+//! Copy on write: forks of a storage, unsharing chunks, and putting a fork in the place of a storage.
 
-#![expect(unsafe_code, reason = "what can be duplicated, which was checked")]
+#![expect(unsafe_code, reason = "duplicates values of erased types")]
 
-use super::Storage;
-use super::arena::OutOfMemory;
-use super::chunk_copy::ChunkCopy;
-use crate::component::{ComponentType, Copying};
+use std::mem;
+use std::sync::Arc;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::archetype::ArchetypeShape;
+use super::arena::{ChunkMemory, OutOfMemory};
+use super::chunk::{Chunk, ChunkValues};
+use super::chunks::Chunks;
+use super::raw_values::duplicate_rows;
+use super::rows::release;
+use super::{Storage, StorageSettings};
+use crate::component::{ComponentType, Copying, SharedValue};
 
 impl Storage {
-    /// The first type with a value that cannot be duplicated.
+    /// Returns the first type with a value that cannot be duplicated.
     pub(crate) fn not_duplicable(&self) -> Option<ComponentType> {
         let all = self.archetypes.iter();
         self.not_duplicable_in(
@@ -16,7 +26,7 @@ impl Storage {
         )
     }
 
-    /// The first type of these archetypes whose values cannot be duplicated.
+    /// Returns the first type of these archetypes whose values cannot be duplicated.
     pub(crate) fn not_duplicable_in(
         &self,
         archetypes: impl Iterator<Item = u32>,
@@ -29,11 +39,11 @@ impl Storage {
         })
     }
 
-    /// A fork. Before that, it was checked that everything can be duplicated.
+    /// Creates a fork: a second storage with the same entities, which shares the memory of chunks until one of the two writes
+    /// to it. The caller has checked that all values can be duplicated.
     pub(crate) fn fork(&mut self) -> Result<Self, OutOfMemory> {
         debug_assert_eq!(self.not_duplicable(), None);
-        // Only this runs code of the user, and it comes before everything else: if it panics, there is no fork, and nothing
-        // has changed.
+        // Only this runs user code, and it comes first: if it panics, there is no fork, and nothing has changed.
         let copies = self.copies_for_fork()?;
         Ok(Self {
             settings: self.settings.clone(),
@@ -43,11 +53,11 @@ impl Storage {
             shared: self.shared.fork(),
             version: self.version,
             room_changes: self.room_changes,
-            noted_groups: Vec::new(),
+            group_scratch: Vec::new(),
         })
     }
 
-    /// Copies of what cannot be shared of chunks, by rising number.
+    /// Copies the parts of chunks that cannot be shared, sorted by number.
     fn copies_for_fork(&self) -> Result<Vec<ChunkCopy>, OutOfMemory> {
         let mut copies = Vec::new();
         for (_, owner) in self.archetypes.iter() {
@@ -57,7 +67,7 @@ impl Storage {
             }
             for &number in &owner.chunks {
                 let chunk = &self.chunks[number];
-                // SAFETY: it is a chunk of the archetype. Before a fork it was checked that everything can be duplicated.
+                // SAFETY: the chunk is of the archetype, all of whose types can be duplicated, as was checked before.
                 copies.push(unsafe { ChunkCopy::new(number, chunk, shape, &self.settings)? });
             }
         }
@@ -65,7 +75,16 @@ impl Storage {
         Ok(copies)
     }
 
-    /// Copies what is still shared with forks.
+    /// Makes the memory of a chunk unshared, before it is written.
+    #[inline]
+    pub(crate) fn make_unique(&mut self, number: u32) -> Result<(), OutOfMemory> {
+        if self.chunks[number].may_be_shared() {
+            return unshare(&mut self.chunks, number, &self.settings);
+        }
+        Ok(())
+    }
+
+    /// Copies everything that is still shared with forks.
     pub(crate) fn make_all_unique(&mut self) -> Result<(), OutOfMemory> {
         let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
         for number in numbers {
@@ -74,4 +93,200 @@ impl Storage {
         self.table.unshare();
         Ok(())
     }
+}
+
+/// Copies of the parts of a chunk that cannot be shared, for a fork in the making. Dropped if the fork fails.
+pub(crate) struct ChunkCopy {
+    /// The number of the chunk.
+    pub(super) number: u32,
+    /// `None` if the memory is shared, or was taken.
+    memory: Option<ChunkMemory>,
+    values: ChunkValues,
+    shape: Arc<ArchetypeShape>,
+    rows: u32,
+}
+
+impl ChunkCopy {
+    /// Copies the parts of a chunk that cannot be shared. Runs user code, and does not change the chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is of the shape, whose types can all be duplicated
+    pub(super) unsafe fn new(
+        number: u32,
+        chunk: &Chunk,
+        shape: &Arc<ArchetypeShape>,
+        settings: &StorageSettings,
+    ) -> Result<Self, OutOfMemory> {
+        // SAFETY: the chunk is of the shape, whose types can be duplicated, and belongs to a storage with these settings.
+        unsafe { Self::of_parts(number, chunk, shape, settings, !shape.is_shared) }
+    }
+
+    /// Copies a whole chunk. Runs user code, and does not change the chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is of the shape, whose types can all be duplicated
+    /// - chunks of these settings are large enough for the shape
+    pub(super) unsafe fn whole(
+        number: u32,
+        chunk: &Chunk,
+        shape: &Arc<ArchetypeShape>,
+        settings: &StorageSettings,
+    ) -> Result<Self, OutOfMemory> {
+        // SAFETY: the contract of this function is that of `of_parts`.
+        unsafe { Self::of_parts(number, chunk, shape, settings, true) }
+    }
+
+    /// Copies the chunk components, and the memory if `with_memory`.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is of the shape, whose types can all be duplicated
+    /// - chunks of these settings are large enough for the shape
+    unsafe fn of_parts(
+        number: u32,
+        chunk: &Chunk,
+        shape: &Arc<ArchetypeShape>,
+        settings: &StorageSettings,
+        with_memory: bool,
+    ) -> Result<Self, OutOfMemory> {
+        let (rows, values) = (chunk.len, ChunkValues::NONE);
+        let mut copy = Self { number, memory: None, values, shape: Arc::clone(shape), rows };
+        if with_memory {
+            let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
+            // SAFETY:
+            // - both are chunks of the shape; the second is empty and large enough
+            // - all types can be duplicated
+            unsafe { duplicate_rows(shape, chunk.data(), memory.as_ptr().as_ptr(), rows) };
+            copy.memory = Some(memory);
+        }
+        // SAFETY: all types can be duplicated.
+        copy.values = unsafe { chunk.values.duplicate() };
+        Ok(copy)
+    }
+
+    /// Returns the copied memory, if any, and the chunk components.
+    pub(super) fn into_parts(mut self) -> (Option<ChunkMemory>, ChunkValues) {
+        (self.memory.take(), mem::replace(&mut self.values, ChunkValues::NONE))
+    }
+}
+
+impl Drop for ChunkCopy {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            release(memory, &self.shape, self.rows);
+        }
+    }
+}
+
+impl Storage {
+    /// Puts this storage, a fork, in the place of another, and continues its versions and counts: what is the same in both
+    /// keeps the versions of the other, and everything else has changed now.
+    ///
+    /// The other storage can only be dropped afterwards.
+    pub(crate) fn replace(&mut self, before: &mut Self) {
+        self.version = before.version;
+        self.room_changes = self.room_changes.max(before.room_changes) + 1;
+        let numbers: Vec<u32> = self.chunks.iter().map(|(number, _)| number).collect();
+        // The events of each archetype in chunks that are gone: those so far, and one more for each chunk that is not found
+        // again.
+        let mut events: Vec<u32> = self
+            .archetypes
+            .iter()
+            .map(|(_, archetype)| before.order_events_of(&archetype.shape.types))
+            .collect();
+        // The same for each shared value.
+        let mut counted: HashMap<(u32, u32), u32, FixedState> = HashMap::default();
+        for (_, chunk) in before.chunks.iter() {
+            let more = chunk.order_events.wrapping_add(1);
+            for place in before.archetypes.values_of(chunk) {
+                let events = counted.entry(place).or_insert(0);
+                *events = events.wrapping_add(more);
+            }
+        }
+        let chunks = |table, index| counted.get(&(table, index)).copied().unwrap_or(0);
+        self.shared.replace(&before.shared, chunks);
+        for number in numbers {
+            let is_same =
+                before.chunks.get(number).is_some_and(|old| self.is_same(number, old, before));
+            let chunk = &mut self.chunks[number];
+            let events = &mut events[chunk.archetype as usize];
+            if is_same {
+                let old = &mut before.chunks[number];
+                mem::swap(&mut chunk.versions, &mut old.versions);
+                chunk.order_version = old.order_version;
+                chunk.order_events = old.order_events;
+                *events = events.wrapping_sub(old.order_events).wrapping_sub(1);
+                let more = old.order_events.wrapping_add(1);
+                for (table, index) in self.archetypes.values_of(&self.chunks[number]) {
+                    self.shared.uncount(table, index, more);
+                }
+            } else {
+                // The storage that this is a fork of keeps a list of uniform chunks of its own.
+                _ = chunk.note_all_written(self.version);
+                chunk.order_events = 0;
+                chunk.note_order(self.version);
+            }
+            self.chunks.note_uniform(number);
+        }
+        for (number, events) in (0..).zip(events) {
+            self.archetypes[number].order_events = events;
+        }
+    }
+
+    /// Returns the count of events of the archetype with these types, if all its rows are removed now.
+    fn order_events_of(&self, types: &[ComponentType]) -> u32 {
+        let Some(archetype) = self.archetypes.find(types) else { return 0 };
+        let archetype = &self.archetypes[archetype];
+        let chunks = archetype.chunks.iter().map(|&number| self.chunks[number].order_events);
+        chunks.fold(archetype.order_events, |sum, events| sum.wrapping_add(events).wrapping_add(1))
+    }
+
+    /// Returns whether a chunk equals the one of the same number in the other storage. Memory that both share is written by
+    /// neither.
+    fn is_same(&self, number: u32, old: &Chunk, before: &Self) -> bool {
+        let chunk = &self.chunks[number];
+        let shape = chunk.shape();
+        let has_same_masks = || {
+            (0..shape.enableable.len() as u32)
+                .all(|mask| chunk.enabled.words(mask) == old.enabled.words(mask))
+        };
+        chunk.memory_address() == old.memory_address()
+            && chunk.len == old.len
+            && shape.values.is_none()
+            && shape.types == old.shape().types
+            && has_same_masks()
+            && self.values(chunk).eq(before.values(old))
+    }
+
+    /// Returns the addresses of the shared values of a chunk.
+    fn values(&self, chunk: &Chunk) -> impl Iterator<Item = *const ()> {
+        let address = |value: &SharedValue| Arc::as_ptr(value).cast::<()>();
+        let places = self.archetypes.values_of(chunk);
+        places.map(move |(table, index)| address(self.shared.value(table, index)))
+    }
+}
+
+/// Gives a chunk memory of its own, unless it is unshared by now.
+#[cold]
+pub(crate) fn unshare(
+    chunks: &mut Chunks,
+    number: u32,
+    settings: &StorageSettings,
+) -> Result<(), OutOfMemory> {
+    let shared = chunks.unshare(number, |chunk| {
+        let memory = settings.arena.allocate(settings.chunk_size, chunk.shape().align)?;
+        // SAFETY:
+        // - both are chunks of the shape, and shared memory is never written
+        // - `fork` has refused types that cannot be duplicated
+        unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
+        Ok(memory)
+    })?;
+    if let Some(shared) = shared {
+        // The other owners may have released it meanwhile.
+        let chunk = &chunks[number];
+        release(shared, chunk.shape(), chunk.len);
+    }
+    Ok(())
 }

@@ -1,6 +1,4 @@
-//! What is always true of a storage, as code.
-
-#![expect(unsafe_code, reason = "the address of a chunk that is known to be there")]
+//! The invariants of a storage, as code.
 
 use std::error::Error;
 use std::fmt;
@@ -10,10 +8,10 @@ use hashbrown::HashMap;
 
 use super::archetype::Archetype;
 use super::chunk::NOWHERE;
-use super::groups::Groups;
+use super::shared_groups::SharedGroups;
 use super::{Location, Storage};
 
-/// Something that must never be: a mistake in ancho itself.
+/// A violated invariant of a world: a bug in ancho itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvariantViolation(String);
 
@@ -35,7 +33,7 @@ macro_rules! holds {
 }
 
 impl Storage {
-    /// Walks everything.
+    /// Checks all invariants.
     pub(crate) fn check_invariants(&self) -> Result<(), InvariantViolation> {
         self.table.check().map_err(InvariantViolation)?;
         let mut entities = 0;
@@ -68,7 +66,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Checks one archetype. Returns how many entities it has.
+    /// Checks an archetype, and returns the number of its entities.
     fn check_archetype(&self, number: u32) -> Result<usize, InvariantViolation> {
         let archetype = &self.archetypes[number];
         let shape = &archetype.shape;
@@ -98,10 +96,8 @@ impl Storage {
                 shape.capacity,
                 chunk.room_place
             );
-            // SAFETY: the chunk is there.
-            let address = unsafe { self.chunks.address(at) };
             holds!(
-                address.column(0) == chunk.data() && address.archetype == number,
+                self.chunks.has_address_of(at, chunk),
                 "the address of chunk {at} is not that of its memory"
             );
             holds!(
@@ -125,10 +121,10 @@ impl Storage {
                 "chunk {at} is not aligned"
             );
             holds!(
-                !chunk.state.is_uniform() || self.chunks.may_be_uniform(at),
+                !chunk.versions.is_uniform() || self.chunks.may_be_uniform(at),
                 "chunk {at} has one version for all columns, and is not noted to"
             );
-            let tracked = match chunk.state.tracking() {
+            let tracked = match chunk.versions.tracking() {
                 Some(tracking) => tracking.check(shape.tracked.len(), shape.capacity, chunk.len),
                 None if shape.tracked.is_empty() => Ok(()),
                 None => Err("tracks nothing"),
@@ -151,7 +147,7 @@ impl Storage {
         }
         let with_room =
             archetype.chunks.iter().filter(|&&at| self.chunks[at].len < shape.capacity).count();
-        let grouped = self.archetypes.groups(number).into_iter().flat_map(Groups::iter);
+        let grouped = self.archetypes.groups(number).into_iter().flat_map(SharedGroups::iter);
         let listed = grouped.map(|(_, group)| group.with_room.len()).sum::<usize>();
         let listed = listed + archetype.with_room.len();
         holds!(
@@ -162,7 +158,7 @@ impl Storage {
         Ok(entities)
     }
 
-    /// Checks that the groups of an archetype are those that its chunks are of.
+    /// Checks that an archetype has exactly the groups that its chunks belong to.
     fn check_groups(&self, number: u32, archetype: &Archetype) -> Result<(), InvariantViolation> {
         let shared = archetype.shape.shared.len();
         let chunks = || archetype.chunks.iter().map(|&at| (at, &self.chunks[at]));

@@ -1,102 +1,75 @@
 #![doc = include_str!("README.md")]
-#![expect(unsafe_code, reason = "chunks that are known to be there")]
 
-mod adopt;
 mod archetype;
 mod archetypes;
 mod arena;
-mod cellar;
 mod chunk;
-mod chunk_copy;
 mod chunk_layout;
-mod chunk_state;
-mod chunk_tracking;
-mod chunk_values;
+mod chunk_lists;
 mod chunks;
-mod column_index;
-mod continue_after;
-mod count;
-mod dead;
 mod enabled;
 mod entity_table;
-mod fetch;
-mod few;
 mod fork;
-mod groups;
+mod import;
+mod inline_vec;
 mod invariants;
-mod moves;
-mod refit;
-mod regroup;
+mod raw_values;
 mod reserve;
-mod row_place;
-mod row_runs;
+mod row_moves;
 mod rows;
-mod settings;
-mod shared;
-mod sought_values;
-mod staged;
+mod shared_groups;
+mod shared_values;
+mod staging_arena;
 mod state_hash;
-mod state_memory;
-mod staying;
-mod tracking;
 mod transfer;
-mod uniform_chunks;
-mod values;
-mod whole_chunks;
+mod versions;
 
-pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
-pub(crate) use arena::{CHUNK_ALIGN, ChunkMemory};
-pub use invariants::InvariantViolation;
-pub use row_place::RowPlace;
+use std::num::NonZero;
 
-pub(crate) use adopt::{Arrival, duplicate_values, move_values};
-pub(crate) use archetype::{Archetype, ArchetypeShape, Column, sort_types};
-pub(crate) use cellar::Cellar;
-pub(crate) use chunk::{Chunk, NOWHERE};
-pub(crate) use chunk_copy::ChunkCopy;
-pub(crate) use chunk_layout::DoesNotFit;
-pub(crate) use chunk_values::ChunkValues;
-pub(crate) use dead::{Dead, DeadLists};
-pub(crate) use enabled::EnabledMasks;
-pub(crate) use entity_table::{EntityTable, Location, OpenSlot, SeenPages, SeenSlots, Upcoming};
-pub(crate) use fetch::{fetch, fetch_soon};
-pub(crate) use few::{Few, FewNumbers};
-pub(crate) use groups::{FEW_SHARED, Wanted};
-pub(crate) use reserve::{Reserved, Run};
-pub(crate) use rows::{Left, unshare};
-pub(crate) use settings::StorageSettings;
-pub(crate) use shared::{SharedValues, Sought};
-pub(crate) use sought_values::SoughtValues;
-pub(crate) use staged::Staged;
-pub(crate) use staying::Staying;
-pub(crate) use tracking::TrackedColumn;
-pub(crate) use transfer::{Change, Edge, SharedSource, Transfer, Transfers, given_sources};
-pub(crate) use values::{
-    NewRows, copy_value, duplicate_value, repeat_bytes, repeat_row, write_initial,
-};
-
-pub(crate) use archetypes::Archetypes;
-pub(crate) use chunks::Chunks;
-
-use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::version::Version;
+pub(crate) use archetype::{Archetype, ArchetypeShape, ColumnSlot, sort_types};
+pub(crate) use archetypes::Archetypes;
+pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
+pub(crate) use arena::{CHUNK_ALIGN, ChunkMemory};
+pub use chunk::RowPlace;
+pub(crate) use chunk::{Chunk, ChunkValues, NOWHERE};
+pub(crate) use chunk_layout::DoesNotFit;
+pub(crate) use chunks::{Chunks, StableVec};
+pub(crate) use enabled::EnabledMasks;
+pub(crate) use entity_table::{EntityTable, Location, NextIds, PageView, SlotMut, SlotView};
+pub(crate) use fork::{ChunkCopy, unshare};
+pub(crate) use import::{ImportedRows, duplicate_values, move_values};
+pub(crate) use inline_vec::{InlineIndices, InlineVec};
+pub use invariants::InvariantViolation;
+pub(crate) use raw_values::{
+    NewRows, copy_value, duplicate_value, prefetch, prefetch_soon, repeat_bytes, repeat_row,
+    write_initial,
+};
+pub(crate) use reserve::{ReservedRows, RowRange};
+pub(crate) use row_moves::RowMove;
+pub(crate) use rows::{DeferredDrop, DeferredDropLists, DropColumns};
+pub(crate) use shared_groups::{GroupKey, INLINE_SHARED};
+pub(crate) use shared_values::{SharedLookup, SharedLookups, SharedValues};
+pub(crate) use staging_arena::{StagedRows, StagingArena};
+pub(crate) use transfer::{Edge, SetOperation, SharedSource, Transfer, Transfers, given_sources};
+pub(crate) use versions::TrackedColumn;
 
-/// Everything a world stores of its entities: which there are, what they have, and where.
+/// All entities of a world: their ids, components and places.
 ///
-/// It knows component types only as [`ComponentType`]s. What is typed stands in `manager`.
+/// Component types are known here only as [`ComponentType`](crate::component::ComponentType)s. Typed access is in `manager`.
 pub(crate) struct Storage {
     pub(crate) settings: StorageSettings,
     pub(crate) table: EntityTable,
     pub(crate) archetypes: Archetypes,
     pub(crate) chunks: Chunks,
     pub(crate) shared: SharedValues,
-    /// The moment that is noted with everything that is changed.
+    /// The current change version, recorded with every change.
     pub(crate) version: Version,
-    /// How often a list of chunks with room has changed: who remembers what is in one can tell whether it still is.
+    /// Counts changes to the lists of chunks with room, so that a cached entry of such a list can be validated.
     pub(crate) room_changes: u64,
-    /// Groups that may have been made for nothing: between two changes memory to keep.
-    noted_groups: Vec<(u32, u32)>,
+    /// Memory for [`ReservedRows`]: a list of groups, empty between two changes.
+    group_scratch: Vec<(u32, u32)>,
 }
 
 impl Storage {
@@ -113,28 +86,11 @@ impl Storage {
             shared,
             version: Version::FIRST,
             room_changes: 0,
-            noted_groups: Vec::new(),
+            group_scratch: Vec::new(),
         }
     }
 
-    /// Where an entity's value of a type is.
-    #[inline]
-    pub(crate) fn find(&self, entity: Entity, ty: ComponentType) -> Option<*mut u8> {
-        let Location { chunk, row } = self.table.locate(entity)?;
-        // SAFETY: the table names chunks that are there.
-        let chunk = unsafe { self.chunks.address(chunk) };
-        let found = self.archetypes[chunk.archetype].shape.index.find(ty)?;
-        Some(chunk.column(found.offset).wrapping_add(row as usize * ty.0.size))
-    }
-
-    /// The number of the archetype of an entity that is there, as the table says.
-    #[inline]
-    pub(crate) fn archetype_at(&self, location: Location) -> u32 {
-        // SAFETY: the table names chunks that are there.
-        unsafe { self.chunks.at(location.chunk) }.archetype
-    }
-
-    /// The archetype of an entity.
+    /// Returns the archetype of an entity.
     #[inline]
     pub(crate) fn archetype_of(&self, entity: Entity) -> Option<&Archetype> {
         let location = self.table.locate(entity)?;
@@ -145,5 +101,19 @@ impl Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         self.remove_all();
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct StorageSettings {
+    pub(crate) chunk_size: u32,
+    pub(crate) capacity_limit: Option<NonZero<u32>>,
+    pub(crate) arena: ChunkArena,
+}
+
+impl StorageSettings {
+    /// Returns whether both settings lay chunks out in the same way.
+    pub(crate) fn has_same_layout(&self, other: &Self) -> bool {
+        (self.chunk_size, self.capacity_limit) == (other.chunk_size, other.capacity_limit)
     }
 }

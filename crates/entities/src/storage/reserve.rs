@@ -1,4 +1,4 @@
-//! Room for many rows at once.
+//! Reserving free rows for many entities at once.
 
 #![expect(unsafe_code, reason = "takes a reference out of a guard, and ids back")]
 
@@ -7,43 +7,43 @@ use std::ptr;
 
 use super::arena::OutOfMemory;
 use super::transfer::Transfer;
-use super::{Chunk, NOWHERE, Storage, Wanted};
+use super::{Chunk, GroupKey, NOWHERE, Storage};
 
-/// Rows that lie side by side in a chunk.
+/// Contiguous rows of a chunk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub(crate) struct RowRange {
     pub(crate) chunk: u32,
     pub(crate) first: u32,
     pub(crate) rows: u32,
 }
 
-/// Room for rows of archetypes, in chunks that are the world's alone. Given back unless it is used.
+/// Reserved rows, in unshared chunks. They are released on drop unless they are used.
 ///
-/// Meanwhile there may be chunks without entities, and groups without chunks, which nobody else gets to see.
-pub(crate) struct Reserved<'s> {
+/// Until then, there may be chunks without entities and groups without chunks, which nothing else sees.
+pub(crate) struct ReservedRows<'s> {
     pub(crate) storage: &'s mut Storage,
-    pub(crate) runs: &'s mut Vec<Run>,
-    /// How many of the runs have ids, which the table knows already.
+    pub(crate) runs: &'s mut Vec<RowRange>,
+    /// The number of runs that have ids, which the entity table knows already.
     named: usize,
-    /// Archetypes with groups of them that may have been made for this.
+    /// Archetypes and groups that may have been created for this.
     groups: Vec<(u32, u32)>,
 }
 
-impl<'s> Reserved<'s> {
-    /// Finds room for so many rows: behind the entities of chunks that have room, and in new chunks.
+impl<'s> ReservedRows<'s> {
+    /// Reserves rows of an archetype without groups, in chunks with room and in new chunks.
     pub(crate) fn new(
         storage: &'s mut Storage,
-        runs: &'s mut Vec<Run>,
+        runs: &'s mut Vec<RowRange>,
         archetype: u32,
         rows: usize,
     ) -> Result<Self, OutOfMemory> {
         Self::in_group(storage, runs, archetype, NOWHERE, rows)
     }
 
-    /// As [`new`](Self::new), in chunks of a group, which was just found or made.
+    /// Reserves rows in chunks of a group, which was just found or created.
     pub(crate) fn in_group(
         storage: &'s mut Storage,
-        runs: &'s mut Vec<Run>,
+        runs: &'s mut Vec<RowRange>,
         archetype: u32,
         group: u32,
         rows: usize,
@@ -54,36 +54,36 @@ impl<'s> Reserved<'s> {
         Ok(reserved)
     }
 
-    /// Room for nothing, which others may be added to.
-    pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<Run>) -> Self {
+    /// Reserves no rows so far.
+    pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<RowRange>) -> Self {
         runs.clear();
-        let groups = mem::take(&mut storage.noted_groups);
+        let groups = mem::take(&mut storage.group_scratch);
         Self { storage, runs, named: 0, groups }
     }
 
-    /// The group that a row of a chunk gets to by a transfer which is given nothing.
+    /// Returns the group that rows of a chunk move to by a transfer without given shared values.
     pub(crate) fn group_by(&mut self, transfer: &Transfer, from: u32) -> u32 {
         let group = self.storage.group_by(transfer, from);
         self.note_group(transfer.to, group);
         group
     }
 
-    /// The group of an archetype with these values.
-    pub(crate) fn group_of(&mut self, archetype: u32, wanted: Wanted) -> u32 {
-        let group = self.storage.group_of(archetype, wanted);
+    /// Returns the group of an archetype with this key.
+    pub(crate) fn group_of(&mut self, archetype: u32, key: GroupKey) -> u32 {
+        let group = self.storage.group_of(archetype, key);
         self.note_group(archetype, group);
         group
     }
 
     fn note_group(&mut self, archetype: u32, group: u32) {
-        let noted = (archetype, group);
-        // Mostly it is that of the chunk before.
-        if group != NOWHERE && self.groups.last() != Some(&noted) {
-            self.groups.push(noted);
+        let entry = (archetype, group);
+        // Usually it is the group of the previous chunk.
+        if group != NOWHERE && self.groups.last() != Some(&entry) {
+            self.groups.push(entry);
         }
     }
 
-    /// Finds room for rows of a group of an archetype, or of the archetype, if it has none, which has no room here yet.
+    /// Reserves rows of a group, or of an archetype without groups, that has no reserved rows yet.
     pub(crate) fn more(
         &mut self,
         archetype: u32,
@@ -91,7 +91,7 @@ impl<'s> Reserved<'s> {
         rows: usize,
     ) -> Result<(), OutOfMemory> {
         let mut missing = rows;
-        // The last of them is filled first, as it is by one entity after another.
+        // The last chunk is filled first, as it is when entities are added one by one.
         let mut known = self.storage.archetypes.rooms(archetype, group).len();
         while missing > 0 {
             let chunk = if let Some(at) = known.checked_sub(1) {
@@ -108,20 +108,20 @@ impl<'s> Reserved<'s> {
             let room = self.storage.chunks[chunk].capacity() - first;
             let rows = missing.min(room as usize) as u32;
             missing -= rows as usize;
-            self.runs.push(Run { chunk, first, rows });
+            self.runs.push(RowRange { chunk, first, rows });
         }
         Ok(())
     }
 
-    /// Divides the runs, so that none goes beyond so many rows, or twice as many, and so on.
+    /// Splits the runs at multiples of `rows` rows, counted over all runs.
     pub(crate) fn divide(&mut self, rows: usize) {
-        // Behind those that are there, which go then: so their memory does for both.
+        // The new runs are appended, and the old ones removed afterwards: one vector serves both.
         let whole = self.runs.len();
         let mut left = rows;
         for at in 0..whole {
             let mut run = self.runs[at];
             while run.rows as usize > left {
-                self.runs.push(Run { rows: left as u32, ..run });
+                self.runs.push(RowRange { rows: left as u32, ..run });
                 (run.first, run.rows) = (run.first + left as u32, run.rows - left as u32);
                 left = rows;
             }
@@ -134,26 +134,26 @@ impl<'s> Reserved<'s> {
         self.runs.drain(..whole);
     }
 
-    /// Leaves the rows to who is going to use them at once.
+    /// Returns the storage for code that uses the rows at once. Nothing is released.
     pub(crate) fn into_storage(self) -> &'s mut Storage {
         let mut this = ManuallyDrop::new(self);
         let mut groups = mem::take(&mut this.groups);
         groups.clear();
-        this.storage.noted_groups = groups;
-        // SAFETY: the reference is not used where it was any more.
+        this.storage.group_scratch = groups;
+        // SAFETY: `this` is not dropped, and its reference is not used afterwards.
         unsafe { ptr::read(&raw const this.storage) }
     }
 
-    /// Has the rows of one chunk after the other filled, and gives them ids. [`commit`](Self::commit) lets them be seen.
+    /// Fills the rows of one chunk after the other, and gives them ids. [`commit`](Self::commit) makes them visible.
     ///
-    /// The function writes values to all columns of a run, best in the order of memory. If it panics, nothing is created; what
-    /// it has written by then is its own to drop, before this is.
-    pub(crate) fn fill(&mut self, mut write: impl FnMut(&Chunk, Run)) {
+    /// `write` writes values to all columns of a run, best in memory order. If it panics, nothing is created, and it has to
+    /// drop what it has written.
+    pub(crate) fn fill(&mut self, mut write: impl FnMut(&Chunk, RowRange)) {
         for at in 0..self.runs.len() {
             let run = self.runs[at];
             let Storage { table, chunks, .. } = &mut *self.storage;
-            // Ids come first in a chunk. Written before the columns they begin one stream of writes through the whole chunk,
-            // which takes half the time where memory is not in the cache.
+            // Ids come first in a chunk. Written before the columns, they begin one stream of writes through the chunk, which
+            // halves the time if the memory is not in the cache.
             let ids = chunks[run.chunk].new_ids(run.first, run.rows);
             table.allocate_rows(ids, run.chunk, run.first);
             self.named = at + 1;
@@ -161,9 +161,9 @@ impl<'s> Reserved<'s> {
         }
     }
 
-    /// Lets the rows, which have values now, be seen, with ids.
+    /// Makes the rows visible, which have values now. Rows without ids get them.
     pub(crate) fn commit(self) {
-        // What was reserved is used: nothing is to be given back.
+        // The rows are used: nothing is released.
         let mut this = ManuallyDrop::new(self);
         for at in 0..this.runs.len() {
             let run = this.runs[at];
@@ -173,56 +173,55 @@ impl<'s> Reserved<'s> {
                 this.storage.create_entities(run);
             }
         }
-        // Where there are no rows, nobody is going to open a chunk.
+        // A group for which no rows were reserved has no chunk.
         let groups = mem::take(&mut this.groups);
         this.storage.forget_groups(groups);
-        drop(this.storage.shared.take_dead());
+        drop(this.storage.shared.take_unused());
     }
 }
 
-impl Drop for Reserved<'_> {
+impl Drop for ReservedRows<'_> {
     fn drop(&mut self) {
         for run in &self.runs[..self.named] {
             let ids = self.storage.chunks[run.chunk].new_ids(run.first, run.rows);
-            // SAFETY: the table has written them.
+            // SAFETY: the entity table has written these ids.
             self.storage.table.free_rows(unsafe { ids.assume_init_ref() });
         }
         let mut retired = Vec::new();
         for run in self.runs.drain(..).rev() {
-            // A chunk that was opened has one run that begins there, and perhaps others.
+            // A chunk that was opened for this has one run that begins at 0, and possibly others.
             if run.first == 0 && self.storage.chunks[run.chunk].len == 0 {
                 retired.push(self.storage.close_chunk(run.chunk).into_parts());
             }
         }
         self.storage.forget_groups(mem::take(&mut self.groups));
-        // Only now, since the values of chunks are dropped, which is code of the user. Those that chunks shared follow them.
-        let _dead = self.storage.shared.take_dead();
+        // Last, since dropping chunk components and shared values runs user code.
+        let _unused = self.storage.shared.take_unused();
         drop(retired);
     }
 }
 
 impl Storage {
-    /// Takes those of the groups out that have no chunks. The values that nobody else has are
-    /// [dead](super::SharedValues::take_dead).
+    /// Removes those of the groups that have no chunks. Their values may become [unused](super::SharedValues::take_unused).
     fn forget_groups(&mut self, mut groups: Vec<(u32, u32)>) {
         groups.sort_unstable();
         groups.dedup();
         for (archetype, group) in groups.drain(..) {
             self.forget_group(archetype, group);
         }
-        self.noted_groups = groups;
+        self.group_scratch = groups;
     }
 
-    /// Gives rows behind the last of a chunk, which have values already, their entities.
-    pub(crate) fn create_entities(&mut self, run: Run) {
+    /// Creates the entities of rows behind the last of a chunk, which have values already.
+    pub(crate) fn create_entities(&mut self, run: RowRange) {
         let chunk = &mut self.chunks[run.chunk];
         debug_assert_eq!(run.first, chunk.len);
         self.table.allocate_rows(chunk.new_ids(run.first, run.rows), run.chunk, run.first);
         self.show_entities(run);
     }
 
-    /// Lets rows behind the last of a chunk, which have values and ids already, be seen.
-    fn show_entities(&mut self, run: Run) {
+    /// Makes rows behind the last of a chunk visible, which have values and ids already.
+    fn show_entities(&mut self, run: RowRange) {
         let chunk = &mut self.chunks[run.chunk];
         let is_uniform = chunk.note_new(run.first, run.rows, self.version);
         chunk.enabled.enable_rows(run.first, run.rows);

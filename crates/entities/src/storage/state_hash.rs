@@ -1,6 +1,4 @@
-//! One number for everything that decides how a world goes on.
-
-#![expect(unsafe_code, reason = "values in chunks")]
+//! State hashes: one number for everything that determines the future of a world.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -8,13 +6,13 @@ use super::Storage;
 use super::archetype::Archetype;
 use super::chunk::Chunk;
 use crate::component::ComponentType;
-use crate::field::{EntityRemap, StateHasher};
+use crate::field::StateHasher;
 
 impl Storage {
     /// Feeds all entities, their components and the free ids to a hasher.
     ///
-    /// Archetypes in the order in which they came to be, but only those with entities, since looking for one makes
-    /// it; their chunks in order; then ids, columns and values of the chunk. Types are written as the hashes of their stable names.
+    /// The order is: archetypes by creation, without empty ones, which a mere lookup creates; their chunks in list order; ids,
+    /// columns and chunk components of a chunk. Types are represented by the hashes of their stable names.
     ///
     /// # Panics
     ///
@@ -36,13 +34,13 @@ impl Storage {
         self.hash_free(state);
     }
 
-    /// The archetypes with entities, in the order in which they came to be.
+    /// Returns the archetypes with entities, in order of creation.
     fn inhabited(&self) -> impl Iterator<Item = &Archetype> {
         let archetypes = self.archetypes.iter().map(|(_, archetype)| archetype);
         archetypes.filter(|archetype| !archetype.chunks.is_empty())
     }
 
-    /// Panics if two types of entities have one stable name. Hashes could not tell them apart.
+    /// Panics if two types of entities share a stable name, which their hashes could not tell apart.
     #[track_caller]
     fn refuse_shared_names(&self) {
         let types = self.inhabited().flat_map(|archetype| &archetype.shape.types);
@@ -71,16 +69,10 @@ impl Storage {
         for mask in 0..shape.enableable.len() as u32 {
             chunk.enabled.words(mask).iter().for_each(|&word| state.write_u64(word));
         }
-        for (ty, column) in shape.types.iter().zip(&shape.columns) {
-            // SAFETY: the chunk has so many values of this type there.
-            unsafe {
-                (ty.0.hash)(ty.0.shape, chunk.column(column.offset), chunk.len as usize, state);
-            }
+        for column in 0..shape.types.len() {
+            chunk.hash_rows(column, 0..chunk.len, state);
         }
-        for (_, ty, value) in chunk.values.iter() {
-            // SAFETY: there is a value of this type.
-            unsafe { (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state) };
-        }
+        chunk.values.hash_each(|_, _, hash| hash(state));
         for (table, index) in self.archetypes.values_of(chunk) {
             self.shared.feed(table, index, state);
         }
@@ -91,33 +83,26 @@ impl Storage {
         self.table.hash_free(&mut |word| state.write_u64(word));
     }
 
-    /// What a value of a chunk writes to a hasher: the one in this row, of the column at this place among those of the chunk.
+    /// Returns the bytes that a component feeds to a hasher.
     ///
     /// # Panics
     ///
-    /// If there is no such row or column.
+    /// If the chunk has no such row or column.
     pub(crate) fn stream_of_row(chunk: &Chunk, column: usize, row: usize) -> Vec<u8> {
-        assert!(row < chunk.len as usize, "a row of the chunk");
-        let shape = chunk.shape();
-        let ty = shape.types[column];
-        let value = chunk.column(shape.columns[column].offset).wrapping_add(row * ty.size());
-        // SAFETY: the chunk has a value of this type there.
-        StateHasher::stream_of(|state| unsafe { (ty.0.hash)(ty.0.shape, value, 1, state) })
+        let row = u32::try_from(row).expect("a row of the chunk");
+        StateHasher::stream_of(|state| chunk.hash_rows(column, row..row + 1, state))
     }
 
-    /// What the values that a chunk has for itself write to a hasher, each with its column and its type.
+    /// Returns the bytes that each chunk component feeds to a hasher, with its column and type.
     pub(crate) fn streams_of_chunk(chunk: &Chunk) -> Vec<(u32, ComponentType, Vec<u8>)> {
-        let of_value = |(column, ty, value): (u32, ComponentType, std::ptr::NonNull<u8>)| {
-            // SAFETY: there is a value of this type.
-            let write = |state: &mut StateHasher| unsafe {
-                (ty.0.hash)(ty.0.shape, value.as_ptr(), 1, state);
-            };
-            (column, ty, StateHasher::stream_of(write))
-        };
-        chunk.values.iter().map(of_value).collect()
+        let mut streams = Vec::new();
+        chunk.values.hash_each(|column, ty, hash| {
+            streams.push((column, ty, StateHasher::stream_of(hash)));
+        });
+        streams
     }
 
-    /// What the shared values of a chunk write to a hasher, each with its column.
+    /// Returns the bytes that each shared value of a chunk feeds to a hasher, with its column.
     pub(crate) fn streams_of_shared(&self, chunk: &Chunk) -> Vec<(u32, Vec<u8>)> {
         let columns = chunk.shape().shared.iter().copied();
         let values = self.archetypes.values_of(chunk);
@@ -125,31 +110,5 @@ impl Storage {
             (column, StateHasher::stream_of(|state| self.shared.feed(table, index, state)))
         };
         columns.zip(values).map(of_value).collect()
-    }
-
-    /// Replaces the entities that components refer to. The chunks are the world's alone.
-    pub(crate) fn remap(&mut self, map: &mut EntityRemap<'_>) {
-        let version = self.version;
-        for (_, chunk) in self.chunks.iter_mut() {
-            // SAFETY: archetypes live as long as the world.
-            let shape = unsafe { chunk.unbound_shape() };
-            for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
-                if let Some(remap) = ty.0.remap {
-                    // Before that, since it may panic in the midst.
-                    chunk.note_written(at, 0, chunk.len, version);
-                    // SAFETY: the chunk has so many values of this type there, and is the world's alone.
-                    unsafe {
-                        remap(ty.0.shape, chunk.column(column.offset), chunk.len as usize, map);
-                    };
-                }
-            }
-            for (column, ty, value) in chunk.values.iter() {
-                if let Some(remap) = ty.0.remap {
-                    // SAFETY: there is a value of this type, which is the world's alone.
-                    unsafe { remap(ty.0.shape, value.as_ptr(), 1, map) };
-                    chunk.state.set_version(column, version);
-                }
-            }
-        }
     }
 }

@@ -1,94 +1,94 @@
-//! How an entity gets from one archetype to another.
+//! Transfers: what happens to each column when an entity moves from one archetype to another.
 
-#![expect(unsafe_code, reason = "transfers that are known to be there")]
+#![expect(unsafe_code, reason = "unchecked access to existing transfers")]
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::archetype::{ArchetypeShape, Column};
+use super::archetype::{ArchetypeShape, ColumnEntry, ColumnSlot};
 use super::arena::CHUNK_ALIGN;
 use super::chunk::flags_of;
-use super::column_index::Found;
 use crate::component::ComponentType;
 
-/// What is done to a set of components: one key of the cache.
+/// An edge of the archetype graph, the key of a cached transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Edge {
-    /// The archetype it starts from.
+    /// The archetype that the edge begins at.
     pub(crate) from: u32,
-    /// Which set, by the number the world gave it.
+    /// The number of the component set in its world.
     pub(crate) set: u32,
-    pub(crate) change: Change,
+    pub(crate) change: SetOperation,
 }
 
-/// What is done with the components of a set.
+/// The operation with a set of components that an edge stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Change {
-    /// They are added, and replace those that are there.
+pub(crate) enum SetOperation {
+    /// Adds the components, and replaces those that exist.
     Add,
-    /// Those that are not there are added, with their initial values.
+    /// Adds missing components, with their initial values.
     AddMissing,
-    /// They are removed, as far as they are there.
+    /// Removes the components that exist.
     Remove,
-    /// They replace those that are there, which are all.
+    /// Replaces the components, which all exist.
     Set,
-    /// The entity is despawned: what stays is left.
+    /// Despawns the entity: only cleanup components remain.
     Despawn,
-    /// Not the entity goes, but an instance of it comes.
+    /// Creates an instance of the entity.
     Instantiate,
-    /// Not the entity goes, but a copy of it comes, which is a prefab if the entity is one.
+    /// Creates a copy of the entity, which is a prefab if the entity is one.
     Copy,
 }
 
-/// What has to be done with each column when an entity moves from one archetype to another.
+/// A plan for moving entities from one archetype to another, column by column.
 pub(crate) struct Transfer {
-    /// The archetype it goes to.
+    /// The archetype that the entity moves to.
     pub(crate) to: u32,
-    /// Columns whose values move, tags left out.
+    /// The columns whose values move, without tags.
     pub(crate) moves: Box<[ColumnMove]>,
-    /// Columns that both have and nobody writes to, tags included: their versions follow.
+    /// The columns that both archetypes have and that are not written, with tags, as pairs of the old and new number. Their
+    /// versions are kept.
     pub(crate) kept: Box<[(u32, u32)]>,
-    /// Columns of the old chunk whose values stay behind and have to be dropped.
+    /// The columns of the old chunk whose values stay behind and have to be dropped.
     pub(crate) left: Box<[u32]>,
-    /// Columns of the new chunk that are written: those that are new, and those that are overwritten.
+    /// The columns of the new chunk that are written: new ones, and replaced ones.
     pub(crate) written: Box<[u32]>,
-    /// Where the set's components are in the new chunk, in the order of the set.
+    /// The offsets of the set's components in the new chunk, in the order of the set.
     pub(crate) offsets: Box<[u32]>,
-    /// Masks of types that both have, in pairs.
+    /// The masks of types that both archetypes have, as pairs of the old and new number.
     pub(crate) masks_kept: Box<[(u32, u32)]>,
-    /// Masks of types that are new.
+    /// The masks of types that are new.
     pub(crate) masks_new: Box<[u32]>,
-    /// Whether a chunk can be one of the other archetype, with all its rows and without a change to its memory.
+    /// True if a chunk can move to the other archetype with all its rows, without a change to its memory.
     pub(crate) whole: bool,
-    /// Whether a chunk can be one of the other archetype, with as many of its rows as that has room for, by moving its columns
-    /// within its memory, one after the other as `relaid` says.
-    pub(crate) refits: bool,
-    /// The columns whose values move, in an order in which none comes to lie over one that has not moved yet.
-    pub(crate) relaid: Box<[ColumnMove]>,
-    /// What is not as simple as it mostly is in chunks of the new archetype.
+    /// True if a chunk can move to the other archetype by shifting its columns as listed in `repacked`, with as many rows as
+    /// fit there.
+    pub(crate) repacks: bool,
+    /// The columns whose values move, in an order in which none overwrites one that has not moved yet.
+    pub(crate) repacked: Box<[ColumnMove]>,
+    /// The features of chunks of the new archetype.
     pub(crate) flags: u8,
-    /// Where the values of the new chunk's shared types come from, in the order of its columns.
+    /// The sources of the new chunk's shared values, in the order of its columns.
     pub(crate) shared: Box<[SharedSource]>,
-    /// Whether nothing is left of an entity that was despawned but the mark, which goes for good then.
+    /// True if only the tag of despawned entities remains, so that the entity can be removed for good.
     pub(crate) ends: bool,
-    /// A component of the set that the old archetype has, if it has one.
+    /// A component of the set that the old archetype has, if any.
     pub(crate) present: Option<ComponentType>,
-    /// One that it does not have.
+    /// A component of the set that the old archetype does not have, if any.
     pub(crate) missing: Option<ComponentType>,
 }
 
-/// Where the value of a shared type comes from.
+/// The source of a shared value.
 #[derive(Clone, Copy)]
 pub(crate) enum SharedSource {
-    /// From the old chunk: the value of its shared type of this number.
+    /// The value with this number of the old chunk.
     Kept(u32),
-    /// From the set: the value of its shared type of this number.
+    /// The value with this number of the set.
     Given(u32),
-    /// It is the default.
+    /// The default value.
     Default,
 }
 
-/// A column whose values move.
+/// A column whose values move from one offset to another.
 #[derive(Clone, Copy)]
 pub(crate) struct ColumnMove {
     pub(crate) from: u32,
@@ -97,15 +97,15 @@ pub(crate) struct ColumnMove {
 }
 
 impl Transfer {
-    /// What is to be done from one shape to another, which is this number, when a set is changed in this way.
+    /// Plans the transfer from one shape to another, the archetype `to_number`, for this operation with a set.
     pub(crate) fn new(
         from: &ArchetypeShape,
         to: &ArchetypeShape,
         to_number: u32,
         set: &[ComponentType],
-        change: Change,
+        change: SetOperation,
     ) -> Self {
-        let writes = matches!(change, Change::Add | Change::Set);
+        let writes = matches!(change, SetOperation::Add | SetOperation::Set);
         let is_written = |ty: ComponentType| !from.has(ty) || (writes && set.contains(&ty));
         let mut transfer = Lists::default();
         for (at, &ty) in (0..).zip(&from.types) {
@@ -131,18 +131,18 @@ impl Transfer {
         let mut masks_new = Vec::new();
         for (mask, &column) in (0..).zip(&to.enableable) {
             let before = from.index.find(to.types[column as usize]);
-            match before.and_then(Found::mask) {
+            match before.and_then(ColumnEntry::mask) {
                 Some(theirs) => masks_kept.push((theirs, mask)),
                 None => masks_new.push(mask),
             }
         }
-        let relaid = in_order_of_moves(&transfer.moves);
+        let repacked = in_order_of_moves(&transfer.moves);
         let keeps_all = transfer.left.is_empty();
         Self {
             to: to_number,
             whole: keeps_all && is_whole(from, to, &written),
-            refits: keeps_all && is_refitted(from, to) && relaid.is_some(),
-            relaid: relaid.unwrap_or_default(),
+            repacks: keeps_all && is_repackable(from, to) && repacked.is_some(),
+            repacked: repacked.unwrap_or_default(),
             flags: flags_of(to),
             written,
             offsets: set
@@ -153,7 +153,7 @@ impl Transfer {
             moves: transfer.moves.into(),
             kept: transfer.kept.into(),
             left: transfer.left.into(),
-            // All may have been removed at once, the mark among them.
+            // One operation may have removed all components, with the tag.
             ends: to.is_bare_cleanup() || (from.is_cleanup_only() && to.types.is_empty()),
             masks_kept: masks_kept.into(),
             masks_new: masks_new.into(),
@@ -164,14 +164,14 @@ impl Transfer {
     }
 }
 
-/// Whether the memory of a chunk of one shape is that of a chunk of another, whatever is written to these columns of it.
+/// Returns whether the memory of a chunk also is that of a chunk of the other shape, if these columns are written.
 fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool {
-    let same = |(ours, theirs): (&(u32, Column), &(u32, Column))| {
+    let same = |(ours, theirs): (&(u32, ColumnSlot), &(u32, ColumnSlot))| {
         from.types[ours.0 as usize] == to.types[theirs.0 as usize]
             && ours.1.offset == theirs.1.offset
     };
     let has_no_bytes = |&column: &u32| to.columns[column as usize].size == 0;
-    // Who drops the values of memory that is shared may be of either shape.
+    // Shared memory is dropped by its last owner, which may have either shape.
     let has_no_drop = |&column: &u32| to.types[column as usize].0.drop.is_none();
     from.capacity == to.capacity
         && to.align <= from.align.max(CHUNK_ALIGN)
@@ -179,12 +179,12 @@ fn is_whole(from: &ArchetypeShape, to: &ArchetypeShape, written: &[u32]) -> bool
         && from.sized.iter().zip(&to.sized).all(same)
         && written.iter().all(|column| has_no_bytes(column) && has_no_drop(column))
         && from.is_shared == to.is_shared
-        // A chunk of another archetype begins with values of its own.
+        // A chunk of another archetype begins with chunk components of its own.
         && (from.serial == to.serial || (from.values.is_none() && to.values.is_none()))
 }
 
-/// Whether columns of a chunk of one shape can be moved within its memory, so that it is one of another shape.
-fn is_refitted(from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
+/// Returns whether a chunk can change its shape by shifting columns within its memory.
+fn is_repackable(from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
     let is_plain = |shape: &ArchetypeShape| shape.values.is_none() && shape.tracked.is_empty();
     from.serial != to.serial
         && to.align <= from.align.max(CHUNK_ALIGN)
@@ -192,10 +192,10 @@ fn is_refitted(from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
         && is_plain(to)
 }
 
-/// Columns in an order in which they can move within one memory, if they do not change places.
+/// Sorts columns for a move within one memory. Returns `None` if they change their order.
 ///
-/// Those that move towards the beginning do so first, from the first on, and the others from the last on: none comes to lie where
-/// another still is.
+/// Columns that move towards the beginning come first, in ascending order; then the others in descending order. So none
+/// overwrites one that has not moved yet.
 fn in_order_of_moves(moves: &[ColumnMove]) -> Option<Box<[ColumnMove]>> {
     let mut moves = moves.to_vec();
     moves.sort_unstable_by_key(|column| column.from);
@@ -209,12 +209,12 @@ fn in_order_of_moves(moves: &[ColumnMove]) -> Option<Box<[ColumnMove]>> {
     Some(to_front.into())
 }
 
-/// Where the values of shared types come from when all are given by a set.
+/// Returns the sources of shared values if a set gives all of them.
 pub(crate) fn given_sources(to: &ArchetypeShape, set: &[ComponentType]) -> Box<[SharedSource]> {
     shared_sources(to, to, |_| true, set)
 }
 
-/// Where the values of shared types come from: from the set if they are written and in it.
+/// Returns the sources of shared values: the set, if they are written and in it.
 fn shared_sources(
     from: &ArchetypeShape,
     to: &ArchetypeShape,
@@ -243,20 +243,20 @@ struct Lists {
     left: Vec<u32>,
 }
 
-/// The transfers that were needed so far, found again without looking at types.
+/// The cache of transfers, found by edge without comparing types.
 #[derive(Default)]
 pub(crate) struct Transfers {
     list: Vec<Transfer>,
     edges: HashMap<Edge, u32, FixedState>,
-    /// Those that were asked for last: where a few take turns, they are found without the map.
+    /// The edges that were looked up last, in a small direct-mapped cache in front of the map.
     recent: [Option<(Edge, u32)>; RECENT],
 }
 
-/// How many edges are found again without a map.
+/// The number of edges in that cache.
 const RECENT: usize = 16;
 
 impl Transfers {
-    /// The transfer of an edge that was taken before.
+    /// Returns the number of the transfer for an edge, if it was inserted before.
     #[inline]
     pub(crate) fn get(&mut self, edge: Edge) -> Option<u32> {
         let Edge { from, set, change } = edge;
@@ -276,15 +276,15 @@ impl Transfers {
         self.edges.get(&edge).copied()
     }
 
-    /// A transfer that is known to be there.
+    /// Returns an existing transfer.
     ///
     /// # Safety
     ///
-    /// - the number was returned by `get` or `insert`
+    /// - `number` was returned by `get` or `insert`
     #[inline]
     pub(crate) unsafe fn at(&self, number: u32) -> &Transfer {
         debug_assert!((number as usize) < self.list.len());
-        // SAFETY: it is there.
+        // SAFETY: the number was returned for a transfer, and transfers are never removed.
         unsafe { self.list.get_unchecked(number as usize) }
     }
 

@@ -1,28 +1,26 @@
-//! How systems come.
+//! Adding systems to a world, and finding them.
 
-use std::any::TypeId;
 use std::sync::Arc;
 
-use super::builder::{IntoSystem, Kind, SystemBuilder};
+use super::SystemId;
+use super::builder::{BuilderKind, IntoSystem, IntoSystemTarget, SystemBuilder};
 use super::error::SystemError;
-use super::id::SystemId;
+use super::group::not_a_group;
 use super::info::SystemKind;
-use super::membership::not_a_group;
-use super::order::Target;
-use super::order::latency::SystemUses;
-use super::structs::System;
+use super::order::SystemTarget;
+use super::order::latency::LatencyAccess;
+use super::system::{ErasedSystem, System};
 use super::table::{Children, Flags, Profile, Record, no_such};
-use super::target::SystemTarget;
 use crate::world::World;
 
 impl World {
-    /// Adds a system: a function, a struct, a group or a point. More can be said of it before: see [`IntoSystem`].
+    /// Adds a system: a function, a struct, a group or a command point. [`IntoSystem`] has its options.
     ///
-    /// If it is added while systems are being updated, it runs in the next update.
+    /// A system that is added during an update runs in the next one.
     ///
     /// # Panics
     ///
-    /// With what [`try_add_system`](Self::try_add_system) returns as an error.
+    /// With the error of [`try_add_system`](Self::try_add_system).
     ///
     /// # Examples
     ///
@@ -54,14 +52,22 @@ impl World {
         }
     }
 
-    /// Adds a system, as [`add_system`](Self::add_system), unless that cannot be.
+    /// Adds a system, or returns an error.
     ///
     /// # Errors
     ///
-    /// If it is a patch and is to have a place (A0097), something is said of it that is for functions (A0098), two of its parameters exclude each other (A0100, A0101, A0102), its group is
-    /// not there (A0110), something is said of it that is for groups (A0111), `on_create` fails (A0112), the world has such a struct,
-    /// group or point (A0116), the world is being dropped (A0117), or it cannot be created when it is asked for (A0132 to A0134). Then
-    /// nothing was added. With A0108 if `on_create` has put another world in the place of its own.
+    /// In these cases the system was not added:
+    ///
+    /// - A0097: a patch has an option about its place
+    /// - A0098, A0111: an option is for functions or groups, and this is not one
+    /// - A0100, A0101, A0102: two parameters conflict
+    /// - A0110: the world does not have the group
+    /// - A0112: `on_create` failed
+    /// - A0116: the world already has a struct, group or point of this type
+    /// - A0117: the world is being dropped
+    /// - A0132 to A0134: a constraint on the order of creation cannot hold
+    ///
+    /// A0108 means that `on_create` replaced the world by another one.
     ///
     /// # Examples
     ///
@@ -85,17 +91,17 @@ impl World {
         if !builder.create_before.is_empty() || !builder.create_after.is_empty() {
             self.systems.creation_order(std::slice::from_ref(&builder))?;
         }
-        self.admit(builder)
+        self.add_built(builder)
     }
 
-    /// Whether a system is there.
+    /// Tests whether the world has a system.
     pub fn has_system(&self, id: SystemId) -> bool {
         self.systems.slot(id).is_some()
     }
 
-    /// The id of a system, if there is one that is so called, or of such a type. Of several, the one that was added first.
+    /// Finds a system by its function, type or name. Of several, returns the one that was added first.
     ///
-    /// The groups and points that every world has are there once a system was added, or something was said of one of them.
+    /// The built-in groups and points exist from the first call that adds a system or changes one of them.
     ///
     /// # Examples
     ///
@@ -109,11 +115,11 @@ impl World {
     /// assert_eq!(world.find_system(nothing), Some(id));
     /// assert_eq!(world.find_system("Simulation"), world.find_system(Simulation));
     /// ```
-    pub fn find_system<M>(&self, target: impl SystemTarget<M>) -> Option<SystemId> {
-        self.systems.meant_by(&target.into_target().0)
+    pub fn find_system<M>(&self, target: impl IntoSystemTarget<M>) -> Option<SystemId> {
+        self.systems.find(&target.into_target())
     }
 
-    /// A system that is a struct, if it is there, and not just being updated.
+    /// Returns a struct system, unless the world does not have it or it is being updated.
     ///
     /// # Examples
     ///
@@ -122,139 +128,37 @@ impl World {
         self.systems.data_of(self.systems.find_type::<S>()?)
     }
 
-    /// A system that is a struct, to be changed, if it is there, and not just being updated.
+    /// Returns a struct system mutably, unless the world does not have it or it is being updated.
     pub fn system_mut<S: System>(&mut self) -> Option<&mut S> {
         let id = self.systems.find_type::<S>()?;
         self.systems.data_of_mut(id)
     }
 
-    /// How often systems were added and removed.
+    /// Returns a number that changes when a system is added, removed or put in another group.
     pub fn systems_version(&self) -> u64 {
         self.systems.version
     }
 
-    /// Adds a system.
-    pub(super) fn admit(&mut self, builder: SystemBuilder) -> Result<SystemId, SystemError> {
-        let SystemBuilder { kind, type_id, name, group, before, after, .. } = builder;
-        let SystemBuilder { first, last, enabled, is_patch, unsorted, .. } = builder;
-        let SystemBuilder { mut requirements, rate, in_jobs, .. } = builder;
-        if self.systems.is_ending {
-            return Err(SystemError::WorldEnds { system: name });
-        }
-        let is_function = matches!(kind, Kind::Function(_));
-        if !is_function && self.systems.by_type.contains_key(&type_id) {
-            return Err(SystemError::AlreadyThere { system: name });
-        }
-        let is_group = matches!(kind, Kind::Group);
-        if !is_group && (rate.is_some() || unsorted) {
-            let what = if unsorted { "unsorted" } else { "rate" };
-            return Err(SystemError::OnlyForGroups { system: name, what });
-        }
-        if !is_function && (requirements.matching || in_jobs) {
-            let what = if in_jobs { "in_jobs" } else { "require_matching" };
-            return Err(SystemError::OnlyForFunctions { system: name, what });
-        }
-        if is_patch {
-            let said = [
-                ("in_group", group.is_some()),
-                ("before", !before.is_empty()),
-                ("after", !after.is_empty()),
-                ("first", first),
-                ("last", last),
-            ];
-            if let Some((what, _)) = said.into_iter().find(|&(_, is_said)| is_said) {
-                return Err(SystemError::OfPatch { system: name, what });
-            }
-        }
-        let group = match group {
-            _ if is_patch => None,
-            Some(Target::Type(ty, _)) if is_group && ty == type_id => {
-                return Err(SystemError::GroupInItself { group: name });
-            }
-            Some(target) => Some(self.group_meant(&name, &target)?),
-            None => self.systems.default_group(),
-        };
-        if group.is_none() && !is_patch && self.systems.root.is_some() {
-            return Err(not_a_group(&name, "Root"));
-        }
-        for asked in requirements.all.iter_mut().chain(&mut requirements.any) {
-            asked.look_for(&self.entities);
-        }
-        let (what, point) = match &kind {
-            Kind::Function(_) => (SystemKind::Function, None),
-            Kind::Struct(_) => (SystemKind::Struct, None),
-            Kind::Group => (SystemKind::Group, None),
-            Kind::Point(name) => {
-                (SystemKind::Point, Some(self.systems.points.place(type_id, name)))
-            }
-        };
-        let mut flags = Flags::NONE;
-        flags.set(Flags::ENABLED, enabled);
-        flags.set(Flags::REQUIRES, !requirements.is_empty());
-        flags.set(Flags::GROUP, is_group);
-        flags.set(Flags::POINT, point.is_some());
-        flags.set(Flags::PATCH, is_patch);
+    /// Adds a system with its options.
+    pub(super) fn add_built(
+        &mut self,
+        mut builder: SystemBuilder,
+    ) -> Result<SystemId, SystemError> {
+        self.check_options(&builder)?;
+        let group = self.group_of_new(&mut builder)?;
         let group_name = group.map(|group| self.systems.name_of(group)).unwrap_or_default();
-        let created = self.systems.created;
-        self.systems.created += 1;
-        let children = Children { sorts: !unsorted, rate, ..Children::default() };
-        let (name, profile): (Arc<str>, _) = (name.into(), Profile::default());
-        let id = self.systems.insert(
-            flags,
-            Record {
-                name: Arc::clone(&name),
-                kind: what,
-                type_id,
-                created,
-                group,
-                first,
-                last,
-                before,
-                after,
-                requirements,
-                point,
-                children,
-                profile,
-                uses: SystemUses::unknown(),
-            },
-        );
-        if !is_function {
-            self.systems.by_type.insert(type_id, id);
+        let (in_jobs, is_patch) = (builder.in_jobs, builder.is_patch);
+        let name: Arc<str> = builder.name.as_str().into();
+        let (id, system) = self.insert_built(builder, group, &name);
+        if let Some(system) = system {
+            self.create_system(id, system, &name, in_jobs)?;
         }
-        if let Some(point) = point {
-            self.systems.points.get_mut(point).system = Some(id);
-        }
-        if let Kind::Function(mut system) | Kind::Struct(mut system) = kind {
-            let created = self.while_executing(id, |world| system.create(world, &name));
-            let accesses = match created {
-                Ok(Ok(accesses)) => accesses,
-                Ok(Err(error)) => {
-                    self.forget(id, type_id);
-                    return Err(error);
-                }
-                Err(reason) => {
-                    self.forget(id, type_id);
-                    return Err(SystemError::NotCreated { system: name.to_string(), reason });
-                }
-            };
-            match self.systems.slot_mut(id) {
-                Some(slot) => {
-                    slot.flags.set(Flags::APART, !system.reaches_systems());
-                    slot.system = Some(system);
-                    if let (Some(record), Some(accesses)) = (&mut slot.record, accesses) {
-                        record.uses = SystemUses::of(&accesses, in_jobs);
-                    }
-                }
-                // It has put another world in the place of its own.
-                None => return Err(no_such(&format!("`{name}`"))),
-            }
-        }
-        // It may have come to another group while it was created, or removed its own.
+        // `on_create` may have put it in another group, or removed its group.
         if is_patch {
             self.join_patches(id);
         } else if let Some(group) = self.systems.record(id).and_then(|record| record.group) {
-            if !self.systems.takes_systems(group) {
-                self.expel(id);
+            if !self.systems.accepts_systems(group) {
+                self.remove_or_defer(id);
                 return Err(not_a_group(&name, &group_name));
             }
             if !self.systems.is_member(id, group) {
@@ -262,17 +166,154 @@ impl World {
             }
         }
         if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::REMOVED)) {
-            self.expel(id);
+            self.remove_or_defer(id);
         }
         Ok(id)
     }
 
-    /// Forgets a system that could not be created.
-    fn forget(&mut self, id: SystemId, type_id: TypeId) {
-        if self.systems.by_type.get(&type_id) == Some(&id) {
-            self.systems.by_type.remove(&type_id);
+    /// Refuses options that the kind of system does not have.
+    fn check_options(&self, builder: &SystemBuilder) -> Result<(), SystemError> {
+        let SystemBuilder { kind, type_id, name, requirements, rate, in_jobs, .. } = builder;
+        let refused =
+            |refuse: fn(String, &'static str) -> SystemError, what| Err(refuse(name.clone(), what));
+        if self.systems.is_dropping {
+            return Err(SystemError::WorldEnds { system: name.clone() });
         }
-        let (name, record) = (self.systems.name_of(id), self.systems.free(id));
-        self.drop_of(&name, record);
+        let is_function = matches!(kind, BuilderKind::Function(_));
+        if !is_function && self.systems.by_type.contains_key(type_id) {
+            return Err(SystemError::AlreadyThere { system: name.clone() });
+        }
+        if !matches!(kind, BuilderKind::Group) && (rate.is_some() || builder.unsorted) {
+            let what = if builder.unsorted { "unsorted" } else { "rate" };
+            return refused(|system, what| SystemError::OnlyForGroups { system, what }, what);
+        }
+        if !is_function && (requirements.matching || *in_jobs) {
+            let what = if *in_jobs { "in_jobs" } else { "require_matching" };
+            return refused(|system, what| SystemError::OnlyForFunctions { system, what }, what);
+        }
+        let places = [
+            ("in_group", builder.group.is_some()),
+            ("before", !builder.before.is_empty()),
+            ("after", !builder.after.is_empty()),
+            ("first", builder.first),
+            ("last", builder.last),
+        ];
+        match places.into_iter().find(|&(_, is_set)| is_set && builder.is_patch) {
+            Some((what, _)) => refused(|system, what| SystemError::OfPatch { system, what }, what),
+            None => Ok(()),
+        }
+    }
+
+    /// The group that a new system joins. `None` for a patch, and for the root.
+    fn group_of_new(&self, builder: &mut SystemBuilder) -> Result<Option<SystemId>, SystemError> {
+        if builder.is_patch {
+            return Ok(None);
+        }
+        let is_group = matches!(builder.kind, BuilderKind::Group);
+        let group = match builder.group.take() {
+            Some(SystemTarget::Type(ty, _)) if is_group && ty == builder.type_id => {
+                return Err(SystemError::GroupInItself { group: builder.name.clone() });
+            }
+            Some(target) => Some(self.find_group(&builder.name, &target)?),
+            None => self.systems.default_group(),
+        };
+        if group.is_none() && self.systems.root.is_some() {
+            return Err(not_a_group(&builder.name, "Root"));
+        }
+        Ok(group)
+    }
+
+    /// Puts a system in the table. Returns the function or struct, which is not in its slot yet.
+    fn insert_built(
+        &mut self,
+        builder: SystemBuilder,
+        group: Option<SystemId>,
+        name: &Arc<str>,
+    ) -> (SystemId, Option<Box<dyn ErasedSystem>>) {
+        let SystemBuilder { kind, type_id, mut requirements, before, after, .. } = builder;
+        let SystemBuilder { first, last, enabled, is_patch, unsorted, rate, .. } = builder;
+        requirements.resolve(&self.entities);
+        let (kind, point, system) = match kind {
+            BuilderKind::Function(system) => (SystemKind::Function, None, Some(system)),
+            BuilderKind::Struct(system) => (SystemKind::Struct, None, Some(system)),
+            BuilderKind::Group => (SystemKind::Group, None, None),
+            BuilderKind::Point(name) => {
+                (SystemKind::Point, Some(self.systems.points.place(type_id, name)), None)
+            }
+        };
+        let mut flags = Flags::NONE;
+        flags.set(Flags::ENABLED, enabled);
+        flags.set(Flags::REQUIRES, !requirements.is_empty());
+        flags.set(Flags::GROUP, kind == SystemKind::Group);
+        flags.set(Flags::POINT, point.is_some());
+        flags.set(Flags::PATCH, is_patch);
+        let created = self.systems.created;
+        self.systems.created += 1;
+        let record = Record {
+            name: Arc::clone(name),
+            kind,
+            type_id,
+            created,
+            group,
+            first,
+            last,
+            before,
+            after,
+            requirements,
+            point,
+            children: Children { sorts: !unsorted, rate, ..Children::default() },
+            profile: Profile::default(),
+            access: LatencyAccess::unknown(),
+        };
+        let id = self.systems.insert(flags, record);
+        if kind != SystemKind::Function {
+            self.systems.by_type.insert(type_id, id);
+        }
+        if let Some(point) = point {
+            self.systems.points.get_mut(point).system = Some(id);
+        }
+        (id, system)
+    }
+
+    /// Creates a function or struct, and puts it in its slot.
+    fn create_system(
+        &mut self,
+        id: SystemId,
+        mut system: Box<dyn ErasedSystem>,
+        name: &Arc<str>,
+        in_jobs: bool,
+    ) -> Result<(), SystemError> {
+        let created = self.while_executing(id, |world| system.create(world, name));
+        let access = match created {
+            Ok(Ok(access)) => access,
+            Ok(Err(error)) => {
+                self.forget(id);
+                return Err(error);
+            }
+            Err(reason) => {
+                self.forget(id);
+                return Err(SystemError::NotCreated { system: name.to_string(), reason });
+            }
+        };
+        // Without a slot, `on_create` has replaced the world by another one.
+        let slot = self.systems.slot_mut(id).ok_or_else(|| no_such(&format!("`{name}`")))?;
+        slot.flags.set(Flags::SYSTEMS_UNREACHABLE, !system.reaches_systems());
+        slot.system = Some(system);
+        if let (Some(record), Some(access)) = (&mut slot.record, access) {
+            record.access = LatencyAccess::of_params(&access, in_jobs);
+        }
+        Ok(())
+    }
+
+    /// Frees the slot of a system that could not be created.
+    fn forget(&mut self, id: SystemId) {
+        let name = self.systems.name_of(id);
+        let record = self.systems.free(id);
+        if let Some(record) = &record
+            && self.systems.by_type.get(&record.type_id) == Some(&id)
+        {
+            self.systems.by_type.remove(&record.type_id);
+        }
+        self.drop_catching(&name, record);
     }
 }

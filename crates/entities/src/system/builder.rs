@@ -1,22 +1,30 @@
-//! What is said of a system before it is added.
+//! The settings of a system before it is added, and the ways to name a system.
 
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-use super::erased::{ErasedSystem, StructSystem};
+use super::SystemId;
 use super::function::{FunctionSystem, SystemFunction};
 use super::group::SystemGroup;
-use super::order::Target;
+use super::order::SystemTarget;
 use super::point::CommandPoint;
 use super::rate::RateManager;
-use super::requirement::{Asked, Requirements};
-use super::structs::System;
-use super::target::{SystemIs, SystemTarget};
-use crate::query::{EntityQuery, KeptQuery, QueryData, QueryFilter};
+use super::system::{ErasedSystem, StructSystem, System};
+use crate::manager::EntityManager;
+use crate::query::{EntityQuery, QueryData, QueryFilter, SystemQuery};
 
-/// What can be added to a world as a system: functions, structs, groups and points; and more can be said of each before.
+/// A value that can be added to a world as a system: a function, a [struct](crate::System), a [group](crate::SystemGroup) or a
+/// [command point](crate::CommandPoint). Its methods set options, and return a [`SystemBuilder`].
 ///
-/// The marker tells these apart, and is never written.
+/// A function returns nothing, a `Result<(), E>`, or the `Result<JobHandle, E>` of a job that it scheduled. The update reports
+/// an error with the name of the system, and so does the next update if the job fails. The world knows jobs over entities by
+/// itself; it knows a job that was scheduled by a [`&JobScheduler`](ancho_jobs::JobScheduler) if its handle is returned.
+///
+/// Options that name another system take a function, group or point, a value of a struct system,
+/// [`system_type::<S>()`](crate::system_type), a name (`&str`), or a [`SystemId`]. A function means all systems of this function,
+/// a name all systems with this name.
+///
+/// The marker is inferred.
 ///
 /// # Examples
 ///
@@ -55,72 +63,71 @@ use crate::query::{EntityQuery, KeptQuery, QueryData, QueryFilter};
     note = "a struct implements `System`, a group `SystemGroup`, a point `CommandPoint`"
 )]
 pub trait IntoSystem<Marker>: Sized {
-    /// The system, of which more can be said.
+    /// Converts the system into a builder without options.
     fn into_builder(self) -> SystemBuilder;
 
-    /// The system of this type.
+    /// Names the system of this type.
     #[doc(hidden)]
-    fn target_of_type() -> SystemIs;
+    fn target_of_type() -> SystemTarget;
 
-    /// Gives it a name, by which errors and tools call it. Without one, it is called by its type.
+    /// Sets the name that errors and tools show. The default is the name of the type.
     fn named(self, name: impl Into<String>) -> SystemBuilder {
         self.built(|builder| builder.name = name.into())
     }
 
-    /// Puts it in a group. Without one, it is in [`Simulation`](crate::Simulation); groups are too.
-    fn in_group<M>(self, group: impl SystemTarget<M>) -> SystemBuilder {
-        self.built(|builder| builder.group = Some(group.into_target().0))
+    /// Puts the system in a group. The default is [`Simulation`](crate::Simulation), also for groups.
+    fn in_group<M>(self, group: impl IntoSystemTarget<M>) -> SystemBuilder {
+        self.built(|builder| builder.group = Some(group.into_target()))
     }
 
-    /// Has it run before others of its group. It can be said of any number of them.
+    /// Runs the system before another one of its group. Can be called several times.
     ///
-    /// Whom it means may be added later. If it is nobody by the next update, that is an error (A0124).
-    fn before<M>(self, other: impl SystemTarget<M>) -> SystemBuilder {
-        self.built(|builder| builder.before.push(other.into_target().0))
+    /// The other system can be added later. If it is missing in the next update, that is an error (A0124).
+    fn before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
+        self.built(|builder| builder.before.push(other.into_target()))
     }
 
-    /// Has it run after others of its group. It can be said of any number of them.
+    /// Runs the system after another one of its group. Can be called several times.
     ///
-    /// Whom it means may be added later. If it is nobody by the next update, that is an error (A0124).
-    fn after<M>(self, other: impl SystemTarget<M>) -> SystemBuilder {
-        self.built(|builder| builder.after.push(other.into_target().0))
+    /// The other system can be added later. If it is missing in the next update, that is an error (A0124).
+    fn after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
+        self.built(|builder| builder.after.push(other.into_target()))
     }
 
-    /// Has it created before others that are [added with it](crate::World::add_systems), or later. In which order they run is
-    /// another matter: see [`before`](Self::before).
+    /// Creates the system before another one that is [added with it](crate::World::add_systems), or later.
     ///
-    /// Whom it means cannot be there already (A0133). Unity's `CreateBefore`.
-    fn create_before<M>(self, other: impl SystemTarget<M>) -> SystemBuilder {
-        self.built(|builder| builder.create_before.push(other.into_target().0))
+    /// It is an error if the world already has the other system (A0133). The order of updates is set by
+    /// [`before`](Self::before). Unity's `CreateBefore`.
+    fn create_before<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
+        self.built(|builder| builder.create_before.push(other.into_target()))
     }
 
-    /// Has it created after others that are [added with it](crate::World::add_systems), or there already. In which order they run
-    /// is another matter: see [`after`](Self::after).
+    /// Creates the system after another one that is [added with it](crate::World::add_systems), or that the world has.
     ///
-    /// Whom it means has to be there or added with it (A0132). Unity's `CreateAfter`.
-    fn create_after<M>(self, other: impl SystemTarget<M>) -> SystemBuilder {
-        self.built(|builder| builder.create_after.push(other.into_target().0))
+    /// It is an error if there is no such system (A0132). The order of updates is set by [`after`](Self::after). Unity's
+    /// `CreateAfter`.
+    fn create_after<M>(self, other: impl IntoSystemTarget<M>) -> SystemBuilder {
+        self.built(|builder| builder.create_after.push(other.into_target()))
     }
 
-    /// Has it run before all of its group that are not first too.
+    /// Runs the system before all systems of its group that are not `first`.
     fn first(self) -> SystemBuilder {
         self.built(|builder| builder.first = true)
     }
 
-    /// Has it run after all of its group that are not last too.
+    /// Runs the system after all systems of its group that are not `last`.
     fn last(self) -> SystemBuilder {
         self.built(|builder| builder.last = true)
     }
 
-    /// Says whether it runs. It can be changed with [`World::set_system_enabled`](crate::World::set_system_enabled).
+    /// Enables or disables the system. [`World::set_system_enabled`](crate::World::set_system_enabled) changes it later.
     fn enabled(self, enabled: bool) -> SystemBuilder {
         self.built(|builder| builder.enabled = enabled)
     }
 
-    /// Has it run only while there are such entities. All that is required has to be there.
+    /// Runs the system only while the query matches an entity. If called several times, all queries have to match.
     ///
-    /// What is switched off, has changed, or is shared does not matter: only whether there is an entity with the components.
-    /// Unity's `RequireForUpdate`.
+    /// Only components count: enabled bits, changes and shared values are ignored. Unity's `RequireForUpdate`.
     ///
     /// # Examples
     ///
@@ -146,29 +153,31 @@ pub trait IntoSystem<Marker>: Sized {
         D: QueryData + 'static,
         F: QueryFilter + 'static,
     {
-        self.built(|builder| builder.requirements.all.push(asked(query)))
+        self.built(|builder| builder.requirements.all.push(required(query)))
     }
 
-    /// Has it run only while there are entities of one of the queries of which this is said. Unity's `RequireAnyForUpdate`.
+    /// Runs the system only while at least one of the queries given to this method matches an entity. Unity's
+    /// `RequireAnyForUpdate`.
     fn require_any<D, F>(self, query: EntityQuery<D, F>) -> SystemBuilder
     where
         D: QueryData + 'static,
         F: QueryFilter + 'static,
     {
-        self.built(|builder| builder.requirements.any.push(asked(query)))
+        self.built(|builder| builder.requirements.any.push(required(query)))
     }
 
-    /// Has a function run only while there are entities for one of its own queries, unless something is
-    /// [required](Self::require). Said of anything else, it is an error (A0098). Unity's `RequireMatchingQueriesForUpdate`.
+    /// Runs a function only while one of its own queries matches, unless another query is [required](Self::require).
+    ///
+    /// It is an error for other systems (A0098). Unity's `RequireMatchingQueriesForUpdate`.
     fn require_matching(self) -> SystemBuilder {
         self.built(|builder| builder.requirements.matching = true)
     }
 
-    /// Has it updated after every other system, too, and not at a place of its own: points are followed by it, groups are not, nor
-    /// are others of which this is said. Those run in the order in which they were added.
+    /// Runs the system after each other system and each point, instead of at one place. Patches run in the order in which they
+    /// were added, and do not run after groups or other patches.
     ///
-    /// It is in no group, and nobody is before or after it: if `in_group`, `before`, `after`, `first` or `last` is said of it, or
-    /// another is to run before or after it, that is an error (A0097). When it is created can be said.
+    /// A patch is in no group. `in_group`, `before`, `after`, `first` and `last` are errors for it, and so is an order relative to
+    /// it (A0097). The order of its creation can be set.
     ///
     /// # Examples
     ///
@@ -203,44 +212,44 @@ pub trait IntoSystem<Marker>: Sized {
         self.built(|builder| builder.is_patch = true)
     }
 
-    /// Has a group update as often as a manager says. It can be changed with [`World::set_rate`](crate::World::set_rate).
+    /// Sets the rate manager of a group. [`World::set_rate`](crate::World::set_rate) changes it later.
     fn rate(self, rate: impl RateManager + 'static) -> SystemBuilder {
         self.built(|builder| builder.rate = Some(Box::new(rate)))
     }
 
-    /// Has the systems of a group run in the order in which they were added, whatever else is said of them.
+    /// Runs the systems of a group in the order in which they were added, without sorting by constraints.
     fn unsorted(self) -> SystemBuilder {
         self.built(|builder| builder.unsorted = true)
     }
 
-    /// Says that a function uses its queries in jobs that it schedules, and does not wait for them itself.
+    /// Declares that a function uses its queries in jobs that it schedules, without waiting for them.
     ///
-    /// Only an [order for latency](crate::World::order_systems_for_latency) goes by it. If it is not true, the order is not the
-    /// best, and nothing else is wrong. Said of anything but a function, it is an error (A0098).
+    /// Only the [order for latency](crate::World::order_systems_for_latency) depends on it: a wrong declaration makes that order
+    /// worse, and has no other effect. It is an error for systems that are not functions (A0098).
     fn in_jobs(self) -> SystemBuilder {
         self.built(|builder| builder.in_jobs = true)
     }
 
-    /// The system, of which something more is said.
+    /// Converts the system, and sets an option.
     #[doc(hidden)]
-    fn built(self, say: impl FnOnce(&mut SystemBuilder)) -> SystemBuilder {
+    fn built(self, set: impl FnOnce(&mut SystemBuilder)) -> SystemBuilder {
         let mut builder = self.into_builder();
-        say(&mut builder);
+        set(&mut builder);
         builder
     }
 }
 
-/// A system that is about to be added, and what is said of it: from the methods of [`IntoSystem`].
+/// A system that has not been added yet, with its options. Made by the methods of [`IntoSystem`].
 #[must_use = "nothing is added until `World::add_system`"]
 pub struct SystemBuilder {
-    pub(super) kind: Kind,
+    pub(super) kind: BuilderKind,
     pub(super) type_id: TypeId,
     pub(super) name: String,
-    pub(super) group: Option<Target>,
-    pub(super) before: Vec<Target>,
-    pub(super) after: Vec<Target>,
-    pub(super) create_before: Vec<Target>,
-    pub(super) create_after: Vec<Target>,
+    pub(super) group: Option<SystemTarget>,
+    pub(super) before: Vec<SystemTarget>,
+    pub(super) after: Vec<SystemTarget>,
+    pub(super) create_before: Vec<SystemTarget>,
+    pub(super) create_after: Vec<SystemTarget>,
     pub(super) first: bool,
     pub(super) last: bool,
     pub(super) enabled: bool,
@@ -251,26 +260,26 @@ pub struct SystemBuilder {
     pub(super) rate: Option<Box<dyn RateManager>>,
 }
 
-/// What kind of system.
-pub(super) enum Kind {
+/// The kind of a system, with the system itself.
+pub(super) enum BuilderKind {
     Function(Box<dyn ErasedSystem>),
     Struct(Box<dyn ErasedSystem>),
     Group,
-    /// Where commands are carried out, and what it is called.
+    /// A command point, with its name.
     Point(&'static str),
 }
 
 impl SystemBuilder {
-    /// Whether a target is this system, which no world has yet.
-    pub(super) fn is_meant_by(&self, target: &Target) -> bool {
+    /// Tests whether the target names this system, which has no id yet.
+    pub(super) fn is_named_by(&self, target: &SystemTarget) -> bool {
         match target {
-            Target::Type(id, _) => *id == self.type_id,
-            Target::Name(name) => *name == self.name,
-            Target::System(_) => false,
+            SystemTarget::Type(id, _) => *id == self.type_id,
+            SystemTarget::Name(name) => *name == self.name,
+            SystemTarget::System(_) => false,
         }
     }
 
-    pub(super) fn new(kind: Kind, type_id: TypeId, name: &str) -> Self {
+    fn new(kind: BuilderKind, type_id: TypeId, name: &str) -> Self {
         Self {
             kind,
             type_id,
@@ -298,11 +307,6 @@ impl fmt::Debug for SystemBuilder {
     }
 }
 
-/// A query that is looked for in the world that the system is added to.
-fn asked<D: QueryData + 'static, F: QueryFilter + 'static>(query: EntityQuery<D, F>) -> Asked {
-    Asked::Later(Box::new(move |entities| KeptQuery::of_description(entities, &query)))
-}
-
 /// The marker of functions.
 #[derive(Debug)]
 pub struct IsFunction;
@@ -315,62 +319,203 @@ pub struct IsStruct;
 #[derive(Debug)]
 pub struct IsGroup;
 
-/// The marker of points.
+/// The marker of command points.
 #[derive(Debug)]
 pub struct IsPoint;
 
-/// The marker of what was begun.
-#[derive(Debug)]
-pub struct IsBuilder;
-
 impl<M: 'static, F: SystemFunction<M>> IntoSystem<(IsFunction, M)> for F {
     fn into_builder(self) -> SystemBuilder {
-        let kind = Kind::Function(Box::new(FunctionSystem::new(self)));
+        let kind = BuilderKind::Function(Box::new(FunctionSystem::new(self)));
         SystemBuilder::new(kind, TypeId::of::<F>(), type_name::<F>())
     }
 
-    fn target_of_type() -> SystemIs {
-        SystemIs(Target::Type(TypeId::of::<F>(), type_name::<F>()))
+    fn target_of_type() -> SystemTarget {
+        SystemTarget::Type(TypeId::of::<F>(), type_name::<F>())
     }
 }
 
 impl<S: System> IntoSystem<IsStruct> for S {
     fn into_builder(self) -> SystemBuilder {
-        let kind = Kind::Struct(Box::new(StructSystem::new(self)));
+        let kind = BuilderKind::Struct(Box::new(StructSystem::new(self)));
         SystemBuilder::new(kind, TypeId::of::<S>(), type_name::<S>())
     }
 
-    fn target_of_type() -> SystemIs {
-        SystemIs(Target::Type(TypeId::of::<S>(), type_name::<S>()))
+    fn target_of_type() -> SystemTarget {
+        SystemTarget::Type(TypeId::of::<S>(), type_name::<S>())
     }
 }
 
 impl<G: SystemGroup> IntoSystem<IsGroup> for G {
     fn into_builder(self) -> SystemBuilder {
-        SystemBuilder::new(Kind::Group, TypeId::of::<G>(), G::name())
+        SystemBuilder::new(BuilderKind::Group, TypeId::of::<G>(), G::name())
     }
 
-    fn target_of_type() -> SystemIs {
-        SystemIs(Target::Type(TypeId::of::<G>(), G::name()))
+    fn target_of_type() -> SystemTarget {
+        SystemTarget::Type(TypeId::of::<G>(), G::name())
     }
 }
 
 impl<P: CommandPoint> IntoSystem<IsPoint> for P {
     fn into_builder(self) -> SystemBuilder {
-        SystemBuilder::new(Kind::Point(P::name()), TypeId::of::<P>(), P::name())
+        SystemBuilder::new(BuilderKind::Point(P::name()), TypeId::of::<P>(), P::name())
     }
 
-    fn target_of_type() -> SystemIs {
-        SystemIs(Target::Type(TypeId::of::<P>(), P::name()))
+    fn target_of_type() -> SystemTarget {
+        SystemTarget::Type(TypeId::of::<P>(), P::name())
     }
 }
 
-impl IntoSystem<IsBuilder> for SystemBuilder {
+impl IntoSystem<Self> for SystemBuilder {
     fn into_builder(self) -> SystemBuilder {
         self
     }
 
-    fn target_of_type() -> SystemIs {
-        SystemIs(Target::Type(TypeId::of::<Self>(), "a system that is about to be added"))
+    fn target_of_type() -> SystemTarget {
+        SystemTarget::Type(TypeId::of::<Self>(), "a system that is about to be added")
+    }
+}
+
+/// A value that names systems: a function, a group, a point, a struct system, `system_type`, a name or an id.
+///
+/// The marker is inferred.
+pub trait IntoSystemTarget<Marker> {
+    /// Converts the value into a target.
+    #[doc(hidden)]
+    fn into_target(self) -> SystemTarget;
+}
+
+/// Names the system of a type, for [`before`](IntoSystem::before), [`World::find_system`](crate::World::find_system) and others,
+/// where no value of the type is at hand.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{IntoSystem, System, SystemResult, World, system_type};
+///
+/// struct Physics {
+///     steps: u32,
+/// }
+///
+/// impl System for Physics {
+///     fn on_update(&mut self, _: &mut World) -> SystemResult {
+///         self.steps += 1;
+///         Ok(())
+///     }
+/// }
+///
+/// fn steer() {}
+///
+/// let mut world = World::new("Simulation");
+/// world.add_system(Physics { steps: 0 });
+/// world.add_system(steer.before(system_type::<Physics>()));
+/// world.update(0.1);
+/// ```
+pub fn system_type<S: 'static>() -> SystemTarget {
+    SystemTarget::Type(TypeId::of::<S>(), type_name::<S>())
+}
+
+/// The marker of functions and types.
+#[derive(Debug)]
+pub struct ByType;
+
+impl<S: IntoSystem<M>, M> IntoSystemTarget<(ByType, M)> for S {
+    fn into_target(self) -> SystemTarget {
+        S::target_of_type()
+    }
+}
+
+impl IntoSystemTarget<String> for &str {
+    fn into_target(self) -> SystemTarget {
+        SystemTarget::Name(self.to_owned())
+    }
+}
+
+impl IntoSystemTarget<Self> for SystemId {
+    fn into_target(self) -> SystemTarget {
+        SystemTarget::System(self)
+    }
+}
+
+impl IntoSystemTarget<Self> for SystemTarget {
+    fn into_target(self) -> SystemTarget {
+        self
+    }
+}
+
+/// The queries that have to match for a system to run.
+#[derive(Default)]
+pub(super) struct Requirements {
+    /// All of them have to match.
+    pub(super) all: Vec<RequiredQuery>,
+    /// One of them has to match.
+    pub(super) any: Vec<RequiredQuery>,
+    /// One of the system's own queries has to match, if both lists are empty.
+    pub(super) matching: bool,
+}
+
+/// A required query. It is created in the world that the system is added to.
+pub(super) enum RequiredQuery {
+    Pending(Box<dyn FnOnce(&EntityManager) -> SystemQuery + Send>),
+    Kept(SystemQuery),
+    /// The placeholder while the query is created.
+    Empty,
+}
+
+fn required<D, F>(query: EntityQuery<D, F>) -> RequiredQuery
+where
+    D: QueryData + 'static,
+    F: QueryFilter + 'static,
+{
+    let make = move |entities: &EntityManager| SystemQuery::of_description(entities, &query);
+    RequiredQuery::Pending(Box::new(make))
+}
+
+impl RequiredQuery {
+    /// Creates the query in the world that the system is added to.
+    fn resolve(&mut self, entities: &EntityManager) {
+        if matches!(self, Self::Pending(_))
+            && let Self::Pending(make) = std::mem::replace(self, Self::Empty)
+        {
+            *self = Self::Kept(make(entities));
+        }
+    }
+
+    fn matches(&mut self, entities: &EntityManager) -> bool {
+        self.resolve(entities);
+        match self {
+            Self::Kept(query) => query.has_chunks(entities),
+            _ => false,
+        }
+    }
+}
+
+impl Requirements {
+    /// Creates all queries in the world that the system is added to.
+    pub(super) fn resolve(&mut self, entities: &EntityManager) {
+        let queries = self.all.iter_mut().chain(&mut self.any);
+        queries.for_each(|query| query.resolve(entities));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_explicit() && !self.matching
+    }
+
+    fn is_explicit(&self) -> bool {
+        !self.all.is_empty() || !self.any.is_empty()
+    }
+
+    /// Tests the requirements. `matching` tests whether the system's own queries match.
+    pub(super) fn are_met(
+        &mut self,
+        entities: &EntityManager,
+        matching: impl FnOnce() -> Option<bool>,
+    ) -> bool {
+        if self.is_explicit() {
+            let all = self.all.iter_mut().all(|query| query.matches(entities));
+            return all
+                && (self.any.is_empty()
+                    || self.any.iter_mut().any(|query| query.matches(entities)));
+        }
+        !self.matching || matching().unwrap_or(true)
     }
 }

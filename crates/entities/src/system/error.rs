@@ -1,4 +1,4 @@
-//! What goes wrong with systems, and in which words that is told.
+//! Errors of systems, and their messages.
 
 use std::error::Error;
 use std::fmt;
@@ -6,107 +6,115 @@ use std::sync::Arc;
 
 use ancho_jobs::JobFailed;
 
-use super::creation::CreationError;
 use super::order::OrderError;
-use super::param::ParamConflict;
 use super::rate::RateError;
 use crate::commands::PlaybackError;
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
 use crate::time::TimeError;
 
-/// What systems that are structs return, and systems that are functions can: `?` takes any error.
+/// The result of a struct system. Function systems can return it too: `?` converts any error.
 ///
-/// An error is told with the name of the system, as a panic is, and the other systems run all the same.
+/// The update reports an error with the name of the system, and runs the other systems.
 pub type SystemResult = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// Why something could not be done with a system.
+/// An operation on a system that was refused.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SystemError {
-    /// A0100, A0101, A0102: two parameters of a system exclude each other.
+    /// A0100, A0101, A0102: two parameters of a system conflict.
     Parameters {
         /// The system.
         system: String,
-        /// What is wrong with them.
-        conflict: ParamConflict,
+        /// The message of the conflict.
+        conflict: String,
     },
-    /// A0108: there is no such system.
+    /// A0108: the world does not have the system.
     NoSuchSystem {
-        /// How it was asked for.
+        /// The name or id that was asked for.
         system: String,
     },
-    /// A0110: this is no group.
+    /// A0110: the target is not a group.
     NotAGroup {
-        /// What was to be done.
+        /// The system that was to join it.
         what: String,
-        /// What is no group.
+        /// The target.
         target: String,
     },
-    /// A0110: a group would be in itself.
+    /// A0110: a group would contain itself.
     GroupInItself {
         /// The group.
         group: String,
     },
-    /// A0111: something was said of a system that only groups have.
+    /// A0111: an option is for groups, and the system is not a group.
     OnlyForGroups {
         /// The system.
         system: String,
-        /// What was said.
+        /// The option.
         what: &'static str,
     },
-    /// A0097: something was said of the place of a system that has none, since it runs after each other system.
+    /// A0097: a patch has an option about its place, and has none: it runs after each other system.
     OfPatch {
         /// The system.
         system: String,
-        /// What was said.
+        /// The option.
         what: &'static str,
     },
-    /// A0098: something was said of a system that only functions have, whose parameters are known.
+    /// A0098: an option is for functions, and the system is not a function.
     OnlyForFunctions {
         /// The system.
         system: String,
-        /// What was said.
+        /// The option.
         what: &'static str,
     },
-    /// A0112: the system could not be created, and was not added.
+    /// A0112: `on_create` failed, and the system was not added.
     NotCreated {
         /// The system.
         system: String,
-        /// Why.
+        /// The message of the error or panic.
         reason: String,
     },
-    /// A0114: there is no such point.
+    /// A0114: the world does not have the command point.
     NoSuchPoint {
         /// The point.
         point: &'static str,
     },
-    /// A0116: the world has such a system already.
+    /// A0116: the world already has a struct, group or point of this type.
     AlreadyThere {
         /// The system.
         system: String,
     },
-    /// A0117: the world is going.
+    /// A0117: the world is being dropped.
     WorldEnds {
         /// The system.
         system: String,
     },
-    /// A0097, A0123 to A0128: the systems of a group cannot be put in an order.
+    /// A0131 to A0134: constraints on the order of creation cannot hold.
     Order(OrderError),
-    /// A0121: the rate of a group.
+    /// A0121: the time step of a group was refused.
     Rate {
         /// The group.
         group: String,
-        /// What is wrong with it.
+        /// The cause.
         error: RateError,
     },
-    /// A0131 to A0134: systems cannot be created in the order that is asked for.
-    Creation(CreationError),
-    /// A0150: the system was removed, and something failed while it ended.
+    /// A0129: a system to be left out of a `Bootstrap` was never marked with `#[system]`.
+    NoAutoSystem {
+        /// The path of the system.
+        path: String,
+    },
+    /// A0129: two functions are marked with `#[bootstrap]`.
+    TwoBootstraps {
+        /// The path of one of them.
+        first: &'static str,
+        /// The path of the other.
+        second: &'static str,
+    },
+    /// A0150: the system was removed, but failed in `on_stop_running`, `on_destroy` or its drop.
     FailedToEnd {
         /// The system.
         system: String,
-        /// What failed, with it and with the systems that went with it.
+        /// The errors of it and of the systems that were removed with it.
         errors: String,
     },
 }
@@ -115,8 +123,7 @@ impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameters { system, conflict } => {
-                let message = conflict.to_string();
-                let (code, rest) = message.split_once(": ").unwrap_or(("", &message));
+                let (code, rest) = conflict.split_once(": ").unwrap_or(("", conflict));
                 write!(f, "{code}: system `{system}` cannot be added: {rest}")
             }
             Self::NoSuchSystem { system } => write!(
@@ -166,7 +173,16 @@ impl fmt::Display for SystemError {
                 let (code, rest) = message.split_once(": ").unwrap_or(("", &message));
                 write!(f, "{code}: group `{group}` stays at its rate: {rest}")
             }
-            Self::Creation(error) => error.fmt(f),
+            Self::NoAutoSystem { path } => write!(
+                f,
+                "A0129: the system `{path}` cannot be left out, since none of this path was marked with `#[system]`; \
+                 `AutoSystem::all` gives the paths of all that were"
+            ),
+            Self::TwoBootstraps { first, second } => write!(
+                f,
+                "A0129: `{first}` and `{second}` are both marked with `#[bootstrap]`, and one function makes the default \
+                 world; take the mark of one of them away"
+            ),
             Self::FailedToEnd { system, errors } => {
                 write!(f, "A0150: `{system}` was removed, but failed while it ended: {errors}")
             }
@@ -182,74 +198,68 @@ impl From<OrderError> for SystemError {
     }
 }
 
-impl From<CreationError> for SystemError {
-    fn from(error: CreationError) -> Self {
-        Self::Creation(error)
-    }
-}
-
-/// What went wrong when a system was updated, or when an update began.
+/// A fault of one system in an update, or of the update as a whole.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SystemFault {
-    /// A0105: it panicked.
+    /// A0105: the system panicked.
     Panicked {
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
-    /// A0106: it returned an error.
+    /// A0106: the system returned an error.
     Failed {
-        /// What the error says.
+        /// The message of the error.
         message: String,
     },
-    /// A0103: it asks for a resource that is not there.
+    /// A0103: the world does not have a resource of its parameters.
     NoResource {
         /// The resource.
         resource: &'static str,
     },
-    /// A0104: it asks for a singleton, and there is none, or more than one.
+    /// A0104: a [`Single`](crate::Single) matches no entity, or more than one.
     NotSingle {
-        /// How it asks.
+        /// The parameter.
         query: String,
-        /// How many there are.
+        /// The number of matches.
         found: usize,
     },
-    /// A0118: it asks for the data of a system that is not there, or is just being updated.
+    /// A0118: the world does not have the system of a [`SystemData`](crate::SystemData), or it is being updated.
     NoData {
         /// The system.
         system: &'static str,
     },
-    /// A0114: it records for a point that is not there.
+    /// A0114: the world does not have the point of a [`CommandsAt`](crate::CommandsAt).
     NoPoint {
         /// The point.
         point: &'static str,
     },
-    /// There is no memory for copies of what is shared with a fork.
+    /// There is not enough memory to copy chunks that are shared with a fork.
     Memory(OutOfMemory),
-    /// A0078: what it recorded could not be carried out.
+    /// A0078: playback of its commands failed.
     Playback(PlaybackError),
-    /// A0113: buffers could not be played, each with the system that has recorded it.
+    /// A0113: playback of buffers failed, each with the name of the recording system.
     Commands(Vec<(Arc<str>, String)>),
-    /// A0107: one of its jobs failed.
+    /// A0107: a job of the system failed.
     Job(JobFailed),
-    /// A0107: a job failed that uses the world, and that no system has scheduled.
+    /// A0107: a job over the world failed that no system scheduled.
     JobOfWorld(JobFailed),
-    /// A0097, A0123 to A0128: its children cannot be put in an order.
+    /// A0097, A0123 to A0128: constraints on the order of its children cannot hold.
     Order(OrderError),
-    /// A0120: time cannot pass so.
+    /// A0120: the time step of the update is invalid.
     Time(TimeError),
-    /// A0120: its rate has given it a time that is none.
+    /// A0120: the rate manager of the group returned an invalid time.
     RateTime(TimeError),
-    /// A0108: it is not there.
+    /// A0108: the world does not have the system.
     NoSuchSystem,
-    /// A0109: it is just being updated.
+    /// A0109: the system is being updated.
     IsExecuting,
-    /// A0115: it has put another world in the place of its own.
+    /// A0115: the system replaced its world by another one.
     WorldExchanged,
 }
 
 impl SystemFault {
-    /// Whether the system was not even called.
+    /// Tests whether the fault kept the system from being called.
     pub(super) fn is_before_run(&self) -> bool {
         match self {
             Self::NoResource { .. }
@@ -273,7 +283,7 @@ impl SystemFault {
     }
 }
 
-/// What went wrong in an update, and with which system.
+/// An error of an update, with the name of the system.
 ///
 /// # Examples
 ///
@@ -297,12 +307,12 @@ pub struct UpdateError {
 }
 
 impl UpdateError {
-    /// The system, by its name; or the world, if it is not about a system.
+    /// Returns the name of the system, or of the world if the error is not about a system.
     pub fn system(&self) -> &str {
         &self.system
     }
 
-    /// What went wrong.
+    /// Returns the fault.
     pub fn fault(&self) -> &SystemFault {
         &self.fault
     }
@@ -395,12 +405,12 @@ impl fmt::Display for UpdateError {
 
 impl Error for UpdateError {}
 
-/// Everything that went wrong in an update, in its order. The other systems ran all the same.
+/// All errors of an update, in the order in which they happened. The other systems ran.
 #[derive(Clone, Debug)]
 pub struct UpdateErrors(pub(super) Vec<UpdateError>);
 
 impl UpdateErrors {
-    /// What went wrong, in its order.
+    /// Iterates over the errors.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &UpdateError> {
         self.0.iter()
     }
@@ -418,7 +428,7 @@ impl fmt::Display for UpdateErrors {
 
 impl Error for UpdateErrors {}
 
-/// The words for A0114.
+/// The message of A0114.
 fn no_such_point(point: &'static str) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         write!(
@@ -446,7 +456,7 @@ impl From<EntityError> for SystemFault {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(message), _) => (*message).to_owned(),

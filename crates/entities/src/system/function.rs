@@ -1,6 +1,5 @@
-//! Systems that are functions.
+//! Function systems.
 
-#![expect(unsafe_code, reason = "one world that several parameters borrow")]
 #![expect(non_snake_case, reason = "values are named as their types are")]
 
 use std::fmt;
@@ -8,24 +7,24 @@ use std::marker::PhantomData;
 
 use ancho_jobs::JobHandle;
 
-use super::erased::{ErasedSystem, Outcome};
 use super::error::{SystemError, SystemFault};
-use super::param::{Accesses, ParamSetup, SystemParam, WorldOfParams};
+use super::param::{ParamState, ParamStates, SystemAccess, SystemParam};
+use super::system::{ErasedSystem, Outcome};
 use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
 use crate::version::Version;
 use crate::world::World;
 
-/// What a function that is a system returns: nothing, or a `Result` whose error is told with the name of the system.
+/// The return type of a function system: nothing, or a `Result` whose error the update reports with the name of the system.
 ///
-/// A system that ends with scheduling a job returns what scheduling does. The next update waits for the job, and tells with the name of
-/// the system if it has failed. Of jobs over entities the world knows anyway; of those that a system schedules by a
-/// [`&JobScheduler`](ancho_jobs::JobScheduler) it knows if they are returned.
+/// A system can return the handle of a job. The next update waits for the job, and reports with the name of the system if it
+/// failed. The world knows jobs over entities by itself; it knows a job that was scheduled by a
+/// [`&JobScheduler`](ancho_jobs::JobScheduler) if its handle is returned.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, JobError, Query, World};
+/// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, Query, World};
 /// use ancho_jobs::JobHandle;
 ///
 /// #[derive(Component, Clone, Copy)]
@@ -34,7 +33,7 @@ use crate::world::World;
 /// fn bury(
 ///     all: Query<(Entity, &Health)>,
 ///     mut commands: CommandsAt<EndSimulation>,
-/// ) -> Result<JobHandle, JobError> {
+/// ) -> JobHandle {
 ///     all.job().with(commands.writer()).schedule_parallel(|(entity, health), commands| {
 ///         if health.0 == 0 {
 ///             commands.despawn(entity);
@@ -55,11 +54,11 @@ use crate::world::World;
             can be displayed"
 )]
 pub trait SystemOutput {
-    /// The job that the world is to know of, if there is one, or what went wrong, in words.
+    /// Returns the job that the world tracks, if there is one, or the message of the error.
     ///
     /// # Errors
     ///
-    /// If something did.
+    /// If the system failed.
     #[doc(hidden)]
     fn into_result(self) -> Result<Option<JobHandle>, String>;
 }
@@ -71,7 +70,7 @@ impl SystemOutput for () {
     }
 }
 
-/// What a function returns that never does: a system that is only begun to be written ends in `todo!()`.
+/// The never type: an unfinished system ends in `todo!()`.
 #[expect(private_interfaces, reason = "it is the way to name a type, and not a type")]
 impl SystemOutput for <fn() -> ! as Returns>::Output {
     fn into_result(self) -> Result<Option<JobHandle>, String> {
@@ -79,13 +78,20 @@ impl SystemOutput for <fn() -> ! as Returns>::Output {
     }
 }
 
-/// Names the type that functions return which never do, since it has no name of its own yet.
+/// Names the never type, which has no stable name.
 trait Returns {
     type Output;
 }
 
 impl<R> Returns for fn() -> R {
     type Output = R;
+}
+
+impl SystemOutput for JobHandle {
+    #[inline]
+    fn into_result(self) -> Result<Option<JobHandle>, String> {
+        Ok(Some(self))
+    }
 }
 
 impl<E: fmt::Display> SystemOutput for Result<(), E> {
@@ -102,9 +108,9 @@ impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
     }
 }
 
-/// A function, or a closure, whose parameters are [`SystemParam`]s: a system.
+/// A function or closure whose parameters are [`SystemParam`]s.
 ///
-/// The marker tells functions of different parameters apart, and is never written.
+/// The marker is inferred. It distinguishes functions by their parameters.
 ///
 /// # Examples
 ///
@@ -129,32 +135,21 @@ impl<E: fmt::Display> SystemOutput for Result<JobHandle, E> {
 /// world.update(0.25);
 /// assert_eq!(world.resource::<Clock>().0, 1.25);
 /// ```
-///
-/// # Safety
-///
-/// Not to be implemented outside of this crate: all parameters are declared, and what is kept for them is what that gives.
-pub unsafe trait SystemFunction<Marker>: Send + 'static {
-    /// The parameters.
+pub trait SystemFunction<Marker>: Send + 'static {
+    /// The parameters, as a tuple.
     #[doc(hidden)]
     type Params: SystemParam;
 
-    /// What it returns.
+    /// The return type.
     #[doc(hidden)]
     type Output: SystemOutput;
 
-    /// Calls it.
+    /// Calls the function.
     #[doc(hidden)]
     fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Self::Output;
-
-    /// Declares the parameters, one after the other.
-    #[doc(hidden)]
-    fn declare(
-        setup: &mut ParamSetup<'_>,
-    ) -> Result<<Self::Params as SystemParam>::State, super::param::ParamConflict>;
 }
 
-// SAFETY: there are none.
-unsafe impl<Out: SystemOutput, Function> SystemFunction<fn() -> Out> for Function
+impl<Out: SystemOutput, Function> SystemFunction<fn() -> Out> for Function
 where
     Function: FnMut() -> Out + Send + 'static,
 {
@@ -165,20 +160,15 @@ where
     fn call(&mut self, (): ()) -> Out {
         self()
     }
-
-    fn declare(_: &mut ParamSetup<'_>) -> Result<(), super::param::ParamConflict> {
-        Ok(())
-    }
 }
 
 /// Implements the trait for functions with these parameters.
 ///
-/// A function is called with parameters of any lifetime, which is what the second bound says. The first one finds out which
-/// parameters they are.
+/// The second bound says that the function takes parameters of any lifetime. The first one infers the types of the
+/// parameters.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: each parameter is declared.
-        unsafe impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out>
+        impl<Out, Function, $($name: SystemParam),+> SystemFunction<fn($($name),+) -> Out>
             for Function
         where
             Out: SystemOutput,
@@ -191,7 +181,7 @@ macro_rules! implement {
 
             #[inline]
             fn call(&mut self, params: <Self::Params as SystemParam>::Item<'_, '_>) -> Out {
-                // Which of the two bounds is meant is not clear where both are in sight.
+                // With both bounds in scope a direct call is ambiguous.
                 #[allow(clippy::too_many_arguments, reason = "as many as systems have, some of them few")]
                 #[inline]
                 fn call<Out, $($name),+>(
@@ -203,45 +193,43 @@ macro_rules! implement {
                 let ($($name,)+) = params;
                 call(self, $($name),+)
             }
-
-            fn declare(
-                setup: &mut ParamSetup<'_>,
-            ) -> Result<<Self::Params as SystemParam>::State, super::param::ParamConflict> {
-                Ok(($({
-                    setup.uses.0.next_parameter();
-                    $name::declare(setup)?
-                },)+))
-            }
         }
     };
 }
 
 all_tuples!(implement);
 
-/// A system that is a function, and what it keeps for its parameters.
+/// A function system and the state of its parameters.
 pub(super) struct FunctionSystem<Marker, F: SystemFunction<Marker>> {
     function: F,
-    state: Option<<F::Params as SystemParam>::State>,
+    params: Option<ParamStates<F::Params>>,
     name: Box<str>,
     marker: PhantomData<fn() -> Marker>,
 }
 
 impl<Marker, F: SystemFunction<Marker>> FunctionSystem<Marker, F> {
     pub(super) fn new(function: F) -> Self {
-        Self { function, state: None, name: Box::default(), marker: PhantomData }
+        Self { function, params: None, name: Box::default(), marker: PhantomData }
     }
 }
 
 impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem<Marker, F> {
-    fn create(&mut self, world: &mut World, name: &str) -> Result<Option<Accesses>, SystemError> {
+    fn create(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<Option<SystemAccess>, SystemError> {
         self.name = name.into();
-        let mut setup = ParamSetup::new(world, name);
-        let declared = F::declare(&mut setup);
-        let mut state = declared
-            .map_err(|conflict| SystemError::Parameters { system: name.to_owned(), conflict })?;
-        F::Params::settle(&mut state, &setup.uses);
-        self.state = Some(state);
-        Ok(Some(setup.uses.0))
+        match ParamStates::declare(world, name) {
+            Ok((params, access)) => {
+                self.params = Some(params);
+                Ok(Some(access))
+            }
+            Err(conflict) => Err(SystemError::Parameters {
+                system: name.to_owned(),
+                conflict: conflict.to_string(),
+            }),
+        }
     }
 
     fn name(&self) -> &str {
@@ -250,17 +238,14 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
 
     #[inline]
     fn update(&mut self, world: &mut World, since: Version) -> Outcome {
-        let state = self.state.as_mut().expect("it was created");
-        F::Params::prepare(state, world)?;
-        // SAFETY: systems are updated with the world that they were created in, and the state was just prepared. That no two
-        // parameters exclude each other was found when they were declared.
-        let params = unsafe { F::Params::fetch(state, WorldOfParams::new(world, since)) };
-        match self.function.call(params).into_result() {
+        let params = self.params.as_mut().expect("it was created");
+        let output = params.call(world, since, |params| self.function.call(params))?;
+        match output.into_result() {
             Ok(None) => {}
-            Ok(Some(job)) => world.entities.jobs.note_returned(job),
+            Ok(Some(job)) => world.entities.jobs.record_returned(job),
             Err(message) => return Err(Box::new(SystemFault::Failed { message })),
         }
-        Ok(F::Params::finish(state, world)?)
+        Ok(params.state().finish(world)?)
     }
 
     fn reaches_systems(&self) -> bool {
@@ -269,11 +254,11 @@ impl<Marker: 'static, F: SystemFunction<Marker>> ErasedSystem for FunctionSystem
 
     fn entity_count(&mut self, entities: &EntityManager) -> Option<usize> {
         let mut count = 0;
-        F::Params::add_entities(self.state.as_mut()?, entities, &mut count);
+        self.params.as_mut()?.state().add_entities(entities, &mut count);
         Some(count)
     }
 
     fn has_entities(&mut self, entities: &EntityManager) -> Option<bool> {
-        F::Params::has_entities(self.state.as_mut()?, entities)
+        self.params.as_mut()?.state().has_entities(entities)
     }
 }

@@ -1,13 +1,27 @@
-//! Groups, and those that every world has.
+//! Groups of systems: the built-in ones, membership, settings and order.
 
 use std::any::type_name;
+use std::sync::Arc;
 
-/// A group of systems: a type that says which.
+use super::SystemId;
+use super::builder::{IntoSystem, IntoSystemTarget};
+use super::error::{SystemError, SystemFault, UpdateErrors};
+use super::order::latency::delay_waits;
+use super::order::{Constraints, Elsewhere, OrderError, OrderItem, SystemTarget};
+use super::point::{
+    BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
+    EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
+};
+use super::rate::{FixedRateCatchUp, RateError, RateManager, VariableRate};
+use super::table::{Flags, Record, Systems, no_such};
+use crate::world::World;
+
+/// A group of systems, identified by its type.
 ///
-/// A group is added as a system is, and is one: it is [in a group](crate::IntoSystem::in_group), before and after others, enabled
-/// or not. When it is updated, it updates its systems; when it stops running, they do.
+/// A group is added like a system, and has the same options: a [group](crate::IntoSystem::in_group) of its own, an order,
+/// enabled or not. Its update updates its systems; when it stops, they stop. Unity's `ComponentSystemGroup`.
 ///
-/// Every world has these, and what [points](crate::CommandPoint) are in them:
+/// Every world has these groups and [points](crate::CommandPoint):
 ///
 /// ```text
 /// Root
@@ -21,7 +35,7 @@ use std::any::type_name;
 ///     Presentation           BeginPresentation …
 /// ```
 ///
-/// Systems of which nothing else is said are in [`Simulation`].
+/// Systems without a group option are in [`Simulation`].
 ///
 /// # Examples
 ///
@@ -56,13 +70,13 @@ use std::any::type_name;
 /// assert_eq!(world.resource::<Log>().0, ["think", "move", "collide"]);
 /// ```
 pub trait SystemGroup: Sized + 'static {
-    /// What it is called.
+    /// Returns the name that errors and tools show.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// Writes groups that every world has.
+/// Defines the built-in groups.
 macro_rules! groups {
     ($($(#[$doc:meta])* $group:ident,)+) => {
         $(
@@ -80,23 +94,23 @@ macro_rules! groups {
 }
 
 groups! {
-    /// The group that has all others: what an update updates.
+    /// The root of all groups, which an update runs.
     Root,
-    /// The group that is updated first in each frame. Unity's `InitializationSystemGroup`.
+    /// The group that runs first in each frame. Unity's `InitializationSystemGroup`.
     Initialization,
-    /// The group that systems are in unless they say otherwise. Unity's `SimulationSystemGroup`.
+    /// The default group of systems. Unity's `SimulationSystemGroup`.
     Simulation,
-    /// The group that is updated in steps of the same length, in [`Simulation`]: 60 for each second, unless another
-    /// [rate](crate::World::set_rate) is set. Unity's `FixedStepSimulationSystemGroup`.
+    /// The group with fixed time steps, in [`Simulation`]: 60 per second, unless another [rate](crate::World::set_rate) is
+    /// set. Unity's `FixedStepSimulationSystemGroup`.
     FixedStep,
-    /// The group that is updated now and then, by the clock on the wall, in [`Simulation`]: about 15 times a second, unless
-    /// another [rate](crate::World::set_rate) is set. Unity's `VariableRateSimulationSystemGroup`.
+    /// The group that runs about 15 times per second of real time, in [`Simulation`], unless another
+    /// [rate](crate::World::set_rate) is set. Unity's `VariableRateSimulationSystemGroup`.
     VariableStep,
-    /// The group for systems that run after all others of [`Simulation`], also after transforms, and before the commands of
-    /// [`EndSimulation`](crate::EndSimulation) are played. Unity's `LateSimulationSystemGroup`.
+    /// The group that runs after all other systems of [`Simulation`], also after transforms, and before the commands of
+    /// [`EndSimulation`](crate::EndSimulation) play. Unity's `LateSimulationSystemGroup`.
     ///
-    /// A camera that follows an entity belongs here: it sees the matrices of its own frame, and what it records for
-    /// [`EndSimulation`](crate::EndSimulation) is played in the same frame. A system of [`Simulation`] that is only
+    /// A camera that follows an entity belongs here: it reads the matrices of the same frame, and commands that it records
+    /// for [`EndSimulation`](crate::EndSimulation) play in the same frame. A system of [`Simulation`] that is only
     /// [`last`](crate::IntoSystem::last) runs after [`EndSimulation`](crate::EndSimulation).
     ///
     /// # Examples
@@ -117,6 +131,498 @@ groups! {
     /// assert_eq!(world.query::<&Picture>().count(), 1);
     /// ```
     LateSimulation,
-    /// The group that is updated last in each frame. Unity's `PresentationSystemGroup`.
+    /// The group that runs last in each frame. Unity's `PresentationSystemGroup`.
     Presentation,
+}
+
+impl World {
+    /// Moves a system to another group, after the systems that are already in it.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if the world does not have the system. With A0110 if the target is not a group, or is the system itself or
+    /// inside of it. With A0097 if the system is a [patch](crate::IntoSystem::patch).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Presentation, Simulation, World};
+    ///
+    /// fn nothing() {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let id = world.add_system(nothing);
+    /// world.set_group(id, Presentation)?;
+    /// let simulation = world.find_system(Simulation).unwrap();
+    /// assert!(world.set_group(simulation, Simulation).unwrap_err().to_string().starts_with("A0110"));
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    pub fn set_group<M>(
+        &mut self,
+        id: SystemId,
+        group: impl IntoSystemTarget<M>,
+    ) -> Result<(), SystemError> {
+        let target = group.into_target();
+        let Some(record) = self.systems.record(id) else {
+            return Err(no_such(&format!("{id:?}")));
+        };
+        let (name, from) = (Arc::clone(&record.name), record.group);
+        if self.systems.is_patch(id) {
+            return Err(SystemError::OfPatch { system: name.to_string(), what: "set_group" });
+        }
+        let to = self.find_group(&name, &target)?;
+        let mut outer = Some(to);
+        while let Some(group) = outer {
+            if group == id {
+                return Err(SystemError::GroupInItself { group: name.to_string() });
+            }
+            outer = self.systems.record(group).and_then(|record| record.group);
+        }
+        if from == Some(to) {
+            return Ok(());
+        }
+        self.leave_group(id);
+        if let Some(record) = self.systems.record_mut(id) {
+            record.group = Some(to);
+        }
+        self.join_group(id, to);
+        if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::STARTED)) {
+            self.start_enclosing_groups(to);
+        }
+        Ok(())
+    }
+
+    /// Sets the rate manager of a group. If the group is being updated, its current turn ends first, and the manager is used
+    /// from the next turn.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{FixedRateCatchUp, FixedStep, IntoSystem, ResMut, World};
+    ///
+    /// struct Steps(u32);
+    ///
+    /// fn step(mut steps: ResMut<Steps>) {
+    ///     steps.0 += 1;
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.insert_resource(Steps(0));
+    /// world.add_system(step.in_group(FixedStep));
+    /// world.set_rate(FixedStep, FixedRateCatchUp::new(0.125))?;
+    /// world.update(0.25);
+    /// assert_eq!(world.resource::<Steps>().0, 3, "at 0, 0.125 and 0.25 seconds");
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    pub fn set_rate<M>(
+        &mut self,
+        group: impl IntoSystemTarget<M>,
+        rate: impl RateManager + 'static,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "rate")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.rate = Some(Box::new(rate));
+            record.children.rate_is_new = true;
+        }
+        Ok(())
+    }
+
+    /// Removes the rate manager of a group: it updates once in each update of its parent.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    pub fn clear_rate<M>(&mut self, group: impl IntoSystemTarget<M>) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "rate")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.rate = None;
+        }
+        Ok(())
+    }
+
+    /// Returns the seconds between two updates of a group, if its rate manager has a fixed step.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    pub fn timestep<M>(&self, group: impl IntoSystemTarget<M>) -> Result<Option<f64>, SystemError> {
+        let id = self.group_id(group, "timestep")?;
+        let rate = self.systems.record(id).and_then(|record| record.children.rate.as_ref());
+        Ok(rate.and_then(|rate| rate.timestep()))
+    }
+
+    /// Sets the seconds between two updates of a group, counted from its last update.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group. With A0121 if the number is not
+    /// positive and finite, or the group has no rate manager with a fixed step.
+    pub fn set_timestep<M>(
+        &mut self,
+        group: impl IntoSystemTarget<M>,
+        seconds: f64,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "set_timestep")?;
+        let record = self.systems.record_mut(id);
+        let refused = match record.and_then(|record| record.children.rate.as_mut()) {
+            Some(rate) => rate.set_timestep(seconds).err(),
+            None => Some(RateError::NoTimestep { seconds }),
+        };
+        let Some(error) = refused else { return Ok(()) };
+        Err(SystemError::Rate { group: self.systems.name_of(id).to_string(), error })
+    }
+
+    /// Sets whether the systems of a group are sorted by their constraints, or run in the order in which they were added.
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    pub fn set_sorting<M>(
+        &mut self,
+        group: impl IntoSystemTarget<M>,
+        sorts: bool,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "set_sorting")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.sorts = sorts;
+            record.children.is_stale = true;
+        }
+        Ok(())
+    }
+
+    /// Sets whether systems are ordered to leave more time between scheduling a job and waiting for it. The default is
+    /// `false`.
+    ///
+    /// In each group, functions that [schedule jobs](crate::IntoSystem::in_jobs) run as early as possible, then systems that
+    /// wait for no job, then systems that wait. All constraints hold, and two systems with conflicting access keep their
+    /// order, so the results are the same bit by bit. The access of a function follows from its parameters. Structs, groups
+    /// and points count as accessing everything, and so do functions with [`Commands`](crate::Commands), `&EntityManager`,
+    /// `&mut EntityManager`, `&JobScheduler` or `&mut World`: no system is moved past them.
+    ///
+    /// Two kinds of shared data are not seen: data outside of the world, and data that is written through a shared
+    /// reference, such as an atomic in a resource. Order such systems with [`after`](crate::IntoSystem::after).
+    /// [Patches](crate::IntoSystem::patch) run after each system, in the resulting order.
+    ///
+    /// # Determinism
+    ///
+    /// The order depends on the systems and their access, not on their run times.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, IntoSystem, Query, SystemKind, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Heat(f32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Wind(f32);
+    ///
+    /// fn spread(mut heat: Query<&mut Heat>) {
+    ///     heat.schedule(|heat| heat.0 *= 0.5);
+    /// }
+    ///
+    /// fn blow(mut wind: Query<&mut Wind>) {
+    ///     wind.schedule(|wind| wind.0 *= 0.5);
+    /// }
+    ///
+    /// fn warn(_: Query<&Heat>) {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(spread.named("spread").in_jobs());
+    /// world.add_system(warn.named("warn"));
+    /// world.add_system(blow.named("blow").in_jobs());
+    /// world.order_systems_for_latency(true);
+    /// let order = world.system_order();
+    /// let functions = order.iter().filter(|system| system.kind == SystemKind::Function);
+    /// assert!(functions.map(|system| &*system.name).eq(["spread", "blow", "warn"]));
+    /// ```
+    pub fn order_systems_for_latency(&mut self, on: bool) {
+        self.systems.for_latency = on;
+        self.systems.mark_all_stale();
+    }
+
+    /// Sets the order for latency of one group. `None` means the setting [of the world](Self::order_systems_for_latency).
+    ///
+    /// # Errors
+    ///
+    /// With A0108 if the world does not have the group, with A0111 if it is not a group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Presentation, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(|| {});
+    /// world.order_systems_for_latency(true);
+    /// world.order_group_for_latency(Presentation, Some(false))?;
+    /// let order = world.system_order().to_string();
+    /// assert!(order.contains("Simulation (for latency)\n") && order.contains("Presentation\n"));
+    /// # Ok::<(), ancho_entities::SystemError>(())
+    /// ```
+    pub fn order_group_for_latency<M>(
+        &mut self,
+        group: impl IntoSystemTarget<M>,
+        on: Option<bool>,
+    ) -> Result<(), SystemError> {
+        self.add_default_groups();
+        let id = self.group_id(group, "order_group_for_latency")?;
+        if let Some(record) = self.systems.record_mut(id) {
+            record.children.for_latency = on;
+            record.children.is_stale = true;
+        }
+        Ok(())
+    }
+
+    /// Sorts all groups. Without this call, a group is sorted when it is updated.
+    ///
+    /// # Errors
+    ///
+    /// With A0097 or A0123 to A0128 if constraints of a group cannot hold. Such a group is not updated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{IntoSystem, World};
+    ///
+    /// fn hen() {}
+    ///
+    /// fn egg() {}
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(hen.before(egg));
+    /// world.add_system(egg.before(hen));
+    /// assert!(world.sort_systems().unwrap_err().to_string().starts_with("A0123"));
+    /// ```
+    pub fn sort_systems(&mut self) -> Result<(), UpdateErrors> {
+        self.add_default_groups();
+        let before = self.systems.errors.len();
+        let all: Vec<_> = self.systems.ids().collect();
+        for id in all {
+            if self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
+                self.sort(id);
+            }
+        }
+        self.errors_since(before)
+    }
+
+    /// Adds the built-in groups and points, before the first system.
+    pub(super) fn add_default_groups(&mut self) {
+        if self.systems.root.is_some() {
+            return;
+        }
+        // Built-in systems do not change the version.
+        let version = self.systems.version;
+        let mut root = Root.into_builder();
+        root.group = None;
+        // A world that is being dropped has no root.
+        let Ok(root) = self.add_built(root) else { return };
+        self.systems.root = Some(root);
+        let builders = [
+            Initialization.in_group(Root),
+            BeginInitialization.in_group(Initialization).first(),
+            EndInitialization.in_group(Initialization).last(),
+            Simulation.in_group(Root),
+            BeginSimulation.in_group(Simulation).first(),
+            FixedStep.in_group(Simulation).first().rate(FixedRateCatchUp::new(1.0 / 60.0)),
+            BeginFixedStep.in_group(FixedStep).first(),
+            EndFixedStep.in_group(FixedStep).last(),
+            VariableStep.in_group(Simulation).first().rate(VariableRate::default()),
+            BeginVariableStep.in_group(VariableStep).first(),
+            EndVariableStep.in_group(VariableStep).last(),
+            LateSimulation.in_group(Simulation).last().before(EndSimulation),
+            EndSimulation.in_group(Simulation).last(),
+            Presentation.in_group(Root),
+            BeginPresentation.in_group(Presentation).first(),
+        ];
+        for builder in builders {
+            let added = self.add_built(builder);
+            debug_assert!(added.is_ok(), "{added:?}");
+        }
+        self.systems.version = version;
+    }
+
+    /// Finds the group that a target names.
+    pub(super) fn find_group(
+        &self,
+        system: &str,
+        target: &SystemTarget,
+    ) -> Result<SystemId, SystemError> {
+        let found = self.systems.find(target);
+        let is_group = |&id: &SystemId| self.systems.accepts_systems(id);
+        found.filter(is_group).ok_or_else(|| not_a_group(system, &target.name()))
+    }
+
+    pub(super) fn group_id<M>(
+        &self,
+        group: impl IntoSystemTarget<M>,
+        what: &'static str,
+    ) -> Result<SystemId, SystemError> {
+        let id = self.id_of(group)?;
+        if !self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
+            let system = self.systems.name_of(id).to_string();
+            return Err(SystemError::OnlyForGroups { system, what });
+        }
+        Ok(id)
+    }
+
+    /// Marks a group and those around it as started, after a running system has joined it. The system is then stopped with
+    /// any of them.
+    fn start_enclosing_groups(&mut self, group: SystemId) {
+        let mut around = Some(group);
+        while let Some(slot) = around.and_then(|group| self.systems.slot_mut(group)) {
+            slot.flags.set(Flags::STARTED, true);
+            around = slot.record.as_ref().and_then(|record| record.group);
+        }
+    }
+
+    pub(super) fn join_group(&mut self, id: SystemId, group: SystemId) {
+        if let Some(record) = self.systems.record_mut(group) {
+            record.children.added.push(id);
+            record.children.is_stale = true;
+        }
+        self.systems.version += 1;
+    }
+
+    /// Adds a patch after the existing ones.
+    pub(super) fn join_patches(&mut self, id: SystemId) {
+        let patches = self.systems.patches.iter().copied();
+        self.systems.patches = patches.chain([id]).collect();
+        self.systems.version += 1;
+    }
+
+    pub(super) fn leave_group(&mut self, id: SystemId) {
+        let is_other = |other: &SystemId| *other != id;
+        if self.systems.patches.contains(&id) {
+            self.systems.patches = self.systems.patches.iter().copied().filter(is_other).collect();
+        }
+        let group = self.systems.record(id).and_then(|record| record.group);
+        if let Some(record) = group.and_then(|group| self.systems.record_mut(group)) {
+            record.children.added.retain(is_other);
+            record.children.is_stale = true;
+        }
+        self.systems.version += 1;
+    }
+
+    /// Sorts the systems of a group if its order is stale. Returns whether it has an order.
+    pub(super) fn sort(&mut self, id: SystemId) -> bool {
+        let Some(record) = self.systems.record(id) else { return false };
+        if record.children.is_stale || record.children.sorted.is_none() {
+            return self.sort_again(id);
+        }
+        true
+    }
+
+    #[cold]
+    fn sort_again(&mut self, id: SystemId) -> bool {
+        match self.systems.sorted(id) {
+            Ok(sorted) => {
+                let is_point = |&child: &SystemId| {
+                    self.systems.slot(child).is_some_and(|slot| slot.flags.has(Flags::POINT))
+                };
+                let only_points = sorted.iter().all(is_point);
+                if let Some(Record { children, .. }) = self.systems.record_mut(id) {
+                    children.sorted = Some(sorted);
+                    children.is_stale = false;
+                    children.only_points = only_points;
+                }
+                true
+            }
+            Err(error) => {
+                self.systems.fail(id, SystemFault::Order(error));
+                false
+            }
+        }
+    }
+}
+
+impl Systems {
+    /// Tests whether a system is a group that is not being removed.
+    pub(super) fn accepts_systems(&self, id: SystemId) -> bool {
+        let flags = self.slot(id).map(|slot| slot.flags);
+        flags.is_some_and(|flags| flags.has(Flags::GROUP) && !flags.has(Flags::REMOVED))
+    }
+
+    /// Tests whether a system is a patch.
+    pub(super) fn is_patch(&self, id: SystemId) -> bool {
+        self.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH))
+    }
+
+    /// Tests whether a system is a member of a group.
+    pub(super) fn is_member(&self, id: SystemId, group: SystemId) -> bool {
+        let children = self.record(group).map(|record| &record.children.added);
+        children.is_some_and(|children| children.contains(&id))
+    }
+
+    /// The group of systems without a group option.
+    pub(super) fn default_group(&self) -> Option<SystemId> {
+        let groups = [self.group_of::<Simulation>(), self.root];
+        groups.into_iter().flatten().find(|&group| self.accepts_systems(group))
+    }
+
+    /// Tests whether a group is ordered for latency.
+    pub(super) fn is_for_latency(&self, group: &Record) -> bool {
+        let children = &group.children;
+        children.sorts && children.for_latency.unwrap_or(self.for_latency)
+    }
+
+    fn mark_all_stale(&mut self) {
+        for slot in &mut self.slots {
+            if let Some(record) = &mut slot.record {
+                record.children.is_stale = true;
+            }
+        }
+    }
+
+    /// Computes the order in which the systems of a group run.
+    pub(super) fn sorted(&self, id: SystemId) -> Result<Box<[SystemId]>, OrderError> {
+        let Some(group) = self.record(id) else { return Ok(Box::default()) };
+        let added = &group.children.added;
+        if !group.children.sorts {
+            return Ok(added.as_slice().into());
+        }
+        let item = |&id: &SystemId| {
+            let record = self.record(id)?;
+            Some(OrderItem {
+                name: &record.name,
+                type_id: record.type_id,
+                id,
+                first: record.first,
+                last: record.last,
+                before: &record.before,
+                after: &record.after,
+            })
+        };
+        let items: Vec<_> = added.iter().filter_map(item).collect();
+        let elsewhere = |target: &SystemTarget| {
+            let id = self.find(target)?;
+            if self.is_patch(id) {
+                return Some(Elsewhere::AmongPatches);
+            }
+            let group = self.record(id)?.group.map(|group| self.name_of(group).to_string());
+            Some(Elsewhere::InGroup(group.unwrap_or_else(|| "no group".to_owned())))
+        };
+        let constraints = Constraints::resolve(&group.name, &items, &elsewhere)?;
+        let mut order = constraints.sort(&group.name, &items)?;
+        if self.is_for_latency(group) {
+            let access = |item: &OrderItem<'_>| self.record(item.id).map(|record| &record.access);
+            let access: Vec<_> = items.iter().filter_map(access).collect();
+            order = delay_waits(&constraints, order, &access);
+        }
+        Ok(order.into_iter().map(|at| items[at].id).collect())
+    }
+}
+
+/// The error for a system that was to join something else than a group.
+pub(super) fn not_a_group(system: &str, target: &str) -> SystemError {
+    SystemError::NotAGroup { what: format!("system `{system}`"), target: target.to_owned() }
 }

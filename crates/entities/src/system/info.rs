@@ -1,50 +1,50 @@
-//! What tools are told of systems, and what is set while a world runs.
+//! Information about systems for tools, and the watcher of updates.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::error::SystemError;
-use super::id::SystemId;
-use super::rate::{RateError, RateManager};
-use super::table::{Children, Flags, Systems, no_such};
-use super::target::SystemTarget;
+use super::SystemId;
+use super::builder::IntoSystemTarget;
+use super::error::{SystemError, UpdateError};
+use super::table::{Children, Flags, no_such};
 use crate::version::Version;
 use crate::world::World;
 
-/// What is known of a system.
+/// Information about a system.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SystemInfo {
-    /// Which one.
+    /// The id of the system.
     pub id: SystemId,
-    /// What it is called.
+    /// The name that errors and tools show.
     pub name: String,
-    /// Whether it is a function, a struct, a group or a point.
+    /// The kind of system.
     pub kind: SystemKind,
-    /// The group it is in. [Patches](crate::IntoSystem::patch) are in none.
+    /// The enclosing group. [Patches](crate::IntoSystem::patch) have none.
     pub group: Option<SystemId>,
-    /// In how many groups it is.
+    /// The number of enclosing groups.
     pub depth: usize,
-    /// Whether it is to run.
+    /// Set if the system is enabled.
     pub enabled: bool,
-    /// Whether it has started to run, and not stopped.
+    /// Set if the system has started, and not stopped.
     pub running: bool,
-    /// When it ran last: what it has changed has this version. [`Version::NEVER`] if it did not.
+    /// The version of the last run: data that the system wrote has this version. [`Version::NEVER`] before the first run.
     pub last_run: Version,
-    /// Whether it is a group whose systems are [ordered for latency](World::order_systems_for_latency).
+    /// Set for a group that is [ordered for latency](World::order_systems_for_latency).
     pub for_latency: bool,
-    /// How many entities its queries may find, if it is a function, and not just being updated.
+    /// The number of entities in chunks that match its queries, for a function that is not being updated.
     pub entities: Option<usize>,
-    /// How often it ran since times are [measured](World::profile_systems). A point runs when there is something to carry out.
+    /// The number of runs since run times are [measured](World::profile_systems). A point runs if commands wait for it.
     pub runs: u64,
-    /// How long it took when it ran last, if times are [measured](World::profile_systems). Jobs count where they are waited for.
+    /// The time of the last run, if run times are [measured](World::profile_systems). Time of jobs counts where they are
+    /// waited for.
     pub last_time: Duration,
-    /// How long it took since times are [measured](World::profile_systems).
+    /// The sum of all run times since they are [measured](World::profile_systems).
     pub total_time: Duration,
 }
 
-/// What a system is.
+/// The kind of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SystemKind {
@@ -58,9 +58,9 @@ pub enum SystemKind {
     Point,
 }
 
-/// All systems of a world, in the order in which they run: each group before what is in it.
+/// The systems of a world in the order in which they run, each group before its members.
 ///
-/// As text it is a line for each, further to the right the deeper it is.
+/// Its text has one line per system, indented by depth.
 ///
 /// # Examples
 ///
@@ -102,7 +102,7 @@ pub enum SystemKind {
 pub struct SystemOrder(Vec<SystemInfo>);
 
 impl SystemOrder {
-    /// The systems, in the order in which they run.
+    /// Iterates over the systems in the order in which they run.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &SystemInfo> {
         self.0.iter()
     }
@@ -129,10 +129,11 @@ impl fmt::Display for SystemOrder {
 }
 
 impl World {
-    /// All systems, in the order in which they run. Groups that cannot be put in an order have theirs as they were added.
+    /// Lists all systems in the order in which they run. A group whose constraints cannot hold is listed in the order of
+    /// adding.
     pub fn system_order(&mut self) -> SystemOrder {
         let before = self.systems.errors.len();
-        self.follow_entities();
+        self.sync_last_runs();
         let _told_by_updates = self.sort_systems();
         self.systems.errors.truncate(before);
         let mut infos = Vec::new();
@@ -146,13 +147,13 @@ impl World {
         SystemOrder(infos)
     }
 
-    /// What is known of a system.
+    /// Returns information about a system.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there.
+    /// With A0108 if the world does not have the system.
     pub fn system_info(&mut self, id: SystemId) -> Result<SystemInfo, SystemError> {
-        self.follow_entities();
+        self.sync_last_runs();
         let mut depth = 0;
         let mut group = self.systems.record(id).and_then(|record| record.group);
         while let Some(id) = group {
@@ -167,7 +168,7 @@ impl World {
         let Some(record) = self.systems.record(id) else { return };
         let list = match &record.children {
             Children { is_stale: false, sorted: Some(sorted), .. } => sorted.clone(),
-            // They are just being updated by it, or there is none.
+            // The group is being updated, or was not sorted yet.
             Children { added, .. } => {
                 self.systems.sorted(id).unwrap_or_else(|_| added.as_slice().into())
             }
@@ -201,7 +202,7 @@ impl World {
         })
     }
 
-    /// Says whether it is measured how long systems take. On `wasm32-unknown-unknown`, which has no clock, it is not.
+    /// Sets whether run times are measured. They are never measured on `wasm32-unknown-unknown`, which has no clock.
     ///
     /// # Examples
     ///
@@ -221,8 +222,8 @@ impl World {
         self.systems.profiles = measured && ancho_jobs::HAS_CLOCK;
     }
 
-    /// When the system that is just being updated, or told something, ran before: what is newer has changed for it.
-    /// [`Version::NEVER`] if it did not run yet, and outside of systems.
+    /// Returns the version of the last run of the system that is executing: newer data counts as changed. [`Version::NEVER`]
+    /// in the first run, and outside of systems.
     ///
     /// # Examples
     ///
@@ -257,184 +258,117 @@ impl World {
         self.systems.since
     }
 
-    /// Says whether a system runs; if several are [meant](SystemTarget), whether all of them do. One that runs is told that it stops
-    /// when its next update would have come.
+    /// Enables or disables a system, or all systems that the target names. A running system stops when its next update is
+    /// due.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there.
+    /// With A0108 if the world does not have the system.
     ///
     /// # Examples
     ///
     /// ```
     /// use ancho_entities::{ResMut, World};
     ///
-    /// struct Turns(u32);
+    /// struct ActiveWorlds(u32);
     ///
-    /// fn turn(mut turns: ResMut<Turns>) {
+    /// fn turn(mut turns: ResMut<ActiveWorlds>) {
     ///     turns.0 += 1;
     /// }
     ///
     /// let mut world = World::new("Simulation");
-    /// world.insert_resource(Turns(0));
+    /// world.insert_resource(ActiveWorlds(0));
     /// world.add_systems((turn, turn));
     /// world.update(0.1);
     /// world.set_system_enabled(turn, false)?;
     /// world.update(0.1);
-    /// assert_eq!(world.resource::<Turns>().0, 2);
+    /// assert_eq!(world.resource::<ActiveWorlds>().0, 2);
     /// # Ok::<(), ancho_entities::SystemError>(())
     /// ```
     pub fn set_system_enabled<M>(
         &mut self,
-        system: impl SystemTarget<M>,
+        system: impl IntoSystemTarget<M>,
         enabled: bool,
     ) -> Result<(), SystemError> {
         self.add_default_groups();
         let target = system.into_target();
-        if !self.systems.set_enabled(&target.0, enabled) {
+        if !self.systems.set_enabled(&target, enabled) {
             return Err(no_such(&format!("`{}`", target.name())));
         }
         Ok(())
     }
 
-    /// Whether a system is to run; if several are [meant](SystemTarget), the one of them that was added first.
+    /// Tests whether a system is enabled. If the target names several, tests the one that was added first.
     ///
     /// # Errors
     ///
-    /// With A0108 if it is not there.
-    pub fn is_system_enabled<M>(&self, system: impl SystemTarget<M>) -> Result<bool, SystemError> {
+    /// With A0108 if the world does not have the system.
+    pub fn is_system_enabled<M>(
+        &self,
+        system: impl IntoSystemTarget<M>,
+    ) -> Result<bool, SystemError> {
         let id = self.id_of(system)?;
         Ok(self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::ENABLED)))
     }
 
-    /// Has a group update as often as a manager says. If it is just being updated, it is not again in this turn: the manager is
-    /// asked in the next.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{FixedRateCatchUp, FixedStep, IntoSystem, ResMut, World};
-    ///
-    /// struct Steps(u32);
-    ///
-    /// fn step(mut steps: ResMut<Steps>) {
-    ///     steps.0 += 1;
-    /// }
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.insert_resource(Steps(0));
-    /// world.add_system(step.in_group(FixedStep));
-    /// world.set_rate(FixedStep, FixedRateCatchUp::new(0.125))?;
-    /// world.update(0.25);
-    /// assert_eq!(world.resource::<Steps>().0, 3, "at 0, 0.125 and 0.25 seconds");
-    /// # Ok::<(), ancho_entities::SystemError>(())
-    /// ```
-    pub fn set_rate<M>(
-        &mut self,
-        group: impl SystemTarget<M>,
-        rate: impl RateManager + 'static,
-    ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "rate")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.rate = Some(Box::new(rate));
-            record.children.rate_is_new = true;
-        }
-        Ok(())
-    }
-
-    /// Has a group update once in each update of the group that it is in.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    pub fn clear_rate<M>(&mut self, group: impl SystemTarget<M>) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "rate")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.rate = None;
-        }
-        Ok(())
-    }
-
-    /// How many seconds there are between two updates of a group, if its rate works with steps.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    pub fn timestep<M>(&self, group: impl SystemTarget<M>) -> Result<Option<f64>, SystemError> {
-        let id = self.group_id(group, "timestep")?;
-        let rate = self.systems.record(id).and_then(|record| record.children.rate.as_ref());
-        Ok(rate.and_then(|rate| rate.timestep()))
-    }
-
-    /// Sets how many seconds there are between two updates of a group, from the last one on.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group, with A0121 if it cannot be so many, or the group has no
-    /// rate that works with steps.
-    pub fn set_timestep<M>(
-        &mut self,
-        group: impl SystemTarget<M>,
-        seconds: f64,
-    ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "set_timestep")?;
-        let record = self.systems.record_mut(id);
-        let refused = match record.and_then(|record| record.children.rate.as_mut()) {
-            Some(rate) => rate.set_timestep(seconds).err(),
-            None => Some(RateError::NoTimestep { seconds }),
-        };
-        let Some(error) = refused else { return Ok(()) };
-        Err(SystemError::Rate { group: self.systems.name_of(id).to_string(), error })
-    }
-
-    /// Says whether the systems of a group are sorted by their constraints, or run in the order in which they were added.
-    ///
-    /// # Errors
-    ///
-    /// With A0108 if it is not there, with A0111 if it is no group.
-    pub fn set_sorting<M>(
-        &mut self,
-        group: impl SystemTarget<M>,
-        sorts: bool,
-    ) -> Result<(), SystemError> {
-        self.add_default_groups();
-        let id = self.group_id(group, "set_sorting")?;
-        if let Some(record) = self.systems.record_mut(id) {
-            record.children.sorts = sorts;
-            record.children.is_stale = true;
-        }
-        Ok(())
-    }
-
-    fn id_of<M>(&self, system: impl SystemTarget<M>) -> Result<SystemId, SystemError> {
+    pub(super) fn id_of<M>(
+        &self,
+        system: impl IntoSystemTarget<M>,
+    ) -> Result<SystemId, SystemError> {
         let target = system.into_target();
-        let found = self.systems.meant_by(&target.0);
+        let found = self.systems.find(&target);
         found.ok_or_else(|| no_such(&format!("`{}`", target.name())))
     }
 
-    pub(super) fn group_id<M>(
-        &self,
-        group: impl SystemTarget<M>,
-        what: &'static str,
-    ) -> Result<SystemId, SystemError> {
-        let id = self.id_of(group)?;
-        if !self.systems.slot(id).is_some_and(|slot| slot.flags.has(Flags::GROUP)) {
-            let system = self.systems.name_of(id).to_string();
-            return Err(SystemError::OnlyForGroups { system, what });
+    /// Calls a function when updates begin and end, and after each system except groups. The function must not panic.
+    pub(crate) fn watch(&mut self, watcher: impl FnMut(&mut Self, Moment) + Send + 'static) {
+        self.systems.watcher = Some(Box::new(watcher));
+        self.systems.seen_errors = self.systems.errors.len();
+        self.entities.jobs.watch_writes(true);
+    }
+
+    /// Returns the errors since the last call that no handler has received.
+    pub(crate) fn unseen_errors(&mut self) -> &[UpdateError] {
+        let (errors, seen) = (&self.systems.errors, &mut self.systems.seen_errors);
+        let first = std::mem::replace(seen, errors.len()).min(errors.len());
+        &errors[first..]
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn notify_watcher(&mut self, moment: Moment) {
+        let Some(mut watcher) = self.systems.watcher.take() else { return };
+        let world = self.systems.id;
+        watcher(self, moment);
+        if self.systems.id == world {
+            self.systems.watcher = Some(watcher);
         }
-        Ok(id)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn notify_after(&mut self, id: SystemId) {
+        let Some(slot) = self.systems.slot(id) else { return };
+        // A point that plays commands takes the version of that playback.
+        let is_idle =
+            slot.flags.has(Flags::POINT) && slot.last_run != self.entities.storage.version;
+        let name = self.systems.name_of(id);
+        self.notify_watcher(if is_idle { Moment::Passed(name) } else { Moment::After(name) });
     }
 }
 
-impl fmt::Debug for Systems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Systems").field("count", &self.ids().count()).finish_non_exhaustive()
-    }
+/// A moment of an update that is reported to the watcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// An update has begun, and no system has run yet.
+    Begun,
+    /// This system has run.
+    After(Arc<str>),
+    /// This point was reached without waiting commands.
+    Passed(Arc<str>),
+    /// All systems of an update have run.
+    Ended,
 }
+
+/// The function that observes updates.
+pub(super) type Watcher = Box<dyn FnMut(&mut World, Moment) + Send>;

@@ -1,26 +1,34 @@
-//! Points at which commands are carried out.
+//! Command points: systems that play recorded command buffers.
 
 use std::any::{TypeId, type_name};
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use ancho_collections::FixedState;
+use ancho_jobs::{CellConcurrent, current_job};
 use hashbrown::HashMap;
 
-use super::error::SystemFault;
-use super::id::SystemId;
-use crate::commands::EntityCommandBuffer;
+use super::SystemId;
+use super::error::{SystemFault, panic_message};
+use super::param::ParamBuffer;
+use super::table::Record;
+use crate::commands::{CommandLog, Commands, EntityCommandBuffer};
+use crate::panics::discard;
+use crate::world::World;
 
-/// A point at which commands are carried out that others have recorded: a type that says which.
+/// A point of the update at which recorded commands play, identified by its type.
 ///
-/// A point is added as a system is, and is one. Systems record with [`CommandsAt`](crate::CommandsAt), and
-/// [`World::commands_at`](crate::World::commands_at). When the point is updated, buffers are played in the order in which they
-/// were begun, after the jobs that record in them: a point waits for these jobs, and for no others. If a job panics, nothing of
-/// what it recorded is played, and the update of the point reports it (A0107). If a buffer fails, the others are played all the
-/// same, and one error says who has recorded what. One that is [not to be played](EntityCommandBuffer::set_should_play) is passed over. Unity's
-/// `EntityCommandBufferSystem`.
+/// A point is added like a system. Systems record with [`CommandsAt`](crate::CommandsAt) and
+/// [`World::commands_at`](crate::World::commands_at). The point waits for the jobs that record, and for no others, then
+/// plays the buffers in the order in which they were begun. If a job panics, its commands are dropped, and the point reports
+/// it (A0107). If a buffer fails, the others are played nevertheless, and one error names the recording systems. A buffer
+/// that is [not to be played](EntityCommandBuffer::set_should_play) is skipped. Unity's `EntityCommandBufferSystem`.
 ///
-/// Every world has points at the beginnings and ends of the [groups](crate::SystemGroup) that it comes with, but for the end of
-/// [`Presentation`](crate::Presentation). Groups of one's own have those that are added to them.
+/// The built-in [groups](crate::SystemGroup) have points at their beginning and end, except the end of
+/// [`Presentation`](crate::Presentation). Other groups have the points that are added to them.
 ///
 /// # Examples
 ///
@@ -54,13 +62,13 @@ use crate::commands::EntityCommandBuffer;
 /// assert_eq!(world.resource::<Counts>().0, [0, 1]);
 /// ```
 pub trait CommandPoint: Sized + Send + 'static {
-    /// What it is called.
+    /// Returns the name that errors and tools show.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// Writes points that every world has.
+/// Defines the built-in points.
 macro_rules! points {
     ($($(#[$doc:meta])* $point:ident,)+) => {
         $(
@@ -98,45 +106,123 @@ points! {
     BeginPresentation,
 }
 
-/// A buffer that waits for its point.
-pub(super) struct Waiting {
+/// Records commands that play at a [`CommandPoint`], on the main thread and in jobs.
+///
+/// Each run of a system has a buffer of its own, and buffers play in the order in which their systems ran. The point waits
+/// for the jobs that record. Commands of a job that panics, and of a system that fails, are dropped. Unity's
+/// `EntityCommandBufferSystem.CreateCommandBuffer`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, Query, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// fn bury(all: Query<(Entity, &Health)>, mut commands: CommandsAt<EndSimulation>) {
+///     let job = all.job().with(commands.writer());
+///     let scheduled = job.schedule_parallel(|(entity, health), commands| {
+///         if health.0 == 0 {
+///             commands.despawn(entity);
+///         }
+///     });
+///     let _ = scheduled.unwrap();
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_batch((0..100).map(|number| Health(number % 10)));
+/// world.add_system(bury);
+/// world.update(0.1);
+/// assert_eq!(world.entity_count(), 90);
+/// ```
+pub struct CommandsAt<'s, P> {
+    buffer: ParamBuffer<'s>,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<'s, P> CommandsAt<'s, P> {
+    pub(super) fn new(buffer: ParamBuffer<'s>) -> Self {
+        Self { buffer, point: PhantomData }
+    }
+}
+
+impl<P: CommandPoint> CommandsAt<'_, P> {
+    /// Records commands on this thread. Created entities have their ids at once.
+    ///
+    /// # Panics
+    ///
+    /// With A0003 if a job that records has not been completed. To record on this thread and in a job, take two parameters.
+    #[track_caller]
+    pub fn commands(&mut self) -> Commands<'_> {
+        match self.buffer.commands() {
+            Ok(commands) => commands,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Sets whether the commands of this run are played. If not, the point drops them. See
+    /// [`EntityCommandBuffer::set_should_play`].
+    pub fn set_should_play(&mut self, should_play: bool) {
+        self.buffer.buffer.set_should_play(should_play);
+    }
+
+    /// Returns a token for jobs that record commands. Entities that they create have placeholders.
+    pub fn writer(&mut self) -> CellConcurrent<'_, CommandLog> {
+        self.buffer.buffer.writer()
+    }
+}
+
+impl<P> fmt::Debug for CommandsAt<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommandsAt<{}>", type_name::<P>())
+    }
+}
+
+/// A recorded buffer that waits for its point.
+pub(super) struct WaitingBuffer {
     pub(super) buffer: EntityCommandBuffer,
-    /// Who has recorded it.
+    /// The recording system.
     pub(super) recorder: Option<SystemId>,
     pub(super) name: Arc<str>,
 }
 
-/// What a world knows of a point.
-pub(super) struct Point {
+/// The state of a command point.
+pub(super) struct PointState {
     name: &'static str,
-    /// The system that plays the buffers, if there is one.
+    /// The system that plays the buffers, if it was added.
     pub(super) system: Option<SystemId>,
-    pub(super) waiting: Vec<Waiting>,
-    /// Buffers that were played, so that the next have their memory.
+    pub(super) waiting: Vec<WaitingBuffer>,
+    /// Played buffers, whose memory is reused.
     spare: Vec<EntityCommandBuffer>,
 }
 
-/// The points of a world.
+/// The command points of a world.
 #[derive(Default)]
 pub(crate) struct Points {
     by_type: HashMap<TypeId, u32, FixedState>,
-    list: Vec<Point>,
+    list: Vec<PointState>,
 }
 
 impl Points {
-    /// The place of a point, which never changes.
+    /// The index of a point, which never changes.
     pub(crate) fn place_of<P: CommandPoint>(&mut self) -> u32 {
         self.place(TypeId::of::<P>(), P::name())
     }
 
     pub(super) fn place(&mut self, ty: TypeId, name: &'static str) -> u32 {
         *self.by_type.entry(ty).or_insert_with(|| {
-            self.list.push(Point { name, system: None, waiting: Vec::new(), spare: Vec::new() });
+            self.list.push(PointState {
+                name,
+                system: None,
+                waiting: Vec::new(),
+                spare: Vec::new(),
+            });
             self.list.len() as u32 - 1
         })
     }
 
-    pub(super) fn get_mut(&mut self, place: u32) -> &mut Point {
+    pub(super) fn get_mut(&mut self, place: u32) -> &mut PointState {
         &mut self.list[place as usize]
     }
 
@@ -145,14 +231,14 @@ impl Points {
         self.list.len() as u32
     }
 
-    /// Whether there is nothing to be carried out at a point.
+    /// Tests whether no buffer waits for a point.
     #[inline]
     pub(super) fn is_idle(&self, place: u32) -> bool {
         self.list.get(place as usize).is_some_and(|point| point.waiting.is_empty())
     }
 
-    /// An empty buffer for a point.
-    pub(crate) fn begin(&mut self, place: u32) -> Result<EntityCommandBuffer, SystemFault> {
+    /// Returns an empty buffer for a point.
+    pub(crate) fn take_buffer(&mut self, place: u32) -> Result<EntityCommandBuffer, SystemFault> {
         let point = &mut self.list[place as usize];
         if point.system.is_none() {
             return Err(SystemFault::NoPoint { point: point.name });
@@ -160,8 +246,8 @@ impl Points {
         Ok(point.spare.pop().unwrap_or_else(|| EntityCommandBuffer::new().named("commands")))
     }
 
-    /// Has a buffer wait for its point, unless nothing is in it.
-    pub(super) fn wait(
+    /// Lets a buffer wait for its point, or reuses it if it is empty.
+    pub(super) fn push(
         &mut self,
         place: u32,
         mut buffer: EntityCommandBuffer,
@@ -169,16 +255,152 @@ impl Points {
     ) {
         let point = &mut self.list[place as usize];
         if buffer.is_empty() && !buffer.is_in_use() {
-            // Who has it next may record something.
+            // The next user of the buffer starts with the default.
             buffer.set_should_play(true);
             point.spare.push(buffer);
         } else {
-            point.waiting.push(Waiting { buffer, recorder: *recorder, name: Arc::clone(name) });
+            point.waiting.push(WaitingBuffer {
+                buffer,
+                recorder: *recorder,
+                name: Arc::clone(name),
+            });
         }
     }
 
-    /// Takes back a buffer that was played, and is empty.
-    pub(super) fn give_back(&mut self, place: u32, buffer: EntityCommandBuffer) {
+    /// Keeps a played buffer for reuse.
+    pub(super) fn recycle(&mut self, place: u32, buffer: EntityCommandBuffer) {
         self.list[place as usize].spare.push(buffer);
     }
+}
+
+impl World {
+    /// Begins a buffer whose commands play at a command point. Jobs can record in it, too. Buffers play in the order of
+    /// these calls.
+    ///
+    /// The commands play even if the system fails afterwards, in contrast to the parameter
+    /// [`CommandsAt`](crate::CommandsAt). [`set_should_play`](EntityCommandBuffer::set_should_play) prevents it.
+    ///
+    /// # Errors
+    ///
+    /// With A0114 if the world does not have the point.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EndSimulation, System, SystemResult, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// struct Spawner;
+    ///
+    /// impl System for Spawner {
+    ///     fn on_update(&mut self, world: &mut World) -> SystemResult {
+    ///         world.commands_at::<EndSimulation>()?.commands()?.spawn(Orc);
+    ///         assert_eq!(world.entity_count(), 0);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(Spawner);
+    /// world.try_update(0.1).unwrap();
+    /// assert_eq!(world.entity_count(), 1);
+    /// ```
+    pub fn commands_at<P: CommandPoint>(
+        &mut self,
+    ) -> Result<&mut EntityCommandBuffer, super::error::SystemError> {
+        self.add_default_groups();
+        let place = self.systems.points.place_of::<P>();
+        let refused = |_| super::error::SystemError::NoSuchPoint { point: P::name() };
+        let buffer = self.systems.points.take_buffer(place).map_err(refused)?;
+        let recorder = self.systems.executing;
+        let name = recorder.map_or_else(|| "the program".into(), |id| self.systems.name_of(id));
+        let waiting = &mut self.systems.points.get_mut(place).waiting;
+        waiting.push(WaitingBuffer { buffer, recorder, name });
+        let last = waiting.last_mut().expect("it was just put there");
+        Ok(&mut last.buffer)
+    }
+
+    /// Plays the buffers that wait for a point.
+    pub(super) fn run_point(&mut self, id: SystemId) {
+        let Some(place) = self.systems.record(id).and_then(|record: &Record| record.point) else {
+            return;
+        };
+        if self.systems.points.is_idle(place) {
+            return;
+        }
+        let mut waiting = std::mem::take(&mut self.systems.points.get_mut(place).waiting);
+        let started = self.systems.profiles.then(Instant::now);
+        self.raise_version();
+        let mut failed = Vec::new();
+        for WaitingBuffer { mut buffer, recorder, name } in waiting.drain(..) {
+            self.complete_recording(&buffer, recorder);
+            let entities = &mut self.entities;
+            match catch_unwind(AssertUnwindSafe(|| entities.play(&mut buffer))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    failed.push((Arc::clone(&name), error.of_system().to_string()));
+                }
+                Err(payload) => failed.push((Arc::clone(&name), panic_error(payload))),
+            }
+            // Clearing drops unplayed values, which runs user code.
+            match catch_unwind(AssertUnwindSafe(|| buffer.clear())) {
+                Ok(Ok(())) => self.systems.points.recycle(place, buffer),
+                Ok(Err(_)) => {}
+                Err(payload) => {
+                    failed.push((name, panic_error(payload)));
+                    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(buffer))) {
+                        discard(payload);
+                    }
+                }
+            }
+        }
+        let point = self.systems.points.get_mut(place);
+        if point.waiting.is_empty() {
+            point.waiting = waiting;
+        }
+        let version = self.entities.storage.version;
+        if let Some(slot) = self.systems.slot_mut(id) {
+            slot.last_run = version;
+        }
+        if !failed.is_empty() {
+            self.systems.fail(id, SystemFault::Commands(failed));
+        }
+        if let Some(started) = started {
+            self.systems.record_time(id, started);
+        }
+    }
+
+    /// Completes the jobs that record in a buffer and their dependencies, and reports failures.
+    fn complete_recording(&mut self, buffer: &EntityCommandBuffer, recorder: Option<SystemId>) {
+        let scheduler = self.entities.jobs();
+        // A job of another scheduler is completed by its owner. Until then, playback refuses the buffer.
+        let mut jobs = buffer.recording_jobs().filter(|&job| scheduler.knows(job));
+        let Some(last) = jobs.next_back() else { return };
+        // Inside a job of another scheduler no job can be completed. Playback refuses the buffer then, too.
+        if current_job().is_none() {
+            scheduler.complete_quietly(&[last]);
+        }
+        if !scheduler.has_failures() {
+            return;
+        }
+        let jobs = jobs.chain([last]);
+        let failed: Vec<_> = jobs.filter_map(|job| scheduler.take_panic(job)).collect();
+        for failed in failed {
+            match recorder {
+                Some(system) => self.systems.fail(system, SystemFault::Job(failed)),
+                None => self.fail_world(SystemFault::JobOfWorld(failed)),
+            }
+        }
+        // The dependencies are among the jobs of systems.
+        self.report_completed_jobs();
+    }
+}
+
+/// The message of a panic, as an error.
+fn panic_error(payload: Box<dyn std::any::Any + Send>) -> String {
+    let message = format!("panicked: {}", panic_message(&*payload));
+    discard(payload);
+    message
 }

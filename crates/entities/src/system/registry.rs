@@ -1,25 +1,23 @@
-//! Systems that worlds find by themselves.
+//! Automatic registration of systems.
 //!
-//! `#[system]` notes a system in a list that the linker and the start of the program put together, so its order is nobody's.
-//! Whoever reads the list sorts it by path first: the same program has the same systems in the same order, however it was
-//! linked.
+//! `#[system]` registers a system in a list that the linker and the start of the program assemble, so its order is
+//! unspecified. The list is sorted by path before use: the same program has the same systems in the same order, however it
+//! was linked.
 
-use std::error::Error;
 use std::fmt;
 
-use super::builder::{Kind, SystemBuilder};
+use super::builder::{BuilderKind, SystemBuilder};
 use super::error::SystemError;
 use crate::world::{World, WorldSettings};
 
-/// A system that was marked with `#[system]`, for worlds to find.
+/// A system that is marked with `#[system]`, and added to worlds automatically.
 ///
-/// The mark is for functions, and for structs that are systems, [groups](crate::SystemGroup) or
-/// [points](crate::CommandPoint) and have a `Default`, or no fields. In brackets it takes what can be said of a system when it is
-/// added, the methods of [`IntoSystem`](crate::IntoSystem): `#[system(first)]`,
-/// `#[system(in_group(Presentation), after(draw))]`.
+/// The attribute is for functions, and for structs that are systems, [groups](crate::SystemGroup) or
+/// [points](crate::CommandPoint) and have a `Default`, or no fields. It takes the options of
+/// [`IntoSystem`](crate::IntoSystem): `#[system(first)]`, `#[system(in_group(Presentation), after(draw))]`.
 ///
-/// A system that is not to be found by itself is not marked. One that some worlds are not to have they
-/// [leave out](Bootstrap::without). Unity finds all, but for those with `DisableAutoCreation`.
+/// To keep a system out of some worlds, use [`Bootstrap::without`]. Unity registers all systems, except those with
+/// `DisableAutoCreation`.
 ///
 /// # Examples
 ///
@@ -43,22 +41,22 @@ pub struct AutoSystem {
 }
 
 impl AutoSystem {
-    /// All of the program, in the order of their paths.
+    /// Lists all registered systems of the program, sorted by path.
     ///
-    /// Only what is linked is found: a crate that is named in a manifest and nowhere else is not part of the program.
+    /// Only linked crates count: a crate that is named in a manifest and used nowhere is not linked.
     pub fn all() -> Vec<&'static Self> {
         let mut all: Vec<_> = inventory::iter::<Self>.into_iter().collect();
-        // One path can be there twice, in the bodies of two functions.
+        // Two function bodies can have the same path.
         all.sort_by_key(|system| (system.path, system.place));
         all
     }
 
-    /// Its crate, modules and name, such as `game::physics::drift`.
+    /// Returns the crate, modules and name, such as `game::physics::drift`.
     pub fn path(&self) -> &'static str {
         self.path
     }
 
-    /// The system itself, set up as its mark says, to be added to a world.
+    /// Creates the system with the options of its attribute.
     pub fn make(&self) -> SystemBuilder {
         (self.make)()
     }
@@ -72,7 +70,7 @@ impl fmt::Debug for AutoSystem {
 
 inventory::collect!(AutoSystem);
 
-/// What `#[system]` makes.
+/// The expansion of `#[system]`.
 #[doc(hidden)]
 pub const fn auto_system(
     path: &'static str,
@@ -83,10 +81,10 @@ pub const fn auto_system(
     AutoSystem { path, place: (file, line), make }
 }
 
-/// A world in the making, with all systems that were marked with `#[system]`.
+/// A builder for a world with all systems that are marked with `#[system]`.
 ///
-/// Groups are created first, then points, then all others, each in the order of their paths, but for what is said with
-/// [`create_before`](crate::IntoSystem::create_before) and [`create_after`](crate::IntoSystem::create_after).
+/// Groups are created first, then points, then all others, each sorted by path.
+/// [`create_before`](crate::IntoSystem::create_before) and [`create_after`](crate::IntoSystem::create_after) are respected.
 ///
 /// # Examples
 ///
@@ -115,7 +113,7 @@ pub struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// A world of this name, with all systems that were marked.
+    /// Creates a builder with all registered systems.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -125,28 +123,24 @@ impl Bootstrap {
         }
     }
 
-    /// The world is set up in this way.
+    /// Sets the settings of the world.
     pub fn settings(self, settings: WorldSettings) -> Self {
         Self { settings, ..self }
     }
 
-    /// What the world is to be called.
+    /// Returns the name of the world.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The systems that it is to have, in the order in which they are added.
-    pub fn systems(&self) -> &[&'static AutoSystem] {
-        &self.systems
-    }
-
-    /// The world has only those systems for which the function says so.
+    /// Keeps only the systems for which the function returns true.
     pub fn retain(mut self, mut keep: impl FnMut(&AutoSystem) -> bool) -> Self {
         self.systems.retain(|system| keep(system));
         self
     }
 
-    /// The world does not have the system of this path, such as `game::physics::drift`. If there is none, it cannot be built.
+    /// Leaves out the system with this path, such as `game::physics::drift`. If no system has the path, the world cannot be
+    /// built.
     pub fn without(mut self, path: &str) -> Self {
         let count = self.systems.len();
         self.systems.retain(|system| system.path != path);
@@ -156,7 +150,7 @@ impl Bootstrap {
         self
     }
 
-    /// Makes the world, and adds the systems to it.
+    /// Creates the world, and adds the systems.
     ///
     /// # Panics
     ///
@@ -166,81 +160,34 @@ impl Bootstrap {
         self.try_build().unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// [`build`](Self::build), for systems of which some may not fit.
+    /// Creates the world, or returns an error.
     ///
     /// # Errors
     ///
-    /// If a system cannot be added, or was to be left out and is not there.
-    pub fn try_build(self) -> Result<World, BootstrapError> {
+    /// If a system cannot be added. With A0129 if a system to be left out is not registered.
+    pub fn try_build(self) -> Result<World, SystemError> {
         if let Some(path) = self.unknown {
-            return Err(BootstrapError::UnknownSystem { path });
+            return Err(SystemError::NoAutoSystem { path });
         }
         let mut world = World::with_settings(self.name, self.settings);
         let systems = in_order_of_need(self.systems.iter().map(|system| system.make()));
-        world.try_add_systems(systems).map_err(BootstrapError::System)?;
+        world.try_add_systems(systems)?;
         Ok(world)
     }
 }
 
-/// Groups before all others, and points before who records for them; otherwise as they come.
+/// Sorts groups before points, and points before other systems. Otherwise the order stays.
 fn in_order_of_need(systems: impl Iterator<Item = SystemBuilder>) -> Vec<SystemBuilder> {
     let mut systems: Vec<_> = systems.collect();
     systems.sort_by_key(|system| match system.kind {
-        Kind::Group => 0,
-        Kind::Point(_) => 1,
+        BuilderKind::Group => 0,
+        BuilderKind::Point(_) => 1,
         _ => 2,
     });
     systems
 }
 
-/// Why a world could not be made by itself.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BootstrapError {
-    /// A0129: a system was to be left out, and there is none of this path.
-    UnknownSystem {
-        /// The path.
-        path: String,
-    },
-    /// A0129: two functions were marked with `#[bootstrap]`.
-    TwoHooks {
-        /// The path of one of them.
-        first: &'static str,
-        /// The path of another.
-        second: &'static str,
-    },
-    /// A system could not be added.
-    System(SystemError),
-}
-
-impl fmt::Display for BootstrapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownSystem { path } => write!(
-                f,
-                "A0129: the system `{path}` cannot be left out, since none of this path was marked with `#[system]`; \
-                 `AutoSystem::all` gives the paths of all that were"
-            ),
-            Self::TwoHooks { first, second } => write!(
-                f,
-                "A0129: `{first}` and `{second}` are both marked with `#[bootstrap]`, and one function makes the default \
-                 world; take the mark of one of them away"
-            ),
-            Self::System(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for BootstrapError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::System(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-/// A function that makes the default world.
+/// A function that creates the default world.
 #[doc(hidden)]
 #[derive(Debug)]
 #[expect(unnameable_types, reason = "only what `#[bootstrap]` makes has it")]
@@ -251,24 +198,24 @@ pub struct BootstrapHook {
 
 inventory::collect!(BootstrapHook);
 
-/// What `#[bootstrap]` makes.
+/// The expansion of `#[bootstrap]`.
 #[doc(hidden)]
 pub const fn bootstrap_hook(path: &'static str, make: fn(Bootstrap) -> World) -> BootstrapHook {
     BootstrapHook { path, make }
 }
 
 impl World {
-    /// A world called `Default World`, with all systems of the program that were marked with `#[system]`.
+    /// Creates a world named `Default World`, with all systems of the program that are marked with `#[system]`.
     ///
-    /// If a function was marked with `#[bootstrap]`, it makes the world.
+    /// A function that is marked with `#[bootstrap]` creates the world instead.
     ///
     /// # Panics
     ///
-    /// If a system cannot be added, or two functions were marked with `#[bootstrap]`; and if the function that was marked panics.
+    /// If a system cannot be added, or two functions are marked with `#[bootstrap]`; and if the marked function panics.
     ///
     /// # Determinism
     ///
-    /// Systems are added in the order of their paths, so a program has the same world whatever the linker did.
+    /// Systems are added sorted by path, independent of the linker.
     ///
     /// # Examples
     ///
@@ -294,15 +241,15 @@ impl World {
         Self::try_default_world().unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// [`default_world`](Self::default_world), for systems of which some may not fit.
+    /// Creates the default world, or returns an error.
     ///
     /// # Errors
     ///
-    /// If a system cannot be added. With A0129 if two functions were marked with `#[bootstrap]`.
+    /// If a system cannot be added. With A0129 if two functions are marked with `#[bootstrap]`.
     ///
     /// # Panics
     ///
-    /// If a function was marked with `#[bootstrap]`, and panics: as with [`Bootstrap::build`], if a system cannot be added.
+    /// If a function that is marked with `#[bootstrap]` panics, as [`Bootstrap::build`] does if a system cannot be added.
     ///
     /// # Examples
     ///
@@ -335,7 +282,7 @@ impl World {
     /// ));
     /// # }
     /// ```
-    pub fn try_default_world() -> Result<Self, BootstrapError> {
+    pub fn try_default_world() -> Result<Self, SystemError> {
         let mut hooks: Vec<_> = inventory::iter::<BootstrapHook>.into_iter().collect();
         hooks.sort_by_key(|hook| hook.path);
         let bootstrap = Bootstrap::new("Default World");
@@ -343,7 +290,7 @@ impl World {
             [] => bootstrap.try_build(),
             [hook] => Ok((hook.make)(bootstrap)),
             [first, second, ..] => {
-                Err(BootstrapError::TwoHooks { first: first.path, second: second.path })
+                Err(SystemError::TwoBootstraps { first: first.path, second: second.path })
             }
         }
     }

@@ -1,6 +1,7 @@
-//! The systems of a world, and what is known of each.
+//! The system table: slots, flags and records.
 
 use std::any::TypeId;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,110 +10,108 @@ use ancho_collections::FixedState;
 use ancho_jobs::JobHandle;
 use hashbrown::HashMap;
 
-use super::builder::IntoSystem;
-use super::erased::ErasedSystem;
+use super::SystemId;
+use super::builder::{IntoSystem, Requirements};
 use super::error::{SystemError, SystemFault, UpdateError};
 use super::group::SystemGroup;
-use super::id::SystemId;
-use super::info::SystemKind;
-use super::order::Target;
-use super::order::latency::SystemUses;
+use super::info::{SystemKind, Watcher};
+use super::order::SystemTarget;
+use super::order::latency::LatencyAccess;
+use super::param::AccessedData;
 use super::point::Points;
 use super::rate::RateManager;
-use super::requirement::Requirements;
-use super::uses::Thing;
-use super::watch::Watcher;
+use super::system::ErasedSystem;
 use crate::version::Version;
 use crate::world::TwoUpdates;
 
-/// All systems of a world.
+/// The systems of a world.
 pub(crate) struct Systems {
-    /// No other world has the same: a system can put another world in the place of its own.
+    /// The id of the world: unique, since a system can replace its world by another one.
     pub(super) id: u64,
-    /// The manager that the last runs of all systems refer to, by its id.
+    /// The id of the manager that the last runs of all systems refer to.
     pub(super) entities: u64,
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<SystemSlot>,
     pub(super) free: Vec<u32>,
-    /// Structs, groups and points, of which there is one of a type.
+    /// Structs, groups and points. A world has one of each type.
     pub(super) by_type: HashMap<TypeId, SystemId, FixedState>,
-    /// The group of all groups, once there are systems.
+    /// The root group. `None` before the first system.
     pub(super) root: Option<SystemId>,
-    /// Systems that are updated after every other.
+    /// Systems that run after each other system.
     pub(super) patches: Arc<[SystemId]>,
     pub(crate) points: Points,
-    /// How many were ever added.
+    /// The number of systems that were ever added.
     pub(super) created: u64,
-    /// How often one was added or removed.
+    /// The number of changes to the table.
     pub(super) version: u64,
-    /// The one that runs, the innermost.
+    /// The innermost system that is executing.
     pub(super) executing: Option<SystemId>,
     pub(super) is_updating: bool,
-    /// How many times were pushed when the update began.
+    /// The number of pushed times when the update began.
     pub(super) time_depth: usize,
-    pub(super) is_ending: bool,
+    pub(super) is_dropping: bool,
     pub(super) profiles: bool,
-    /// Whether groups are ordered for latency of which nothing is said.
+    /// The order for latency of groups without a setting of their own.
     pub(super) for_latency: bool,
-    /// When the one that runs ran before.
+    /// The last run of the executing system.
     pub(super) since: Version,
-    /// What went wrong since the update began.
+    /// The errors since the update began.
     pub(super) errors: Vec<UpdateError>,
-    /// What else went wrong with the one that runs, if it ends with several faults.
+    /// Further faults of the executing system.
     pub(super) other_faults: Vec<SystemFault>,
     pub(super) handler: Option<ErrorHandler>,
     /// The jobs that systems have scheduled since the update began.
     pub(super) jobs: Vec<(JobHandle, SystemId)>,
-    /// What those of them were called that are gone.
-    pub(super) gone: Vec<(SystemId, Arc<str>)>,
-    /// Who looks at the world after each system.
+    /// The names of removed systems that have scheduled some of these jobs.
+    pub(super) removed: Vec<(SystemId, Arc<str>)>,
+    /// Observes the world after each system.
     pub(super) watcher: Option<Watcher>,
-    /// How many of the errors it has seen.
+    /// The number of errors that the watcher has seen.
     pub(super) seen_errors: usize,
 }
 
-/// Who is told of errors.
+/// Receives the errors of updates.
 pub(super) type ErrorHandler = Box<dyn FnMut(&UpdateError) + Send>;
 
-/// The place of a system.
-pub(super) struct Slot {
+/// The slot of a system.
+pub(super) struct SystemSlot {
     pub(super) generation: u32,
     pub(super) flags: Flags,
     pub(super) last_run: Version,
-    /// The function or struct, unless it is just running, or this is a group or a point.
+    /// The function or struct. `None` while it runs, and for groups and points.
     pub(super) system: Option<Box<dyn ErasedSystem>>,
-    /// What is not needed in each run. `None` if the place is free.
+    /// The data that is not needed in each run. `None` if the slot is free.
     pub(super) record: Option<Box<Record>>,
 }
 
-/// What is known of a system. Bits of a number.
+/// The state of a system, as bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Flags(u16);
 
 impl Flags {
     pub(super) const NONE: Self = Self(0);
-    /// It is to run.
+    /// The system is enabled.
     pub(super) const ENABLED: Self = Self(1);
-    /// It has started to run, and not stopped.
+    /// The system has started, and not stopped.
     pub(super) const STARTED: Self = Self(2);
-    /// It is being updated, or told something.
+    /// The system is being updated, or in a callback.
     pub(super) const EXECUTING: Self = Self(4);
-    /// Something is required.
+    /// The system has requirements.
     pub(super) const REQUIRES: Self = Self(8);
-    /// It is a group.
+    /// The system is a group.
     pub(super) const GROUP: Self = Self(16);
-    /// It is a point.
+    /// The system is a command point.
     pub(super) const POINT: Self = Self(32);
-    /// It is to be removed when it has returned.
+    /// The system is removed when it returns.
     pub(super) const REMOVED: Self = Self(64);
-    /// It is updated after others.
+    /// The system is a patch.
     pub(super) const PATCH: Self = Self(128);
-    /// It is a function that cannot reach the systems of its world.
-    pub(super) const APART: Self = Self(256);
+    /// The system is a function that cannot access the system table.
+    pub(super) const SYSTEMS_UNREACHABLE: Self = Self(256);
 
-    /// A function or a struct that runs, and of which nothing has to be found out first.
+    /// The tested flags of a function or struct that can run without further tests.
     pub(super) const READY: Self = Self(1 | 2);
-    /// What is to be looked at for that.
-    pub(super) const LOOKED_AT: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
+    /// The flags that decide whether a system can run without further tests.
+    pub(super) const TESTED: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
 
     #[inline(always)]
     pub(super) const fn has(self, flag: Self) -> bool {
@@ -121,25 +120,26 @@ impl Flags {
 
     #[inline(always)]
     pub(super) const fn is_ready(self) -> bool {
-        self.0 & Self::LOOKED_AT.0 == Self::READY.0
+        self.0 & Self::TESTED.0 == Self::READY.0
     }
 
-    /// Whether it is ready, and a function that cannot reach the systems of its world.
+    /// Tests for a function that can run on the fast path.
     #[inline(always)]
-    pub(super) const fn is_ready_apart(self) -> bool {
-        self.0 & (Self::LOOKED_AT.0 | Self::APART.0) == Self::READY.0 | Self::APART.0
+    pub(super) const fn is_ready_for_fast_path(self) -> bool {
+        self.0 & (Self::TESTED.0 | Self::SYSTEMS_UNREACHABLE.0)
+            == Self::READY.0 | Self::SYSTEMS_UNREACHABLE.0
     }
 
-    /// Whether it is a point that runs, and of which nothing has to be found out first.
+    /// Tests for a point that can run without further tests.
     #[inline(always)]
     pub(super) const fn is_ready_point(self) -> bool {
-        self.0 & Self::LOOKED_AT.0 == Self::READY.0 | Self::POINT.0
+        self.0 & Self::TESTED.0 == Self::READY.0 | Self::POINT.0
     }
 
-    /// Whether it is a group that runs, and of which nothing has to be found out first.
+    /// Tests for a group that can run without further tests.
     #[inline(always)]
     pub(super) const fn is_ready_group(self) -> bool {
-        self.0 & Self::LOOKED_AT.0 == Self::READY.0 | Self::GROUP.0
+        self.0 & Self::TESTED.0 == Self::READY.0 | Self::GROUP.0
     }
 
     #[inline(always)]
@@ -152,58 +152,58 @@ impl Flags {
     }
 }
 
-/// What is known of a system, and not needed in each run.
+/// The data of a system that is not needed in each run.
 pub(super) struct Record {
     pub(super) name: Arc<str>,
     pub(super) kind: SystemKind,
     pub(super) type_id: TypeId,
-    /// The how manieth that was added.
+    /// The number of systems that were added before it.
     pub(super) created: u64,
-    /// The group it is in; `None` for the root.
+    /// The enclosing group. `None` for the root and for patches.
     pub(super) group: Option<SystemId>,
     pub(super) first: bool,
     pub(super) last: bool,
-    pub(super) before: Vec<Target>,
-    pub(super) after: Vec<Target>,
+    pub(super) before: Vec<SystemTarget>,
+    pub(super) after: Vec<SystemTarget>,
     pub(super) requirements: Requirements,
-    /// Which point it is.
+    /// The index of the command point.
     pub(super) point: Option<u32>,
-    /// What it is as a group.
+    /// The members, for a group.
     pub(super) children: Children,
     pub(super) profile: Profile,
-    /// What it uses, for the pass that orders systems by it.
-    pub(super) uses: SystemUses<Thing>,
+    /// The access, for the order for latency.
+    pub(super) access: LatencyAccess<AccessedData>,
 }
 
 impl Record {
-    /// Whether a target means it, which has this id.
-    fn is_meant(&self, id: SystemId, target: &Target) -> bool {
+    /// Tests whether a target names this system.
+    fn is_named_by(&self, id: SystemId, target: &SystemTarget) -> bool {
         match target {
-            Target::Type(ty, _) => self.type_id == *ty,
-            Target::System(other) => id == *other,
-            Target::Name(name) => *self.name == **name,
+            SystemTarget::Type(ty, _) => self.type_id == *ty,
+            SystemTarget::System(other) => id == *other,
+            SystemTarget::Name(name) => *self.name == **name,
         }
     }
 }
 
-/// The systems of a group.
+/// The members of a group.
 pub(super) struct Children {
-    /// In the order in which they were added.
+    /// The members in the order in which they were added.
     pub(super) added: Vec<SystemId>,
-    /// In the order in which they run, unless they are just being updated by it.
+    /// The members in the order in which they run. `None` while the group runs.
     pub(super) sorted: Option<Box<[SystemId]>>,
-    /// Whether that has to be found out anew.
+    /// Set if `sorted` is out of date.
     pub(super) is_stale: bool,
-    /// Whether they are sorted at all.
+    /// Set if constraints are used.
     pub(super) sorts: bool,
-    /// Whether they are ordered for latency, if that is said.
+    /// The order for latency, if it is set for this group.
     pub(super) for_latency: Option<bool>,
-    /// Whether there are only points among them, when they were sorted.
+    /// Set if all members were points when they were sorted.
     pub(super) only_points: bool,
     pub(super) rate: Option<Box<dyn RateManager>>,
-    /// Whether the rate was set since the turn began, and has to wait for the next.
+    /// Set if the rate was set during the current turn, and is used from the next one.
     pub(super) rate_is_new: bool,
-    /// Of what lives for two updates of the group, if it has a rate.
+    /// The memory of two updates of the group, if it has a rate.
     pub(super) memory: Option<TwoUpdates>,
 }
 
@@ -223,7 +223,7 @@ impl Default for Children {
     }
 }
 
-/// How long a system took, if that is measured.
+/// The run times of a system, if they are measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Profile {
     pub(super) runs: u64,
@@ -231,13 +231,13 @@ pub(super) struct Profile {
     pub(super) total: Duration,
 }
 
-/// How many there were.
+/// The number of worlds that were created.
 static WORLDS: AtomicU64 = AtomicU64::new(1);
 
 impl Default for Systems {
     fn default() -> Self {
         Self {
-            // Only that they differ matters.
+            // The ids only have to differ.
             id: WORLDS.fetch_add(1, Ordering::Relaxed),
             entities: 0,
             slots: Vec::new(),
@@ -251,7 +251,7 @@ impl Default for Systems {
             executing: None,
             is_updating: false,
             time_depth: 0,
-            is_ending: false,
+            is_dropping: false,
             profiles: false,
             for_latency: false,
             since: Version::NEVER,
@@ -259,7 +259,7 @@ impl Default for Systems {
             other_faults: Vec::new(),
             handler: None,
             jobs: Vec::new(),
-            gone: Vec::new(),
+            removed: Vec::new(),
             watcher: None,
             seen_errors: 0,
         }
@@ -268,7 +268,7 @@ impl Default for Systems {
 
 impl Systems {
     #[inline(always)]
-    pub(super) fn slot_mut(&mut self, id: SystemId) -> Option<&mut Slot> {
+    pub(super) fn slot_mut(&mut self, id: SystemId) -> Option<&mut SystemSlot> {
         let world = self.id as u32;
         let slot = self.slots.get_mut(id.index() as usize)?;
         (slot.generation == id.generation() && id.world == world && slot.record.is_some())
@@ -276,7 +276,7 @@ impl Systems {
     }
 
     #[inline]
-    pub(super) fn slot(&self, id: SystemId) -> Option<&Slot> {
+    pub(super) fn slot(&self, id: SystemId) -> Option<&SystemSlot> {
         let slot = self.slots.get(id.index() as usize)?;
         (slot.generation == id.generation() && id.world == self.id as u32 && slot.record.is_some())
             .then_some(slot)
@@ -290,55 +290,55 @@ impl Systems {
         self.slot_mut(id)?.record.as_deref_mut()
     }
 
-    /// Whether a system is just being updated or told something, or the world is just being updated.
+    /// Tests whether the world or a system is being updated, or a callback runs.
     #[inline]
-    pub(super) fn is_in_turn(&self) -> bool {
+    pub(super) fn is_in_update(&self) -> bool {
         self.is_updating || self.executing.is_some()
     }
 
-    /// What a system is called, or was if it is gone and its jobs are not.
+    /// The name of a system, also of a removed one whose jobs are not completed.
     pub(super) fn name_of(&self, id: SystemId) -> Arc<str> {
         if let Some(record) = self.record(id) {
             return Arc::clone(&record.name);
         }
-        let gone = self.gone.iter().find(|(gone, _)| *gone == id);
+        let gone = self.removed.iter().find(|(gone, _)| *gone == id);
         gone.map_or_else(|| format!("{id:?}").into(), |(_, name)| Arc::clone(name))
     }
 
-    /// All systems, by their places.
+    /// Iterates over all systems by slot.
     pub(super) fn ids(&self) -> impl Iterator<Item = SystemId> {
         let world = self.id as u32;
         let there = self.slots.iter().enumerate().filter(|(_, slot)| slot.record.is_some());
         there.map(move |(index, slot)| SystemId::new(world, index as u32, slot.generation))
     }
 
-    /// The system that a target means. Of several, the one that was added first.
-    pub(super) fn meant_by(&self, target: &Target) -> Option<SystemId> {
+    /// Finds the system that a target names. Of several, the one that was added first.
+    pub(super) fn find(&self, target: &SystemTarget) -> Option<SystemId> {
         match target {
-            Target::System(id) => return self.record(*id).map(|_| *id),
-            Target::Type(ty, _) => {
+            SystemTarget::System(id) => return self.record(*id).map(|_| *id),
+            SystemTarget::Type(ty, _) => {
                 if let Some(&id) = self.by_type.get(ty) {
                     return Some(id);
                 }
             }
-            Target::Name(_) => {}
+            SystemTarget::Name(_) => {}
         }
-        let is_meant =
-            |id: &SystemId| self.record(*id).is_some_and(|record| record.is_meant(*id, target));
+        let is_named_by =
+            |id: &SystemId| self.record(*id).is_some_and(|record| record.is_named_by(*id, target));
         let created = |id: &SystemId| self.record(*id).map(|record| record.created);
-        self.ids().filter(is_meant).min_by_key(created)
+        self.ids().filter(is_named_by).min_by_key(created)
     }
 
-    /// Switches all systems on or off that a target means. Returns whether there are some.
-    pub(super) fn set_enabled(&mut self, target: &Target, enabled: bool) -> bool {
-        if let Target::System(id) = target {
+    /// Enables or disables all systems that a target names. Returns whether there are any.
+    pub(super) fn set_enabled(&mut self, target: &SystemTarget, enabled: bool) -> bool {
+        if let SystemTarget::System(id) = target {
             let slot = self.slot_mut(*id);
             return slot.map(|slot| slot.flags.set(Flags::ENABLED, enabled)).is_some();
         }
         let (world, mut is_there) = (self.id as u32, false);
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let id = SystemId::new(world, index as u32, slot.generation);
-            if slot.record.as_ref().is_some_and(|record| record.is_meant(id, target)) {
+            if slot.record.as_ref().is_some_and(|record| record.is_named_by(id, target)) {
                 slot.flags.set(Flags::ENABLED, enabled);
                 is_there = true;
             }
@@ -346,12 +346,12 @@ impl Systems {
         is_there
     }
 
-    /// The struct, group or point of a type.
+    /// Finds the struct, group or point of a type.
     pub(crate) fn find_type<T: 'static>(&self) -> Option<SystemId> {
         self.by_type.get(&TypeId::of::<T>()).copied()
     }
 
-    /// The struct of a system, unless it is just running.
+    /// The struct of a system, unless it is running.
     pub(crate) fn data_of<S: 'static>(&self, id: SystemId) -> Option<&S> {
         self.slot(id)?.system.as_ref()?.as_any()?.downcast_ref()
     }
@@ -360,12 +360,18 @@ impl Systems {
         self.slot_mut(id)?.system.as_mut()?.as_any_mut()?.downcast_mut()
     }
 
-    /// A place for a system, which is not in it yet.
+    /// Inserts a system without its function or struct.
     pub(super) fn insert(&mut self, flags: Flags, record: Record) -> SystemId {
         let index = self.free.pop().unwrap_or_else(|| {
             let last_run = Version::NEVER;
             let flags = Flags::NONE;
-            self.slots.push(Slot { generation: 0, flags, last_run, system: None, record: None });
+            self.slots.push(SystemSlot {
+                generation: 0,
+                flags,
+                last_run,
+                system: None,
+                record: None,
+            });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
@@ -374,7 +380,7 @@ impl Systems {
         SystemId::new(self.id as u32, index, slot.generation)
     }
 
-    /// Frees the place of a system. Returns what was known of it, for the caller to drop: code of the user may be in it.
+    /// Frees the slot of a system. Returns its record for the caller to drop, which may run user code.
     #[must_use = "dropping it may do anything"]
     pub(super) fn free(&mut self, id: SystemId) -> Option<Box<Record>> {
         let slot = self.slot_mut(id)?;
@@ -382,18 +388,18 @@ impl Systems {
         let record = slot.record.take();
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.index());
-        // A job of it may fail later, and is told by its name.
+        // A job of it may fail later, and is reported by name.
         if let Some(record) = &record
             && self.jobs.iter().any(|&(_, system)| system == id)
         {
-            self.gone.push((id, Arc::clone(&record.name)));
+            self.removed.push((id, Arc::clone(&record.name)));
         }
         record
     }
 
-    /// Notes that something went wrong with the system that runs, and maybe not as the first. What was first is what it ends with.
+    /// Adds a fault of the executing system. The first fault is the result of the run.
     #[cold]
-    pub(super) fn failed_too(
+    pub(super) fn add_fault(
         &mut self,
         before: Result<(), SystemFault>,
         fault: SystemFault,
@@ -407,19 +413,25 @@ impl Systems {
         }
     }
 
-    /// Notes that something went wrong with a system.
+    /// Records a fault of a system.
     #[cold]
     pub(super) fn fail(&mut self, id: SystemId, fault: SystemFault) {
         let system = self.name_of(id);
         self.errors.push(UpdateError { system, fault });
     }
 
-    /// The group of a type.
+    /// Finds the group of a type.
     pub(super) fn group_of<G: SystemGroup>(&self) -> Option<SystemId> {
-        self.meant_by(&G::target_of_type().0)
+        self.find(&G::target_of_type())
     }
 }
 
 pub(super) fn no_such(system: &str) -> SystemError {
     SystemError::NoSuchSystem { system: system.to_owned() }
+}
+
+impl fmt::Debug for Systems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Systems").field("count", &self.ids().count()).finish_non_exhaustive()
+    }
 }

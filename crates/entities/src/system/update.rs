@@ -1,37 +1,38 @@
-//! How systems are updated.
+//! The update of systems.
 
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::erased::Outcome;
+use ancho_collections::Allocator;
+
+use super::SystemId;
 use super::error::{SystemFault, UpdateError, UpdateErrors, panic_message};
-use super::id::SystemId;
+use super::info::Moment;
 use super::rate::RateTurn;
+use super::system::Outcome;
 use super::table::{Flags, Systems};
-use super::tell::discard;
-use super::turn::Turn;
-use super::watch::Moment;
+use super::update_guard::UpdateGuard;
+use crate::panics::discard;
 use crate::time::Time;
 use crate::world::World;
 
-/// How many jobs are noted before they are completed, if systems are only ever updated one by one.
+/// The number of recorded jobs after which they are completed, if systems are only updated one by one.
 const MANY_JOBS: usize = 1024;
 
 impl World {
-    /// Updates all systems, once. So many seconds are to pass in the world, since the last time.
+    /// Updates all systems once. `seconds` is the time since the last update.
     ///
-    /// First all jobs are completed that the last update has left. Then the groups run one after the other, each with its systems
-    /// in their order. Jobs that a system schedules go on in the background when it has returned.
+    /// Jobs of the last update are completed first. Then the groups run, each with its systems in order. Jobs that a system
+    /// schedules start when it returns, and run in the background.
     ///
-    /// If something goes wrong with a system, the others run all the same. The
-    /// [handler](Self::set_error_handler) is told of it; if there is none, it is printed. [`try_update`](Self::try_update)
-    /// returns it.
+    /// If a system fails, the others still run. Errors go to the [handler](Self::set_error_handler); without a handler they
+    /// are printed. [`try_update`](Self::try_update) returns them.
     ///
     /// # Determinism
     ///
-    /// The order of systems follows from how they were added, and from nothing else.
+    /// The order of systems depends only on how they were added.
     ///
     /// # Examples
     ///
@@ -54,20 +55,20 @@ impl World {
     /// ```
     pub fn update(&mut self, seconds: impl Into<f64>) {
         self.update_all(seconds.into());
-        // To a system it is not told what went wrong with others: who updates it is.
-        self.forget_lost_turn();
-        if !self.systems.is_in_turn() {
+        // Inside of a system errors are kept for the outer update.
+        self.reset_abandoned_update();
+        if !self.systems.is_in_update() {
             self.report_errors();
         }
     }
 
-    /// Updates all systems, as [`update`](Self::update), and returns what went wrong.
+    /// Updates all systems once, and returns errors.
     ///
     /// # Errors
     ///
-    /// What went wrong with systems (A0078, A0103 to A0107, A0113 to A0118), with their order (A0097, A0123 to A0128) or with jobs
-    /// that the last update has left; or if time cannot pass so (A0120), or a system of the world is just being updated or told something
-    /// (A0109), and then no system has run.
+    /// The errors of systems (A0078, A0103 to A0107, A0113 to A0118), of their order (A0097, A0123 to A0128), and of jobs of
+    /// the last update. With A0120 if the time step is invalid, and with A0109 if a system of the world is being updated; in
+    /// these cases no system has run.
     ///
     /// # Examples
     ///
@@ -88,38 +89,38 @@ impl World {
     /// assert!(world.try_update(0.1).is_ok());
     /// ```
     pub fn try_update(&mut self, seconds: impl Into<f64>) -> Result<(), UpdateErrors> {
-        self.forget_lost_turn();
-        // What went wrong since the last update is told too, but not to a system what went wrong with others.
-        let before = if self.systems.is_in_turn() { self.systems.errors.len() } else { 0 };
+        self.reset_abandoned_update();
+        // Errors since the last update are returned, too, but a system does not get errors of others.
+        let before = if self.systems.is_in_update() { self.systems.errors.len() } else { 0 };
         self.update_all(seconds.into());
         self.errors_since(before)
     }
 
-    /// Updates one system now, or a group with all that is in it: if it is enabled, and has what it requires. Systems can do that,
-    /// too.
+    /// Updates one system, or a group with its members, if it is enabled and its requirements are met. Systems can call
+    /// this.
     ///
-    /// What counts as changed for a system is what has changed since it ran, whoever updates it: also what a system changes that has
-    /// updated it, when it goes on. If a system updates another, and both change the same components, the first may take changes of the
+    /// Data counts as changed for a system if it changed since the system last ran, by any caller. This includes data that a
+    /// system writes after it has updated another one. If both write the same components, the first may take changes of the
     /// second for its own.
     ///
     /// # Errors
     ///
-    /// What went wrong with it; with A0108 if it is not there, with A0109 if it is just being updated, by itself or by one that it
-    /// updates.
+    /// The errors of the system. With A0108 if the world does not have it, with A0109 if it is being updated, directly or by
+    /// a system that it updates.
     ///
     /// # Examples
     ///
     /// ```
     /// use ancho_entities::{IntoSystem, ResMut, World};
     ///
-    /// struct Turns(u32);
+    /// struct ActiveWorlds(u32);
     ///
-    /// fn turn(mut turns: ResMut<Turns>) {
+    /// fn turn(mut turns: ResMut<ActiveWorlds>) {
     ///     turns.0 += 1;
     /// }
     ///
     /// let mut world = World::new("Simulation");
-    /// world.insert_resource(Turns(0));
+    /// world.insert_resource(ActiveWorlds(0));
     /// let turn = world.add_system(turn);
     /// world.add_system(move |world: &mut World| {
     ///     for _ in 0..10 {
@@ -127,10 +128,10 @@ impl World {
     ///     }
     /// });
     /// world.update(0.1);
-    /// assert_eq!(world.resource::<Turns>().0, 11);
+    /// assert_eq!(world.resource::<ActiveWorlds>().0, 11);
     /// ```
     pub fn update_system(&mut self, id: SystemId) -> Result<(), UpdateErrors> {
-        self.forget_lost_turn();
+        self.reset_abandoned_update();
         let before = self.systems.errors.len();
         if self.systems.jobs.len() >= MANY_JOBS && self.systems.executing.is_none() {
             self.complete_jobs();
@@ -145,28 +146,28 @@ impl World {
                 self.systems.fail(id, SystemFault::IsExecuting);
             }
             Some(_) => {
-                self.begin_turn();
+                self.begin_update();
                 let world = self.systems.id;
-                let _turn = Turn::begin(world);
+                let _guard = UpdateGuard::begin(world);
                 let listed = self.entities.jobs.list_scheduled(true);
                 self.run(id);
                 if self.systems.id == world {
                     self.entities.jobs.list_scheduled(listed);
                     self.raise_version();
-                    // The last system of a group may have exchanged the entities.
-                    self.follow_entities();
+                    // The last system of a group may have replaced the entities.
+                    self.sync_last_runs();
                 }
             }
         }
         self.errors_since(before)
     }
 
-    /// The system that is just being updated, the innermost of them.
+    /// Returns the innermost system that is being updated.
     pub fn executing_system(&self) -> Option<SystemId> {
         self.systems.executing
     }
 
-    /// Has a function told of everything that goes wrong in updates. Without one it is printed.
+    /// Sets the function that receives errors of updates. Without one, errors are printed.
     ///
     /// # Examples
     ///
@@ -195,7 +196,7 @@ impl World {
         Err(UpdateErrors(errors.drain(before..).collect()))
     }
 
-    /// Tells of everything that went wrong.
+    /// Passes all errors to the handler, or prints them.
     pub(super) fn report_errors(&mut self) {
         if self.systems.errors.is_empty() {
             return;
@@ -209,8 +210,8 @@ impl World {
     }
 
     fn update_all(&mut self, seconds: f64) {
-        self.forget_lost_turn();
-        if self.systems.is_in_turn() {
+        self.reset_abandoned_update();
+        if self.systems.is_in_update() {
             let (system, fault) = (self.name().into(), SystemFault::IsExecuting);
             self.systems.errors.push(UpdateError { system, fault });
             return;
@@ -221,21 +222,21 @@ impl World {
             self.systems.errors.push(UpdateError { system, fault });
             return;
         }
-        self.entities.take_back_promises();
+        self.entities.reclaim_returned_ids();
         self.memory.advance();
         if self.systems.watcher.is_some() {
-            self.look(Moment::Begun);
+            self.notify_watcher(Moment::Begun);
         }
         let Some(root) = self.systems.root else { return };
         let world = self.systems.id;
-        let _turn = Turn::begin(world);
-        self.begin_turn();
+        let _guard = UpdateGuard::begin(world);
+        self.begin_update();
         self.systems.is_updating = true;
         self.entities.jobs.list_scheduled(true);
         self.run(root);
         if self.systems.id == world {
             if self.systems.watcher.is_some() {
-                self.look(Moment::Ended);
+                self.notify_watcher(Moment::Ended);
             }
             self.systems.is_updating = false;
             self.entities.jobs.list_scheduled(false);
@@ -243,24 +244,25 @@ impl World {
         }
     }
 
-    /// What is changed from now on is new for all systems that have run: also if one of them goes on that has updated others.
+    /// Starts a version: data that is written from now on is changed for all systems that have run, also for one that
+    /// updates others and then resumes.
     #[inline]
     pub(super) fn raise_version(&mut self) {
         self.entities.storage.version = self.entities.storage.version.next();
     }
 
-    /// Notes what is to be gone back to if the turn that begins gets lost, unless it is part of another.
-    pub(super) fn begin_turn(&mut self) {
-        if !self.systems.is_in_turn() {
+    /// Records the state to return to if the update is abandoned, unless it is nested in another one.
+    pub(super) fn begin_update(&mut self) {
+        if !self.systems.is_in_update() {
             self.systems.time_depth = self.time.depth();
         }
     }
 
-    /// Updates a system, if it is there, and to run.
+    /// Updates a system, if the world has it and it can run.
     #[inline]
     pub(super) fn run(&mut self, id: SystemId) {
-        // Whether it has started depends on the entities.
-        self.follow_entities();
+        // The started flag depends on the entities.
+        self.sync_last_runs();
         match self.systems.slots.get(id.index() as usize) {
             Some(slot) if slot.generation != id.generation() => {}
             Some(slot) if slot.flags.is_ready() => self.run_ready(id),
@@ -269,7 +271,7 @@ impl World {
         }
     }
 
-    /// Finds out whether a system is to run, has it start or stop, and updates it.
+    /// Tests whether a system runs, starts or stops it, and updates it.
     #[inline(never)]
     fn run_if_possible(&mut self, id: SystemId) {
         let Some(slot) = self.systems.slot_mut(id) else { return };
@@ -287,8 +289,8 @@ impl World {
             if let Some(slot) = self.systems.slot_mut(id) {
                 slot.flags.set(Flags::STARTED, true);
             }
-            let started = self.tell(id, |system, world| system.start(world));
-            if self.expel_if_removed(id) || !started {
+            let started = self.call_system(id, |system, world| system.start(world));
+            if self.finish_removal(id) || !started {
                 return;
             }
         }
@@ -302,7 +304,7 @@ impl World {
         }
     }
 
-    /// Whether there is what a system requires.
+    /// Tests the requirements of a system.
     fn has_requirements(&mut self, id: SystemId) -> bool {
         let entities = &self.entities;
         let Some(slot) = self.systems.slot_mut(id) else { return false };
@@ -318,7 +320,7 @@ impl World {
     #[inline]
     fn run_ready(&mut self, id: SystemId) {
         let started = if self.systems.profiles { Some(Instant::now()) } else { None };
-        self.follow_entities();
+        self.sync_last_runs();
         let Some(slot) = self.systems.slots.get_mut(id.index() as usize) else { return };
         let Some(mut system) = slot.system.take() else { return };
         slot.flags.set(Flags::EXECUTING, true);
@@ -333,9 +335,9 @@ impl World {
         let (world, floors) = (self.systems.id, self.time.raise_floor());
         let outcome = catch_unwind(AssertUnwindSafe(|| system.update(self, since)));
         if self.systems.id != world {
-            return self.exchanged(system);
+            return self.report_replaced_world(system);
         }
-        self.go_back_to(outer, outer_since, entities);
+        self.resume(outer, outer_since, entities);
         self.time.unwind_to_floor(floors);
         let version = self.entities.storage.version;
         match self.systems.slot_mut(id) {
@@ -346,24 +348,24 @@ impl World {
                     slot.last_run = version;
                 }
             }
-            // What executes is only marked to be removed. But the world was elsewhere meanwhile, and was updated there.
+            // An executing system is only marked as removed. But the world was moved meanwhile, and updated elsewhere.
             None => {
                 let name: Arc<str> = system.name().into();
-                return self.drop_of(&name, system);
+                return self.drop_catching(&name, system);
             }
         }
         if !matches!(outcome, Ok(Ok(()))) {
-            self.note(id, outcome);
+            self.report_outcome(id, outcome);
         }
         if let Some(started) = started {
-            self.systems.note_time(id, started);
+            self.systems.record_time(id, started);
         }
         self.after_system(id);
     }
 
-    /// Notes what went wrong with a system.
+    /// Records the faults of a system.
     #[cold]
-    pub(super) fn note(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
+    pub(super) fn report_outcome(&mut self, id: SystemId, outcome: std::thread::Result<Outcome>) {
         match outcome {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => self.systems.fail(id, *fault),
@@ -378,17 +380,17 @@ impl World {
         }
     }
 
-    /// Does what comes after each system but groups: its jobs start, and patches run.
+    /// Ends the update of a system that is not a group: starts its jobs, and runs patches.
     #[inline]
     fn after_system(&mut self, id: SystemId) {
         self.start_jobs(id);
         if self.systems.watcher.is_some() {
-            self.look_after(id);
+            self.notify_after(id);
         }
         let Some(slot) = self.systems.slots.get(id.index() as usize) else { return };
         let flags = slot.flags;
         if flags.has(Flags::REMOVED) {
-            self.expel(id);
+            self.remove_or_defer(id);
         }
         if !self.systems.patches.is_empty() && !flags.has(Flags::PATCH) {
             self.run_patches();
@@ -399,8 +401,8 @@ impl World {
     fn run_patches(&mut self) {
         let (world, patches) = (self.systems.id, Arc::clone(&self.systems.patches));
         for &patch in patches.iter() {
-            // One that updates others is not run in the midst of itself.
-            let is_free = |slot: &super::table::Slot| !slot.flags.has(Flags::EXECUTING);
+            // A patch that updates other systems does not run inside of itself.
+            let is_free = |slot: &super::table::SystemSlot| !slot.flags.has(Flags::EXECUTING);
             if self.systems.slot(patch).is_some_and(is_free) {
                 self.run(patch);
             }
@@ -410,9 +412,9 @@ impl World {
         }
     }
 
-    /// Updates all systems of a group, as often as its rate says.
+    /// Updates the systems of a group, at its rate.
     fn run_group(&mut self, id: SystemId) {
-        if !self.sort(id) || self.is_passed_over(id) {
+        if !self.sort(id) || self.skips_idle_turn(id) {
             return;
         }
         let started = self.systems.profiles.then(Instant::now);
@@ -434,7 +436,7 @@ impl World {
             return;
         }
         let version = self.entities.storage.version;
-        // It may have been removed meanwhile, or sorted anew.
+        // The group may have been removed or sorted meanwhile.
         if let Some(slot) = self.systems.slot_mut(id) {
             slot.flags.set(Flags::EXECUTING, false);
             slot.last_run = version;
@@ -443,7 +445,7 @@ impl World {
             }
         }
         if let Some(started) = started {
-            self.systems.note_time(id, started);
+            self.systems.record_time(id, started);
         }
     }
 
@@ -451,7 +453,7 @@ impl World {
         let world = self.systems.id;
         let mut rest = sorted;
         loop {
-            rest = &rest[self.run_apart(rest)..];
+            rest = &rest[self.run_fast_path(rest)..];
             let [child, others @ ..] = rest else { return };
             self.run(*child);
             if self.systems.id != world {
@@ -461,7 +463,7 @@ impl World {
         }
     }
 
-    /// Updates the systems of a group each time that its rate says so, at the time that it says.
+    /// Updates the systems of a group as often, and with the times, as its rate manager returns.
     fn run_at_rate(&mut self, id: SystemId, sorted: &[SystemId]) {
         let (world, time) = (self.systems.id, self.time.current());
         let maximum_delta = self.time.maximum_delta();
@@ -487,23 +489,32 @@ impl World {
         if turn.updates == 0 {
             children.rate_is_new = false;
         } else if children.rate_is_new {
-            // One that is set in each step would begin anew each time, and never end.
+            // A rate that is set in each step would restart each time, and never end.
             return None;
         }
         let rate = children.rate.as_mut()?;
         match catch_unwind(AssertUnwindSafe(|| rate.next_update(turn))) {
             Ok(next) => next,
             Err(payload) => {
-                self.note(id, Err(payload));
+                self.report_outcome(id, Err(payload));
                 None
             }
+        }
+    }
+
+    /// Begins a step of a group: memory that its systems allocate lives until the end of its next step. Returns the
+    /// allocator to restore after the step.
+    pub(super) fn enter_step(&mut self, group: SystemId) -> Option<Allocator> {
+        match self.systems.record_mut(group) {
+            Some(record) => self.memory.enter_group(&mut record.children.memory),
+            None => self.memory.of_group(),
         }
     }
 }
 
 impl Systems {
     #[cold]
-    pub(super) fn note_time(&mut self, id: SystemId, started: Instant) {
+    pub(super) fn record_time(&mut self, id: SystemId, started: Instant) {
         let took = started.elapsed();
         if let Some(record) = self.record_mut(id) {
             record.profile.runs += 1;
@@ -513,13 +524,13 @@ impl Systems {
     }
 }
 
-/// Whether a system was called. What has changed stays new for one that was not, because something is missing.
+/// Tests whether a system was called. If not, changes stay new for it.
 #[inline]
 pub(super) fn has_run(outcome: &std::thread::Result<Outcome>) -> bool {
     !matches!(outcome, Ok(Err(fault)) if fault.is_before_run())
 }
 
-/// Prints an error, if that is possible: the program goes on also where nobody reads what it prints.
+/// Prints an error. A closed output is ignored.
 fn print(error: &UpdateError) {
     let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
 }

@@ -1,4 +1,4 @@
-//! What a world has one of, without entities.
+//! Resources and singletons: values that exist once per world.
 
 #![expect(unsafe_code, reason = "values that several parameters of a system borrow")]
 
@@ -10,7 +10,12 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::World;
+use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
 use crate::panics::FirstPanic;
+use crate::query::{QueryData, With};
 
 /// The resources of a world.
 #[derive(Default)]
@@ -19,19 +24,19 @@ pub(crate) struct Resources {
     slots: Vec<Slot>,
 }
 
-/// The place of a resource, which is always of one type.
+/// The slot of a resource. Its type never changes.
 struct Slot {
     ty: TypeId,
     name: &'static str,
-    /// From a box. It is reached through this alone: parameters of a system have references to it.
+    /// From a box. It is only accessed through this pointer, since system parameters hold references to it.
     value: Option<NonNull<dyn Any + Send>>,
 }
 
-// SAFETY: the values are owned, as in boxes, and can be sent.
+// SAFETY: the values are owned, as in boxes, and are `Send`.
 unsafe impl Send for Resources {}
 
 impl Resources {
-    /// The place of a resource, which never changes.
+    /// Returns the place of a resource, which never changes.
     pub(crate) fn place_of<T: Send + 'static>(&mut self) -> u32 {
         let ty = TypeId::of::<T>();
         *self.places.entry(ty).or_insert_with(|| {
@@ -40,7 +45,7 @@ impl Resources {
         })
     }
 
-    /// Where the resource at a place is, if there is one.
+    /// Returns the resource at a place, if there is one.
     #[inline]
     pub(crate) fn get_at<T: Send + 'static>(&self, place: u32) -> Option<NonNull<T>> {
         let slot = self.slots.get(place as usize)?;
@@ -67,19 +72,19 @@ fn leak(value: Box<dyn Any + Send>) -> NonNull<dyn Any + Send> {
     NonNull::from(Box::leak(value))
 }
 
-/// The value of a resource that was just taken out of its place.
+/// Returns the value of a resource that was taken out of its slot.
 fn take<T: 'static>(value: NonNull<dyn Any + Send>) -> T {
-    // SAFETY: it is from a box, and was in one place, where it is not any more.
+    // SAFETY: the pointer is from a box, and was taken out of its only slot.
     let value = unsafe { Box::from_raw(value.as_ptr()) };
     *value.downcast::<T>().expect("places are of one type")
 }
 
-/// Drops all values in the order of their places. If several panic, the first panic goes on.
+/// Drops all values in the order of their places. If several panic, the first panic continues.
 impl Drop for Resources {
     fn drop(&mut self) {
         let mut panics = FirstPanic::default();
         for value in self.slots.iter_mut().filter_map(|slot| slot.value.take()) {
-            // SAFETY: it is from a box, and not used afterwards.
+            // SAFETY: the pointer is from a box, and was taken out of its only slot.
             let value = unsafe { Box::from_raw(value.as_ptr()) };
             panics.during(|| drop(value));
         }
@@ -95,10 +100,10 @@ impl fmt::Debug for Resources {
 }
 
 impl World {
-    /// Inserts a resource: something there is one of, which systems take as [`Res`](crate::Res) or [`ResMut`](crate::ResMut). Returns the
-    /// one that was there.
+    /// Inserts a resource, a value that exists once per world. Systems take it as [`Res`](crate::Res) or [`ResMut`](crate::ResMut).
+    /// Returns the old value.
     ///
-    /// Resources are of the world, and not of its entities: forks do not have them.
+    /// Resources belong to the world, and not to its entities: forks do not have them.
     ///
     /// # Examples
     ///
@@ -118,21 +123,21 @@ impl World {
         self.resources.insert(value)
     }
 
-    /// Removes a resource. Returns it, if it was there.
+    /// Removes a resource and returns it, if it exists.
     pub fn remove_resource<T: Send + 'static>(&mut self) -> Option<T> {
         self.resources.remove()
     }
 
-    /// Whether there is a resource of this type.
+    /// Returns whether there is a resource of this type.
     pub fn has_resource<T: Send + 'static>(&self) -> bool {
         self.resources.get::<T>().is_some()
     }
 
-    /// A resource.
+    /// Returns a resource.
     ///
     /// # Panics
     ///
-    /// With A0103 if it is not there. [`get_resource`](Self::get_resource) does not.
+    /// With A0103 if it does not exist. [`get_resource`](Self::get_resource) returns `None` instead.
     #[track_caller]
     pub fn resource<T: Send + 'static>(&self) -> &T {
         match self.get_resource() {
@@ -141,29 +146,29 @@ impl World {
         }
     }
 
-    /// A resource, to be changed.
+    /// Returns a resource for writing.
     ///
     /// # Panics
     ///
-    /// With A0103 if it is not there. [`get_resource_mut`](Self::get_resource_mut) does not.
+    /// With A0103 if it does not exist. [`get_resource_mut`](Self::get_resource_mut) returns `None` instead.
     #[track_caller]
     pub fn resource_mut<T: Send + 'static>(&mut self) -> &mut T {
         match self.resources.get::<T>() {
-            // SAFETY: the world is borrowed mutably.
+            // SAFETY: the world is borrowed mutably for the lifetime of the reference, so no other reference to the value exists.
             Some(mut value) => unsafe { value.as_mut() },
             None => no_such::<T>(self),
         }
     }
 
-    /// A resource, if it is there.
+    /// Returns a resource, if it exists.
     pub fn get_resource<T: Send + 'static>(&self) -> Option<&T> {
-        // SAFETY: the world is borrowed.
+        // SAFETY: the world is borrowed for the lifetime of the reference, so the value is not changed or removed.
         self.resources.get::<T>().map(|value| unsafe { value.as_ref() })
     }
 
-    /// A resource, to be changed, if it is there.
+    /// Returns a resource for writing, if it exists.
     pub fn get_resource_mut<T: Send + 'static>(&mut self) -> Option<&mut T> {
-        // SAFETY: the world is borrowed mutably.
+        // SAFETY: the world is borrowed mutably for the lifetime of the reference, so no other reference to the value exists.
         self.resources.get::<T>().map(|mut value| unsafe { value.as_mut() })
     }
 }
@@ -176,4 +181,187 @@ fn no_such<T>(world: &World) -> ! {
         "A0103: world `{name}` has no resource `{resource}`; insert it with `insert_resource`, or ask for it with \
          `get_resource`"
     );
+}
+
+/// Singletons: a singleton is a component that exactly one entity has. Forks and files contain it, unlike
+/// [resources](World::insert_resource).
+impl World {
+    /// Returns the only entity with a component.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has it, or more than one.
+    pub fn singleton_entity<T: Component>(&self) -> Result<Entity, EntityError> {
+        self.query::<Entity>().filter::<With<T>>().single().map_err(of::<T>)
+    }
+
+    /// Returns the component of the only entity that has it. Waits for jobs that change it.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has it, or more than one. [`try_singleton`](Self::try_singleton) returns `None` if no entity has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert_eq!(world.try_singleton::<Score>()?, None);
+    /// world.create_singleton(Score(3))?;
+    /// world.singleton_mut::<Score>()?.0 += 1;
+    /// assert_eq!(world.singleton::<Score>()?, &Score(4));
+    /// assert!(world.create_singleton(Score(0)).is_err());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn singleton<T: Component>(&self) -> Result<&T, EntityError> {
+        self.query::<&T>().single().map_err(of::<T>)
+    }
+
+    /// Returns the component of the only entity that has it, for writing.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has it, or more than one.
+    pub fn singleton_mut<T: Component>(&mut self) -> Result<&mut T, EntityError> {
+        self.query_mut::<&mut T>().single().map_err(of::<T>)
+    }
+
+    /// Returns the component of the only entity that has it, or `None`.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if more than one entity has it.
+    pub fn try_singleton<T: Component>(&self) -> Result<Option<&T>, EntityError> {
+        if self.has_singleton::<T>()? { self.singleton().map(Some) } else { Ok(None) }
+    }
+
+    /// Returns whether exactly one entity has a component.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if more than one entity has it.
+    pub fn has_singleton<T: Component>(&self) -> Result<bool, EntityError> {
+        self.has_one::<&T>(ComponentType::of::<T>)
+    }
+
+    /// Sets the component of the only entity that has it.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has it, or more than one.
+    pub fn set_singleton<T: Component>(&mut self, value: T) -> Result<(), EntityError> {
+        *self.singleton_mut()? = value;
+        Ok(())
+    }
+
+    /// Creates the only entity with a component.
+    ///
+    /// # Errors
+    ///
+    /// With A0137 if an entity has it already, also if the component is disabled, or the entity is [`Disabled`](crate::Disabled).
+    pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
+        let there = self.query::<Entity>().filter::<With<T>>().ignore_enabled().include_disabled();
+        match there.iter().next() {
+            None => Ok(self.spawn(value)),
+            Some(entity) => {
+                Err(EntityError::SingletonExists { component: ComponentType::of::<T>(), entity })
+            }
+        }
+    }
+
+    /// Returns the elements of the only buffer of this type. Waits for jobs that change them.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has such a buffer, or more than one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
+    /// struct Order(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert_eq!(world.try_singleton_buffer::<Order>()?, None);
+    /// world.create_singleton_buffer(Buffer::from([Order(1)]))?;
+    /// world.singleton_buffer_mut::<Order>()?.push(Order(2));
+    /// assert_eq!(world.singleton_buffer::<Order>()?, [Order(1), Order(2)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn singleton_buffer<T: BufferElement>(&self) -> Result<&[T], EntityError> {
+        self.query::<&Buffer<T>>().single().map_err(of_buffer::<T>)
+    }
+
+    /// Returns the elements of the only buffer of this type, or `None`.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if more than one entity has such a buffer.
+    pub fn try_singleton_buffer<T: BufferElement>(&self) -> Result<Option<&[T]>, EntityError> {
+        if self.has_one::<&Buffer<T>>(ComponentType::of_buffer::<T>)? {
+            self.singleton_buffer().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Creates the only entity with a buffer of this type.
+    ///
+    /// # Errors
+    ///
+    /// With A0137 if an entity has such a buffer already, also if the buffer is disabled, or the entity is [`Disabled`](crate::Disabled).
+    pub fn create_singleton_buffer<T: BufferElement>(
+        &mut self,
+        elements: Buffer<T>,
+    ) -> Result<Entity, EntityError> {
+        let there = self.query::<Entity>().filter::<With<Buffer<T>>>();
+        match there.ignore_enabled().include_disabled().iter().next() {
+            None => Ok(self.spawn(elements)),
+            Some(entity) => Err(EntityError::SingletonExists {
+                component: ComponentType::of_buffer::<T>(),
+                entity,
+            }),
+        }
+    }
+
+    /// Returns the only buffer of this type, for writing.
+    ///
+    /// # Errors
+    ///
+    /// With A0088 if no entity has such a buffer, or more than one.
+    pub fn singleton_buffer_mut<T: BufferElement>(
+        &mut self,
+    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
+        self.query_mut::<&mut Buffer<T>>().single().map_err(of_buffer::<T>)
+    }
+
+    fn has_one<D: QueryData>(&self, component: fn() -> ComponentType) -> Result<bool, EntityError> {
+        match self.query::<D>().count() {
+            found @ 0..=1 => Ok(found == 1),
+            found => Err(EntityError::NotSingleton { component: component(), found }),
+        }
+    }
+}
+
+/// Adds the name of the component to the result of a query.
+fn of<T: Component>(error: EntityError) -> EntityError {
+    named(error, ComponentType::of::<T>())
+}
+
+/// Adds the name of the elements to the result of a query.
+fn of_buffer<T: BufferElement>(error: EntityError) -> EntityError {
+    named(error, ComponentType::of_buffer::<T>())
+}
+
+fn named(error: EntityError, component: ComponentType) -> EntityError {
+    match error {
+        EntityError::NotSingle { found, .. } => EntityError::NotSingleton { component, found },
+        other => other,
+    }
 }

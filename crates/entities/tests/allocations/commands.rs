@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
     Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType,
-    Disabled, DynamicQuery, EnabledMut, Entity, EntityCommandBuffer, LateQuery, LinkedEntityGroup,
-    Managed, ManagedComponent, Shared, SharedComponent, With, World, WorldSettings,
+    Disabled, DynamicQuery, EnabledMut, Entity, EntityCommandBuffer, IncludeDisabled, LateQuery,
+    Linked, LinkedEntityGroup, Managed, ManagedComponent, Shared, SharedComponent, With, World,
+    WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -129,7 +130,7 @@ const PARTS: &[Part] = &[
             commands.set(entity, Position(1.0));
         }
     }),
-    part("set of a slice", |commands, old| commands.set_slice(&old.all, Position(1.0))),
+    part("set of a slice", |commands, old| commands.batch(&old.all).set(Position(1.0))),
     part("switch", |commands, old| {
         old.all.iter().for_each(|&entity| commands.set_component_enabled::<Awake>(entity, true));
     }),
@@ -148,7 +149,7 @@ const PARTS: &[Part] = &[
             commands.remove::<Buffer<Friend>>(entity);
         }
     })
-    .then(|commands, brief| commands.despawn_slice(brief)),
+    .then(|commands, brief| commands.batch(brief).despawn()),
     part("add and remove", |commands, old| {
         old.all.iter().for_each(|&entity| commands.add(entity, Brief));
         old.all.iter().for_each(|&entity| commands.remove::<Brief>(entity));
@@ -165,8 +166,8 @@ const PARTS: &[Part] = &[
         old.all.iter().for_each(|&entity| commands.remove_types(entity, &types));
     }),
     part("add to a slice and remove from it", |commands, old| {
-        commands.add_to_slice(&old.all, Brief);
-        commands.remove_from_slice::<Brief>(&old.all);
+        commands.batch(&old.all).add(Brief);
+        commands.batch(&old.all).remove::<Brief>();
     }),
     part("spawn, and despawn one by one", |commands, _| {
         (0..200).for_each(|at| _ = commands.spawn((Position(at as f32), Brief)));
@@ -185,12 +186,12 @@ const PARTS: &[Part] = &[
         }
     }),
     part("spawn_many and spawn_batch, and despawn a slice", |commands, _| {
-        commands.spawn_many(100, (Position(1.0), Brief));
+        commands.spawn_many((Position(1.0), Brief), 100);
         commands.spawn_batch((0..100).map(|at| (Position(at as f32), Brief)));
     })
-    .then(|commands, brief| commands.despawn_slice(brief)),
-    part("create_of, and despawn one by one", |commands, old| {
-        (0..200).for_each(|_| _ = commands.create_of(old.archetype));
+    .then(|commands, brief| commands.batch(brief).despawn()),
+    part("create, and despawn one by one", |commands, old| {
+        (0..200).for_each(|_| _ = commands.create(old.archetype));
     })
     .then(|commands, brief| brief.iter().for_each(|&entity| commands.despawn(entity))),
     part("spawn in pairs that refer to each other, and despawn a slice", |commands, _| {
@@ -200,7 +201,7 @@ const PARTS: &[Part] = &[
             commands.set(first, Target(second));
         }
     })
-    .then(|commands, brief| commands.despawn_slice(brief)),
+    .then(|commands, brief| commands.batch(brief).despawn()),
     part("spawn and despawn at once", |commands, _| {
         for at in 0..200 {
             let brief = commands.spawn(Position(at as f32));
@@ -248,11 +249,11 @@ const PARTS: &[Part] = &[
             commands.spawn((Position(1.0), team(at % 2), Brief));
         }
     })
-    .then(|commands, brief| commands.despawn_slice(brief)),
+    .then(|commands, brief| commands.batch(brief).despawn()),
     // A value that is given as such is put where it can be shared.
     part("set_shared and add_shared of values that are recorded", |commands, old| {
-        old.shared.iter().for_each(|&entity| commands.set_shared(entity, Team(1)));
-        old.shared.iter().for_each(|&entity| commands.add_shared(entity, Team(0)));
+        old.shared.iter().for_each(|&entity| commands.set(entity, Shared::new(Team(1))));
+        old.shared.iter().for_each(|&entity| commands.add(entity, Shared::new(Team(0))));
     })
     .values(400),
     // So is what is managed.
@@ -274,13 +275,13 @@ const PARTS: &[Part] = &[
             commands.spawn((Position(at as f32), new_team(), Brief));
         }
     })
-    .then(|commands, brief| commands.despawn_slice(brief))
+    .then(|commands, brief| commands.batch(brief).despawn())
     .values(20),
     part("spawn with shared values that are new, and despawn by query", |commands, _| {
         for at in 0..20 {
             commands.spawn((Position(at as f32), new_team(), Gone));
         }
-        commands.for_query::<(), With<Gone>>().despawn();
+        commands.batch(LateQuery::of::<(), With<Gone>>()).despawn();
     })
     .values(20),
     part("shared values that are new", |commands, old| {
@@ -289,8 +290,8 @@ const PARTS: &[Part] = &[
     })
     .values(20),
     part("shared values that are new, by query", |commands, _| {
-        commands.for_query::<(), With<Shared<Team>>>().add(new_team());
-        commands.for_query::<(), With<Shared<Team>>>().add(team(0));
+        commands.batch(LateQuery::of::<(), With<Shared<Team>>>()).add(new_team());
+        commands.batch(LateQuery::of::<(), With<Shared<Team>>>()).add(team(0));
     })
     .values(1),
     part("spawn what is tracked, and despawn a slice", |commands, _| {
@@ -298,7 +299,7 @@ const PARTS: &[Part] = &[
             commands.spawn((Position(at as f32), Tracked(1.0), Brief));
         }
     })
-    .then(|commands, brief| commands.despawn_slice(brief)),
+    .then(|commands, brief| commands.batch(brief).despawn()),
     part("add what is tracked, and remove it once it was played", |commands, old| {
         old.all.iter().for_each(|&entity| commands.add(entity, (Tracked(1.0), Brief)));
     })
@@ -313,16 +314,18 @@ const PARTS: &[Part] = &[
     }),
     part("groups", |commands, old| {
         for &root in &old.roots {
-            commands.add_to_linked(root, (Brief, Target(root)));
-            commands.set_linked(root, Position(3.0));
-            commands.remove_from_linked::<Brief>(root);
+            commands.batch(Linked(root)).add((Brief, Target(root)));
+            commands.batch(Linked(root)).set(Position(3.0));
+            commands.batch(Linked(root)).remove::<Brief>();
         }
     }),
     part("groups, as far as queries find their members", |commands, old| {
         for &root in &old.roots {
-            commands.add_to_linked_matching(root, LateQuery::of::<&Target, ()>(), Brief);
-            commands.set_linked_matching(root, LateQuery::of::<&Brief, ()>(), Position(3.0));
-            commands.remove_from_linked_matching::<Brief>(root, LateQuery::of::<(), With<Brief>>());
+            commands.batch(Linked(root).matching(LateQuery::of::<&Target, ()>())).add(Brief);
+            commands.batch(Linked(root).matching(LateQuery::of::<&Brief, ()>())).set(Position(3.0));
+            commands
+                .batch(Linked(root).matching(LateQuery::of::<(), With<Brief>>()))
+                .remove::<Brief>();
         }
     }),
     part("set_enabled", |commands, old| {
@@ -339,8 +342,12 @@ const PARTS: &[Part] = &[
     }),
     part("set_enabled by query, with groups", |commands, _| {
         for enabled in [false, true] {
-            commands.for_query::<(), With<Stays>>().include_disabled().set_enabled(enabled);
-            commands.for_query::<(), With<Large>>().include_disabled().set_enabled(enabled);
+            commands
+                .batch(LateQuery::of::<(), (With<Stays>, IncludeDisabled)>())
+                .set_enabled(enabled);
+            commands
+                .batch(LateQuery::of::<(), (With<Large>, IncludeDisabled)>())
+                .set_enabled(enabled);
         }
     }),
     part("instantiate groups, and despawn one by one", |commands, old| {
@@ -356,13 +363,13 @@ const PARTS: &[Part] = &[
             commands.add(copy, Brief);
         }
     })
-    .then(|commands, brief| commands.despawn_slice(brief)),
+    .then(|commands, brief| commands.batch(brief).despawn()),
     part("instantiate groups, and despawn by query", |commands, old| {
         for &root in &old.roots {
             let copy = commands.instantiate(root);
             commands.add(copy, Gone);
         }
-        commands.for_query::<(), With<Gone>>().despawn();
+        commands.batch(LateQuery::of::<(), With<Gone>>()).despawn();
     }),
     // The list of so many members has no room in a chunk.
     part("instantiate a large group, and despawn it", |commands, old| {
@@ -378,7 +385,7 @@ const PARTS: &[Part] = &[
             let copy = commands.instantiate(old.large);
             commands.add(copy, Gone);
         }
-        commands.for_query::<(), With<Gone>>().despawn();
+        commands.batch(LateQuery::of::<(), With<Gone>>()).despawn();
     })
     .copies(3),
     part("functions", |commands, old| {
@@ -389,20 +396,20 @@ const PARTS: &[Part] = &[
         });
     }),
     part("switch by query", |commands, _| {
-        commands.for_query::<(), With<Awake>>().set_component_enabled::<Awake>(true);
+        commands.batch(LateQuery::of::<(), With<Awake>>()).set_component_enabled::<Awake>(true);
     }),
     part("add and remove by query", |commands, _| {
-        commands.for_query::<&Position, ()>().add(Brief);
-        commands.for_query::<&Position, ()>().remove::<Brief>();
+        commands.batch(LateQuery::of::<&Position, ()>()).add(Brief);
+        commands.batch(LateQuery::of::<&Position, ()>()).remove::<Brief>();
     }),
     part("add_types and remove_types by query", |commands, _| {
         let types = [ComponentType::of::<Brief>()];
-        commands.for_query::<&Position, ()>().add_types(&types);
-        commands.for_query::<&Position, ()>().remove_types(&types);
+        commands.batch(LateQuery::of::<&Position, ()>()).add_types(&types);
+        commands.batch(LateQuery::of::<&Position, ()>()).remove_types(&types);
     }),
     part("spawn, and despawn by query", |commands, _| {
         (0..200).for_each(|at| _ = commands.spawn((Position(at as f32), Brief)));
-        commands.for_query::<(), With<Brief>>().despawn();
+        commands.batch(LateQuery::of::<(), With<Brief>>()).despawn();
     }),
     part("instantiate, and despawn a slice", |commands, old| {
         for &entity in &old.all[..50] {
@@ -410,7 +417,7 @@ const PARTS: &[Part] = &[
             commands.add(copy, Brief);
         }
     })
-    .then(|commands, brief| commands.despawn_slice(brief)),
+    .then(|commands, brief| commands.batch(brief).despawn()),
 ];
 
 type ByQuery = (&'static str, fn(&mut World));
@@ -681,9 +688,9 @@ fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
     let mut kept = EntityCommandBuffer::reusable();
     let commands = kept.commands().unwrap();
     let found = DynamicQuery::new().all([ComponentType::of::<Position>()]);
-    commands.for_found(&found).add(Brief);
-    commands.for_found(&found).remove::<Brief>();
-    commands.set_linked_matching(old.all[0], &found, Position(3.0));
+    commands.batch(&found).add(Brief);
+    commands.batch(&found).remove::<Brief>();
+    commands.batch(Linked(old.all[0]).matching(&found)).set(Position(3.0));
     let counts = count_frames(|| world.play(&mut kept).unwrap(), 1, 0);
     if counts != [0] {
         wrong.push(format!("dynamic queries, played again: {counts:?}"));

@@ -49,23 +49,23 @@ impl EntityJob for Aim<'_> {
 fn frame(world: &mut World, all: &[Entity], distances: &mut JobSlice<f32>) {
     let seen = world.version();
     world.advance_version();
-    let query = world.query_mut::<(&mut Position, &Velocity)>();
-    let _ = query.schedule_parallel(|(position, velocity)| position.0 += velocity.0).unwrap();
+    let mut query = world.query_mut::<(&mut Position, &Velocity)>();
+    let _ = query.schedule_parallel(|(position, velocity)| position.0 += velocity.0);
     let (bodies, positions) = world.split::<(Query<(&mut Velocity, &Target)>, Lookup<&Position>)>();
     let positions = positions.into_job();
     let aim = Aim { positions, distances: distances.write(), share: 0.5 };
-    let aim = bodies.job().schedule_job_parallel(aim).unwrap();
-    let query = world.query_mut::<(&Position, EnabledMut<Awake>)>();
-    let _ = query.schedule_parallel(|(position, mut on)| on.set(position.0 > 10.0)).unwrap();
+    let aim = bodies.job().schedule_job_parallel(aim);
+    let mut query = world.query_mut::<(&Position, EnabledMut<Awake>)>();
+    let _ = query.schedule_parallel(|(position, mut on)| on.set(position.0 > 10.0));
     let query = world.query_mut::<&mut Noted>().filter::<With<Awake>>();
     let _ = query
         .job()
         .named("Note")
         .with(IndexInQuery)
         .schedule_parallel(|noted, index| noted.0 = index as u32);
-    let query = world.query_mut::<&mut Velocity>().filter::<Changed<Noted>>().since(seen);
-    let _ = query.schedule(|velocity| velocity.0 = 0.0).unwrap();
-    let array = world.query_mut::<&mut Noted>().into_array().unwrap();
+    let mut query = world.query_mut::<&mut Velocity>().filter::<Changed<Noted>>().since(seen);
+    let _ = query.schedule(|velocity| velocity.0 = 0.0);
+    let array = world.query_mut::<&mut Noted>().job().into_array();
     let (jobs, count) = (array.jobs(), array.len());
     let _ = jobs.schedule_for_each(&[], array, count, 64, |noted, _| noted.0 += 1).unwrap();
     // The thread of the world waits for some, by reading and by writing.

@@ -61,14 +61,12 @@ fn come(mut commands: Commands, mut number: Local<u32>) {
 
 fn age(all: Query<(Entity, &mut Brief)>, mut commands: CommandsAt<EndSimulation>) {
     let job = all.job().with(commands.writer());
-    let _ = job
-        .schedule_parallel(|(entity, brief), commands| {
-            brief.0 -= 1;
-            if brief.0 == 0 {
-                commands.despawn(entity);
-            }
-        })
-        .unwrap();
+    let _ = job.schedule_parallel(|(entity, brief), commands| {
+        brief.0 -= 1;
+        if brief.0 == 0 {
+            commands.despawn(entity);
+        }
+    });
 }
 
 // Loops are closures: an iterator has a few bytes on the heap.

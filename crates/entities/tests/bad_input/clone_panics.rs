@@ -98,7 +98,7 @@ const WRITES: [(&str, Action); 21] = [
         ignore(world.swap_components(all[1], all[9]));
     }),
     ("despawn", |world, all| ignore(world.despawn(all[1]))),
-    ("despawn_slice", |world, all| ignore(world.despawn_slice(&all[1..11]))),
+    ("despawn_slice", |world, all| ignore(world.batch(&all[1..11]).despawn())),
     ("spawn", |world, _| ignore(world.spawn((f0(1), A(1), f1(1))))),
     ("instantiate", |world, all| ignore(world.instantiate(all[1]))),
     ("instantiate a neighbour", |world, all| {

@@ -37,11 +37,11 @@ const ACTIONS: [(&str, Action); 20] = [
         ignore(world.despawn(all[11]));
         ignore(world.despawn(all[10]));
     }),
-    ("despawn_slice", |world, all| ignore(world.despawn_slice(&all[1..11]))),
+    ("despawn_slice", |world, all| ignore(world.batch(&all[1..11]).despawn())),
     ("despawn_slice, any order", |world, all| {
-        ignore(world.despawn_slice(&[all[9], all[2], all[10], all[3], all[3], all[0], all[8]]));
+        ignore(world.batch(&[all[9], all[2], all[10], all[3], all[3], all[0], all[8]]).despawn());
     }),
-    ("despawn_slice, whole chunks", |world, all| ignore(world.despawn_slice(all))),
+    ("despawn_slice, whole chunks", |world, all| ignore(world.batch(all).despawn())),
     ("despawn_all", |world, _| ignore(world.despawn_all())),
     ("despawn, and one stays", |world, all| {
         ignore(world.add(all[1], Stays));
@@ -50,7 +50,7 @@ const ACTIONS: [(&str, Action); 20] = [
     }),
     ("despawn_slice, and some stay", |world, all| {
         all[1..7].iter().for_each(|&entity| ignore(world.add(entity, Stays)));
-        ignore(world.despawn_slice(all));
+        ignore(world.batch(all).despawn());
     }),
     ("despawn, and the last is removed", |world, all| {
         ignore(world.add(all[1], Stays));
@@ -163,7 +163,7 @@ fn what_was_to_go_is_gone() {
     // A destructor that panics does not keep its entity alive, nor the others of the call.
     let all_gone: [(&str, Action); 3] = [
         ("despawn", |world, all| all.iter().for_each(|entity| ignore(world.despawn(*entity)))),
-        ("despawn_slice", |world, all| ignore(world.despawn_slice(all))),
+        ("despawn_slice", |world, all| ignore(world.batch(all).despawn())),
         ("despawn_all", |world, _| ignore(world.despawn_all())),
     ];
     for (what, action) in all_gone {

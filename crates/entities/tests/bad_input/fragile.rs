@@ -186,7 +186,7 @@ impl Scene {
             let new: Vec<_> = world.spawn_many((f0(1), A(1), f1(1)), 9).collect();
             world.add(new[0], f2(1)).unwrap();
             world.remove::<F0>(new[1]).unwrap();
-            world.despawn_slice(&new[2..5]).unwrap();
+            world.batch(&new[2..5]).despawn().unwrap();
             for entity in world.all_entities() {
                 if let Ok(value) = world.get_mut::<F0>(entity) {
                     value.value += 1;

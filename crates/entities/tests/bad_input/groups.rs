@@ -102,7 +102,7 @@ fn all_members_go_when_one_cannot_be_dropped() {
 fn all_members_stay_when_shared_memory_cannot_be_copied() {
     for (what, action) in [
         ("despawn", (|world, root| ignore(world.despawn(root))) as fn(&mut World, Entity)),
-        ("despawn_slice", |world, root| ignore(world.despawn_slice(&[root]))),
+        ("despawn_slice", |world, root| ignore(world.batch(&[root]).despawn())),
         ("set_enabled", |world, root| ignore(world.set_enabled(root, false))),
     ] {
         survives(Call::Clone, what, forked, |scene| {
@@ -161,7 +161,7 @@ fn no_group_is_despawned_in_part_without_memory() {
     let (mut world, all, arena) = limited(true);
     // What stays needs a chunk for its own archetype.
     refused("despawn", &mut world, &arena, |world| world.despawn(all[0]));
-    refused("despawn_slice", &mut world, &arena, |world| world.despawn_slice(&all[..1]));
+    refused("despawn_slice", &mut world, &arena, |world| world.batch(&all[..1]).despawn());
     let (mut world, all, arena) = limited(false);
     let mut fork = world.fork().unwrap();
     let other = fork.despawn(all[1]).unwrap_err();
@@ -331,7 +331,7 @@ fn no_instance_is_there_when_its_references_cannot_be_replaced() {
                 continue;
             };
             assert!(fuse > 0);
-            world.despawn_slice(&created.unwrap()).unwrap();
+            world.batch(&created.unwrap()).despawn().unwrap();
             break;
         }
         assert_eq!(values(&world).0, before.0);

@@ -91,7 +91,7 @@ fn read() {
 #[test]
 fn looked_up() {
     for_each_missing(|world, there, entity, _| {
-        let (a, tag) = (world.lookup::<A>(), world.lookup::<Tag>());
+        let (a, tag) = (world.lookup::<&A>(), world.lookup::<&Tag>());
         assert_eq!((a.get(entity), a.has(entity)), (None, false));
         assert_eq!((tag.get(entity), tag.has(entity)), (None, false));
         assert_eq!((a.get(there), tag.get(there)), (Some(&A(1)), None));
@@ -181,11 +181,11 @@ fn moved() {
 fn destroyed() {
     for_each_missing(|world, there, entity, strict| {
         let one = world.despawn(entity);
-        let alone = world.despawn_slice(&[entity, entity]);
+        let alone = world.batch(&[entity, entity]).despawn();
         if strict {
             refused(one.unwrap_err(), entity);
             refused(alone.unwrap_err(), entity);
-            refused(world.despawn_slice(&[there, entity, there]).unwrap_err(), entity);
+            refused(world.batch(&[there, entity, there]).despawn().unwrap_err(), entity);
         } else {
             assert_eq!((one, alone), (Ok(false), Ok(0)));
         }
@@ -201,7 +201,7 @@ fn destroyed_among_others() {
     named.insert(3, there);
     named.extend(&others[2..5]);
     named.insert(7, others[9]);
-    assert_eq!(world.despawn_slice(&named), Ok(5));
+    assert_eq!(world.batch(&named).despawn(), Ok(5));
     assert!(!world.exists(there) && world.exists(others[8]));
     world.check_invariants().unwrap();
 }

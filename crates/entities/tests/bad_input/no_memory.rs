@@ -243,7 +243,7 @@ fn what_needs_no_chunk_goes_on() {
     assert_eq!(world.despawn(all[3]), Ok(true));
     let again = world.spawn(set(3, &owner));
     assert_eq!(again.index(), all[3].index());
-    world.despawn_slice(&[all[0], all[1], all[2], again]).unwrap();
+    world.batch(&[all[0], all[1], all[2], again]).despawn().unwrap();
     assert_eq!(arena.stats().used, 0);
     // There is room now, for another archetype.
     let other = world.spawn((A(1), B(2)));

@@ -50,7 +50,7 @@ const WRITES: [Write; 24] = [
     }),
     ("swap_components", |world, all| world.swap_components(all[0], all[2])),
     ("despawn", |world, all| world.despawn(all[0]).map(|_| ())),
-    ("despawn_slice", |world, all| world.despawn_slice(&all[1..3]).map(|_| ())),
+    ("despawn_slice", |world, all| world.batch(&all[1..3]).despawn().map(|_| ())),
     ("try_spawn", |world, _| {
         let refused = world.try_spawn(set(9, &Arc::new(()))).map(|_| ());
         refused.map_err(|refused| refused.error)
@@ -194,7 +194,7 @@ fn a_slice_is_destroyed_up_to_where_memory_ends() {
     let (mut world, all, arena) = limited(12, 4, &owner);
     let fork = world.fork().unwrap();
     let slice = [all[0], all[1], all[4], all[8]];
-    let error = world.despawn_slice(&slice).unwrap_err();
+    let error = world.batch(&slice).despawn().unwrap_err();
     assert!(matches!(error, EntityError::OutOfMemory(_)));
     look(&world, &arena);
     let exist = slice.map(|entity| world.exists(entity));
@@ -202,7 +202,7 @@ fn a_slice_is_destroyed_up_to_where_memory_ends() {
     assert_eq!(exist, [false, false, true, true]);
     assert!(slice.iter().all(|entity| fork.exists(*entity)));
     drop(fork);
-    assert_eq!(world.despawn_slice(&slice), Ok(2));
+    assert_eq!(world.batch(&slice).despawn(), Ok(2));
     assert_eq!(Arc::strong_count(&owner), 9);
     look(&world, &arena);
 }

@@ -68,10 +68,10 @@ fn values_that_panic_leave_everything_as_it_was() {
             world.add(all[2], (B(1), Shared::new(Touchy(9, owner.clone())))).unwrap();
         },
         |world, all, owner| {
-            world.set_shared_slice(all, Touchy(9, owner.clone())).unwrap();
+            world.batch(all).set_shared(Touchy(9, owner.clone())).unwrap();
         },
         |world, all, owner| {
-            world.set_shared_slice(&all[1..3], Touchy(9, owner.clone())).unwrap();
+            world.batch(&all[1..3]).set_shared(Touchy(9, owner.clone())).unwrap();
         },
         |world, all, owner| {
             let other = world.spawn(B(1));
@@ -101,8 +101,8 @@ fn values_that_panic_leave_everything_as_it_was() {
                 assert_eq!(world.state_hash(), fork.state_hash(), "{number} {left}");
             }
             // It goes on.
-            world.set_shared_slice(&all, Touchy(8, owner.clone())).unwrap();
-            fork.set_shared_slice(&all[3..], Touchy(8, owner.clone())).unwrap();
+            world.batch(&all).set_shared(Touchy(8, owner.clone())).unwrap();
+            fork.batch(&all[3..]).set_shared(Touchy(8, owner.clone())).unwrap();
             world.check_invariants().unwrap();
             fork.check_invariants().unwrap();
             drop((world, fork));
@@ -159,7 +159,7 @@ fn lies<T: SharedComponent>(make: impl Fn(&Arc<()>) -> T) {
         for &entity in &all[..20] {
             world.set_shared(entity, make(&owner)).unwrap();
         }
-        world.set_shared_slice(&all[10..30], make(&owner)).unwrap();
+        world.batch(&all[10..30]).set_shared(make(&owner)).unwrap();
         let fork = world.fork().unwrap();
         world.add(all[3], B(1)).unwrap();
         world.remove::<Shared<T>>(all[4]).unwrap();
@@ -173,7 +173,7 @@ fn lies<T: SharedComponent>(make: impl Fn(&Arc<()>) -> T) {
             assert_eq!(world.get(entity), Ok(&A(at)));
         }
         world.check_invariants().unwrap();
-        world.despawn_slice(&all).unwrap();
+        world.batch(&all).despawn().unwrap();
         world.check_invariants().unwrap();
         fork.check_invariants().unwrap();
         drop((world, fork));
@@ -256,10 +256,10 @@ fn values_that_panic_when_they_are_dropped_are_dropped_when_all_is_done() {
         (|world, all, _| assert_eq!(world.remove::<Shared<Loud>>(all[0]), Ok(true)), true),
         (|world, all, _| ignore(world.take::<(A, Shared<Loud>)>(all[0])), true),
         (|world, all, owner| ignore(world.set_shared(all[0], Loud(1, owner.clone()))), true),
-        (|world, all, _| ignore(world.despawn_slice(all)), true),
+        (|world, all, _| ignore(world.batch(all).despawn()), true),
         (|world, _, _| ignore(world.despawn_all()), true),
         (
-            |world, all, owner| ignore(world.set_shared_slice(&all[..1], Loud(9, owner.clone()))),
+            |world, all, owner| ignore(world.batch(&all[..1]).set_shared(Loud(9, owner.clone()))),
             true,
         ),
         (
@@ -309,7 +309,7 @@ fn entities_of_another_world_have_no_values() {
                     .map_err(|rejected| rejected.error)
                     .unwrap_err()
             ));
-            assert!(is_missing(world.set_shared_slice(&[entity], NoDefault(2)).unwrap_err()));
+            assert!(is_missing(world.batch(&[entity]).set_shared(NoDefault(2)).unwrap_err()));
             assert!(is_missing(world.take::<Shared<NoDefault>>(entity).unwrap_err()));
         }
         let archetype = other.archetype::<Shared<NoDefault>>();

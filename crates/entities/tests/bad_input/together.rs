@@ -170,7 +170,7 @@ fn survives(
         after(&what, &world, &all, panicked.then_some(before));
         // It goes on.
         let new: Vec<_> = world.spawn_many((A(1), team(9), MARK, script()), 5).collect();
-        world.set_shared_slice(&new[1..], Team(1)).unwrap();
+        world.batch(&new[1..]).set_shared(Team(1)).unwrap();
         world.check_invariants().unwrap();
         drop(world);
         assert_eq!(OWNER.with_borrow(Arc::strong_count), 1, "{what}");
@@ -210,7 +210,7 @@ fn no_value_is_left_when_a_chunk_for_it_cannot_be_opened() {
             world.set_shared(all[4], Team(9)).unwrap();
         }),
         ("set_shared_slice", |world, all| {
-            world.set_shared_slice(&all[2..3], Team(9)).unwrap();
+            world.batch(&all[2..3]).set_shared(Team(9)).unwrap();
         }),
         ("remove", |world, all| {
             world.remove::<A>(all[1]).unwrap();
@@ -302,7 +302,7 @@ fn no_fork_is_there_when_a_value_cannot_be_cloned() {
         |world, all| {
             let mut fork = world.fork().unwrap();
             let fuse = FUSE.take();
-            fork.set_shared_slice(&all[..3], Team(9)).unwrap();
+            fork.batch(&all[..3]).set_shared(Team(9)).unwrap();
             fork.despawn(all[0]).unwrap();
             fork.check_invariants().unwrap();
             drop(fork);
@@ -385,8 +385,8 @@ fn worlds_are_in_order_whatever_panics() {
             }
         }),
         ("set_shared_slice", |world, all| {
-            world.set_shared_slice(&all[10..13], Flag(3, Touchy::default())).unwrap();
-            world.set_shared_slice(&all[1..3], Team(3)).unwrap();
+            world.batch(&all[10..13]).set_shared(Flag(3, Touchy::default())).unwrap();
+            world.batch(&all[1..3]).set_shared(Team(3)).unwrap();
         }),
         ("remove", |world, all| {
             for &entity in all {
@@ -414,7 +414,7 @@ fn worlds_are_in_order_whatever_panics() {
             world.despawn(all[0]).unwrap();
         }),
         ("despawn_slice", |world, all| {
-            world.despawn_slice(&all[1..]).unwrap();
+            world.batch(&all[1..]).despawn().unwrap();
         }),
         ("despawn_all", |world, _| {
             world.despawn_all().unwrap();
@@ -499,7 +499,7 @@ fn nothing_is_done_when_there_is_too_little_memory() {
         ("set_shared", |world, all| {
             world.set_shared(all[12], Flag(3, Touchy::default())).map(drop)
         }),
-        ("set_shared_slice", |world, all| world.set_shared_slice(&all[2..3], Team(9))),
+        ("set_shared_slice", |world, all| world.batch(&all[2..3]).set_shared(Team(9)).map(drop)),
         ("take", |world, all| {
             world.take::<(Word, Shared<Flag>, Managed<Script>)>(all[11]).map(drop)
         }),
@@ -522,7 +522,7 @@ fn nothing_is_done_when_there_is_too_little_memory() {
                 let settings = WorldSettings::new().chunk_capacity_limit(1).arena(arena);
                 let mut other = World::with_settings("Other", settings);
                 let taken: Vec<_> = iter::from_fn(|| other.try_spawn(()).ok()).collect();
-                other.despawn_slice(&taken[..free]).unwrap();
+                other.batch(&taken[..free]).despawn().unwrap();
                 let look = |world: &World| {
                     world.check_invariants().unwrap();
                     let flags = world.shared_values::<Flag>().map(|flag| flag.0);

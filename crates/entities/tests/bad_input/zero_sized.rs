@@ -71,7 +71,7 @@ fn values_without_bytes_are_dropped_once() {
         fork.spawn((Counted::new(), A(1)));
         let duplicate = world.duplicate().unwrap();
         let all = world.all_entities();
-        world.despawn_slice(&all[5..100]).unwrap();
+        world.batch(&all[5..100]).despawn().unwrap();
         for world in [&world, &fork, &duplicate] {
             world.check_invariants().unwrap();
         }
@@ -118,7 +118,7 @@ fn nothing_is_done_with_nothing() {
         world.spawn_batch(Vec::<()>::new());
         world.spawn_columns((Vec::<A>::new(), Vec::<Tag>::new())).unwrap();
         world.spawn_columns(([Tag; 0],)).unwrap();
-        assert_eq!(world.despawn_slice(&[]), Ok(0));
+        assert_eq!(world.batch(&[]).despawn(), Ok(0));
         assert_eq!(world.despawn_all(), Ok(0));
         world.for_each_chunk_mut(|_| unreachable!());
         world.remap_references(|_| unreachable!()).unwrap();
@@ -148,7 +148,7 @@ fn entities_without_components_are_entities() {
         world.set_archetype(all[9], empty).unwrap();
         world.swap_components(all[9], all[4000]).unwrap();
         world.set_name(all[9], "nothing").unwrap();
-        world.despawn_slice(&all[1000..4000]).unwrap();
+        world.batch(&all[1000..4000]).despawn().unwrap();
         assert_eq!(world.entity_name(all[9]), Some("nothing"));
         world.check_invariants().unwrap();
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ancho_entities::{
     Buffer, BufferElement, CommandFault, Component, Entity, EntityCommandBuffer, EntityError,
-    LinkedEntityGroup, PlaybackError, Shared, SharedComponent, With, World,
+    LateQuery, Linked, LinkedEntityGroup, PlaybackError, Shared, SharedComponent, With, World,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
@@ -46,17 +46,17 @@ fn cb1_each_command_does_what_the_world_does() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let spawned = commands.spawn((A(3), B("three".into())));
-    let many = commands.spawn_many(3, A(4));
+    let many = commands.spawn_many(A(4), 3);
     let batch = commands.spawn_batch((5..8).map(A));
-    let created = commands.create_of(archetype);
+    let created = commands.create(archetype);
     let copy = commands.instantiate(old);
     let copies = commands.instantiate_many(old, 2);
     commands.despawn(gone);
     commands.add(old, B("old".into()));
     commands.set(old, A(10));
     commands.remove::<A>(spawned);
-    commands.add_shared(old, Team("red"));
-    commands.set_shared(old, Team("blue"));
+    commands.add(old, Shared::new(Team("red")));
+    commands.set(old, Shared::new(Team("blue")));
     commands.add_buffer(old, [Item(1), Item(2)]);
     commands.append(old, Item(3));
     commands.set_component_enabled::<Lamp>(old, false);
@@ -109,10 +109,10 @@ fn ids_are_there_at_once_with_the_world() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let recycled: Vec<_> = world.spawn_many((), 3).collect();
-    world.despawn_slice(&recycled[..2]).unwrap();
+    world.batch(&recycled[..2]).despawn().unwrap();
     let mut commands = world.commands(&mut buffer).unwrap();
     let first = commands.spawn(A(1));
-    let rest = commands.spawn_many(3, A(2)).to_vec();
+    let rest = commands.spawn_many(A(2), 3).to_vec();
     commands.add(first, Link(rest[2]));
     // Others get other ids meanwhile.
     let between = world.spawn(A(9));
@@ -189,7 +189,7 @@ fn values_of_a_buffer_that_is_dropped_are_dropped() {
     let entity = commands.spawn(Counted(count.clone()));
     commands.add(entity, Counted(count.clone()));
     commands.spawn_batch((0..5).map(|_| Counted(count.clone())));
-    commands.spawn_many(5, Counted(count.clone()));
+    commands.spawn_many(Counted(count.clone()), 5);
     let kept = count.clone();
     commands.run("keep", move |_| {
         drop(kept.clone());
@@ -208,9 +208,9 @@ fn groups_and_queries() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let copy = commands.instantiate(root);
-    commands.add_to_linked(copy, B("b".into()));
-    commands.set_linked(root, A(7));
-    commands.for_query::<&A, With<Buffer<LinkedEntityGroup>>>().add(Lamp);
+    commands.batch(Linked(copy)).add(B("b".into()));
+    commands.batch(Linked(root)).set(A(7));
+    commands.batch(LateQuery::of::<&A, With<Buffer<LinkedEntityGroup>>>()).add(Lamp);
     world.play(&mut buffer).unwrap();
     let copy = buffer.resolve(copy).unwrap();
     let group: Vec<_> = world.buffer::<LinkedEntityGroup>(copy).unwrap().to_vec();
@@ -241,7 +241,7 @@ fn jobs_record_in_the_order_of_indices_for_any_number_of_threads() {
                         commands.despawn(entity);
                     }
                 });
-            world.jobs().complete(job.unwrap());
+            world.jobs().complete(job);
             world.play(&mut buffer).unwrap();
             world.check_invariants().unwrap();
             assert_eq!(world.entity_count(), 10_001 * 2 - 3334);

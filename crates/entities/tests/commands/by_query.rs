@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, ComponentType, DynamicQuery, EntityCommandBuffer, EntityError,
-    EntityQuery, LateQuery, LinkedEntityGroup, Present, Shared, With, Without,
+    EntityQuery, LateQuery, Linked, LinkedEntityGroup, Present, Shared, With, Without,
 };
 
 use crate::common::*;
@@ -14,7 +14,7 @@ fn cb9_queries_find_what_is_there_when_they_are_played() {
     let changed = world.spawn(A(2));
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.for_query::<&A, Without<Lamp>>().add(Tag);
+    commands.batch(LateQuery::of::<&A, Without<Lamp>>()).add(Tag);
     // After recording, and before playback.
     let late = world.spawn(A(3));
     world.add(changed, Lamp).unwrap();
@@ -29,14 +29,14 @@ fn cb9_what_was_found_when_it_was_recorded_is_a_slice() {
     let found: Vec<_> = world.spawn_many(A(1), 3).collect();
     let mut buffer = EntityCommandBuffer::new();
     let query = world.query::<&A>().filter::<Without<Tag>>();
-    buffer.commands().unwrap().add_to_slice(&query.to_entities(), Tag);
+    buffer.commands().unwrap().batch(&query.to_entities()).add(Tag);
     // It does not matter what the query would find later, or what it is then.
     let late = world.spawn(A(2));
     world.remove::<A>(found[1]).unwrap();
     world.play(&mut buffer).unwrap();
     assert!(found.iter().all(|&entity| world.has::<Tag>(entity)) && !world.has::<Tag>(late));
     buffer.clear().unwrap();
-    buffer.commands().unwrap().add_to_slice(&found, Lamp);
+    buffer.commands().unwrap().batch(&found).add(Lamp);
     world.despawn(found[1]).unwrap();
     let stopped = stopped(world.play(&mut buffer));
     assert!(matches!(stopped.fault(), CommandFault::Entity(EntityError::NoSuchEntity { .. })));
@@ -51,10 +51,10 @@ fn cb9_queries_see_what_the_commands_before_them_did_and_not_what_comes_after() 
     let commands = buffer.commands().unwrap();
     let before = commands.spawn(A(2));
     commands.remove::<A>(old);
-    commands.for_query::<&A, ()>().add(Tag);
+    commands.batch(LateQuery::of::<&A, ()>()).add(Tag);
     let after = commands.spawn(A(3));
     commands.add(old, A(4));
-    commands.for_query::<(), With<Tag>>().add(B("tagged".into()));
+    commands.batch(LateQuery::of::<(), With<Tag>>()).add(B("tagged".into()));
     world.play(&mut buffer).unwrap();
     let id = |placeholder| buffer.resolve(placeholder).unwrap();
     assert!(world.has::<(Tag, B)>(id(before)));
@@ -67,11 +67,11 @@ fn cb9_by_key_a_query_comes_where_its_key_says() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     commands.set_sort_key(Some(5));
-    commands.spawn_many(3, A(1));
+    commands.spawn_many(A(1), 3);
     commands.set_sort_key(Some(4));
-    commands.for_query::<&A, ()>().despawn();
+    commands.batch(LateQuery::of::<&A, ()>()).despawn();
     commands.set_sort_key(Some(3));
-    commands.spawn_many(7, A(2));
+    commands.spawn_many(A(2), 7);
     world.play(&mut buffer).unwrap();
     assert!(world.query::<&A>().iter().map(|a| a.0).eq([1, 1, 1]));
 }
@@ -86,8 +86,8 @@ fn cb9_a_query_sees_what_is_destroyed_later() {
     let commands = buffer.commands().unwrap();
     let brief = commands.spawn((A(2), ledger.value(1)));
     commands.add(old, Lamp);
-    commands.for_query::<&A, With<Lamp>>().add(Stays(1));
-    commands.for_query::<&A, With<Counted>>().add(Stays(2));
+    commands.batch(LateQuery::of::<&A, With<Lamp>>()).add(Stays(1));
+    commands.batch(LateQuery::of::<&A, With<Counted>>()).add(Stays(2));
     commands.despawn(brief);
     commands.despawn(old);
     world.play(&mut buffer).unwrap();
@@ -104,10 +104,10 @@ fn cb9_a_query_that_finds_nobody_changes_nothing() {
     let before = world.state_hash();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.for_query::<&B, ()>().despawn();
-    commands.for_query::<&B, ()>().add(A(1));
-    commands.for_query::<&B, ()>().remove::<A>();
-    commands.for_query::<&B, ()>().set_enabled(false);
+    commands.batch(LateQuery::of::<&B, ()>()).despawn();
+    commands.batch(LateQuery::of::<&B, ()>()).add(A(1));
+    commands.batch(LateQuery::of::<&B, ()>()).remove::<A>();
+    commands.batch(LateQuery::of::<&B, ()>()).set_enabled(false);
     world.play(&mut buffer).unwrap();
     assert_eq!((world.state_hash(), world.entity_count()), (before, 1));
 }
@@ -118,12 +118,12 @@ fn cb9_errors_of_queries_are_those_of_the_world() {
     world.spawn(A(1));
     let direct = world.query_mut::<&A>().set_shared(Team("red")).unwrap_err();
     let (number, fault) = fails(&mut world, |commands| {
-        commands.for_query::<&A, ()>().set_shared(Team("red"));
+        commands.batch(LateQuery::of::<&A, ()>()).set(Shared::new(Team("red")));
     });
     assert_eq!((number, fault), (1, CommandFault::Entity(direct)));
     let direct = world.query_mut::<&A>().set_component_enabled::<Lamp>(false).unwrap_err();
     let (_, fault) = fails(&mut world, |commands| {
-        commands.for_query::<&A, ()>().set_component_enabled::<Lamp>(false);
+        commands.batch(LateQuery::of::<&A, ()>()).set_component_enabled::<Lamp>(false);
     });
     assert_eq!(fault, CommandFault::Entity(direct));
 }
@@ -134,13 +134,17 @@ fn cb9_values_are_cloned_for_all_that_are_found() {
     let mut world = chunks_of(10);
     world.spawn_many((A(1), Shared::new(Team("red"))), 25);
     let mut buffer = EntityCommandBuffer::new();
-    buffer.commands().unwrap().for_query::<&A, Present<Shared<Team>>>().add(ledger.value(5));
+    buffer
+        .commands()
+        .unwrap()
+        .batch(LateQuery::of::<&A, Present<Shared<Team>>>())
+        .add(ledger.value(5));
     assert_eq!(ledger.live(), 1);
     world.play(&mut buffer).unwrap();
     assert_eq!(ledger.live(), 25);
     assert!(world.query::<&Counted>().iter().all(|value| value.number == 5));
     buffer.clear().unwrap();
-    buffer.commands().unwrap().for_query::<&Counted, ()>().despawn();
+    buffer.commands().unwrap().batch(LateQuery::of::<&Counted, ()>()).despawn();
     world.play(&mut buffer).unwrap();
     assert_eq!(ledger.live(), 0);
 }
@@ -151,9 +155,9 @@ fn cb9_shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
     let [early, late] = ["red", "blue"].map(|team| world.spawn((A(1), Shared::new(Team(team)))));
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.for_query::<&A, ()>().with_shared(Team("red")).add(Tag);
+    commands.batch(EntityQuery::<&A, ()>::new().with_shared(Team("red"))).add(Tag);
     let lamps = DynamicQuery::new().all([ComponentType::of::<Lamp>()]);
-    commands.for_found(&lamps).with_shared(Team("red")).remove::<A>();
+    commands.batch(&lamps.with_shared(Team("red"))).remove::<A>();
     // After recording, and before playback.
     world.set_shared(early, Team("blue")).unwrap();
     world.set_shared(late, Team("red")).unwrap();
@@ -172,17 +176,17 @@ fn cb9_errors_of_dynamic_queries_change_nothing() {
     let before = world.state_hash();
     let query = || DynamicQuery::new().all([ComponentType::of::<A>()]);
     let (_, fault) = fails(&mut world, |commands| {
-        commands.for_found(query()).set_component_enabled::<Lamp>(false);
+        commands.batch(query()).set_component_enabled::<Lamp>(false);
     });
     let component = ComponentType::of::<Lamp>();
     let missing = EntityError::MissingComponent { entity: lacks, component };
     assert_eq!(fault, CommandFault::Entity(missing));
     let (_, fault) = fails(&mut world, |commands| {
-        commands.for_found(query()).set_type_enabled(ComponentType::of::<A>(), false);
+        commands.batch(query()).set_type_enabled(ComponentType::of::<A>(), false);
     });
     assert!(matches!(fault, CommandFault::Entity(EntityError::NotEnableable { .. })), "{fault}");
     let (_, fault) = fails(&mut world, |commands| {
-        commands.for_found(query()).add_types(&[ComponentType::of::<Only>()]);
+        commands.batch(query()).add_types(&[ComponentType::of::<Only>()]);
     });
     assert!(matches!(fault, CommandFault::Entity(_)), "{fault}");
     assert_eq!(world.state_hash(), before);
@@ -193,8 +197,8 @@ fn cb9_cb4_queries_of_a_reusable_buffer_are_asked_each_time() {
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
     let dynamic = DynamicQuery::new().all([ComponentType::of::<A>()]);
-    commands.for_found(dynamic).with_shared(Team("red")).add_types(&[ComponentType::of::<Tag>()]);
-    commands.for_found(EntityQuery::<&A>::new().with_shared(Team("blue"))).despawn();
+    commands.batch(dynamic.with_shared(Team("red"))).add_types(&[ComponentType::of::<Tag>()]);
+    commands.batch(EntityQuery::<&A>::new().with_shared(Team("blue"))).despawn();
     for _ in 0..2 {
         let mut world = world();
         for round in 1..4 {
@@ -211,7 +215,7 @@ fn cb9_a_query_that_cannot_be_asked_panics_when_it_is_played() {
     let mut world = world();
     let message = panic_message(|| {
         let _ = play(&mut world, |commands| {
-            commands.for_query::<(&mut A, &A), ()>().despawn();
+            commands.batch(LateQuery::of::<(&mut A, &A), ()>()).despawn();
         });
     });
     assert!(message.starts_with("A0086"), "{message}");
@@ -236,14 +240,14 @@ fn cb1_of_a_group_those_are_changed_that_a_query_finds() {
     let mut world = world();
     let [root, member, bare, _] = group(&mut world);
     play(&mut world, |commands| {
-        commands.add_to_linked_matching(root, LateQuery::of::<&A, ()>(), B("a".into()));
+        commands.batch(Linked(root).matching(LateQuery::of::<&A, ()>())).add(B("a".into()));
         let bare = DynamicQuery::new().absent([ComponentType::of::<A>()]);
-        commands.add_to_linked_matching(root, bare, Stays(1));
+        commands.batch(Linked(root).matching(bare)).add(Stays(1));
         // DIFFERENCE: Unity's masks do not mind what is switched off. A query does, unless it is told not to.
-        commands.set_linked_matching(root, LateQuery::of::<&Lamp, ()>(), A(7));
+        commands.batch(Linked(root).matching(LateQuery::of::<&Lamp, ()>())).set(A(7));
         let lamps = EntityQuery::<&Lamp>::new().ignore_enabled();
-        commands.set_linked_matching(root, lamps, B("lamp".into()));
-        commands.remove_from_linked_matching::<A>(root, LateQuery::of::<(), Without<Lamp>>());
+        commands.batch(Linked(root).matching(lamps)).set(B("lamp".into()));
+        commands.batch(Linked(root).matching(LateQuery::of::<(), Without<Lamp>>())).remove::<A>();
     })
     .unwrap();
     assert_eq!(world.get(root), Ok(&B("a".into())));
@@ -260,7 +264,7 @@ fn cb1_queries_for_groups_are_asked_when_they_are_played_and_before_the_first_me
     let [root, member, bare, _] = group(&mut world);
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
-    commands.add_to_linked_matching(root, LateQuery::of::<(), Without<Tag>>(), (Tag, A(9)));
+    commands.batch(Linked(root).matching(LateQuery::of::<(), Without<Tag>>())).add((Tag, A(9)));
     world.add(bare, Tag).unwrap();
     world.play(&mut buffer).unwrap();
     assert_eq!((world.get(root), world.get(member)), (Ok(&A(9)), Ok(&A(9))));
@@ -275,17 +279,17 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
     let root = world().spawn(());
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.for_query::<(), With<A>>().add(A(1));
-    commands.for_found(DynamicQuery::new()).despawn();
-    commands.for_found(DynamicQuery::new()).remove_types(&[ComponentType::of::<A>()]);
-    commands.set_linked(root, A(1));
-    commands.set_linked_matching(root, DynamicQuery::new(), A(1));
-    commands.remove_from_linked_matching::<A>(root, LateQuery::of::<(), With<A>>());
+    commands.batch(LateQuery::of::<(), With<A>>()).add(A(1));
+    commands.batch(DynamicQuery::new()).despawn();
+    commands.batch(DynamicQuery::new()).remove_types(&[ComponentType::of::<A>()]);
+    commands.batch(Linked(root)).set(A(1));
+    commands.batch(Linked(root).matching(DynamicQuery::new())).set(A(1));
+    commands.batch(Linked(root).matching(LateQuery::of::<(), With<A>>())).remove::<A>();
     assert_eq!(
         buffer.trace(),
         "1: add `game::A` to all that the query of `()` finds\n\
          2: despawn all that a dynamic query finds\n\
-         3: remove 1 types from all that a query finds\n\
+         3: remove 1 types from all that a dynamic query finds\n\
          4: set `game::A` of the group of 0v1\n\
          5: set `game::A` of all of the group of 0v1 that a dynamic query finds\n\
          6: remove `game::A` from all of the group of 0v1 that the query of `()` finds\n"
@@ -293,7 +297,7 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
     let mut other = world();
     // Also of a command that was taken already.
     buffer.clear().unwrap();
-    buffer.commands().unwrap().for_found(DynamicQuery::new()).set_shared(Team("red"));
+    buffer.commands().unwrap().batch(DynamicQuery::new()).set(Shared::new(Team("red")));
     other.spawn(A(1));
     let stopped = stopped(other.play(&mut buffer));
     assert!(stopped.command().ends_with("of all that a dynamic query finds"), "{stopped:?}");
@@ -309,7 +313,7 @@ fn cb9_each_entity_that_a_query_finds_gets_a_value_of_its_own() {
     let commands = buffer.commands().unwrap();
     let camp = commands.spawn(Tag);
     let sets = (0..10).map(|at| (B(at.to_string()), Link(camp)));
-    commands.for_query::<&A, ()>().add_each(sets);
+    commands.batch(LateQuery::of::<&A, ()>()).add_each(sets);
     assert_eq!(
         buffer.trace().lines().nth(1).unwrap(),
         "2: add `game::B`, `game::Link` to each of all that the query of `&commands::common::A` finds"

@@ -2,7 +2,8 @@
 
 use ancho_entities::{
     Archetype, Buffer, BufferElement, CommandFault, CommandRecorder, ComponentType, Entity,
-    EntityCommandBuffer, EntityError, LinkedEntityGroup, Prefab, With, World, WorldSettings,
+    EntityCommandBuffer, EntityError, LateQuery, Linked, LinkedEntityGroup, Prefab, With, World,
+    WorldSettings,
 };
 
 use crate::common::*;
@@ -64,7 +65,7 @@ fn cb11_a_check_lets_pass_what_lenient_worlds_let_pass() {
     world.despawn(dead).unwrap();
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().despawn(dead);
-    buffer.commands().unwrap().despawn_slice(&[dead]);
+    buffer.commands().unwrap().batch(&[dead]).despawn();
     let checked = world.check_commands(&buffer);
     world.play(&mut buffer).unwrap();
     assert!(checked.is_ok(), "playing it is no error: {checked:?}");
@@ -97,16 +98,16 @@ fn cb11_the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
     commands.add(old, (A(1), Link(new)));
     commands.remove::<A>(old);
     commands.set_sort_key(None);
-    commands.spawn_many(3, A(1));
+    commands.spawn_many(A(1), 3);
     commands.spawn_batch((0..2).map(A));
     commands.instantiate(old);
-    commands.despawn_slice(&[old, old]);
+    commands.batch(&[old, old]).despawn();
     commands.append(old, Item(1));
     commands.set_component_enabled::<Lamp>(old, false);
     commands.set_enabled(old, false);
     commands.set_name(old, "x");
     commands.add_buffer(old, [LinkedEntityGroup(old)]);
-    commands.for_query::<&A, With<B>>().despawn();
+    commands.batch(LateQuery::of::<&A, With<B>>()).despawn();
     commands.run("something else", |_| Ok(()));
     let trace = buffer.trace();
     let lines: Vec<_> = trace.lines().collect();
@@ -139,9 +140,9 @@ fn cb11_a_command_is_called_the_same_in_the_trace_and_in_the_error() {
 fn cb11_a_check_looks_at_who_is_enabled_and_at_roots_of_groups() {
     let records: [fn(&mut CommandRecorder, Entity); 4] = [
         |commands, entity| commands.set_enabled(entity, false),
-        |commands, root| commands.add_to_linked(root, A(1)),
-        |commands, root| commands.set_linked(root, A(1)),
-        |commands, root| commands.remove_from_linked::<A>(root),
+        |commands, root| commands.batch(Linked(root)).add(A(1)),
+        |commands, root| commands.batch(Linked(root)).set(A(1)),
+        |commands, root| commands.batch(Linked(root)).remove::<A>(),
     ];
     for record in records {
         let mut world = world();
@@ -222,7 +223,7 @@ fn cb11_a_check_lets_pass_batches_of_none() {
     let mut world = world();
     let archetype = world.archetype::<A>();
     let records: [&dyn Fn(&mut CommandRecorder); 3] = [
-        &|commands| _ = commands.spawn_many(0, A(1)),
+        &|commands| _ = commands.spawn_many(A(1), 0),
         &|commands| _ = commands.spawn_batch([A(1); 0]),
         &|commands| _ = commands.create_many(archetype, 0),
     ];
@@ -240,14 +241,14 @@ fn cb11_a_check_finds_what_an_earlier_command_has_despawned() {
     let mut world = world();
     let (old, other) = (world.spawn(A(1)), world.spawn(A(1)));
     let records: [fn(&mut CommandRecorder, Entity); 2] =
-        [|c, gone| c.despawn(gone), |c, gone| c.despawn_slice(&[gone])];
+        [|c, gone| c.despawn(gone), |c, gone| c.batch(&[gone]).despawn()];
     for record in records {
         let mut buffer = EntityCommandBuffer::new();
         let commands = buffer.commands().unwrap();
         commands.set(other, A(2));
         record(commands, old);
         commands.remove::<A>(old);
-        commands.set_slice(&[other, old], A(3));
+        commands.batch(&[other, old]).set(A(3));
         let said = stopped(world.check_commands(&buffer));
         assert_eq!(said.number(), 4);
         assert!(matches!(said.fault(), CommandFault::Entity(EntityError::NoSuchEntity { .. })));
@@ -259,18 +260,18 @@ fn a0151_a_check_in_a_strict_world_refuses_commands_that_make_prefabs() {
     type Record = fn(&mut CommandRecorder, Entity, [Archetype; 2]);
     let making: [Record; 9] = [
         |commands, _, _| _ = commands.spawn((A(1), Prefab)),
-        |commands, _, _| _ = commands.spawn_many(3, (A(1), Prefab)),
+        |commands, _, _| _ = commands.spawn_many((A(1), Prefab), 3),
         |commands, _, _| _ = commands.spawn_batch([(A(1), Prefab), (A(2), Prefab)]),
-        |commands, _, [_, prefab]| _ = commands.create_of(prefab),
+        |commands, _, [_, prefab]| _ = commands.create(prefab),
         |commands, entity, _| commands.add(entity, Prefab),
-        |commands, entity, _| commands.add_to_slice(&[entity], Prefab),
+        |commands, entity, _| commands.batch(&[entity]).add(Prefab),
         |commands, entity, _| commands.add_types(entity, &[ComponentType::of::<Prefab>()]),
         |commands, entity, [_, prefab]| commands.set_archetype(entity, prefab),
-        |commands, _, _| commands.for_query::<&A, ()>().add(Prefab),
+        |commands, _, _| commands.batch(LateQuery::of::<&A, ()>()).add(Prefab),
     ];
     let others: [Record; 3] = [
         |commands, _, _| _ = commands.spawn(A(1)),
-        |commands, _, [plain, _]| _ = commands.create_of(plain),
+        |commands, _, [plain, _]| _ = commands.create(plain),
         |commands, entity, _| commands.remove::<A>(entity),
     ];
     for (strict, makes, record) in [false, true].into_iter().flat_map(|strict| {

@@ -1,7 +1,7 @@
 //! What is destroyed later is done all the same: whatever can be seen of it is as if it were done one by one.
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
+    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError, LateQuery,
     LinkedEntityGroup, With, World, WorldSettings,
 };
 
@@ -180,7 +180,7 @@ fn what_is_destroyed_twice_is_destroyed_once() {
     commands.despawn(brief);
     commands.despawn(old);
     commands.despawn(brief);
-    commands.despawn_slice(&[old, brief, old]);
+    commands.batch(&[old, brief, old]).despawn();
     world.play(&mut buffer).unwrap();
     assert_eq!(world.entity_count(), 0);
 }
@@ -393,7 +393,7 @@ fn destroyed_before_the_failure() -> (Checked, EntityCommandBuffer, [Entity; 2])
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let brief = commands.spawn(Glow(1));
-    commands.for_query::<(), With<Glow>>().despawn();
+    commands.batch(LateQuery::of::<(), With<Glow>>()).despawn();
     let link = commands.spawn(Link(brief));
     commands.set(Entity::NULL, A(1));
     assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
@@ -414,7 +414,7 @@ fn the_id_of_what_was_destroyed_before_a_failure_is_given_to_nobody_else() {
     buffer.clear().unwrap();
     let more: Vec<_> = world.spawn_many(Tag, 20).collect();
     assert!(!more.contains(&dead) && !world.exists(dead));
-    buffer.commands().unwrap().spawn_many(20, Tag);
+    buffer.commands().unwrap().spawn_many(Tag, 20);
     world.play(&mut buffer).unwrap();
     assert!(!world.exists(dead));
 }
@@ -427,9 +427,9 @@ fn ids_of_what_a_failure_has_kept_from_being_created_are_given_to_others_once() 
         let commands = buffer.commands().unwrap();
         let first = commands.spawn(A(1));
         commands.despawn(first);
-        commands.spawn_many(3, A(2));
+        commands.spawn_many(A(2), 3);
         commands.set(Entity::NULL, A(1));
-        commands.spawn_many(5, A(3));
+        commands.spawn_many(A(3), 5);
         assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
         buffer.clear().unwrap();
         world.check_invariants().unwrap();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
-    Buffer, BufferElement, CommandRecorder, Component, Entity, EntityCommandBuffer,
-    LinkedEntityGroup, Shared, World,
+    Buffer, BufferElement, CommandRecorder, Component, Entity, EntityCommandBuffer, LateQuery,
+    Linked, LinkedEntityGroup, Shared, World,
 };
 use ancho_jobs::{JobPool, JobScheduler};
 
@@ -37,7 +37,7 @@ const RECORD: &[(&str, Record)] = &[
             c.spawn((ledger.value(at), A(at)));
         }
     }),
-    ("spawn_many", |c, ledger, _| _ = c.spawn_many(7, (A(1), ledger.value(1)))),
+    ("spawn_many", |c, ledger, _| _ = c.spawn_many((A(1), ledger.value(1)), 7)),
     ("spawn_batch", |c, ledger, _| _ = c.spawn_batch((0..7).map(|at| (A(at), ledger.value(at))))),
     ("instantiate_many", |c, _, all| _ = c.instantiate_many(all[1], 7)),
     ("instantiate", |c, _, all| {
@@ -65,28 +65,28 @@ const RECORD: &[(&str, Record)] = &[
             c.despawn(entity);
         }
     }),
-    ("despawn_slice", |c, _, all| c.despawn_slice(all)),
-    ("add_to_slice", |c, ledger, all| c.add_to_slice(all, (ledger.value(9), Tag))),
-    ("set_slice", |c, ledger, all| c.set_slice(all, ledger.value(9))),
-    ("remove_from_slice", |c, _, all| c.remove_from_slice::<(Counted, A)>(all)),
+    ("despawn_slice", |c, _, all| c.batch(all).despawn()),
+    ("add to a slice", |c, ledger, all| c.batch(all).add((ledger.value(9), Tag))),
+    ("set of a slice", |c, ledger, all| c.batch(all).set(ledger.value(9))),
+    ("remove from a slice", |c, _, all| c.batch(all).remove::<(Counted, A)>()),
     ("add_buffer", |c, ledger, all| {
         c.add_buffer(all[0], (0..9).map(|at| Held(ledger.value(at))));
         c.add_buffer(all[0], (0..9).map(|at| Held(ledger.value(at))));
         c.append(all[0], Held(ledger.value(5)));
         c.set_buffer(all[0], [Held(ledger.value(5))]);
     }),
-    ("add_to_linked", |c, ledger, all| {
+    ("add to a group", |c, ledger, all| {
         c.add_buffer(all[0], [all[0], all[1], all[2]].map(LinkedEntityGroup));
-        c.add_to_linked(all[0], (ledger.value(6), Tag));
-        c.set_linked(all[0], ledger.value(7));
-        c.remove_from_linked::<Counted>(all[0]);
+        c.batch(Linked(all[0])).add((ledger.value(6), Tag));
+        c.batch(Linked(all[0])).set(ledger.value(7));
+        c.batch(Linked(all[0])).remove::<Counted>();
     }),
     ("by query", |c, ledger, _| {
-        c.for_query::<&A, ()>().add((ledger.value(6), Tag));
-        c.for_query::<&A, ()>().add(B("b".into()));
-        c.for_query::<&A, ()>().remove::<Counted>();
+        c.batch(LateQuery::of::<&A, ()>()).add((ledger.value(6), Tag));
+        c.batch(LateQuery::of::<&A, ()>()).add(B("b".into()));
+        c.batch(LateQuery::of::<&A, ()>()).remove::<Counted>();
     }),
-    ("despawn by query", |c, _, _| c.for_query::<&A, ()>().despawn()),
+    ("despawn by query", |c, _, _| c.batch(LateQuery::of::<&A, ()>()).despawn()),
     ("what is destroyed later", |c, ledger, all| {
         for (at, &entity) in (0..).zip(all) {
             let brief = c.spawn((ledger.value(at), A(at)));
@@ -100,9 +100,9 @@ const RECORD: &[(&str, Record)] = &[
         let first = c.spawn(());
         for &entity in all {
             c.add(entity, Both { entity: first, value: ledger.value(3) });
-            c.spawn_many(2, Both { entity, value: ledger.value(4) });
+            c.spawn_many(Both { entity, value: ledger.value(4) }, 2);
         }
-        c.add_to_slice(all, Both { entity: first, value: ledger.value(5) });
+        c.batch(all).add(Both { entity: first, value: ledger.value(5) });
     }),
     ("with a shared one", |c, ledger, all| {
         for &entity in all {
@@ -184,7 +184,7 @@ fn commands_before_the_one_that_panics_are_carried_out() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     commands.set(all[0], A(100));
-    commands.add_to_slice(&all[1..], ledger.value(3));
+    commands.batch(&all[1..]).add(ledger.value(3));
     commands.set(all[2], A(200));
     ledger.panic_at_clone(1);
     assert!(does_panic(|| _ = world.play(&mut buffer)));
@@ -204,7 +204,7 @@ fn a_drop_that_panics_when_a_buffer_is_cleared_or_dropped() {
             let entity = commands.spawn((ledger.value(1), A(1)));
             commands.add(entity, ledger.value(2));
             commands.spawn_batch((3..5).map(|at| ledger.value(at)));
-            commands.spawn_many(3, ledger.value(5));
+            commands.spawn_many(ledger.value(5), 3);
             ledger.panic_at_drop(at);
             if is_dropped {
                 assert!(does_panic(move || drop(buffer)));

@@ -34,8 +34,8 @@ fn cb7_two_jobs_that_neither_depends_on_the_other_are_refused() {
     let refused = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(2)));
     assert!(refused.unwrap_err().to_string().starts_with("A0001: "));
     let query = world.query::<&A>();
-    let refused = query.job().with(buffer.writer()).schedule(|_, _| ());
-    assert!(refused.unwrap_err().to_string().starts_with("A0001: "));
+    let refused = panic_message(|| query.job().with(buffer.writer()).schedule(|_, _| ()));
+    assert!(refused.starts_with("A0001: "));
     let second = jobs.schedule(&[first], buffer.writer(), |mut commands| _ = commands.spawn(A(3)));
     jobs.complete(second.unwrap());
     world.play(&mut buffer).unwrap();
@@ -100,11 +100,7 @@ fn cb6_a_job_may_be_run_on_the_main_thread() {
     world.spawn_batch((0..10).map(A));
     let mut buffer = EntityCommandBuffer::new();
     let query = world.query::<&A>();
-    query
-        .job()
-        .with(buffer.writer())
-        .run(|a, commands| _ = commands.spawn(B(a.0.to_string())))
-        .unwrap();
+    query.job().with(buffer.writer()).run(|a, commands| _ = commands.spawn(B(a.0.to_string())));
     world.play(&mut buffer).unwrap();
     let all = world.query::<&B>().iter().map(|b| b.0.clone()).collect::<Vec<_>>();
     assert!(all.into_iter().eq((0..10).map(|at| at.to_string())));

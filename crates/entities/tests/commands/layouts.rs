@@ -78,9 +78,9 @@ fn lists_of_every_size_and_alignment() {
     let pages = commands.spawn_batch((0..100).map(|at| (Byte(at as u8), Page(at))));
     let empties = commands.spawn_batch((0..1000).map(|_| Empty));
     let larges = commands.spawn_batch((0..20).map(|at| Large([at; 512])));
-    let many = commands.spawn_many(50, (Large([7; 512]), Page(7)));
+    let many = commands.spawn_many((Large([7; 512]), Page(7)), 50);
     let all: Vec<_> = pages.iter().collect();
-    commands.add_to_slice(&all, (Line(3), Large([9; 512])));
+    commands.batch(&all).add((Line(3), Large([9; 512])));
     world.play(&mut buffer).unwrap();
     let id = |placeholder| buffer.resolve(placeholder).unwrap();
     for (at, page) in (0..).zip(pages.iter().map(id)) {

@@ -4,6 +4,7 @@
 
 mod alone;
 mod basics;
+mod batch_targets;
 mod batching;
 mod by_query;
 mod cancel;

@@ -62,7 +62,7 @@ fn a0078_names_the_job_that_recorded() {
         query.job().named("Hit").with(buffer.writer()).schedule_parallel(|entity, commands| {
             commands.set(entity, B("hit".into()));
         });
-    world.jobs().complete(job.unwrap());
+    world.jobs().complete(job);
     reads(
         &mut world,
         buffer,
@@ -172,8 +172,8 @@ fn a0083_too_many_entities() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     // They take no room before they are played.
-    commands.spawn_many((1 << 24) - 2, ());
-    let said = panic_message(|| commands.spawn_many(2, ()));
+    commands.spawn_many((), (1 << 24) - 2);
+    let said = panic_message(|| commands.spawn_many((), 2));
     assert_eq!(
         said,
         "A0083: at most 16777215 entities are created by the commands of one batch or thread before they are played; play them, \
@@ -195,7 +195,7 @@ fn a0083_a_batch_that_is_too_large_is_dropped() {
     let ledger = Ledger::new();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.spawn_many((1 << 24) - 3, ());
+    commands.spawn_many((), (1 << 24) - 3);
     let sets = (0..9).filter(|at| at % 3 == 0).map(|at| ledger.value(at));
     assert!(panic_message(|| commands.spawn_batch(sets)).starts_with("A0083: "));
     assert_eq!((ledger.live(), commands.len()), (0, 1));

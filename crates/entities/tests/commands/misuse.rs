@@ -130,7 +130,7 @@ fn recorders_that_were_exchanged_do_no_harm() {
     let (mut one, mut other) = (World::new("one"), World::new("other"));
     let (mut first, mut second) = (EntityCommandBuffer::new(), EntityCommandBuffer::new());
     one.commands(&mut first).unwrap().spawn(A(1));
-    other.commands(&mut second).unwrap().spawn_many(3, A(1));
+    other.commands(&mut second).unwrap().spawn_many(A(1), 3);
     let mut recorder = one.commands(&mut first).unwrap();
     mem::swap(&mut *recorder, &mut *other.commands(&mut second).unwrap());
     drop(first);
@@ -182,7 +182,7 @@ fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
             }
         },
         |commands, _| _ = commands.spawn_batch((0..3).map(A)),
-        |commands, _| _ = commands.spawn_many(3, A(1)),
+        |commands, _| _ = commands.spawn_many(A(1), 3),
         |commands, orc| _ = commands.instantiate_many(orc, 3),
         |commands, _| {
             // These come to nothing.
@@ -328,7 +328,7 @@ fn record_something(
     {
         match dice.throw(4) {
             0 => all.push(commands.spawn((A(1), value.clone()))),
-            1 => all.extend_from_slice(commands.spawn_many(3, (A(2), value.clone()))),
+            1 => all.extend_from_slice(commands.spawn_many((A(2), value.clone()), 3)),
             2 => all.extend_from_slice(commands.spawn_batch((0..3).map(A))),
             _ => all.push(commands.instantiate(target)),
         }
@@ -343,7 +343,7 @@ fn record_something(
             commands.add(target, X(2));
         }
         5 => all.push(commands.spawn(value)),
-        6 => commands.add_to_slice(&[target, dice.pick(all)], value),
+        6 => commands.batch(&[target, dice.pick(all)]).add(value),
         _ => commands.set(target, A(7)),
     }
 }

@@ -7,7 +7,7 @@ use std::mem::discriminant;
 
 use ancho_entities::{
     Archetype, Buffer, Changed, CommandFault, ComponentType, DynamicQuery, Entity,
-    EntityCommandBuffer, EntityError, EntityQuery, LateQuery, LinkedEntityGroup, Managed,
+    EntityCommandBuffer, EntityError, EntityQuery, LateQuery, Linked, LinkedEntityGroup, Managed,
     PlaybackError, Shared, Version, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
@@ -253,13 +253,13 @@ fn record(
         return match keyed.step {
             Step::Spawn(given) => vec![with_set!(ledger, given, |set| c.spawn(set))],
             Step::SpawnMany(count, given) => {
-                with_set!(ledger, given, |set| c.spawn_many(count, set).to_vec())
+                with_set!(ledger, given, |set| c.spawn_many(set, count).to_vec())
             }
             Step::SpawnBatch(count, value, about) => {
                 let sets = (0..count as u32).map(|at| (A(value + at), Link(about)));
                 c.spawn_batch(sets).to_vec()
             }
-            Step::CreateOf(number) => vec![c.create_of(archetypes[number])],
+            Step::CreateOf(number) => vec![c.create(archetypes[number])],
             Step::Instantiate(who) => vec![c.instantiate(who)],
             Step::InstantiateMany(who, count) => c.instantiate_many(who, count).to_vec(),
             _ => unreachable!("these create nobody"),
@@ -270,48 +270,48 @@ fn record(
     match &keyed.step {
         &Step::Spawn(given) => return vec![with_set!(ledger, given, |set| c.spawn(set))],
         &Step::SpawnMany(count, given) => {
-            return with_set!(ledger, given, |set| c.spawn_many(count, set).iter().collect());
+            return with_set!(ledger, given, |set| c.spawn_many(set, count).iter().collect());
         }
         &Step::SpawnBatch(count, value, about) => {
             let sets = (0..count as u32).map(|at| (A(value + at), Link(about)));
             return c.spawn_batch(sets).iter().collect();
         }
-        &Step::CreateOf(number) => return vec![c.create_of(archetypes[number])],
+        &Step::CreateOf(number) => return vec![c.create(archetypes[number])],
         &Step::Instantiate(who) => return vec![c.instantiate(who)],
         &Step::InstantiateMany(who, count) => {
             return c.instantiate_many(who, count).iter().collect();
         }
         &Step::Despawn(who) => c.despawn(who),
-        Step::DespawnSlice(all) => c.despawn_slice(all),
+        Step::DespawnSlice(all) => c.batch(all).despawn(),
         &Step::Add(who, given) => with_set!(ledger, given, |set| c.add(who, set)),
         &Step::Set(who, given) => with_set!(ledger, given, |set| c.set(who, set)),
         &Step::Remove(who, kind) => with_types!(kind, Types => c.remove::<Types>(who)),
         &Step::AddTypes(who, bits) => c.add_types(who, &types(bits)),
         &Step::RemoveTypes(who, bits) => c.remove_types(who, &types(bits)),
-        Step::AddToSlice(all, given) => with_set!(ledger, *given, |set| c.add_to_slice(all, set)),
-        Step::SetSlice(all, given) => with_set!(ledger, *given, |set| c.set_slice(all, set)),
+        Step::AddToSlice(all, given) => with_set!(ledger, *given, |set| c.batch(all).add(set)),
+        Step::SetSlice(all, given) => with_set!(ledger, *given, |set| c.batch(all).set(set)),
         Step::RemoveFromSlice(all, kind) => {
-            with_types!(*kind, Types => c.remove_from_slice::<Types>(all));
+            with_types!(*kind, Types => c.batch(all).remove::<Types>());
         }
         &Step::AddGroup(who, member) => c.add_buffer(who, [who, member].map(LinkedEntityGroup)),
-        &Step::SetShared(who, number) => c.set_shared(who, team(number)),
+        &Step::SetShared(who, number) => c.set(who, Shared::new(team(number))),
         &Step::AddToLinked(who, None, given) => {
-            with_set!(ledger, given, |set| c.add_to_linked(who, set));
+            with_set!(ledger, given, |set| c.batch(Linked(who)).add(set));
         }
         &Step::AddToLinked(who, Some(query), given) => {
-            with_set!(ledger, given, |set| c.add_to_linked_matching(who, late(query), set));
+            with_set!(ledger, given, |set| c.batch(Linked(who).matching(late(query))).add(set));
         }
         &Step::SetLinked(who, None, given) => {
-            with_set!(ledger, given, |set| c.set_linked(who, set));
+            with_set!(ledger, given, |set| c.batch(Linked(who)).set(set));
         }
         &Step::SetLinked(who, Some(query), given) => {
-            with_set!(ledger, given, |set| c.set_linked_matching(who, late(query), set));
+            with_set!(ledger, given, |set| c.batch(Linked(who).matching(late(query))).set(set));
         }
         &Step::RemoveFromLinked(who, None, kind) => {
-            with_types!(kind, Types => c.remove_from_linked::<Types>(who));
+            with_types!(kind, Types => c.batch(Linked(who)).remove::<Types>());
         }
         &Step::RemoveFromLinked(who, Some(query), kind) => {
-            with_types!(kind, Types => c.remove_from_linked_matching::<Types>(who, late(query)));
+            with_types!(kind, Types => c.batch(Linked(who).matching(late(query))).remove::<Types>());
         }
         &Step::Append(who, about) => c.append(who, Friend(about)),
         &Step::SetBuffer(who, count, about) => c.set_buffer(who, vec![Friend(about); count]),
@@ -319,19 +319,19 @@ fn record(
         &Step::Enable(who, on) => c.set_enabled(who, on),
         &Step::Name(who, name) => c.set_name(who, TEAMS[name as usize]),
         &Step::QueryAdd(query, given) => {
-            with_set!(ledger, given, |set| c.for_found(late(query)).add(set));
+            with_set!(ledger, given, |set| c.batch(late(query)).add(set));
         }
         &Step::QueryRemove(query, kind) => {
-            with_types!(kind, Types => c.for_found(late(query)).remove::<Types>());
+            with_types!(kind, Types => c.batch(late(query)).remove::<Types>());
         }
-        &Step::QueryAddTypes(query, bits) => c.for_found(late(query)).add_types(&types(bits)),
-        &Step::QueryRemoveTypes(query, bits) => c.for_found(late(query)).remove_types(&types(bits)),
-        &Step::QuerySetShared(query, number) => c.for_found(late(query)).set_shared(team(number)),
+        &Step::QueryAddTypes(query, bits) => c.batch(late(query)).add_types(&types(bits)),
+        &Step::QueryRemoveTypes(query, bits) => c.batch(late(query)).remove_types(&types(bits)),
+        &Step::QuerySetShared(query, number) => c.batch(late(query)).set(Shared::new(team(number))),
         &Step::QuerySwitch(query, on) => {
-            c.for_found(late(query)).set_component_enabled::<Glow>(on);
+            c.batch(late(query)).set_component_enabled::<Glow>(on);
         }
-        &Step::QueryEnable(query, on) => c.for_found(late(query)).set_enabled(on),
-        &Step::QueryDespawn(query) => c.for_found(late(query)).despawn(),
+        &Step::QueryEnable(query, on) => c.batch(late(query)).set_enabled(on),
+        &Step::QueryDespawn(query) => c.batch(late(query)).despawn(),
     }
     Vec::new()
 }
@@ -378,7 +378,7 @@ fn direct(
             return Ok(world.instantiate_many(who, count)?.collect());
         }
         &Step::Despawn(who) => _ = world.despawn(who)?,
-        Step::DespawnSlice(all) => _ = world.despawn_slice(all)?,
+        Step::DespawnSlice(all) => _ = world.batch(all).despawn()?,
         &Step::Add(who, given) => {
             with_set!(ledger, given, |set| _ = world.add(who, set).map_err(|r| r.error)?);
         }

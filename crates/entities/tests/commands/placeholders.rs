@@ -1,8 +1,8 @@
 //! Placeholders in values: resolved wherever fields are known, and refused where they are of others or too early.
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
-    LinkedEntityGroup, Managed, Shared, SharedComponent, With, World,
+    Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, LateQuery,
+    Linked, LinkedEntityGroup, Managed, Shared, SharedComponent, With, World,
 };
 use ancho_jobs::{JobCell, JobSlice};
 
@@ -57,25 +57,25 @@ const GIVE: &[(&str, Give, Read)] = &[
         },
         link,
     ),
-    ("add_to_slice", |c, to, about| c.add_to_slice(&[to], Link(about)), link),
+    ("add to a slice", |c, to, about| c.batch(&[to]).add(Link(about)), link),
     (
-        "set_slice",
+        "set of a slice",
         |c, to, about| {
             c.add(to, Link(Entity::NULL));
-            c.set_slice(&[to], Link(about));
+            c.batch(&[to]).set(Link(about));
         },
         link,
     ),
-    ("add_to_linked", |c, to, about| c.add_to_linked(to, Link(about)), link),
+    ("add to a group", |c, to, about| c.batch(Linked(to)).add(Link(about)), link),
     (
-        "set_linked",
+        "set of a group",
         |c, to, about| {
             c.add(to, Link(Entity::NULL));
-            c.set_linked(to, Link(about));
+            c.batch(Linked(to)).set(Link(about));
         },
         link,
     ),
-    ("by query", |c, _, about| c.for_query::<(), With<A>>().add(Link(about)), link),
+    ("by query", |c, _, about| c.batch(LateQuery::of::<(), With<A>>()).add(Link(about)), link),
     ("add_buffer", |c, to, about| c.add_buffer(to, [Friend(about); 5]), friends),
     ("add a buffer", |c, to, about| c.add(to, Buffer::from([Friend(about)])), friends),
     (
@@ -105,43 +105,43 @@ const GIVE: &[(&str, Give, Read)] = &[
     ),
     ("add a shared value", |c, to, about| c.add(to, crew(about)), captain),
     ("add shared values", |c, to, about| c.add(to, (Tag, crew(about), Link(about))), captain),
-    ("add_shared", |c, to, about| c.add_shared(to, Crew(about)), captain),
+    ("add_shared", |c, to, about| c.add(to, Shared::new(Crew(about))), captain),
     (
         "set_shared",
         |c, to, about| {
             c.add(to, crew(Entity::NULL));
-            c.set_shared(to, Crew(about));
+            c.set(to, Shared::new(Crew(about)));
         },
         captain,
     ),
-    ("add a shared value to a slice", |c, to, about| c.add_to_slice(&[to], crew(about)), captain),
+    ("add a shared value to a slice", |c, to, about| c.batch(&[to]).add(crew(about)), captain),
     (
         "set_shared_slice",
         |c, to, about| {
             c.add(to, crew(Entity::NULL));
-            c.set_shared_slice(&[to, to], Crew(about));
+            c.batch(&[to, to]).set(Shared::new(Crew(about)));
         },
         captain,
     ),
-    ("add a shared value to a group", |c, to, about| c.add_to_linked(to, crew(about)), captain),
+    ("add a shared value to a group", |c, to, about| c.batch(Linked(to)).add(crew(about)), captain),
     (
         "set a shared value of a group",
         |c, to, about| {
             c.add(to, crew(Entity::NULL));
-            c.set_linked(to, crew(about));
+            c.batch(Linked(to)).set(crew(about));
         },
         captain,
     ),
     (
         "a shared value by query",
-        |c, _, about| c.for_query::<(), With<A>>().add(crew(about)),
+        |c, _, about| c.batch(LateQuery::of::<(), With<A>>()).add(crew(about)),
         captain,
     ),
     (
         "set_shared by query",
         |c, _, about| {
-            c.for_query::<(), With<A>>().add(crew(Entity::NULL));
-            c.for_query::<(), With<A>>().set_shared(Crew(about));
+            c.batch(LateQuery::of::<(), With<A>>()).add(crew(Entity::NULL));
+            c.batch(LateQuery::of::<(), With<A>>()).set(Shared::new(Crew(about)));
         },
         captain,
     ),
@@ -164,7 +164,7 @@ fn cb3_placeholders_are_resolved_in_values_of_every_kind() {
         let to = world.spawn(A(1));
         let mut buffer = EntityCommandBuffer::new();
         let commands = buffer.commands().unwrap();
-        commands.spawn_many(3, Tag);
+        commands.spawn_many(Tag, 3);
         let about = commands.spawn(Tag);
         let created = commands.spawn(A(2));
         give(commands, created, about);
@@ -234,7 +234,7 @@ fn cb3_placeholders_in_values_of_what_is_created() {
     let commands = buffer.commands().unwrap();
     let first = commands.spawn(Tag);
     let one = commands.spawn((Link(first), B("b".into())));
-    let many = commands.spawn_many(3, (Link(one), Buffer::from([Friend(first)])));
+    let many = commands.spawn_many((Link(one), Buffer::from([Friend(first)])), 3);
     let batch = commands.spawn_batch(many.iter().map(|entity| (Link(entity), written(first))));
     let copy = commands.instantiate(many.get(1).unwrap());
     world.play(&mut buffer).unwrap();
@@ -256,13 +256,13 @@ fn cb3_placeholders_that_are_refused_when_entities_are_created() {
     let record: [(&str, Create); 8] = [
         ("spawn", |c, other| _ = c.spawn(Link(other))),
         ("spawn a tuple", |c, other| _ = c.spawn((B("b".into()), Link(other)))),
-        ("spawn_many", |c, other| _ = c.spawn_many(3, Buffer::from([Friend(other)]))),
+        ("spawn_many", |c, other| _ = c.spawn_many(Buffer::from([Friend(other)]), 3)),
         ("spawn_batch", |c, other| {
             _ = c.spawn_batch([Entity::NULL, other, Entity::NULL].map(Link));
         }),
         ("managed", |c, other| _ = c.spawn(written(other))),
         ("shared", |c, other| _ = c.spawn(crew(other))),
-        ("many that share", |c, other| _ = c.spawn_many(3, crew(other))),
+        ("many that share", |c, other| _ = c.spawn_many(crew(other), 3)),
         ("a batch that shares", |c, other| {
             _ = c.spawn_batch([Entity::NULL, other, Entity::NULL].map(crew));
         }),
@@ -291,7 +291,7 @@ fn cb3_2500_entities_refer_to_each_other() {
         let all: Vec<_> = match way {
             0 => (0..COUNT).map(|at| commands.spawn(A(at as u32))).collect(),
             1 => commands.spawn_batch((0..COUNT as u32).map(A)).iter().collect(),
-            _ => commands.spawn_many(COUNT, A(0)).iter().collect(),
+            _ => commands.spawn_many(A(0), COUNT).iter().collect(),
         };
         for (at, &entity) in all.iter().enumerate() {
             commands.add(entity, Link(all[COUNT - 1 - at]));
@@ -317,7 +317,7 @@ fn cb3_a_group_of_placeholders_is_a_group() {
     let member = commands.spawn(Link(root));
     commands.add_buffer(root, [root, member].map(LinkedEntityGroup));
     let copies = commands.instantiate_many(root, 2);
-    commands.set_linked(copies.get(1).unwrap(), A(5));
+    commands.batch(Linked(copies.get(1).unwrap())).set(A(5));
     commands.despawn(root);
     world.play(&mut buffer).unwrap();
     assert_eq!(world.entity_count(), 4);
@@ -393,7 +393,7 @@ fn cb3_sh7_a_placeholder_that_is_hidden_in_a_shared_value_stays_one() {
     let commands = buffer.commands().unwrap();
     let owner = commands.spawn(A(1));
     let owned = commands.spawn(Shared::new(Owner { entity: owner }));
-    commands.for_query::<&A, ()>().add(Shared::new(Owner { entity: owner }));
+    commands.batch(LateQuery::of::<&A, ()>()).add(Shared::new(Owner { entity: owner }));
     world.play(&mut buffer).unwrap();
     let owned = buffer.resolve(owned).unwrap();
     // It is known by all as what it is, until the buffer is cleared: nobody takes it for an entity.
@@ -425,9 +425,9 @@ fn cb3_placeholders_of_many_entities_and_of_many_batches_are_resolved() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let mut other = EntityCommandBuffer::new();
-    let foreign = other.commands().unwrap().spawn_many(MANY, ()).get(MANY - 1).unwrap();
+    let foreign = other.commands().unwrap().spawn_many((), MANY).get(MANY - 1).unwrap();
     let commands = buffer.commands().unwrap();
-    let many = commands.spawn_many(MANY, A(0));
+    let many = commands.spawn_many(A(0), MANY);
     for at in [0, 65_535, 65_536, MANY - 1] {
         let one = many.get(at).unwrap();
         assert_eq!(one.to_string(), format!("placeholder 0.{at}"));
@@ -447,7 +447,7 @@ fn cb3_placeholders_of_many_entities_and_of_many_batches_are_resolved() {
     assert_eq!(buffer.resolve(foreign), None);
     buffer.clear().unwrap();
     let commands = buffer.commands().unwrap();
-    commands.spawn_many(65_536, ());
+    commands.spawn_many((), 65_536);
     let batch = commands.spawn_batch([A(8), A(9)]);
     world.play(&mut buffer).unwrap();
     let last = buffer.resolve(batch.get(1).unwrap()).unwrap();
@@ -464,7 +464,7 @@ fn cb3_placeholders_of_many_entities_do_not_repeat_soon() {
     let mut buffer = EntityCommandBuffer::new();
     let mut last = || {
         buffer.clear().unwrap();
-        buffer.commands().unwrap().spawn_many(MANY, ()).get(MANY - 1).unwrap()
+        buffer.commands().unwrap().spawn_many((), MANY).get(MANY - 1).unwrap()
     };
     let first = last();
     assert!((0..600_000).all(|_| last() != first));
@@ -481,14 +481,14 @@ fn a0079_placeholders_of_others_whose_lane_this_buffer_lacks_are_foreign() {
     let jobs = world.jobs();
     let data = (other.writer(), created.write());
     let job = jobs.schedule(&[], data, |(mut commands, created)| {
-        let many = commands.spawn_many(MANY, ());
+        let many = commands.spawn_many((), MANY);
         created.extend([many.get(0).unwrap(), many.get(MANY - 1).unwrap()]);
     });
     jobs.complete(job.unwrap());
     let mut ends = JobSlice::from(vec![[Entity::NULL; 2]; BATCHES]);
     let data = (other.writer(), ends.write());
     let job = jobs.schedule_for_each(&[], data, BATCHES, 1, |(commands, ends), at| {
-        let many = commands.spawn_many(if at + 1 == BATCHES { MANY } else { 1 }, ());
+        let many = commands.spawn_many((), if at + 1 == BATCHES { MANY } else { 1 });
         *ends = [many.get(0).unwrap(), many.get(many.len() - 1).unwrap()];
     });
     jobs.complete(job.unwrap());

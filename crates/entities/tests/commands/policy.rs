@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandError, CommandFault, CommandsAt, EndSimulation, Entity, EntityCommandBuffer,
-    EntityTracker, Managed, PlaybackError, Query, ResMut, Shared, World,
+    EntityTracker, LateQuery, Managed, PlaybackError, Query, ResMut, Shared, World,
 };
 
 use crate::common::*;
@@ -137,9 +137,9 @@ fn cb4_values_are_cloned_for_each_playback_and_dropped_with_the_buffer() {
         let commands = buffer.commands().unwrap();
         let entity = commands.spawn(ledger.value(1));
         commands.set(entity, ledger.value(2));
-        commands.spawn_many(3, ledger.value(3));
+        commands.spawn_many(ledger.value(3), 3);
         commands.spawn_batch((4..6).map(|at| ledger.value(at)));
-        commands.for_query::<&A, ()>().add(ledger.value(6));
+        commands.batch(LateQuery::of::<&A, ()>()).add(ledger.value(6));
         assert_eq!(ledger.live(), 6);
         for round in 1..4 {
             world.play(&mut buffer).unwrap();
@@ -243,7 +243,7 @@ fn cb4_cb12_points_pass_over_buffers_that_are_not_to_be_played() {
 
     fn record_in_a_job(all: Query<&A>, mut commands: CommandsAt<EndSimulation>) {
         let job = all.job().with(commands.writer());
-        _ = job.schedule(|_, commands| _ = commands.spawn(Tag)).unwrap();
+        _ = job.schedule(|_, commands| _ = commands.spawn(Tag));
         commands.set_should_play(false);
     }
 
@@ -272,7 +272,7 @@ fn cb4_cb12_points_pass_over_buffers_that_are_not_to_be_played() {
     }
     // The program may say so as well.
     let buffer = world.commands_at::<EndSimulation>().unwrap();
-    buffer.commands().unwrap().spawn_many(3, Tag);
+    buffer.commands().unwrap().spawn_many(Tag, 3);
     buffer.set_should_play(false);
     world.try_update(0.1).unwrap();
     assert_eq!(world.query::<&Tag>().count(), 0);
@@ -303,7 +303,7 @@ fn ids_and_placeholders_in_one_buffer() {
     assert!(!second.is_placeholder() && !fourth.is_placeholder());
     // In the midst of it, others are created and destroyed.
     let others: Vec<_> = world.spawn_many(Tag, 4).collect();
-    world.despawn_slice(&others).unwrap();
+    world.batch(&others).despawn().unwrap();
     world.check_invariants().unwrap();
     world.play(&mut buffer).unwrap();
     let (first, third) = (buffer.resolve(first).unwrap(), buffer.resolve(third).unwrap());
@@ -320,7 +320,7 @@ fn ids_that_were_promised_are_given_back_when_a_buffer_is_cleared_or_stopped() {
     let mut buffer = EntityCommandBuffer::new();
     for round in 0..100 {
         let mut commands = world.commands(&mut buffer).unwrap();
-        commands.spawn_many(10, A(1));
+        commands.spawn_many(A(1), 10);
         if round % 2 == 0 {
             commands.spawn(A(2));
             commands.set_sort_key(Some(1));
@@ -340,9 +340,9 @@ fn ids_that_were_promised_are_given_back_when_a_buffer_is_cleared_or_stopped() {
 fn nobody_ever_has_an_id_that_was_promised_to_a_buffer_that_is_gone() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many(A(1), 5).collect();
-    world.despawn_slice(&all[1..3]).unwrap();
+    world.batch(&all[1..3]).despawn().unwrap();
     let mut buffer = EntityCommandBuffer::new();
-    let promised = world.commands(&mut buffer).unwrap().spawn_many(4, Tag).to_vec();
+    let promised = world.commands(&mut buffer).unwrap().spawn_many(Tag, 4).to_vec();
     drop(buffer);
     world.advance_version();
     let next: Vec<_> = world.spawn_many(Tag, 4).collect();
@@ -401,7 +401,7 @@ fn values_are_dropped_by_clear_and_kept_memory_is_used_again() {
         for at in 0..round * 20 {
             let entity = commands.spawn((ledger.value(at), A(at)));
             commands.add(entity, ledger.value(at));
-            commands.add_to_slice(&[entity, entity], ledger.value(at));
+            commands.batch(&[entity, entity]).add(ledger.value(at));
             commands.set_name(entity, &"n".repeat(at as usize));
         }
         assert_eq!(ledger.live(), round as isize * 60);
@@ -416,7 +416,7 @@ fn a_world_may_go_before_its_buffer() {
     let mut buffer = EntityCommandBuffer::new();
     {
         let world = World::new("Brief");
-        world.commands(&mut buffer).unwrap().spawn_many(100, B("b".into()));
+        world.commands(&mut buffer).unwrap().spawn_many(B("b".into()), 100);
     }
     let mut other = world();
     assert!(matches!(other.play(&mut buffer).unwrap_err(), PlaybackError::OtherWorld { .. }));
@@ -431,7 +431,7 @@ fn ids_do_not_grow_for_ever_when_buffers_are_cleared_and_dropped() {
     let mut world = world();
     for round in 0..1000 {
         let mut buffer = EntityCommandBuffer::new();
-        world.commands(&mut buffer).unwrap().spawn_many(10, Tag);
+        world.commands(&mut buffer).unwrap().spawn_many(Tag, 10);
         if round % 2 == 0 {
             buffer.clear().unwrap();
         }

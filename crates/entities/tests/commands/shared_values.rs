@@ -3,7 +3,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, DynamicQuery, Entity, EntityCommandBuffer, EntityQuery,
-    LateQuery, LinkedEntityGroup, Shared, With,
+    LateQuery, Linked, LinkedEntityGroup, Shared, With,
 };
 
 use crate::common::*;
@@ -19,9 +19,9 @@ fn cb3_sh7_placeholders_in_shared_values_of_what_is_created() {
         world.spawn_many(A(0), 3);
         let mut buffer = EntityCommandBuffer::new();
         let commands = buffer.commands().unwrap();
-        let captains: Vec<_> = commands.spawn_many(2, Tag).iter().collect();
+        let captains: Vec<_> = commands.spawn_many(Tag, 2).iter().collect();
         let one = commands.spawn((crew(captains[0]), B("b".into())));
-        let many = commands.spawn_many(5, (A(1), crew(captains[1])));
+        let many = commands.spawn_many((A(1), crew(captains[1])), 5);
         let batch =
             commands.spawn_batch((0..20).map(|at| (A(at), crew(captains[at as usize % 2]))));
         // Enough of them that they are created together.
@@ -83,13 +83,15 @@ fn cb4_sh7_each_playback_resolves_anew() {
     let commands = buffer.commands().unwrap();
     let captain = commands.spawn(Tag);
     let created = commands.spawn(crew(captain));
-    let many = commands.spawn_many(2, (Tag, crew(captain)));
+    let many = commands.spawn_many((Tag, crew(captain)), 2);
     let batch = commands.spawn_batch([(B("b".into()), crew(captain))]);
-    commands.set_shared(targets[0], Crew(captain));
-    commands.set_shared_slice(&targets[1..2], Crew(captain));
-    commands.set_linked(root, crew(captain));
-    commands.for_query::<(), ()>().with_shared(Crew(captain)).add(Link(captain));
-    commands.for_query::<&Link, With<Tag>>().with_shared(Crew(captain)).remove::<Link>();
+    commands.set(targets[0], Shared::new(Crew(captain)));
+    commands.batch(&targets[1..2]).set(Shared::new(Crew(captain)));
+    commands.batch(Linked(root)).set(crew(captain));
+    commands.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add(Link(captain));
+    commands
+        .batch(EntityQuery::<&Link, With<Tag>>::new().with_shared(Crew(captain)))
+        .remove::<Link>();
     let mut captains = Vec::new();
     for _ in 0..3 {
         world.play(&mut buffer).unwrap();
@@ -111,35 +113,35 @@ fn cb4_sh7_each_playback_resolves_anew() {
 type Ask = fn(&mut CommandRecorder, root: Entity, captain: Entity);
 
 const ASK: &[(&str, Ask)] = &[
-    ("for_query", |c, _, captain| {
-        c.for_query::<(), ()>().with_shared(Crew(captain)).add(Tag);
+    ("batch of a typed query", |c, _, captain| {
+        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add(Tag);
     }),
-    ("for_found", |c, _, captain| {
+    ("batch of a kept query", |c, _, captain| {
         let query = EntityQuery::<&A>::new().with_shared(Crew(captain));
-        c.for_found(&query).add(Tag);
+        c.batch(&query).add(Tag);
     }),
     ("with two", |c, _, captain| {
         let query = EntityQuery::<&A>::new().with_shared(Team("red")).with_shared(Crew(captain));
-        c.for_found(query).add(Tag);
+        c.batch(query).add(Tag);
     }),
     ("a dynamic query", |c, _, captain| {
-        c.for_found(DynamicQuery::new()).with_shared(Crew(captain)).add(Tag);
+        c.batch(DynamicQuery::new().with_shared(Crew(captain))).add(Tag);
     }),
     ("add_types", |c, _, captain| {
         let tag = ancho_entities::ComponentType::of::<Tag>();
-        c.for_query::<(), ()>().with_shared(Crew(captain)).add_types(&[tag]);
+        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add_types(&[tag]);
     }),
     ("remove_types", |c, _, captain| {
         let tag = ancho_entities::ComponentType::of::<Tag>();
-        c.for_query::<&A, ()>().add(Tag);
-        c.for_query::<(), ()>().with_shared(Crew(Entity::NULL)).remove_types(&[tag]);
+        c.batch(LateQuery::of::<&A, ()>()).add(Tag);
+        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(Entity::NULL))).remove_types(&[tag]);
         // The same once more, for others than there are.
-        c.for_query::<(), ()>().with_shared(Crew(captain)).remove_types(&[tag]);
-        c.for_query::<(), ()>().with_shared(Crew(captain)).add(Tag);
+        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).remove_types(&[tag]);
+        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add(Tag);
     }),
     ("members of a group", |c, root, captain| {
         let query: LateQuery = EntityQuery::<&A>::new().with_shared(Crew(captain)).into();
-        c.add_to_linked_matching(root, query, Tag);
+        c.batch(Linked(root).matching(query)).add(Tag);
     }),
 ];
 
@@ -153,7 +155,7 @@ fn cb9_sh7_queries_ask_for_what_placeholders_stand_for() {
         let commands = buffer.commands().unwrap();
         let captain = commands.spawn(());
         let members: Vec<_> = commands
-            .spawn_many(3, (A(2), crew(captain), Shared::new(Team("red"))))
+            .spawn_many((A(2), crew(captain), Shared::new(Team("red"))), 3)
             .iter()
             .collect();
         let group: Vec<_> = members.iter().chain(&others).copied().map(LinkedEntityGroup).collect();
@@ -190,7 +192,7 @@ fn cb5_sh7_shared_values_are_resolved_in_any_order() {
     for (at, &captain) in (0..).zip(&captains) {
         commands.set_sort_key(Some(1 + at * 7 % COUNT));
         commands.spawn((Tag, crew(captain)));
-        commands.add_shared(captain, Crew(next(at)));
+        commands.add(captain, Shared::new(Crew(next(at))));
     }
     world.play(&mut buffer).unwrap();
     let id = |placeholder| buffer.resolve(placeholder).unwrap();

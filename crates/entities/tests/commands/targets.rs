@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
-    LateQuery, LinkedEntityGroup, PlaybackError, Prefab, Shared, World, WorldSettings,
+    LateQuery, Linked, LinkedEntityGroup, PlaybackError, Prefab, Shared, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -18,18 +18,18 @@ fn there(world: &World, entity: Entity) -> Result<(), EntityError> {
 /// Every command that is done to one entity, and what the world does.
 const ALL: &[(&str, Record, Direct)] = &[
     ("despawn", |c, e| c.despawn(e), |w, e| w.despawn(e).map(drop)),
-    ("despawn_slice", |c, e| c.despawn_slice(&[e]), |w, e| w.despawn_slice(&[e]).map(drop)),
+    ("despawn_slice", |c, e| c.batch(&[e]).despawn(), |w, e| w.batch(&[e]).despawn().map(drop)),
     ("add", |c, e| c.add(e, A(1)), |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error)),
     ("add ()", |c, e| c.add(e, ()), |w, e| w.add(e, ()).map(drop).map_err(|r| r.error)),
     (
-        "add_to_slice",
-        |c, e| c.add_to_slice(&[e], A(1)),
+        "add to a slice",
+        |c, e| c.batch(&[e]).add(A(1)),
         |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error),
     ),
     ("set", |c, e| c.set(e, A(1)), |w, e| w.set(e, A(1)).map_err(|r| r.error)),
-    ("set_slice", |c, e| c.set_slice(&[e], A(1)), |w, e| w.set(e, A(1)).map_err(|r| r.error)),
+    ("set of a slice", |c, e| c.batch(&[e]).set(A(1)), |w, e| w.set(e, A(1)).map_err(|r| r.error)),
     ("remove", |c, e| c.remove::<A>(e), |w, e| w.remove::<A>(e).map(drop)),
-    ("remove_from_slice", |c, e| c.remove_from_slice::<A>(&[e]), |w, e| w.remove::<A>(e).map(drop)),
+    ("remove from a slice", |c, e| c.batch(&[e]).remove::<A>(), |w, e| w.remove::<A>(e).map(drop)),
     (
         "add_types",
         |c, e| c.add_types(e, &[ComponentType::of::<A>()]),
@@ -42,22 +42,22 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
     (
         "add_shared",
-        |c, e| c.add_shared(e, Team("t")),
+        |c, e| c.add(e, Shared::new(Team("t"))),
         |w, e| w.add(e, Shared::new(Team("t"))).map(drop).map_err(|r| r.error),
     ),
     (
         "set_shared",
-        |c, e| c.set_shared(e, Team("t")),
+        |c, e| c.set(e, Shared::new(Team("t"))),
         |w, e| w.set(e, Shared::new(Team("t"))).map_err(|r| r.error),
     ),
     (
         "set_shared_slice",
-        |c, e| c.set_shared_slice(&[e], Team("t")),
-        |w, e| w.set_shared_slice(&[e], Team("t")),
+        |c, e| c.batch(&[e]).set(Shared::new(Team("t"))),
+        |w, e| w.batch(&[e]).set_shared(Team("t")).map(drop),
     ),
     (
         "remove_shared",
-        |c, e| c.remove_shared::<Team>(e),
+        |c, e| c.remove::<Shared<Team>>(e),
         |w, e| w.remove::<Shared<Team>>(e).map(drop),
     ),
     (
@@ -89,29 +89,29 @@ const ALL: &[(&str, Record, Direct)] = &[
     ("swap_components", |c, e| c.swap_components(e, e), |w, e| w.swap_components(e, e)),
     ("set_name", |c, e| c.set_name(e, "x"), |w, e| w.set_name(e, "x")),
     (
-        "add_to_linked",
-        |c, e| c.add_to_linked(e, A(1)),
+        "add to a group",
+        |c, e| c.batch(Linked(e)).add(A(1)),
         |w, e| w.add(e, A(1)).map(drop).map_err(|r| r.error),
     ),
     (
-        "set_linked",
-        |c, e| c.set_linked(e, A(1)),
+        "set of a group",
+        |c, e| c.batch(Linked(e)).set(A(1)),
         |w, e| {
             there(w, e)?;
             if w.has::<A>(e) { w.set(e, A(1)).map_err(|r| r.error) } else { Ok(()) }
         },
     ),
     (
-        "remove_from_linked",
-        |c, e| c.remove_from_linked::<A>(e),
+        "remove from a group",
+        |c, e| c.batch(Linked(e)).remove::<A>(),
         |w, e| {
             there(w, e)?;
             w.remove::<A>(e).map(drop)
         },
     ),
     (
-        "add_to_linked_matching",
-        |c, e| c.add_to_linked_matching(e, LateQuery::of::<&A, ()>(), B("x".into())),
+        "add to a group that matches",
+        |c, e| c.batch(Linked(e).matching(LateQuery::of::<&A, ()>())).add(B("x".into())),
         |w, e| {
             there(w, e)?;
             let matches = w.query::<&A>().matches(e);
@@ -119,8 +119,8 @@ const ALL: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "set_linked_matching",
-        |c, e| c.set_linked_matching(e, LateQuery::of::<&Lamp, ()>(), A(1)),
+        "set of a group that matches",
+        |c, e| c.batch(Linked(e).matching(LateQuery::of::<&Lamp, ()>())).set(A(1)),
         |w, e| {
             there(w, e)?;
             let matches = w.has::<(A, Lamp)>(e);
@@ -128,8 +128,8 @@ const ALL: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "remove_from_linked_matching",
-        |c, e| c.remove_from_linked_matching::<A>(e, LateQuery::of::<&Lamp, ()>()),
+        "remove from a group that matches",
+        |c, e| c.batch(Linked(e).matching(LateQuery::of::<&Lamp, ()>())).remove::<A>(),
         |w, e| {
             there(w, e)?;
             if w.has::<Lamp>(e) { w.remove::<A>(e).map(drop) } else { Ok(()) }
@@ -280,11 +280,11 @@ fn cb11_a_check_says_of_targets_what_playing_says() {
 type RecordSlice = fn(&mut CommandRecorder, &[Entity]);
 
 const SLICES: &[(&str, RecordSlice)] = &[
-    ("despawn_slice", |c, all| c.despawn_slice(all)),
-    ("add_to_slice", |c, all| c.add_to_slice(all, B("x".into()))),
-    ("set_slice", |c, all| c.set_slice(all, A(7))),
-    ("remove_from_slice", |c, all| c.remove_from_slice::<A>(all)),
-    ("set_shared_slice", |c, all| c.set_shared_slice(all, Team("t"))),
+    ("despawn_slice", |c, all| c.batch(all).despawn()),
+    ("add to a slice", |c, all| c.batch(all).add(B("x".into()))),
+    ("set of a slice", |c, all| c.batch(all).set(A(7))),
+    ("remove from a slice", |c, all| c.batch(all).remove::<A>()),
+    ("set_shared_slice", |c, all| c.batch(all).set(Shared::new(Team("t")))),
 ];
 
 #[test]
@@ -453,7 +453,7 @@ fn cb3_a_placeholder_that_no_command_creates_is_refused() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    let many = commands.spawn_many(3, A(1));
+    let many = commands.spawn_many(A(1), 3);
     assert_eq!((many.get(3), many.get(usize::MAX)), (None, None));
     let last = many.get(2).unwrap();
     let beyond = Entity::from_parts(last.index() + 1, last.version());
@@ -477,8 +477,8 @@ fn despawns_as_the_world(slice: fn([Entity; 2]) -> [Entity; 2]) {
         (world, slice([root, member]))
     };
     let ((mut world, slice), (mut expected, _)) = (build(), build());
-    let said = expected.despawn_slice(&slice);
-    let played = play(&mut world, |commands| commands.despawn_slice(&slice));
+    let said = expected.batch(&slice).despawn();
+    let played = play(&mut world, |commands| commands.batch(&slice).despawn());
     assert_eq!(played.is_ok(), said.is_ok(), "{said:?}, and {played:?}");
     assert_eq!(world.entity_count(), expected.entity_count());
 }

@@ -93,7 +93,7 @@ fn cb10_sh7_shared_values_go_along_with_their_entities() {
                     _ => {
                         commands.remove::<A>(entity);
                         // This is looked for one by one, and what comes after it goes on from there.
-                        commands.set_shared(entity, Team("green"));
+                        commands.set(entity, Shared::new(Team("green")));
                         commands.add(entity, Tag);
                     }
                 }

@@ -126,7 +126,7 @@ fn elements_that_panic_when_they_come() {
 fn buffers_that_panic_as_their_entities_change() {
     for count in [2, 4, 9] {
         explode(count, |world, [_, entity, _]| assert!(world.despawn(entity).unwrap()));
-        explode(count, |world, all| assert_eq!(world.despawn_slice(&all), Ok(3)));
+        explode(count, |world, all| assert_eq!(world.batch(&all).despawn(), Ok(3)));
         explode(count, |world, _| assert_eq!(world.despawn_all(), Ok(3)));
         explode(count, |world, [entity, ..]| {
             assert!(world.remove::<Buffer<Bomb>>(entity).unwrap());

@@ -303,7 +303,7 @@ fn restructure<T: Kind>(pairs: &mut Vec<Pair>, current: usize, step: Step) {
         }
         36 if models.len() > 3 => {
             let gone: Vec<Entity> = models.drain(3..).map(|(entity, _)| entity).collect();
-            world.despawn_slice(&gone).unwrap();
+            world.batch(&gone).despawn().unwrap();
         }
         37 | 38 if count < 4 => {
             let models = models.clone();

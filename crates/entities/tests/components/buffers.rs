@@ -392,7 +392,7 @@ fn b8_missing_buffers_are_errors_and_only_writing_marks() {
     };
     let before = version(&world);
     let now = world.advance_version();
-    let lookup = world.buffer_lookup::<Eight>();
+    let lookup = world.lookup::<&Buffer<Eight>>();
     assert_eq!(lookup.get(with).map(values), Some(vec![0, 1, 2]));
     assert!(lookup.has(with) && !lookup.has(without) && lookup.get(gone).is_none());
     assert_eq!(world.buffer::<Eight>(with).unwrap().len(), 3);

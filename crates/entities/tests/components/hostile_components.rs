@@ -208,10 +208,10 @@ fn destroying() {
         world.despawn(entities[7]).unwrap();
     });
     sweep("despawn_slice", |world, entities| {
-        world.despawn_slice(&entities[1..7]).unwrap();
+        world.batch(&entities[1..7]).despawn().unwrap();
     });
     sweep("despawn_slice of one chunk", |world, entities| {
-        world.despawn_slice(&entities[3..5]).unwrap();
+        world.batch(&entities[3..5]).despawn().unwrap();
     });
     sweep("despawn_all", |world, _| {
         world.despawn_all().unwrap();

@@ -165,7 +165,7 @@ fn v3_no_way_of_reading_counts_as_a_change() {
             assert_eq!(copied.unwrap().len(), 10);
         }),
         ("a job", |world, _| {
-            let job = world.query_mut::<All<'_>>().job().schedule_parallel(|_| ()).unwrap();
+            let job = world.query_mut::<All<'_>>().job().schedule_parallel(|_| ());
             world.jobs().complete(job);
         }),
         ("a view", |world, _| {
@@ -183,8 +183,8 @@ fn v3_no_way_of_reading_counts_as_a_change() {
         }),
         ("a lookup of a job", |world, one| {
             let (some, all) = world.split::<(Query<&A>, Lookup<All<'_>>)>();
-            let job = some.job().with(all.into_job_mut());
-            let job = job.schedule(move |_, all| assert!(all.get_mut(one).is_some())).unwrap();
+            let job = some.job().with(all.into_job());
+            let job = job.schedule(move |_, all| assert!(all.get_mut(one).is_some()));
             world.jobs().complete(job);
         }),
     ];

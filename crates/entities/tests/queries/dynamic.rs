@@ -123,7 +123,7 @@ fn q8_shared_values_by_types_of_the_run_time() {
     assert!(both.clone().with_shared(Team(2)).is_empty(&*world));
     // It goes with a query that commands are for.
     let mut buffer = EntityCommandBuffer::new();
-    buffer.commands().unwrap().for_found(both.clone().all([x()])).despawn();
+    buffer.commands().unwrap().batch(both.clone().all([x()])).despawn();
     world.play(&mut buffer).unwrap();
     assert_eq!(
         (both.count(&*world), query(1).count(&*world), query(2).count(&*world)),

@@ -169,24 +169,24 @@ fn ways<F: QueryFilter>() -> Vec<Way> {
             seen(world)
         }),
         ("schedule", |world, since| {
-            let query = world.query_mut::<(&mut Seen, &mut T)>().filter::<F>().since(since);
-            let _ = query.schedule(|(seen, _)| seen.0 = 1).unwrap();
+            let mut query = world.query_mut::<(&mut Seen, &mut T)>().filter::<F>().since(since);
+            let _ = query.schedule(|(seen, _)| seen.0 = 1);
             seen(world)
         }),
         ("schedule_parallel", |world, since| {
-            let query = world.query_mut::<(&mut Seen, &mut B)>().filter::<F>().since(since);
-            let _ = query.schedule_parallel(|(seen, _)| seen.0 = 1).unwrap();
+            let mut query = world.query_mut::<(&mut Seen, &mut B)>().filter::<F>().since(since);
+            let _ = query.schedule_parallel(|(seen, _)| seen.0 = 1);
             seen(world)
         }),
         ("schedule_chunks_parallel", |world, since| {
             let job = world.query_mut::<&mut Seen>().filter::<F>().since(since).job();
-            let _ = job.schedule_chunks_parallel(|all| all.fill(Seen(1))).unwrap();
+            let _ = job.schedule_chunks_parallel(|all| all.fill(Seen(1)));
             seen(world)
         }),
         ("numbers", |world, since| {
             let job = world.query_mut::<&mut Seen>().filter::<F>().since(since).job();
             let job = job.with(IndexInQuery);
-            let _ = job.schedule_parallel(|seen, number| seen.0 = 1 + number as u32).unwrap();
+            let _ = job.schedule_parallel(|seen, number| seen.0 = 1 + number as u32);
             let numbers = world.query::<&Seen>().to_components::<Seen>().unwrap();
             let numbers = numbers.iter().map(|seen| seen.0).filter(|&number| number > 0);
             assert!(numbers.eq(1..=seen(world).len() as u32));

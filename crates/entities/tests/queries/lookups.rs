@@ -34,7 +34,7 @@ fn i9_a_chunk_keeps_its_number() {
     let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
     let number = |world: &Checked, entity| world.storage_info().get(entity).unwrap().chunk_number();
     let before = number(&world, all[4]);
-    world.despawn_slice(&all[..2]).unwrap();
+    world.batch(&all[..2]).despawn().unwrap();
     world.get_mut::<A>(all[4]).unwrap().0 += 1;
     let fork = Checked(world.fork().unwrap());
     world.get_mut::<A>(all[4]).unwrap().0 += 1;
@@ -51,7 +51,7 @@ fn i8_lookups_say_what_changed() {
     world.advance_version();
     world.get_mut::<A>(all[3]).unwrap().0 += 1;
     world.buffer_mut::<Item>(all[0]).unwrap().clear();
-    let (a, items) = (world.lookup::<A>(), world.buffer_lookup::<Item>());
+    let (a, items) = (world.lookup::<&A>(), world.lookup::<&Buffer<Item>>());
     let changed = |entity| (a.did_change(entity, seen), items.did_change(entity, seen));
     assert_eq!(
         all.iter().map(|&entity| changed(entity)).collect::<Vec<_>>(),
@@ -85,8 +85,8 @@ fn i8_lookups_say_which_entities_changed_if_that_is_tracked() {
         }
     }
     let entities = &world;
-    let (t, s, a) = (entities.lookup::<T>(), entities.lookup::<S>(), entities.lookup::<A>());
-    let items = entities.buffer_lookup::<NotedItem>();
+    let (t, s, a) = (entities.lookup::<&T>(), entities.lookup::<&S>(), entities.lookup::<&A>());
+    let items = entities.lookup::<&Buffer<NotedItem>>();
     let which = |did_change: &dyn Fn(Entity) -> bool| {
         let numbers = (0..all.len()).filter(|&at| did_change(all[at]));
         numbers.collect::<Vec<_>>()
@@ -102,7 +102,7 @@ fn i8_lookups_say_which_entities_changed_if_that_is_tracked() {
 fn c3_a_tag_is_looked_up_as_everything_else() {
     let mut world = world();
     let (tagged, bare) = (world.spawn(Tag), world.spawn(()));
-    let tags = world.lookup::<Tag>();
+    let tags = world.lookup::<&Tag>();
     assert_eq!((tags.get(tagged), tags.get(bare)), (Some(&Tag), None));
     assert!(tags.get_many(&[tagged, bare]).eq([Some(&Tag), None]));
 }

@@ -2,8 +2,8 @@
 
 use ancho_entities::{
     Absent, Any, Buffer, Changed, ChunkArena, Component, Disabled, EnabledMut, EnabledRef, Entity,
-    EntityError, EntityLookup, EntityQuery, IsDisabled, Lookup, Managed, Or, Prefab, Present,
-    Query, QueryFilter, Shared, SplitParts, With, Without, World, WorldSettings,
+    EntityError, EntityQuery, IsDisabled, Lookup, Managed, Or, Prefab, Present, Query, QueryFilter,
+    Shared, SplitParts, With, Without, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -262,12 +262,12 @@ fn v1_what_is_looked_up_to_be_changed_counts_as_changed() {
     let (mut a, b) = world.split::<(Lookup<(&mut A, &X)>, Lookup<&B>)>();
     a.get_mut(all[2]).unwrap().0.0 += 1;
     assert!(b.get(all[5]).is_some() && a.has(all[5]));
-    let changed = |entity| world.lookup::<A>().did_change(entity, seen);
+    let changed = |entity| world.lookup::<&A>().did_change(entity, seen);
     assert_eq!(
         all.iter().map(|&entity| changed(entity)).collect::<Vec<_>>(),
         [false, false, true, true, false, false]
     );
-    let x = world.lookup::<X>();
+    let x = world.lookup::<&X>();
     assert!(!all.iter().any(|&entity| x.did_change(entity, seen)));
 }
 
@@ -367,9 +367,8 @@ fn parts_are_one_or_many() {
     a.for_each(|a| a.0 += 1);
     assert_eq!((entities.single(), b.get(entity)), (Ok(entity), None));
     assert_eq!(world.get(entity), Ok(&A(2)));
-    let lookup = EntityLookup::<&A>::default();
-    assert_eq!(format!("{lookup:?}"), "EntityLookup<&queries::common::A, ()>");
-    assert!(format!("{:?}", world.split_with(lookup)).starts_with("Lookup<"));
+    let lookup = world.split_with(Lookup::<&A>::part());
+    assert_eq!(format!("{lookup:?}"), "Lookup<&queries::common::A, ()>");
 }
 
 /// A world with an entity of every archetype that can be made of a few components, and some of what can be off is off.

@@ -188,7 +188,7 @@ fn q9_moving_is_no_change() {
     for &entity in &all[..15] {
         world.add(entity, A(0)).unwrap();
     }
-    world.set_shared_slice(&all[10..25], Team(1)).unwrap();
+    world.batch(&all[10..25]).set_shared(Team(1)).unwrap();
     world.despawn(all[29]).unwrap();
     assert_eq!(changed::<Changed<T>>(&world, seen), [all[0]]);
     assert!(changed::<Changed<T>>(&world, later).is_empty());
@@ -276,7 +276,7 @@ fn q9_who_is_given_slices_has_values_that_are_off_too() {
             all.for_each_picked_chunk_parallel(|_| true, add).unwrap();
         },
         |world, add| {
-            let job = world.query_mut::<Optional>().job().schedule_chunks_parallel(add).unwrap();
+            let job = world.query_mut::<Optional>().job().schedule_chunks_parallel(add);
             world.jobs().complete(job);
         },
     ];

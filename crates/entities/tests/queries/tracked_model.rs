@@ -180,7 +180,7 @@ impl Model {
             }
             Op::DespawnMany(at, count) => {
                 let gone: Vec<_> = self.rows.drain(self.some(at, count)).map(|row| row.0).collect();
-                self.world.despawn_slice(&gone).unwrap();
+                self.world.batch(&gone).despawn().unwrap();
             }
             Op::Add(at, which) => {
                 let Some((world, (entity, row))) = self.row(at) else { return };
@@ -237,7 +237,7 @@ impl Model {
                 let with_team: Vec<_> =
                     self.rows[range.clone()].iter().filter(|row| row.1.team.is_some()).collect();
                 let entities: Vec<_> = with_team.iter().map(|row| row.0).collect();
-                self.world.set_shared_slice(&entities, Team(team)).unwrap();
+                self.world.batch(&entities).set_shared(Team(team)).unwrap();
                 for (_, row) in &mut self.rows[range] {
                     row.team = row.team.map(|_| team);
                 }

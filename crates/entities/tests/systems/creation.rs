@@ -30,23 +30,19 @@ fn told<const N: u32>(log: &Shared) -> Told<N> {
     Told(log.clone())
 }
 
-fn is<const N: u32>() -> ancho_entities::SystemIs {
-    system_type::<Told<N>>()
-}
-
 #[test]
 fn sy8_systems_are_created_as_constraints_say_and_destroyed_the_other_way_round() {
     let log = Shared::default();
     let mut world = World::new("test");
     let ids = world.add_systems((
-        told::<1>(&log).create_after(is::<3>()),
+        told::<1>(&log).create_after(system_type::<Told<3>>()),
         told::<2>(&log),
         told::<3>(&log),
-        told::<4>(&log).create_before(is::<2>()),
+        told::<4>(&log).create_before(system_type::<Told<2>>()),
     ));
     assert_eq!(log.take(), ["+3", "+1", "+4", "+2"]);
-    assert_eq!(ids[0], world.find_system(is::<1>()).unwrap());
-    assert_eq!(ids[3], world.find_system(is::<4>()).unwrap());
+    assert_eq!(ids[0], world.find_system(system_type::<Told<1>>()).unwrap());
+    assert_eq!(ids[3], world.find_system(system_type::<Told<4>>()).unwrap());
     world.update(0.1);
     assert_eq!(log.take(), ["1", "2", "3", "4"], "they run as they are written");
     drop(world);
@@ -106,7 +102,7 @@ fn sy8_groups_come_before_what_is_in_them_and_go_with_it() {
     let log = Shared::default();
     let mut world = World::new("test");
     let ids = world.add_systems((
-        told::<1>(&log).in_group(Inner).create_after(is::<2>()),
+        told::<1>(&log).in_group(Inner).create_after(system_type::<Told<2>>()),
         told::<2>(&log).in_group(Inner),
         Inner.in_group(Outer),
         Outer,
@@ -135,8 +131,8 @@ fn sy8_lists_of_systems_of_any_kind_are_added() {
 fn sy8_those_that_are_there_and_those_that_come_later_fit() {
     let log = Shared::default();
     let mut world = World::new("test");
-    world.add_system(told::<1>(&log).create_before(is::<2>()));
-    world.add_system(told::<2>(&log).create_after(is::<1>()));
+    world.add_system(told::<1>(&log).create_before(system_type::<Told<2>>()));
+    world.add_system(told::<2>(&log).create_after(system_type::<Told<1>>()));
     assert_eq!(log.take(), ["+1", "+2"]);
 }
 

@@ -271,7 +271,7 @@ fn a0107_a_system_that_removes_itself_is_named_too() {
     world.add_system(
         (|world: &mut World| {
             let own = world.executing_system().unwrap();
-            let _ = world.query_mut::<&mut A>().schedule(|_| panic!("last words")).unwrap();
+            let _ = world.query_mut::<&mut A>().schedule(|_| panic!("last words"));
             world.remove_system(own).unwrap();
         })
         .named("miner"),

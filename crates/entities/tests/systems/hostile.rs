@@ -36,7 +36,7 @@ fn entities_are_exchanged_while_jobs_record_commands_for_a_point() {
     world.add_system(
         (|all: Query<Entity>, mut commands: CommandsAt<Point>| {
             let job = all.job().with(commands.writer());
-            let _ = job.schedule_parallel(|entity, commands| commands.despawn(entity)).unwrap();
+            let _ = job.schedule_parallel(|entity, commands| commands.despawn(entity));
         })
         .named("recorder"),
     );

@@ -10,7 +10,7 @@ fn a0107_a_job_that_fails_is_told_with_its_system_in_the_next_update() {
     fn schedule(mut all: Query<&mut A>, mut frame: Local<u32>) {
         *frame += 1;
         if *frame == 1 {
-            let _ = all.reborrow().job().named("Divide").schedule(|_| panic!("by zero")).unwrap();
+            let _ = all.reborrow().job().named("Divide").schedule(|_| panic!("by zero"));
         }
         all.schedule(|a| a.0 += 1);
     }
@@ -41,7 +41,7 @@ fn a0107_a_job_of_a_system_that_is_updated_alone_is_told_with_it() {
     let mut runs = 0;
     let system = move |all: Query<&mut A>| {
         runs += 1;
-        let _ = all.job().named("Divide").schedule(move |_| panic!("run {runs}")).unwrap();
+        let _ = all.job().named("Divide").schedule(move |_| panic!("run {runs}"));
     };
     let id = world.add_system(system.named("scheduler"));
     // It starts to run with the first, and runs on with the second.
@@ -68,7 +68,7 @@ fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
         }
         world.try_update(0.1).unwrap();
         let job = world.query_mut::<&mut A>().job().named("Divide");
-        let _ = job.schedule(|_| panic!("by zero")).unwrap();
+        let _ = job.schedule(|_| panic!("by zero"));
         let errors = world.try_update(0.1).unwrap_err();
         let expected = "A0107: a job of world `test` failed: A0011: job `Divide` panicked: by zero";
         assert!(errors.to_string().starts_with(expected), "{errors}");
@@ -100,7 +100,7 @@ fn systems_schedule_jobs_over_containers_beside_those_over_entities() {
             a.0 += 1;
             **sum += a.0;
         });
-        let double = jobs.schedule(&[add.unwrap()], sum.write(), |sum| *sum *= 2).unwrap();
+        let double = jobs.schedule(&[add], sum.write(), |sum| *sum *= 2).unwrap();
         // It is the system's own to wait for: it does not use the world.
         jobs.complete(double);
     }

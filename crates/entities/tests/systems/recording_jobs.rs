@@ -130,22 +130,20 @@ fn of_a_recording_job_that_panics_no_command_is_played_and_of_the_others_all_are
                     to.spawn(B(a.0));
                 }
             });
-            let (counter, good) = (counter.clone(), [good.unwrap()]);
+            let (counter, good) = (counter.clone(), [good]);
             let bad = all.reborrow().job().named("Bad").depends_on(&good).with(to.writer());
             let bad = bad.schedule_parallel(move |(entity, a), to| {
                 to.despawn(entity);
                 to.spawn(Counted(counter.clone()));
                 assert!(a.0 != 555, "not this one");
             });
-            let bad = [bad.unwrap()];
+            let bad = [bad];
             let last = all.reborrow().job().named("Last").after(&bad).with(to.writer());
-            let _ = last
-                .schedule_parallel(|(_, a), to| {
-                    if a.0 == 999 {
-                        to.spawn(B(1_000));
-                    }
-                })
-                .unwrap();
+            let _ = last.schedule_parallel(|(_, a), to| {
+                if a.0 == 999 {
+                    to.spawn(B(1_000));
+                }
+            });
         };
         world.add_system(record.named("record").before(Point));
         let message = update(&mut world);
@@ -210,7 +208,7 @@ fn a_recording_job_that_was_completed_before_the_point_is_reported_by_the_same_u
                 to.spawn(B(1));
                 panic!("by zero");
             });
-            let _ = bad.unwrap();
+            let _ = bad;
         };
         world.add_system(record.named("record").before(Point));
         // A structural change completes the job.
@@ -399,7 +397,7 @@ fn a0107_panics_of_the_jobs_of_a_buffer_that_were_completed_before_the_point_are
                 let bad = jobs.named("Bad").schedule(&[], to.writer(), |_| panic!("by zero"));
                 let bad = [bad.unwrap()];
                 let good = all.job().named("Good").after(&bad).with(to.writer());
-                let _ = good.schedule(|_, to| _ = to.spawn(B(1))).unwrap();
+                let _ = good.schedule(|_, to| _ = to.spawn(B(1)));
             };
         world.add_system(record.named("record").before(Point));
         // A structural change completes the jobs.

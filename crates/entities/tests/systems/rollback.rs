@@ -204,7 +204,7 @@ fn jobs_are_completed_before_a_world_is_restored() {
         world.spawn_many(A(1), 1_000);
         world.add_system(|mut all: Query<&mut A>| all.schedule_parallel(|a| a.0 += 1));
         let mut snapshot = world.fork().unwrap();
-        let job = snapshot.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 10).unwrap();
+        let job = snapshot.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 10);
         world.try_update(0.1).unwrap();
         world.restore(&mut snapshot).unwrap();
         assert!(snapshot.jobs().is_completed(job));

@@ -195,7 +195,7 @@ fn v1_jobs_of_hooks_are_new_for_the_system_before_it() {
     world.spawn(A(1));
     world.add_system(watch);
     fn schedule(world: &mut World) {
-        let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
+        let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1);
     }
     world.add_system(Hooks { start: Some(schedule), ..Hooks::default() });
     (0..3).for_each(|_| world.try_update(0.1).unwrap());

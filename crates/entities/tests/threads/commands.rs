@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     Buffer, BufferElement, ChunkInJob, ChunkJob, CommandFault, CommandLog, Component, EnabledMut,
-    Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, PlaybackError,
-    Shared, SharedComponent, With, World, WorldSettings,
+    Entity, EntityAt, EntityCommandBuffer, EntityJob, LateQuery, Managed, ManagedComponent,
+    PlaybackError, Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::{CellConcurrent, ExecutionMode, JobPool, ParallelFor, ParallelJobStruct};
 
@@ -67,7 +67,7 @@ fn world(workers: usize, mode: ExecutionMode, count: u32) -> World {
     }
     // Ids are not handed out in a row.
     let some: Vec<_> = world.iter_entities().step_by(11).collect();
-    world.despawn_slice(&some).unwrap();
+    world.batch(&some).despawn().unwrap();
     world
 }
 
@@ -127,7 +127,7 @@ fn cb5_jobs_over_entities_record_the_same_everywhere() {
                 _ => commands.despawn(new),
             }
         });
-        _ = job.unwrap();
+        _ = job;
     });
 }
 
@@ -144,20 +144,20 @@ fn cb3_cb5_sh7_shared_values_with_placeholders_are_the_same_everywhere() {
             let crew = Shared::new(Crew(captain));
             match a.0 % 5 {
                 0 => commands.add(entity, crew),
-                1 => _ = commands.spawn_many(3, (Link(captain), crew)),
+                1 => _ = commands.spawn_many((Link(captain), crew), 3),
                 2 => {
                     let mate = commands.spawn((crew.clone(), Link(entity)));
-                    commands.add_shared(captain, Crew(mate));
+                    commands.add(captain, Shared::new(Crew(mate)));
                     commands.set(mate, crew);
                 }
                 3 => {
                     let mates = [(); 2].map(|()| Shared::new(Crew(captain)));
                     commands.spawn_batch(mates.map(|mate| (mate, Link(entity))));
                 }
-                _ => commands.add_shared(entity, Crew(entity)),
+                _ => commands.add(entity, Shared::new(Crew(entity))),
             }
         });
-        _ = job.unwrap();
+        _ = job;
     });
 }
 
@@ -170,7 +170,7 @@ fn cb5_a_single_job_over_entities_records_the_same_everywhere() {
             let new = commands.spawn(Link(entity));
             commands.instantiate(new);
         });
-        _ = job.unwrap();
+        _ = job;
     });
 }
 
@@ -197,7 +197,7 @@ impl EntityJob for Breed<'_> {
 fn cb5_structs_over_entities_record_the_same_everywhere() {
     same_everywhere(1500, |world, buffer| {
         let breed = Breed { commands: buffer.writer(), least: 100 };
-        _ = world.query::<(Entity, &A)>().job().schedule_job_parallel(breed).unwrap();
+        _ = world.query::<(Entity, &A)>().job().schedule_job_parallel(breed);
     });
 }
 
@@ -210,7 +210,7 @@ impl ChunkJob for Settle<'_> {
     type Query = (Entity, &'static A);
 
     fn execute(job: &mut SettleBatch<'_>, mut chunk: ChunkInJob<'_, (Entity, &'static A)>) {
-        let number = chunk.at().chunk as u32;
+        let number = chunk.index() as u32;
         let camp = job.commands.spawn((A(number), Buffer::<Friend>::new()));
         chunk.for_each_run(|(entities, all)| {
             for (&entity, a) in entities.iter().zip(all) {
@@ -228,7 +228,7 @@ impl ChunkJob for Settle<'_> {
 fn cb5_structs_over_chunks_record_the_same_everywhere() {
     same_everywhere(1500, |world, buffer| {
         let settle = Settle { commands: buffer.writer() };
-        _ = world.query::<(Entity, &A)>().job().schedule_chunk_job_parallel(settle).unwrap();
+        _ = world.query::<(Entity, &A)>().job().schedule_chunk_job_parallel(settle);
     });
 }
 
@@ -281,7 +281,7 @@ fn cb5_keys_are_obeyed_the_same_everywhere() {
             commands.set_sort_key(None);
             commands.spawn(A(a.0));
         });
-        _ = job.unwrap();
+        _ = job;
     });
 }
 
@@ -293,15 +293,15 @@ fn cb5_jobs_and_the_main_thread_by_turns_record_the_same_everywhere() {
         let job = query.job().with(buffer.writer()).schedule_parallel(move |entity, commands| {
             commands.add(entity, Link(first));
         });
-        world.jobs().complete(job.unwrap());
+        world.jobs().complete(job);
         let second = buffer.commands().unwrap().spawn(A(8));
         let query = world.query::<Entity>().filter::<With<Text>>();
         let job = query.job().with(buffer.writer()).schedule_parallel(move |entity, commands| {
             commands.add(entity, Link(second));
             commands.spawn(Link(second));
         });
-        world.jobs().complete(job.unwrap());
-        world.commands(buffer).unwrap().spawn_many(3, Link(second));
+        world.jobs().complete(job);
+        world.commands(buffer).unwrap().spawn_many(Link(second), 3);
     });
 }
 
@@ -315,7 +315,7 @@ fn cb5_what_jobs_switch_and_record_is_the_same_everywhere() {
             commands.set_component_enabled::<Lamp>(entity, a.0 % 8 == 0);
             commands.spawn((Lamp, Link(entity)));
         });
-        _ = job.unwrap();
+        _ = job;
     });
 }
 
@@ -334,7 +334,7 @@ fn cb8_the_command_that_fails_is_the_same_everywhere() {
                     commands.set(entity, Link(entity));
                 }
             });
-            world.jobs().complete(job.unwrap());
+            world.jobs().complete(job);
             let PlaybackError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else {
                 panic!();
             };
@@ -486,7 +486,7 @@ fn cb5_commands_that_are_carried_out_together_come_to_the_same_everywhere() {
                 _ => commands.add(entity, Lamp),
             }
         });
-        world.jobs().complete(job.unwrap());
+        world.jobs().complete(job);
     });
 }
 
@@ -535,7 +535,7 @@ fn cb1_w5_a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
         let commands = buffer.commands().unwrap();
         let first = commands.spawn(A(1));
         (0..MANY).for_each(|at| _ = commands.spawn(Wide([at; 16])));
-        commands.for_query::<&A, With<Lamp>>().add(Link(first));
+        commands.batch(LateQuery::of::<&A, With<Lamp>>()).add(Link(first));
         buffer
     };
     let mut expected = world(0, ExecutionMode::Parallel, 50);

@@ -98,39 +98,39 @@ const WAYS: &[(&str, Way)] = &[
         world.query::<&Number>().for_each_parallel(|_| callers.note());
     }),
     ("run", |world, callers| {
-        world.query_mut::<&mut Number>().job().run(|_| callers.note()).unwrap();
+        world.query_mut::<&mut Number>().job().run(|_| callers.note());
     }),
     ("schedule", |world, callers| {
-        let job = world.query_mut::<&mut Number>().schedule(move |_| callers.note()).unwrap();
+        let job = world.query_mut::<&mut Number>().schedule(move |_| callers.note());
         world.jobs().complete(job);
     }),
     ("schedule_parallel", |world, callers| {
-        let query = world.query_mut::<&mut Number>();
-        let job = query.schedule_parallel(move |_| callers.note()).unwrap();
+        let mut query = world.query_mut::<&mut Number>();
+        let job = query.schedule_parallel(move |_| callers.note());
         world.jobs().complete(job);
     }),
     ("schedule_parallel by switches", |world, callers| {
-        let query = world.query_mut::<&mut Number>().filter::<With<Switch>>();
-        let job = query.schedule_parallel(move |_| callers.note()).unwrap();
+        let mut query = world.query_mut::<&mut Number>().filter::<With<Switch>>();
+        let job = query.schedule_parallel(move |_| callers.note());
         world.jobs().complete(job);
     }),
     ("schedule_parallel with something", |world, callers| {
         let job = world.query_mut::<&mut Number>().job().with(IndexInQuery);
-        let job = job.schedule_parallel(move |_, _| callers.note()).unwrap();
+        let job = job.schedule_parallel(move |_, _| callers.note());
         world.jobs().complete(job);
     }),
     ("schedule_chunks_parallel", |world, callers| {
         let job = world.query_mut::<&mut Number>().job();
-        let job = job.schedule_chunks_parallel(move |_| callers.note()).unwrap();
+        let job = job.schedule_chunks_parallel(move |_| callers.note());
         world.jobs().complete(job);
     }),
     ("schedule_job", |world, callers| {
-        let job = world.query_mut::<&mut Number>().job().schedule_job(Note { callers }).unwrap();
+        let job = world.query_mut::<&mut Number>().job().schedule_job(Note { callers });
         world.jobs().complete(job);
     }),
     ("schedule_job_parallel", |world, callers| {
         let job = world.query_mut::<&mut Number>().job();
-        let job = job.schedule_job_parallel(Note { callers }).unwrap();
+        let job = job.schedule_job_parallel(Note { callers });
         world.jobs().complete(job);
     }),
 ];

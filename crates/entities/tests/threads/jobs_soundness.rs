@@ -47,8 +47,7 @@ fn the_value_of_a_chunk_is_not_set_while_a_job_reads_it() {
         let left = sum.clone();
         let job = world
             .query::<(&PerChunk<B>, &A)>()
-            .schedule(move |(chunk, a)| left.add(chunk.0 as u32 + a.0))
-            .unwrap();
+            .schedule(move |(chunk, a)| left.add(chunk.0 as u32 + a.0));
         world.jobs().flush();
         world.set_chunk_component(entity, B(100)).unwrap();
         world.jobs().complete(job);
@@ -66,7 +65,7 @@ fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
         let (read, filtered) = (Left::default(), Left::default());
         for (sum, by_filter) in [(&read, false), (&filtered, true)] {
             let left = sum.clone();
-            let job = world.query::<&A>().schedule_parallel(move |a| left.add(a.0)).unwrap();
+            let job = world.query::<&A>().schedule_parallel(move |a| left.add(a.0));
             world.jobs().flush();
             let values = [A(3); 1000];
             if by_filter {
@@ -89,7 +88,7 @@ fn a_batch_gives_no_entity_of_another_batch() {
     for workers in [0, 2] {
         let mut world = world_with(workers);
         world.spawn_batch((0..1000).map(A));
-        let array = world.query_mut::<&mut A>().into_array().unwrap();
+        let array = world.query_mut::<&mut A>().job().into_array();
         let given = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&given);
         let jobs = array.jobs();
@@ -122,8 +121,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
             world.split::<(Query<EnabledMut<X>>, Query<&A, With<X>>, Query<&B>)>();
         let mut first = found.iter();
         assert_eq!(first.next(), Some(&A(0)));
-        let _job = switches.job().schedule_parallel(|mut x| x.set(false)).unwrap();
-        flush.into_array().unwrap().jobs().flush();
+        let _job = switches.job().schedule_parallel(|mut x| x.set(false));
+        flush.job().into_array().jobs().flush();
         // As in a loop on this thread: what was entered is gone on with.
         assert_eq!(first.count(), 99, "{workers} workers");
         // Rows are switched that a job finds.
@@ -131,8 +130,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
             world.split::<(Query<EnabledMut<X>>, Query<&mut A, With<X>>, Query<&B>)>();
         let mut all: Vec<_> = switches.iter_mut().collect();
         all.iter_mut().for_each(|x| x.set(true));
-        let _job = found.job().schedule_parallel(|a| a.0 = 7).unwrap();
-        flush.into_array().unwrap().jobs().flush();
+        let _job = found.job().schedule_parallel(|a| a.0 = 7);
+        flush.job().into_array().jobs().flush();
         all.iter_mut().for_each(|x| x.set(false));
         world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
         assert!(world.query::<&A>().iter().all(|a| a.0 == 7));
@@ -145,8 +144,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         let mut first = found.iter();
         assert!(first.next().is_none());
         let mut first = found.iter();
-        let _job = writes.job().schedule_parallel(|a| a.0 = 8).unwrap();
-        flush.into_array().unwrap().jobs().flush();
+        let _job = writes.job().schedule_parallel(|a| a.0 = 8);
+        flush.job().into_array().jobs().flush();
         assert!(first.next().is_some());
         // Rows are noted as changed that a job finds.
         let since = world.version();
@@ -156,8 +155,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         let (mut writes, found, flush) = world.split_with(parts);
         let mut all: Vec<_> = writes.iter_mut().collect();
         all.iter_mut().for_each(|t| t.0 = 2);
-        let _job = found.job().schedule_parallel(|a| a.0 = 9).unwrap();
-        flush.into_array().unwrap().jobs().flush();
+        let _job = found.job().schedule_parallel(|a| a.0 = 9);
+        flush.job().into_array().jobs().flush();
         all.iter_mut().for_each(|t| t.0 = 3);
         assert!(world.query::<&A>().iter().all(|a| a.0 == 9));
         // The same, of lookups.
@@ -165,8 +164,8 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         let (mut switches, found, flush) =
             world.split::<(Lookup<EnabledMut<X>>, Query<&mut A, With<X>>, Query<&B>)>();
         let mut last = switches.get_mut(entities[999]).unwrap();
-        let _job = found.job().schedule_parallel(|a| a.0 = 10).unwrap();
-        flush.into_array().unwrap().jobs().flush();
+        let _job = found.job().schedule_parallel(|a| a.0 = 10);
+        flush.job().into_array().jobs().flush();
         last.set(false);
         world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
         assert!(world.query::<&A>().iter().all(|a| a.0 == 10));
@@ -205,7 +204,7 @@ fn a_lookup_of_a_job_sees_pages_that_stay() {
             // What the fork has left is used again.
             let mut other = World::new("Other");
             other.spawn_many(B(7), 5000);
-            world.jobs().complete(job.unwrap());
+            world.jobs().complete(job);
             assert_eq!(sum.get(), 1000, "{workers} workers");
         }
     }
@@ -219,12 +218,12 @@ fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() 
     let fork = world.fork().unwrap();
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
     drop(fork);
-    let job = world.query::<&B>().schedule_parallel(|_| {}).unwrap();
+    let job = world.query::<&B>().schedule_parallel(|_| {});
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
     world.query_mut::<&A>().copy_from(&[A(7); 1000]).unwrap();
     let (mut writes,) = world.split::<(Query<&mut A>,)>();
     writes.for_each(|a| a.0 += 1);
-    let other = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+    let other = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
     assert_eq!(world.jobs().uncompleted(), 2);
     let _ = (job, other);
 }
@@ -239,16 +238,13 @@ fn jobs_go_on_when_one_of_them_drops_their_world() {
     let slot = Arc::new(Mutex::new(None));
     let (is_dropped, sum) = (Arc::new(AtomicBool::new(false)), Left::default());
     let (seen, left) = (Arc::clone(&is_dropped), sum.clone());
-    let _writes = world
-        .query_mut::<(&mut A, &Text)>()
-        .schedule(move |(a, text)| {
-            while !seen.load(Ordering::Acquire) {
-                thread::yield_now();
-            }
-            a.0 = text.0.len() as u32;
-            left.add(1);
-        })
-        .unwrap();
+    let _writes = world.query_mut::<(&mut A, &Text)>().schedule(move |(a, text)| {
+        while !seen.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        a.0 = text.0.len() as u32;
+        left.add(1);
+    });
     let (theirs, dropped) = (Arc::clone(&slot), Arc::clone(&is_dropped));
     let job = world.query::<Entity>().filter::<With<Tag>>().schedule(move |_| {
         loop {
@@ -258,7 +254,7 @@ fn jobs_go_on_when_one_of_them_drops_their_world() {
             thread::yield_now();
         }
     });
-    let _job = job.unwrap();
+    let _job = job;
     world.jobs().flush();
     *slot.lock().unwrap() = Some(world);
     while Arc::strong_count(&slot) > 1 {
@@ -297,11 +293,11 @@ fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
         }),
         5 => world.query_mut::<(&mut T, Entity)>().schedule(|(t, entity)| t.0 += entity.index()),
         6 => {
-            let query = world.query_mut::<&mut B>().filter::<Changed<(T, A)>>().since(since);
+            let mut query = world.query_mut::<&mut B>().filter::<Changed<(T, A)>>().since(since);
             query.schedule_parallel(|b| b.0 += 1)
         }
         7 => {
-            let query = world.query_mut::<&mut T>().filter::<Changed<E>>().since(since);
+            let mut query = world.query_mut::<&mut T>().filter::<Changed<E>>().since(since);
             query.schedule_parallel(|t| t.0 += 1)
         }
         8 => world.query_mut::<(EnabledMut<E>, &T)>().schedule_parallel(|(mut e, t)| {
@@ -332,7 +328,7 @@ fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
         }
         14 => {
             let (all, values) = world.split::<(Query<(Entity, &A)>, Lookup<&mut T>)>();
-            all.job().with(values.into_job_mut()).schedule(|(entity, a), values| {
+            all.job().with(values.into_job()).schedule(|(entity, a), values| {
                 if let Some(t) = values.get_mut(entity) {
                     t.0 += a.0 % 4;
                 }
@@ -340,24 +336,24 @@ fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
         }
         15 => {
             let (all, values) = world.split::<(Query<(Entity, &mut X)>, Lookup<EnabledMut<X>>)>();
-            all.job().with(values.into_job_mut()).schedule(|(entity, x), values| {
+            all.job().with(values.into_job()).schedule(|(entity, x), values| {
                 x.0 += 1;
                 values.get_mut(entity).unwrap().set(x.0 % 4 > 0);
             })
         }
         16 => {
-            let array = world.query_mut::<(&mut B, &T)>().into_array().unwrap();
+            let array = world.query_mut::<(&mut B, &T)>().job().into_array();
             let (jobs, count) = (array.jobs(), array.len());
             let job = jobs.schedule_for_each(&[], array, count, 16, |(b, t), index| {
                 b.0 += u64::from(t.0) + index as u64;
             });
-            Ok(job.unwrap())
+            job.unwrap()
         }
         _ => world.query::<(&A, EnabledRef<X>)>().schedule_parallel(move |(a, x)| {
             left.add(a.0 % 3 + u32::from(x.get()));
         }),
     };
-    let _job = scheduled.unwrap();
+    let _job = scheduled;
 }
 
 /// Does one of many things on the thread of the world.
@@ -397,7 +393,7 @@ fn do_some(world: &mut World, numbers: &mut Numbers, left: &Left, forks: &mut Ve
         24 => _ = manager.query_mut::<&T>().set_component_enabled::<E>(true),
         25 => _ = manager.query_mut::<&A>().filter::<With<Tag>>().add(B(1)),
         26 => left.add(manager.query::<&B>().filter::<Changed<T>>().count() as u32),
-        27 => left.add(manager.lookup::<A>().get(entity).map_or(0, |a| a.0 % 7)),
+        27 => left.add(manager.lookup::<&A>().get(entity).map_or(0, |a| a.0 % 7)),
         28 => _ = manager.swap_components(entity, all[number as usize % all.len()]),
         29 => _ = manager.buffer_mut::<Item>(entity).map(|mut items| items.push(Item(1))),
         30 => _ = manager.take::<X>(entity),

@@ -7,10 +7,10 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use ancho_entities::{
-    ArchetypeChunk, ArchetypeChunkMut, BufferLookup, ChunkArena, Component, ComponentLookup,
-    EnabledMut, EnabledRef, Entity, EntityLookup, EntityQuery, FoundChunk, LinkedEntityGroup,
-    Lookup, Managed, ManagedComponent, Query, QueryIter, QueryMask, QueryMut, QueryRef,
-    StorageInfo, StorageInfoLookup, World, WorldSettings,
+    ArchetypeChunk, ArchetypeChunkMut, Buffer, ChunkArena, Component, EnabledMut, EnabledRef,
+    Entity, EntityQuery, FoundChunk, Indexed, LinkedEntityGroup, Lookup, Managed, ManagedComponent,
+    Query, QueryIter, QueryMask, QueryMut, QueryRef, StorageInfo, StorageInfoLookup, World,
+    WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
@@ -154,8 +154,11 @@ fn what_leads_to_values_stays_on_its_thread() {
     }
     assert_eq!(threads!(World), (true, false));
     assert_eq!(threads!(ArchetypeChunk<'static>), (false, false));
-    assert_eq!(threads!(ComponentLookup<'static, Number>), (false, false));
-    assert_eq!(threads!(BufferLookup<'static, LinkedEntityGroup>), (false, false));
+    assert_eq!(threads!(Lookup<'static, &'static Number, Indexed>), (false, false));
+    assert_eq!(
+        threads!(Lookup<'static, &'static Buffer<LinkedEntityGroup>, Indexed>),
+        (false, false)
+    );
     assert_eq!(threads!(QueryRef<'static, &Managed<Diary>>), (false, false));
     assert_eq!(threads!(QueryIter<'static, &Managed<Diary>>), (false, false));
     assert_eq!(threads!(QueryIter<'static, &mut Managed<Diary>>), (false, false));
@@ -173,7 +176,6 @@ fn what_leads_to_values_stays_on_its_thread() {
     assert_eq!(threads!(QueryMut<'static, &Managed<Diary>>), (true, false));
     // They have nothing of a world.
     assert_eq!(threads!(EntityQuery<&'static Managed<Diary>>), (true, true));
-    assert_eq!(threads!(EntityLookup<&'static mut Managed<Diary>>), (true, true));
     assert_eq!((threads!(Diary), threads!(Managed<Diary>)), ((true, false), (true, true)));
     assert_eq!(threads!(&'static World), (false, false));
 }

@@ -213,7 +213,7 @@ fn trackers_follow_a_world_on_another_thread() {
     world.entity_changes(&mut tracker);
     // The tracker's memory is the world's, until that writes to it.
     let thread = thread::spawn(move || {
-        world.despawn_slice(&all[..10]).unwrap();
+        world.batch(&all[..10]).despawn().unwrap();
         world
     });
     let seen = format!("{tracker:?}");

@@ -35,22 +35,20 @@ fn swing(mut all: Query<(&Position, &mut Velocity)>) {
 /// Jobs create and destroy entities: each in its own batch, whoever works on it.
 fn breed(all: Query<(Entity, &Position, &mut Age)>, mut commands: CommandsAt<EndSimulation>) {
     let job = all.job().with(commands.writer());
-    let _ = job
-        .schedule_parallel(|(entity, position, age), commands| {
-            age.0 += 1;
-            if age.0 % 7 == 0 {
-                commands.spawn((
-                    Position(position.0 * 0.5),
-                    Velocity(1.0),
-                    Age(age.0 % 5),
-                    Parent(entity),
-                ));
-            }
-            if age.0 % 11 == 0 {
-                commands.despawn(entity);
-            }
-        })
-        .unwrap();
+    let _ = job.schedule_parallel(|(entity, position, age), commands| {
+        age.0 += 1;
+        if age.0 % 7 == 0 {
+            commands.spawn((
+                Position(position.0 * 0.5),
+                Velocity(1.0),
+                Age(age.0 % 5),
+                Parent(entity),
+            ));
+        }
+        if age.0 % 11 == 0 {
+            commands.despawn(entity);
+        }
+    });
 }
 
 /// Loops on the main thread wait for the jobs.

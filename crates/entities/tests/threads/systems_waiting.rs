@@ -185,7 +185,7 @@ fn d4_a_container_that_a_job_has_is_refused_to_a_system_by_name() {
     world.spawn(Position(1));
     let job = world.add_system(|positions: Query<&Position>, mut grid: ResMut<Grid>| {
         let job = positions.job().named("Fill").with(grid.0.write());
-        let _ = job.schedule(|position, grid| grid[0] += position.0).unwrap();
+        let _ = job.schedule(|position, grid| grid[0] += position.0);
     });
     world.add_system(
         (|grid: ResMut<Grid>| grid.0.get().map(|_| ()).map_err(|error| error.to_string()))

@@ -188,7 +188,7 @@ fn world_with_last(name: &str, workers: usize, sender: &mpsc::Sender<String>) ->
     world.add_system(Last(sender.clone()));
     world.spawn_batch((0..10).map(Health));
     world.update(0.1);
-    let _ = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 += 1).unwrap();
+    let _ = world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 += 1);
     world
 }
 
@@ -232,7 +232,7 @@ fn a_job_that_fails_when_a_job_of_another_world_drops_its_world_is_reported() {
     let mut world = world_with_last("inner", 1, &last);
     world.set_error_handler(move |error| sender.send(error.to_string()).unwrap());
     let job = world.query_mut::<&mut Health>().job().named("Fails");
-    let _ = job.schedule(|_| panic!("by zero")).unwrap();
+    let _ = job.schedule(|_| panic!("by zero"));
     let outer = World::new("outer");
     let jobs = outer.jobs();
     jobs.complete(jobs.schedule(&[], (), move |()| drop(world)).unwrap());
@@ -282,8 +282,8 @@ fn two_worlds_that_are_dropped_by_jobs_of_each_other_end() {
             });
             let _ = drops.unwrap();
             jobs.flush();
-            let query = world.query_mut::<&mut Health>();
-            let _ = query.schedule_parallel(|health| health.0 += 1).unwrap();
+            let mut query = world.query_mut::<&mut Health>();
+            let _ = query.schedule_parallel(|health| health.0 += 1);
             (world, give)
         });
         drop((sender, done));

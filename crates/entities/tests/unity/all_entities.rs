@@ -18,7 +18,7 @@ fn all_entities_are_listed_and_counted() {
         assert_eq!(world.all_entities(), expected);
         assert!(world.iter_entities().eq(expected.iter().copied()));
         assert_eq!(chunk_entities(&world).concat(), expected);
-        world.despawn_slice(&expected[1..3001]).unwrap();
+        world.batch(&expected[1..3001]).despawn().unwrap();
         assert_eq!(world.entity_count(), 3);
         let left = [expected[0], expected[3001], expected[3002]];
         assert_eq!(world.all_entities(), left);

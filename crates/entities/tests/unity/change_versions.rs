@@ -162,7 +162,7 @@ fn removing_an_entity_changes_the_order_alone() {
         world.despawn(all[3]).unwrap();
         assert_eq!(versions(&world, all[0]), (Some(1), Some(1), now));
         let now = world.advance_version().number();
-        world.despawn_slice(&all[5..7]).unwrap();
+        world.batch(&all[5..7]).despawn().unwrap();
         assert_eq!(versions(&world, all[0]), (Some(1), Some(1), now));
         let now = world.advance_version().number();
         world.add(all[0], C(1)).unwrap();

@@ -141,7 +141,7 @@ fn addresses_stay_while_others_come_and_go() {
     let entity = world.spawn(Here(7));
     let place = std::ptr::from_ref(world.get::<Here>(entity).unwrap());
     let others: Vec<_> = world.spawn_many(Here(0), 10_000).collect();
-    world.despawn_slice(&others).unwrap();
+    world.batch(&others).despawn().unwrap();
     world.spawn_many((Here(0), A(1)), 100);
     let here = world.get::<Here>(entity).unwrap();
     assert_eq!((std::ptr::from_ref(here), here.0), (place, 7));
@@ -265,7 +265,7 @@ fn what_stays_and_prefabs_keep_the_maximum() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many((A(1), StaysInOnes, Prefab), 5).collect();
     assert_eq!(world.chunks().count(), 5);
-    world.despawn_slice(&all).unwrap();
+    world.batch(&all).despawn().unwrap();
     assert_eq!(world.chunks().map(|chunk| chunk.len()).collect::<Vec<_>>(), [1; 5]);
     let prefab = world.spawn((Prefab, Sixteen(3)));
     world.instantiate_many(prefab, 33).unwrap();

@@ -103,7 +103,7 @@ fn a_new_chunk_begins_with_the_default() {
     world.set_chunk_component(all[4], Text("second".into())).unwrap();
     assert_eq!(values::<Hundred>(&world), [Hundred(1), Hundred(100), Hundred(100)]);
     // A chunk that went and one that came are two.
-    world.despawn_slice(&all[..4]).unwrap();
+    world.batch(&all[..4]).despawn().unwrap();
     assert_eq!(values::<Hundred>(&world), [Hundred(100); 2]);
     world.spawn_many((A(1), per::<Hundred>(), per::<Text>()), 6);
     assert_eq!(values::<Hundred>(&world), [Hundred(100); 3]);
@@ -150,7 +150,7 @@ fn values_go_with_their_chunk() {
     type Ending = fn(&mut Checked, Entity);
     let endings: [(&str, Ending); 7] = [
         ("despawn", |world, entity| assert_eq!(world.despawn(entity), Ok(true))),
-        ("despawn_slice", |world, entity| assert_eq!(world.despawn_slice(&[entity]), Ok(1))),
+        ("despawn_slice", |world, entity| assert_eq!(world.batch(&[entity]).despawn(), Ok(1))),
         ("despawn_all", |world, _| assert_eq!(world.despawn_all(), Ok(1))),
         ("remove", |world, entity| assert_eq!(world.remove::<A>(entity), Ok(true))),
         ("remove it", |world, entity| assert_eq!(world.remove::<PerChunk<Note>>(entity), Ok(true))),
@@ -327,7 +327,7 @@ fn forks_have_values_of_their_own() {
         fork.set_chunk_component(all[2], B(4)).unwrap();
         assert_ne!(fork.state_hash(), world.state_hash());
         assert_eq!(world.chunk_component(all[2]), Ok(&B(3)));
-        world.despawn_slice(&all[..2]).unwrap();
+        world.batch(&all[..2]).despawn().unwrap();
         assert_eq!(Arc::strong_count(&owner), 2);
         assert_eq!(fork.chunk_component::<Note>(all[0]).unwrap().text, "first");
         // A chunk that both still share, and one that comes.

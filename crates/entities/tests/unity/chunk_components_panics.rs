@@ -207,7 +207,7 @@ fn values_that_panic_are_dropped_once_with_their_chunk() {
             world.despawn(all[4]).unwrap();
         }),
         ("despawn_slice", |world, all| {
-            world.despawn_slice(&all[1..5]).unwrap();
+            world.batch(&all[1..5]).despawn().unwrap();
         }),
         ("despawn_all", |world, _| {
             world.despawn_all().unwrap();

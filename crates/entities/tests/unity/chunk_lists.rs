@@ -35,7 +35,7 @@ fn room_in_any_chunk_is_used() {
     // A4
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_many(A(1), 30).collect();
-    world.despawn_slice(&[all[0], all[1], all[15]]).unwrap();
+    world.batch(&[all[0], all[1], all[15]]).despawn().unwrap();
     assert_eq!(lengths(&world), [8, 9, 10]);
     world.spawn_many(A(2), 3);
     assert_eq!(lengths(&world), [10, 10, 10]);
@@ -82,7 +82,7 @@ fn a_block_that_is_removed_is_filled_from_the_tail() {
     // A5
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..100).map(A)).collect();
-    world.despawn_slice(&all[10..20]).unwrap();
+    world.batch(&all[10..20]).despawn().unwrap();
     let now = chunk_entities(&world).concat();
     assert_eq!(now[..10], all[..10]);
     assert_eq!(now[20..], all[20..90]);
@@ -119,7 +119,7 @@ fn chunks_are_not_compacted() {
     let all: Vec<_> = world.spawn_many(A(1), 50).collect();
     let most: Vec<_> =
         all.iter().enumerate().filter(|(i, _)| i % 10 != 0).map(|(_, e)| *e).collect();
-    world.despawn_slice(&most).unwrap();
+    world.batch(&most).despawn().unwrap();
     assert_eq!(lengths(&world), [1; 5]);
 }
 
@@ -145,11 +145,11 @@ fn the_last_chunk_takes_the_place_of_one_that_goes() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_many(A(1), 10).collect();
     let before = sequence(&world);
-    world.despawn_slice(&all[2..4]).unwrap();
+    world.batch(&all[2..4]).despawn().unwrap();
     assert_eq!(sequence(&world), [before[0], before[4], before[2], before[3]]);
     assert_eq!(chunk_entities(&world), [&all[..2], &all[8..], &all[4..6], &all[6..8]]);
     // The last in the list leaves the others where they are.
-    world.despawn_slice(&all[6..8]).unwrap();
+    world.batch(&all[6..8]).despawn().unwrap();
     assert_eq!(sequence(&world), [before[0], before[4], before[2]]);
 }
 

@@ -83,7 +83,7 @@ fn despawning_what_is_left_changes_nothing() {
         world.advance_version();
         // Also in a strict world: it is there.
         assert_eq!(world.despawn(all[1]), Ok(false));
-        assert_eq!(world.despawn_slice(&all), Ok(0));
+        assert_eq!(world.batch(&all).despawn(), Ok(0));
         assert_eq!(world.despawn_all(), Ok(0));
         assert_eq!((world.state_hash(), chunk_entities(&world)), (hash, places));
         let after: Vec<_> = world.chunks().map(|chunk| chunk.order_version()).collect();
@@ -107,7 +107,7 @@ fn the_entity_goes_with_the_last_that_stays() {
         for mut world in both() {
             let entity = world.spawn((A(1), Handle(7), Registered));
             let other = world.spawn((A(2), Handle(7), Registered));
-            world.despawn_slice(&[entity, other]).unwrap();
+            world.batch(&[entity, other]).despawn().unwrap();
             remove(&mut world, entity);
             assert!(world.exists(entity), "there is another that stays");
             assert_eq!(world.remove::<Registered>(entity), Ok(true));
@@ -157,7 +157,7 @@ fn ids_come_again_only_when_nothing_is_left() {
     // CL1
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), Handle(7)), 512).collect();
-        assert_eq!(world.despawn_slice(&all), Ok(512));
+        assert_eq!(world.batch(&all).despawn(), Ok(512));
         assert_eq!(world.entity_count(), 512);
         let others: Vec<_> = world.spawn_many(A(2), 512).collect();
         assert!(others.iter().all(|entity| entity.index() >= 512 && entity.version() == 1));
@@ -252,7 +252,7 @@ fn slices_and_all_of_them() {
         let plain: Vec<_> = world.spawn_many(A(1), 10).collect();
         let staying: Vec<_> = world.spawn_many((A(1), Handle(1)), 10).collect();
         let slice: Vec<_> = plain.iter().zip(&staying).flat_map(|(&a, &b)| [b, a, b]).collect();
-        assert_eq!(world.despawn_slice(&slice[..15]), Ok(10));
+        assert_eq!(world.batch(&slice[..15]).despawn(), Ok(10));
         assert_eq!(world.entity_count(), 15);
         assert!(plain[..5].iter().all(|&entity| !world.exists(entity)));
         assert!(staying[..5].iter().all(|&entity| world.has::<Handle>(entity)));
@@ -277,11 +277,11 @@ fn a_strict_slice_may_name_what_is_left_but_not_what_is_gone() {
     let staying = world.spawn((A(1), Handle(1)));
     let other = world.spawn(A(1));
     let gone = world.spawn(A(1));
-    world.despawn_slice(&[staying, gone]).unwrap();
+    world.batch(&[staying, gone]).despawn().unwrap();
     let before = world.state_hash();
-    assert!(world.despawn_slice(&[staying, other, gone]).is_err());
+    assert!(world.batch(&[staying, other, gone]).despawn().is_err());
     assert_eq!(world.state_hash(), before);
-    assert_eq!(world.despawn_slice(&[staying, other, staying]), Ok(1));
+    assert_eq!(world.batch(&[staying, other, staying]).despawn(), Ok(1));
     world.remove::<Handle>(staying).unwrap();
     assert!(matches!(world.despawn(staying), Err(EntityError::NoSuchEntity { .. })));
     assert!(matches!(world.remove::<Handle>(staying), Err(EntityError::NoSuchEntity { .. })));
@@ -299,7 +299,7 @@ fn each_value_is_dropped_once_and_when_it_is_removed() {
         world.despawn(all[4]).unwrap();
         assert_eq!(counts(), (10, 9));
         world.despawn(all[4]).unwrap();
-        world.despawn_slice(&all[..3]).unwrap();
+        world.batch(&all[..3]).despawn().unwrap();
         assert_eq!(counts(), (10, 6));
         world.despawn_all().unwrap();
         assert_eq!(counts(), (10, 0));
@@ -350,7 +350,7 @@ fn nothing_changes_if_there_is_no_memory_for_what_is_left() {
     let all: Vec<_> = world.spawn_many((A(1), Handle(1)), 5).collect();
     let before = world.state_hash();
     assert!(matches!(world.despawn(all[2]), Err(EntityError::OutOfMemory(_))));
-    assert!(matches!(world.despawn_slice(&all), Err(EntityError::OutOfMemory(_))));
+    assert!(matches!(world.batch(&all).despawn(), Err(EntityError::OutOfMemory(_))));
     assert!(matches!(world.despawn_all(), Err(EntityError::OutOfMemory(_))));
     assert_eq!(world.state_hash(), before);
     assert_eq!(arena.stats().used, 16 * 1024);

@@ -60,7 +60,7 @@ fn added_removed_and_destroyed_are_each_noticed_once() {
         world.remove::<Sound>(all[1]).unwrap();
         // Destroyed: it is there until it was noticed.
         world.despawn(all[2]).unwrap();
-        world.despawn_slice(&all[4..]).unwrap();
+        world.batch(&all[4..]).despawn().unwrap();
         assert_eq!(world.entity_count(), 6);
         assert_eq!(mixer.update(&mut world), (0, 4));
         assert_eq!(mixer.update(&mut world), (0, 0));
@@ -101,7 +101,7 @@ fn of_many_entities_each_is_noticed_for_what_happened_to_it() {
             // A second time it is no change.
             assert_eq!(world.despawn(entity), Ok(false));
         }
-        assert_eq!(world.despawn_slice(at_once), Ok(at_once.len()));
+        assert_eq!(world.batch(at_once).despawn(), Ok(at_once.len()));
         assert_eq!(world.entity_count(), 512, "their ids are not free yet");
         let new = world.spawn((A(0), Sound(1000)));
         assert_eq!(new.index(), 512);

@@ -110,7 +110,7 @@ fn a_lookup_reads_one_component_of_many_entities() {
         let other = world.spawn(B(1));
         let seen = world.version();
         world.advance_version();
-        let (lookup, tags) = (world.lookup::<A>(), world.lookup::<Tag>());
+        let (lookup, tags) = (world.lookup::<&A>(), world.lookup::<&Tag>());
         for (number, entity) in (0..3000).zip(&all).rev() {
             assert_eq!(lookup.get(*entity), Some(&A(number)));
             // DIFFERENCE: a tag has a value, also when it is looked up.

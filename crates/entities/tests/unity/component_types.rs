@@ -265,7 +265,7 @@ fn two_types_of_a_world_with_one_stable_name_have_no_state_hash() {
     let archetype = |entity| world.entity_archetype(entity).unwrap();
     assert_eq!([other, again].map(archetype), [archetype(reversed); 2]);
     assert_eq!(world.query::<&here::Tag>().count(), alone + 3);
-    world.despawn_slice(&[other, again, reversed]).unwrap();
+    world.batch(&[other, again, reversed]).despawn().unwrap();
     world.check_invariants().unwrap();
     assert_ne!(world.state_hash(), before, "ids are used up");
 }

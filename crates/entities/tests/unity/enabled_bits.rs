@@ -136,7 +136,7 @@ fn values_can_be_used_while_switched_off() {
     assert_eq!(world.get(entity), Ok(&Engine(1)));
     world.get_mut::<Engine>(entity).unwrap().0 = 2;
     world.set(entity, Label("b".into())).unwrap();
-    assert_eq!(world.lookup::<Engine>().get(entity), Some(&Engine(2)));
+    assert_eq!(world.lookup::<&Engine>().get(entity), Some(&Engine(2)));
     assert_eq!(world.get(entity), Ok(&Label("b".into())));
     assert_eq!(world.is_component_enabled::<Engine>(entity), Ok(false));
     assert_eq!(world.is_component_enabled::<Label>(entity), Ok(false));

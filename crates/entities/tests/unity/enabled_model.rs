@@ -290,7 +290,7 @@ impl Script {
         let Pair { world, shadow } = self.now();
         let before = shadow.len();
         slice.iter().for_each(|entity| ignore(shadow.remove(entity)));
-        assert_eq!(world.despawn_slice(&slice), Ok(before - shadow.len()));
+        assert_eq!(world.batch(&slice).despawn(), Ok(before - shadow.len()));
     }
 
     fn swap(&mut self) {

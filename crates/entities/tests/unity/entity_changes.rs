@@ -25,7 +25,7 @@ fn the_lists_are_exact_over_several_calls() {
         // Its index is used again: one went and one came.
         let again = world.spawn(A(3));
         assert_eq!(again.index(), old.index());
-        world.despawn_slice(&many[1..3]).unwrap();
+        world.batch(&many[1..3]).despawn().unwrap();
         assert_eq!(changes(&mut world, &mut tracker), (vec![again], many[1..3].to_vec()));
         assert_eq!(changes(&mut world, &mut tracker), (vec![], vec![]));
     }

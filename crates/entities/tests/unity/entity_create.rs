@@ -74,7 +74,7 @@ fn memory_that_was_used_before_begins_with_defaults_too() {
     let mut world = world();
     let archetype = world.archetype::<(A, C)>();
     let old: Vec<_> = world.spawn_many((A(u32::MAX), C(u64::MAX)), 10_000).collect();
-    world.despawn_slice(&old).unwrap();
+    world.batch(&old).despawn().unwrap();
     world.create_many(archetype, 10_000).unwrap();
     for chunk in world.chunks() {
         assert!(chunk.slice::<A>().unwrap().iter().all(|a| *a == A(0)));

@@ -20,7 +20,7 @@ fn destroying_what_is_not_there_is_no_error() {
     assert_eq!(world.despawn(entity), Ok(false));
     assert_eq!(world.despawn(Entity::NULL), Ok(false));
     assert_eq!(world.state_hash(), before);
-    assert_eq!(world.despawn_slice(&[entity, other, Entity::NULL, other]), Ok(1));
+    assert_eq!(world.batch(&[entity, other, Entity::NULL, other]).despawn(), Ok(1));
     assert_eq!(world.entity_count(), 0);
 }
 
@@ -36,7 +36,7 @@ fn destroying_what_is_not_there_is_an_error_in_a_strict_world() {
     assert_eq!(world.despawn(entity), Err(refused));
     let null = world.despawn(Entity::NULL).unwrap_err();
     assert!(matches!(null, EntityError::NoSuchEntity { entity: Entity::NULL, .. }));
-    assert_eq!(world.despawn_slice(&[other, entity]), Err(refused));
+    assert_eq!(world.batch(&[other, entity]).despawn(), Err(refused));
     assert!(world.exists(other));
     assert_eq!(world.state_hash(), before);
 }
@@ -47,9 +47,9 @@ fn an_entity_may_be_named_twice_in_a_slice() {
     for mut world in both() {
         let all: Vec<_> = world.spawn_many(A(1), 5).collect();
         let named = [all[3], all[1], all[3], all[3], all[1]];
-        assert_eq!(world.despawn_slice(&named), Ok(2));
+        assert_eq!(world.batch(&named).despawn(), Ok(2));
         assert_eq!(world.entity_count(), 3);
-        assert_eq!(world.despawn_slice(&[]), Ok(0));
+        assert_eq!(world.batch(&[]).despawn(), Ok(0));
     }
 }
 
@@ -62,7 +62,7 @@ fn slices_may_be_in_any_order_and_of_any_archetypes() {
         let kept = all.split_off(150);
         let mut shuffled: Vec<_> = (0..150).map(|i| all[i * 77 % 150]).collect();
         shuffled.reverse();
-        assert_eq!(world.despawn_slice(&shuffled), Ok(150));
+        assert_eq!(world.batch(&shuffled).despawn(), Ok(150));
         let mut left = world.all_entities();
         left.sort();
         assert_eq!(left, kept);
@@ -93,7 +93,7 @@ fn components_are_dropped_at_once_and_once() {
         assert_eq!(Arc::strong_count(&value), 21);
         world.despawn(all[3]).unwrap();
         assert_eq!(Arc::strong_count(&value), 20);
-        world.despawn_slice(&all[10..15]).unwrap();
+        world.batch(&all[10..15]).despawn().unwrap();
         assert_eq!(Arc::strong_count(&value), 15);
         world.remove::<Counted>(all[0]).unwrap();
         assert_eq!(Arc::strong_count(&value), 14);
@@ -113,7 +113,7 @@ fn the_memory_of_an_emptied_chunk_goes_back() {
     let mut world = Checked::with_settings(settings);
     let all: Vec<_> = world.spawn_many(A(1), 30).collect();
     assert_eq!(arena.stats().used, 3 * 16 * 1024);
-    world.despawn_slice(&all[..9]).unwrap();
+    world.batch(&all[..9]).despawn().unwrap();
     assert_eq!(arena.stats().used, 3 * 16 * 1024);
     world.despawn(all[9]).unwrap();
     assert_eq!(arena.stats().used, 2 * 16 * 1024);

@@ -96,7 +96,7 @@ fn ids_follow_from_the_operations_alone() {
     let run = || {
         let mut world = world();
         let mut all: Vec<_> = world.spawn_many(A(0), 500).collect();
-        world.despawn_slice(&all.split_off(250)).unwrap();
+        world.batch(&all.split_off(250)).despawn().unwrap();
         for entity in all.iter().step_by(3) {
             world.despawn(*entity).unwrap();
         }
@@ -121,7 +121,7 @@ fn the_table_never_shrinks_and_its_indices_are_used_again() {
     for round in 1..=3 {
         let all: Vec<_> = world.spawn_many(A(0), 10_000).collect();
         assert!(all.iter().all(|entity| entity.index() < 10_000 && entity.version() == round));
-        assert_eq!(world.despawn_slice(&all), Ok(10_000));
+        assert_eq!(world.batch(&all).despawn(), Ok(10_000));
         assert!(all.iter().all(|entity| !world.exists(*entity)));
     }
 }

@@ -30,7 +30,7 @@ fn step(world: &mut Checked, numbers: &mut Numbers, known: &mut Vec<Entity>) {
         5 => {
             let from = numbers.below(known.len() + 1);
             let to = (from + numbers.below(6)).min(known.len());
-            ignore(world.despawn_slice(&known[from..to]));
+            ignore(world.batch(&known[from..to]).despawn());
         }
         6 => ignore(world.add(any(numbers, known), C(number.into()))),
         7 => ignore(world.add(any(numbers, known), (Text(number.to_string()), Tag))),

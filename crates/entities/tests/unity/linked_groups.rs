@@ -183,7 +183,7 @@ fn slices_follow_groups() {
         group(&mut world, root, &others);
         roots.push(root);
     }
-    assert_eq!(world.despawn_slice(&roots), Ok(100));
+    assert_eq!(world.batch(&roots).despawn(), Ok(100));
     assert_eq!(world.all_entities(), outside);
 }
 
@@ -244,7 +244,7 @@ fn groups_are_the_same_in_forks_and_in_every_run() {
         let mut fork = world.fork().unwrap();
         for world in [&mut world, &mut fork] {
             let instances: Vec<_> = world.instantiate_many(root, 50).unwrap().collect();
-            world.despawn_slice(&instances[10..20]).unwrap();
+            world.batch(&instances[10..20]).despawn().unwrap();
             world.check_invariants().unwrap();
         }
         assert_eq!(world.state_hash(), fork.state_hash());

@@ -41,6 +41,7 @@ mod together;
 mod together_model;
 
 mod archetypes;
+mod batches;
 mod chunk_capacity;
 mod chunk_components;
 mod chunk_components_panics;

@@ -72,7 +72,7 @@ fn values_come_and_go_with_their_entities() {
             world.set_archetype(entity, archetype).unwrap();
         }),
         ("despawn", |world, entity| assert_eq!(world.despawn(entity), Ok(true))),
-        ("despawn_slice", |world, entity| assert_eq!(world.despawn_slice(&[entity]), Ok(1))),
+        ("despawn_slice", |world, entity| assert_eq!(world.batch(&[entity]).despawn(), Ok(1))),
         ("despawn_all", |world, _| assert_eq!(world.despawn_all(), Ok(1))),
     ];
     for (what, end) in endings {
@@ -396,7 +396,7 @@ fn forks_have_values_of_their_own() {
         let plain: Vec<_> = world.spawn_batch((0..5).map(A)).collect();
         let all: Vec<_> = world.spawn_batch((0..7).map(|at| (A(at), voice("x", &owner)))).collect();
         world.despawn(plain[1]).unwrap();
-        world.despawn_slice(&all[..3]).unwrap();
+        world.batch(&all[..3]).despawn().unwrap();
         let hash = world.state_hash();
         let mut fork = copy(&mut world);
         assert_eq!((Arc::strong_count(&owner), fork.state_hash()), (9, hash));
@@ -443,7 +443,7 @@ fn a_fork_without_memory_changes_nothing() {
     world.set(plain, A(2)).unwrap();
     world.managed_mut::<Voice>(all[0]).unwrap().text.push('y');
     assert_eq!(arena.stats().used, 5 * CHUNK);
-    world.despawn_slice(&[last, all[0], all[1], all[2], all[3]]).unwrap();
+    world.batch(&[last, all[0], all[1], all[2], all[3]]).despawn().unwrap();
     let fork = world.fork();
     assert_eq!((fork.entity_count(), Arc::strong_count(&owner)), (3, 5));
     drop((fork, world));

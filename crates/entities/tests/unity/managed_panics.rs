@@ -116,7 +116,7 @@ fn values_that_panic_when_they_are_dropped_are_dropped_once() {
             world.despawn(all[1]).unwrap();
         }),
         ("despawn_slice", |world, all, _| {
-            world.despawn_slice(&all[4..7]).unwrap();
+            world.batch(&all[4..7]).despawn().unwrap();
         }),
         ("despawn_all", |world, _, _| {
             world.despawn_all().unwrap();

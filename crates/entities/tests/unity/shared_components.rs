@@ -168,8 +168,8 @@ fn setting_the_same_value_changes_nothing() {
         world.advance_version();
         assert_eq!(world.set_shared(all[3], Team(1)), Ok(false));
         assert_eq!(world.set(all[3], team(1)), Ok(()));
-        world.set_shared_slice(&all, Team(1)).unwrap();
-        world.set_shared_slice(&all[2..5], Team(1)).unwrap();
+        world.batch(&all).set_shared(Team(1)).unwrap();
+        world.batch(&all[2..5]).set_shared(Team(1)).unwrap();
         assert_eq!(look(&world), before);
     }
 }
@@ -216,7 +216,7 @@ fn who_lacks_it_has_no_value_to_get_or_set() {
         assert_eq!(world.shared::<Team>(entity), Err(missing));
         assert_eq!(world.set_shared(entity, Team(1)), Err(missing));
         assert_eq!(world.set(entity, (A(2), team(1))).unwrap_err().error, missing);
-        assert_eq!(world.set_shared_slice(&[entity], Team(1)), Err(missing));
+        assert_eq!(world.batch(&[entity]).set_shared(Team(1)), Err(missing));
         assert_eq!(world.take::<Shared<Team>>(entity), Err(missing));
         assert_eq!(world.get(entity), Ok(&A(1)));
         assert!(!world.has::<Shared<Team>>(entity));
@@ -228,7 +228,7 @@ fn who_lacks_it_has_no_value_to_get_or_set() {
             world.add(entity, Shared::new(Team(1))).map_err(|rejected| rejected.error),
             Err(gone)
         );
-        assert_eq!(world.set_shared_slice(&[entity], Team(1)), Err(gone));
+        assert_eq!(world.batch(&[entity]).set_shared(Team(1)), Err(gone));
         assert_eq!(teams(&world), [0]);
     }
 }
@@ -392,7 +392,7 @@ fn a_value_that_stays_keeps_what_it_is() {
         let set = (A(1), Shared::new(Registry(7)), team(1));
         let all: Vec<_> = world.spawn_many(set, 10).collect();
         let other = world.spawn((A(1), Shared::new(Registry(8)), team(1)));
-        assert_eq!(world.despawn_slice(&all), Ok(10));
+        assert_eq!(world.batch(&all).despawn(), Ok(10));
         assert_eq!(world.despawn(other), Ok(true));
         assert_eq!((world.entity_count(), references(&world, 1)), (11, 0));
         for &entity in &all {

@@ -15,9 +15,9 @@ fn slices_are_set_all_or_none() {
         let component = ComponentType::of_shared::<Team>();
         let missing = EntityError::MissingComponent { entity: lacks, component };
         let slice = [&all[..], &[lacks]].concat();
-        assert_eq!(world.set_shared_slice(&slice, Team(2)), Err(missing));
+        assert_eq!(world.batch(&slice).set_shared(Team(2)), Err(missing));
         assert_eq!((world.state_hash(), teams(&world)), (before, vec![0, 1]));
-        assert_eq!(world.set_shared_slice(&[], Team(9)), Ok(()));
+        assert_eq!(world.batch(&[]).set_shared(Team(9)), Ok(0));
         assert_eq!(teams(&world), [0, 1]);
     }
 }
@@ -30,7 +30,7 @@ fn runs_of_neighbours_are_set_together() {
         let all: Vec<_> =
             world.spawn_batch((0..10).map(|at| (A(at), Text(at.to_string()), team(1)))).collect();
         world.spawn_many((A(100), Text(String::new()), team(2)), 8);
-        world.set_shared_slice(&all[first..last], Team(2)).unwrap();
+        world.batch(&all[first..last]).set_shared(Team(2)).unwrap();
         for (at, &entity) in (0..).zip(&all) {
             let expected = if (first..last).contains(&(at as usize)) { 2 } else { 1 };
             assert_eq!(world.shared(entity), Ok(&Team(expected)), "{first} {last} {at}");
@@ -53,7 +53,7 @@ fn a_whole_chunk_is_set_where_it_is() {
     let (before, places) = (look(&world), chunk_entities(&world));
     let (one, two) = (order(&world, 1), order(&world, 2));
     let version = world.advance_version();
-    world.set_shared_slice(&all[..20], Team(2)).unwrap();
+    world.batch(&all[..20]).set_shared(Team(2)).unwrap();
     assert_eq!((look(&world), chunk_entities(&world)), (before, places));
     // For who looks at one value only, all of them went, or came.
     let moved = world.chunks().map(|chunk| chunk.order_version() == version);
@@ -66,13 +66,13 @@ fn a_whole_chunk_is_set_where_it_is() {
     assert_eq!(written(0), Some(version));
     assert_ne!(written(2), Some(version));
     // The last has room, and takes that with it.
-    world.set_shared_slice(&all[20..], Team(3)).unwrap();
+    world.batch(&all[20..]).set_shared(Team(3)).unwrap();
     assert_eq!(references(&world, 1), 0);
     let new = world.spawn((A(1), team(3), Shared::new(Mesh(1))));
     assert_eq!(chunk_of(&world, new), chunk_of(&world, all[20]));
     // A chunk can come to a group that is there.
     let everybody = world.all_entities();
-    world.set_shared_slice(&everybody, Team(2)).unwrap();
+    world.batch(&everybody).set_shared(Team(2)).unwrap();
     assert_eq!((teams(&world), references(&world, 2)), (vec![0, 2], 3));
 }
 
@@ -84,7 +84,7 @@ fn entities_may_be_named_twice_and_in_any_order() {
     let mut slice: Vec<_> = all.iter().rev().step_by(2).copied().collect();
     slice.extend_from_slice(&all[3..8]);
     slice.extend_from_slice(&slice.clone());
-    world.set_shared_slice(&slice, Team(2)).unwrap();
+    world.batch(&slice).set_shared(Team(2)).unwrap();
     for entity in &all {
         let expected = if slice.contains(entity) { 2 } else { 1 };
         assert_eq!(world.shared(*entity), Ok(&Team(expected)));
@@ -99,7 +99,7 @@ fn slices_may_be_of_several_archetypes() {
     all.extend(world.spawn_many((B(1), team(2), Shared::new(Mesh(1))), 5));
     all.extend(world.spawn_many((B(1), team(2), Shared::new(Mesh(2))), 5));
     all.extend(world.spawn_many(team(3), 5));
-    world.set_shared_slice(&all[3..17], Team(3)).unwrap();
+    world.batch(&all[3..17]).set_shared(Team(3)).unwrap();
     for (at, &entity) in all.iter().enumerate() {
         let expected = [1, 3, 3, 3][at / 5 + usize::from(at == 3 || at == 4)];
         assert_eq!(world.shared(entity), Ok(&Team(expected)));

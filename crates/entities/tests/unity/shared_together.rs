@@ -59,11 +59,11 @@ fn bits_follow_when_values_split_a_chunk() {
             world.set_shared(entity, Team(2)).unwrap();
         }
         // Neighbours together, then rows that fill the gaps.
-        world.set_shared_slice(&all[20..40], Team(3)).unwrap();
+        world.batch(&all[20..40]).set_shared(Team(3)).unwrap();
         for &entity in &all[..10] {
             world.despawn(entity).unwrap();
         }
-        world.set_shared_slice(&all[60..130], Team(4)).unwrap();
+        world.batch(&all[60..130]).set_shared(Team(4)).unwrap();
         for (number, &entity) in all.iter().enumerate().skip(10) {
             assert_eq!(world.get(entity), Ok(&Engine(number as u32)));
             let found = world.is_component_enabled::<Engine>(entity);
@@ -86,7 +86,7 @@ fn bits_stay_in_a_chunk_that_gets_another_value() {
     let mut world = chunks_of(8);
     let all: Vec<_> = world.spawn_many((Engine(1), team(1)), 8).collect();
     world.set_component_enabled::<Engine>(all[3], false).unwrap();
-    world.set_shared_slice(&all, Team(2)).unwrap();
+    world.batch(&all).set_shared(Team(2)).unwrap();
     let enabled = |world: &World| {
         all.iter().map(|&e| world.is_component_enabled::<Engine>(e).unwrap()).collect::<Vec<_>>()
     };
@@ -109,7 +109,7 @@ fn buffers_move_with_their_entities_and_forks_keep_theirs() {
     let mut forks = Vec::new();
     for round in 0..4 {
         let mut fork = world.fork();
-        world.set_shared_slice(&all[round * 3..round * 3 + 7], Team(round as u32)).unwrap();
+        world.batch(&all[round * 3..round * 3 + 7]).set_shared(Team(round as u32)).unwrap();
         for &entity in all.iter().skip(round).step_by(3) {
             fork.set_shared(entity, Team(9)).unwrap();
             fork.buffer_mut::<Item>(entity).unwrap().push(Item(7, "fork".into()));
@@ -144,7 +144,7 @@ fn forks_and_duplicates_count_for_themselves() {
     // Who goes first does not matter.
     drop(world);
     drop(copy);
-    fork.set_shared_slice(&all, Team(3)).unwrap();
+    fork.batch(&all).set_shared(Team(3)).unwrap();
     assert!(all.iter().all(|&entity| fork.shared(entity) == Ok(&Team(3))));
 }
 
@@ -155,7 +155,7 @@ fn a_chunk_that_a_fork_has_too_gets_another_value_without_being_copied() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((Owned(owner.clone()), team(1)), 8).collect();
     let fork = world.fork();
-    world.set_shared_slice(&all[..4], Team(2)).unwrap();
+    world.batch(&all[..4]).set_shared(Team(2)).unwrap();
     assert_eq!(world.set_shared(all[5], Team(1)), Ok(false));
     assert_eq!(Arc::strong_count(&owner), 9, "nothing was cloned");
     world.set_shared(all[5], Team(2)).unwrap();
@@ -245,13 +245,13 @@ fn what_is_dropped_is_dropped_once() {
     for &entity in all.iter().step_by(2) {
         world.add(entity, set(2)).unwrap();
     }
-    world.set_shared_slice(&all[3..30], Team(7)).unwrap();
+    world.batch(&all[3..30]).set_shared(Team(7)).unwrap();
     assert_eq!(Arc::strong_count(&owner), 41);
     for &entity in &all[..10] {
         world.take::<(Shared<Team>, Owned)>(entity).unwrap();
     }
     assert_eq!(Arc::strong_count(&owner), 31);
-    world.despawn_slice(&all[5..20]).unwrap();
+    world.batch(&all[5..20]).despawn().unwrap();
     assert_eq!(Arc::strong_count(&owner), 21);
     drop(world);
     assert_eq!(Arc::strong_count(&owner), 1);

@@ -67,7 +67,7 @@ fn worlds_drop_each_value_once() {
         },
         |mut world| {
             let all = world.all_entities();
-            world.despawn_slice(&all).unwrap();
+            world.batch(&all).despawn().unwrap();
             assert_eq!(world.chunks().count(), 0);
         },
         |mut world| {
@@ -143,8 +143,8 @@ fn no_value_counts_backwards() {
     let mut last = [0; 3];
     for round in 0..30 {
         let all: Vec<_> = world.spawn_many((A(round), team(round % 3)), 9).collect();
-        world.set_shared_slice(&all[..4], Team((round + 1) % 3)).unwrap();
-        world.despawn_slice(&all[2..7]).unwrap();
+        world.batch(&all[..4]).set_shared(Team((round + 1) % 3)).unwrap();
+        world.batch(&all[2..7]).despawn().unwrap();
         if round % 5 == 4 {
             world.despawn_all().unwrap();
         }
@@ -239,7 +239,7 @@ fn without_memory_nothing_changes() {
     assert!(is_full(world.remove::<A>(all[1]).unwrap_err()));
     assert!(is_full(world.take::<Shared<Counted>>(all[1]).unwrap_err()));
     assert!(is_full(world.instantiate(all[1]).unwrap_err()));
-    assert!(is_full(world.set_shared_slice(&all[1..3], Counted(2, owner.clone())).unwrap_err()));
+    assert!(is_full(world.batch(&all[1..3]).set_shared(Counted(2, owner.clone())).unwrap_err()));
     let message = panic_message(|| world.spawn_many((A(1), counted(3)), 3).len());
     assert!(message.starts_with("A0056"), "{message}");
     let message = panic_message(|| world.spawn_batch([(A(1), counted(3))]).len());
@@ -248,6 +248,6 @@ fn without_memory_nothing_changes() {
     assert_eq!(Arc::strong_count(&owner), 2, "what was refused is gone");
     world.check_invariants().unwrap();
     // A chunk that only changes its value needs none.
-    world.set_shared_slice(&all[..4], Counted(2, owner.clone())).unwrap();
+    world.batch(&all[..4]).set_shared(Counted(2, owner.clone())).unwrap();
     assert_eq!(world.shared::<Counted>(all[3]).unwrap().0, 2);
 }

@@ -129,7 +129,7 @@ fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
         world.chunk_component::<Bounds>(all[at]).unwrap().0.first().copied()
     };
     // A whole chunk becomes one of another value; of the other, two rows go to a chunk that begins anew.
-    world.set_shared_slice(&all[..6], Team(2)).unwrap();
+    world.batch(&all[..6]).set_shared(Team(2)).unwrap();
     let found: Vec<_> = (0..8).map(|at| bounds(&world, at)).collect();
     let (first, second) = (Some(0), Some(1));
     assert_eq!(found, [first, first, first, first, None, None, second, second]);
@@ -137,7 +137,7 @@ fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
     assert_eq!(found, [first, first, first, first, second, second, second, second]);
     // The fork has boxes of its own.
     world.managed::<Script>(all[5]).unwrap().runs.set(50);
-    fork.set_shared_slice(&all[4..], Team(3)).unwrap();
+    fork.batch(&all[4..]).set_shared(Team(3)).unwrap();
     fork.set_chunk_component(all[7], Bounds(vec![9])).unwrap();
     assert_eq!((runs(&world, all[5]), runs(&fork, all[5])), (50, 5));
     assert_eq!((bounds(&world, 7), bounds(&fork, 7)), (second, Some(9)));
@@ -147,7 +147,7 @@ fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
     }
     assert_eq!(Arc::strong_count(&owner), 1 + 8 + 8);
     // The last row of a chunk takes along what the chunk had.
-    world.despawn_slice(&all[..4]).unwrap();
+    world.batch(&all[..4]).despawn().unwrap();
     fork.despawn_all().unwrap();
     assert_eq!(Arc::strong_count(&owner), 1 + 4);
     assert_eq!(fork.shared_reference_count(&Team(3)), 0);
@@ -179,7 +179,7 @@ fn shared_values_that_stay_are_kept_when_a_group_goes() {
     assert_eq!(world.shared_values::<Team>().count(), 0);
     assert_eq!(world.shared_reference_count(&Register(0)), 2);
     assert_eq!(world.shared_reference_count(&Register(1)), 2);
-    world.set_shared_slice(&all[1..3], Register(5)).unwrap();
+    world.batch(&all[1..3]).set_shared(Register(5)).unwrap();
     for &entity in &all[1..] {
         assert_eq!(world.remove::<Shared<Register>>(entity), Ok(true));
         assert!(!world.exists(entity));
@@ -260,7 +260,7 @@ fn columns_that_are_made_are_switched_on_in_chunks_of_any_size() {
         assert_eq!(on, 152);
         assert!(world.chunks().all(|chunk| chunk.len() <= limit));
         // What is gone leaves no bits for who comes next, in rows and under ids that were used before.
-        world.despawn_slice(&all[1..140]).unwrap();
+        world.batch(&all[1..140]).despawn().unwrap();
         world.despawn_all().unwrap();
         let columns = Columns::new(10)
             .with(|at| Engine([at as u32; 3]))

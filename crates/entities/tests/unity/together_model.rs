@@ -262,7 +262,7 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
             create(world, plain, owner, random);
         } else {
             let half: Vec<_> = world.iter_entities().skip(random.below(100)).collect();
-            world.despawn_slice(&half).unwrap();
+            world.batch(&half).despawn().unwrap();
             half.into_iter().for_each(|entity| {
                 if plain.contains_key(&entity) {
                     despawn(plain, entity);
@@ -402,7 +402,7 @@ fn step(world: &mut Checked, plain: &mut Plain, owner: &Arc<()>, random: &mut Ra
         24 => {
             let all = world.iter_entities().filter(|&entity| plain[&entity].team.is_some());
             let some: Vec<_> = all.skip(random.below(10)).take(random.below(40)).collect();
-            world.set_shared_slice(&some, Team(number % 4, owner.clone())).unwrap();
+            world.batch(&some).set_shared(Team(number % 4, owner.clone())).unwrap();
             some.iter().for_each(|entity| plain.get_mut(entity).unwrap().team = Some(number % 4));
         }
         25 => {

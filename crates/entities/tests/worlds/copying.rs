@@ -68,7 +68,7 @@ fn slices_and_queries_are_copied() {
     let all: Vec<_> = source.spawn_batch((0..10).map(|n| (A(n), Lamp(0)))).collect();
     source.add(all[5], Link(all[1])).unwrap();
     source.add(all[6], Link(all[2])).unwrap();
-    let copied = destination.copy_slice_from(&source, &[all[5], all[1], all[6], all[5]]).unwrap();
+    let copied = source.batch(&[all[5], all[1], all[6], all[5]]).copy_to(&mut destination).unwrap();
     assert_eq!(copied.len(), 3);
     let link = |old: usize| destination.get::<Link>(copied.get(all[old]).unwrap()).unwrap().0;
     assert_eq!((link(5), link(6)), (copied.get(all[1]).unwrap(), Entity::NULL));
@@ -78,7 +78,7 @@ fn slices_and_queries_are_copied() {
     assert_eq!(destination.entity_count(), 12);
     let gone = Entity::from_parts(99, 1);
     let before = destination.state_hash();
-    assert!(destination.copy_slice_from(&source, &[all[0], gone]).is_err());
+    assert!(source.batch(&[all[0], gone]).copy_to(&mut destination).is_err());
     assert_eq!(destination.state_hash(), before);
 }
 
@@ -96,7 +96,7 @@ fn what_cannot_be_duplicated_is_named() {
     assert_eq!((destination.state_hash(), destination.entity_count()), (before, 0));
     // What has none can be.
     let others: Vec<_> = source.iter_entities().filter(|&entity| entity != ticket).collect();
-    assert_eq!(destination.copy_slice_from(&source, &others).unwrap().len(), others.len());
+    assert_eq!(source.batch(&others).copy_to(&mut destination).unwrap().len(), others.len());
 }
 
 #[test]

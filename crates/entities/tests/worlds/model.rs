@@ -43,8 +43,8 @@ fn act(source: &mut World, destination: &mut World, verb: Verb, extent: Extent) 
     let result = match (verb, extent) {
         (Verb::Move, Extent::All) => destination.move_entities_from(source),
         (Verb::Copy, Extent::All) => destination.copy_entities_from(source),
-        (Verb::Move, Extent::Slice(_)) => destination.move_slice_from(source, &slice),
-        (Verb::Copy, Extent::Slice(_)) => destination.copy_slice_from(source, &slice),
+        (Verb::Move, Extent::Slice(_)) => source.batch(&slice).move_to(destination),
+        (Verb::Copy, Extent::Slice(_)) => source.batch(&slice).copy_to(destination),
         (Verb::Move, Extent::Lamps) => source.query_mut::<&Lamp>().move_to(destination),
         (Verb::Copy, Extent::Lamps) => source.query::<&Lamp>().copy_to(destination),
         (Verb::Move, Extent::Linked) => source.query_mut::<&Link>().move_to(destination),

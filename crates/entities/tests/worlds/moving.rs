@@ -243,8 +243,8 @@ fn ids_follow_from_the_calls_alone() {
         populate(&mut destination, 4);
         let all = populate(&mut source, 9);
         let some = destination.all_entities()[3..9].to_vec();
-        destination.despawn_slice(&some).unwrap();
-        source.despawn_slice(&all[10..15]).unwrap();
+        destination.batch(&some).despawn().unwrap();
+        source.batch(&all[10..15]).despawn().unwrap();
         destination.move_entities_from(&mut source).unwrap();
         let again = populate(&mut source, 2);
         (destination.state_hash(), source.state_hash(), again)
@@ -421,13 +421,13 @@ fn only_transfers_of_entities_that_may_refer_to_others_are_counted() {
     let plain = there.spawn(A(1));
     let linked = there.spawn((A(1), Link(plain)));
     // Nothing, or nothing that refers to entities.
-    here.move_slice_from(&mut there, &[]).unwrap();
-    here.copy_slice_from(&there, &[]).unwrap();
-    here.copy_slice_from(&there, &[plain]).unwrap();
-    here.move_slice_from(&mut there, &[plain]).unwrap();
+    there.batch(&[]).move_to(&mut here).unwrap();
+    there.batch(&[]).copy_to(&mut here).unwrap();
+    there.batch(&[plain]).copy_to(&mut here).unwrap();
+    there.batch(&[plain]).move_to(&mut here).unwrap();
     assert_eq!(counts(&here, &there), (0, 0));
     // A copy is not missing where it comes from.
-    here.copy_slice_from(&there, &[linked]).unwrap();
+    there.batch(&[linked]).copy_to(&mut here).unwrap();
     assert_eq!(counts(&here, &there), (1, 0));
     here.move_entities_from(&mut there).unwrap();
     assert_eq!(counts(&here, &there), (2, 1));

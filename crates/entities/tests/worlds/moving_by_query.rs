@@ -106,7 +106,7 @@ fn a_slice_moves_whatever_its_order() {
         chosen.truncate(40);
         let mut named = chosen.clone();
         named.extend_from_slice(&chosen[10..20]);
-        let moved = destination.move_slice_from(&mut source, &named).unwrap();
+        let moved = source.batch(&named).move_to(&mut destination).unwrap();
         check(&before, &chosen, &source, &destination, &moved);
     }
 }
@@ -120,10 +120,10 @@ fn a_slice_with_an_entity_that_is_not_there_is_refused() {
     source.despawn(gone).unwrap();
     all.push(gone);
     let before = (source.state_hash(), destination.state_hash());
-    let refused = destination.move_slice_from(&mut source, &all).unwrap_err();
+    let refused = source.batch(&all).move_to(&mut destination).unwrap_err();
     assert!(matches!(refused, EntityError::NoSuchEntity { .. }));
     assert_eq!((source.state_hash(), destination.state_hash()), before);
-    assert!(destination.move_slice_from(&mut source, &[]).unwrap().is_empty());
+    assert!(source.batch(&[]).move_to(&mut destination).unwrap().is_empty());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn ids_that_become_free_are_used_again() {
     // W3, E2
     let (mut source, mut destination) = (world(), world());
     let all: Vec<_> = source.spawn_many(A(1), 5).collect();
-    destination.move_slice_from(&mut source, &all[1..3]).unwrap();
+    source.batch(&all[1..3]).move_to(&mut destination).unwrap();
     let new = [source.spawn(()), source.spawn(()), source.spawn(())];
     let mut indices = new.map(Entity::index);
     indices.sort_unstable();
@@ -147,7 +147,7 @@ fn names_and_shared_values_of_what_stays_stay() {
     let goes = source.spawn((A(2), team("red")));
     source.set_name(stays, "stays").unwrap();
     source.set_name(goes, "goes").unwrap();
-    let moved = destination.move_slice_from(&mut source, &[goes]).unwrap();
+    let moved = source.batch(&[goes]).move_to(&mut destination).unwrap();
     let new = moved.get(goes).unwrap();
     assert_eq!(source.entity_name(stays), Some("stays"));
     assert_eq!(destination.entity_name(new), Some("goes"));
@@ -165,7 +165,7 @@ fn only_what_moved_counts_as_changed() {
     let before = destination.version();
     destination.advance_version();
     // A whole chunk, and half of another.
-    destination.move_slice_from(&mut source, &all[..15]).unwrap();
+    source.batch(&all[..15]).move_to(&mut destination).unwrap();
     let changed = destination.query::<&Lamp>().filter::<Changed<Lamp>>().since(before).count();
     assert_eq!(changed, 15);
 }

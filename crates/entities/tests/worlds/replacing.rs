@@ -90,7 +90,7 @@ fn only_what_differs_was_changed() {
     source.set_component_enabled::<Lamp>(all[25], false).unwrap();
     assert_eq!(replace(&mut source, &mut destination), (10, 10));
     // One chunk gets another shared value, and keeps its memory.
-    source.set_shared_slice(&all[30..40], Team("blue".into())).unwrap();
+    source.batch(&all[30..40]).set_shared(Team("blue".into())).unwrap();
     assert_eq!(replace(&mut source, &mut destination), (10, 10));
     // Or a tag.
     for &entity in &all[40..50] {

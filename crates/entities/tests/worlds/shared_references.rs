@@ -76,8 +76,8 @@ fn values_whose_captains_stay_behind_refer_to_nobody_and_are_one() {
     /// Brings all but the captains.
     type Bring = fn(&mut World, &mut World, &[Entity]) -> Result<EntityMap, EntityError>;
     let bring: [(bool, Bring); 4] = [
-        (false, |here, there, all| here.move_slice_from(there, &all[2..])),
-        (true, |here, there, all| here.copy_slice_from(there, &all[2..])),
+        (false, |here, there, all| there.batch(&all[2..]).move_to(here)),
+        (true, |here, there, all| there.batch(&all[2..]).copy_to(here)),
         (false, |here, there, _| there.query_mut::<()>().filter::<With<Tag>>().move_to(here)),
         (true, |here, there, _| there.query::<()>().filter::<With<Tag>>().copy_to(here)),
     ];
@@ -128,7 +128,7 @@ fn values_may_have_lists_of_entities_and_become_equal() {
         source.spawn(ranks(&[others[2], others[3]], "one")),
     ];
     let moved: Vec<_> = all.into_iter().chain(others[2..].iter().copied()).collect();
-    let map = destination.move_slice_from(&mut source, &moved).unwrap();
+    let map = source.batch(&moved).move_to(&mut destination).unwrap();
     let [two, three] = [2, 3].map(|at| map.get(others[at]).unwrap());
     let expected = [
         ranks(&[Entity::NULL, three], "one"),
@@ -165,7 +165,7 @@ fn what_has_come_is_the_same_each_time() {
     let run = || {
         let (mut source, mut destination) = (chunks_of(3), used(3));
         let all = crews(&mut source, 5);
-        destination.copy_slice_from(&source, &all[1..9]).unwrap();
+        source.batch(&all[1..9]).copy_to(&mut destination).unwrap();
         destination.move_entities_from(&mut source).unwrap();
         (source.state_hash(), destination.state_hash())
     };
@@ -193,9 +193,9 @@ fn nothing_is_left_of_values_if_there_is_no_memory() {
     destination.spawn((A(1), crew(Entity::NULL)));
     let before = (source.state_hash(), destination.state_hash());
     for slice in [&all[..], &all[5..]] {
-        let refused = destination.move_slice_from(&mut source, slice).unwrap_err();
+        let refused = source.batch(slice).move_to(&mut destination).unwrap_err();
         assert!(matches!(refused, EntityError::OutOfMemory(_)));
-        let refused = destination.copy_slice_from(&source, slice).unwrap_err();
+        let refused = source.batch(slice).copy_to(&mut destination).unwrap_err();
         assert!(matches!(refused, EntityError::OutOfMemory(_)));
         destination.check_invariants().unwrap();
         assert_eq!((source.state_hash(), destination.state_hash()), before);

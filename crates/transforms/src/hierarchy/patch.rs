@@ -375,8 +375,8 @@ impl Hierarchy {
         for &(from, to) in &changes.moves {
             matrices[to as usize] = matrices[from as usize];
         }
-        let written = world.lookup::<LocalToWorld>();
-        let custom = world.lookup::<CustomLocalToWorld>();
+        let written = world.lookup::<&LocalToWorld>();
+        let custom = world.lookup::<&CustomLocalToWorld>();
         let new = changes.new_rows.iter().map(|new| new.slot);
         for slot in new.chain(changes.promoted.iter().copied()) {
             let Some(matrix) = matrices.get_mut(self.order.place[slot as usize] as usize) else {

@@ -36,7 +36,7 @@ pub(super) fn leave(
             marks.mark(change.child, leaving);
         }
         let children = world.buffer::<Child>(old).unwrap_or_default();
-        let previous = world.lookup::<PreviousParent>();
+        let previous = world.lookup::<&PreviousParent>();
         stay.clear();
         for &child in children {
             if previous.get(child.0).is_some_and(|parent| parent.0 == old) {
@@ -194,7 +194,7 @@ fn parents_agree(
     inactive_parents: &mut InactiveParents,
     parent_count: usize,
 ) -> bool {
-    let previous = world.lookup::<PreviousParent>();
+    let previous = world.lookup::<&PreviousParent>();
     let agrees = |parent, children: &[Child], checked: usize| {
         let in_hierarchy = hierarchy.map_or(0, |hierarchy| hierarchy.child_count(parent));
         // A buffer that the program added can stand for one that it removed elsewhere: the number of parents stays the same. A
@@ -254,7 +254,7 @@ pub(super) fn restore_buffers(world: &mut World, links: &mut Links) -> Result<()
     inactive_parents.clear();
     let (listed, elsewhere) = (marks.new_mark(), marks.new_mark());
     let (mut stay, mut shortened) = (Vec::new(), Vec::new());
-    let previous = world.lookup::<PreviousParent>();
+    let previous = world.lookup::<&PreviousParent>();
     let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<All>();
     parents.for_each(|(parent, children)| {
         stay.clear();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ancho_collections::FixedState;
-use ancho_entities::{ComponentLookup, Entity, EntityError, World};
+use ancho_entities::{Entity, EntityError, Indexed, Lookup, World};
 
 use super::{ParentChange, is_inactive};
 use crate::components::{Parent, PreviousParent};
@@ -86,7 +86,7 @@ pub(super) fn undo_cycles(
 /// Walks from a child to its ancestors, until it meets an entity that a walk since `first_walk` has visited. Returns the cycle if this walk
 /// has visited the entity.
 fn walk(
-    parents: &ComponentLookup<'_, PreviousParent>,
+    parents: &Lookup<'_, &PreviousParent, Indexed>,
     child: Entity,
     marks: &mut EntityMarks,
     first_walk: u64,

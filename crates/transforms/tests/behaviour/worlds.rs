@@ -46,7 +46,7 @@ fn assert_follows(world: &mut World, parent: Entity, child: Entity) {
 type Way = fn(&mut World, &mut World, &[Entity]) -> EntityMap;
 
 const MOVES: [Way; 2] = [
-    |from, to, entities| to.move_slice_from(from, entities).unwrap(),
+    |from, to, entities| from.batch(entities).move_to(to).unwrap(),
     |from, to, entities| {
         #[derive(ancho_entities::Component, Clone, Copy)]
         struct Leaves;
@@ -58,7 +58,7 @@ const MOVES: [Way; 2] = [
 ];
 
 const COPIES: [Way; 2] = [
-    |from, to, entities| to.copy_slice_from(from, entities).unwrap(),
+    |from, to, entities| from.batch(entities).copy_to(to).unwrap(),
     |from, to, entities| {
         #[derive(ancho_entities::Component, Clone, Copy)]
         struct Leaves;
@@ -127,7 +127,7 @@ fn a_child_that_goes_to_another_world_without_its_parent_is_a_root_there() {
 fn a_parent_whose_last_child_goes_to_another_world_has_no_buffer_any_more() {
     let (mut here, mut there) = (world(), world());
     let family = family(&mut here);
-    there.move_slice_from(&mut here, &family.children).unwrap();
+    here.batch(&family.children).move_to(&mut there).unwrap();
     update(&mut here);
     assert!(!here.has::<Buffer<Child>>(family.parent));
     assert_root(&mut here, family.parent);
@@ -162,8 +162,8 @@ fn two_worlds_exchange_parents_in_one_frame() {
     let (mut here, mut there) = (world(), world());
     there.spawn_many((), 10);
     let (one, two) = (family(&mut here), family(&mut there));
-    let gone = there.move_slice_from(&mut here, &[one.parent]).unwrap();
-    let come = here.move_slice_from(&mut there, &[two.parent]).unwrap();
+    let gone = here.batch(&[one.parent]).move_to(&mut there).unwrap();
+    let come = there.batch(&[two.parent]).move_to(&mut here).unwrap();
     for world in [&mut here, &mut there] {
         update(world);
     }
@@ -183,7 +183,7 @@ fn children_whose_parent_has_left_and_that_have_another_one_follow_that() {
     let (mut here, mut there) = (world(), world());
     let family = family(&mut here);
     let new = here.spawn(at(0.0, 0.0, 3.0));
-    there.move_slice_from(&mut here, &[family.parent]).unwrap();
+    here.batch(&[family.parent]).move_to(&mut there).unwrap();
     here.get_mut::<Parent>(family.children[0]).unwrap().0 = new;
     update(&mut here);
     assert_eq!(children(&here, new), [family.children[0]]);
@@ -197,7 +197,7 @@ fn a_disabled_child_of_a_parent_that_has_left_is_a_root_when_it_is_enabled() {
     let family = family(&mut here);
     here.add(family.children[0], Disabled).unwrap();
     update(&mut here);
-    there.move_slice_from(&mut here, &[family.parent]).unwrap();
+    here.batch(&[family.parent]).move_to(&mut there).unwrap();
     update(&mut here);
     here.remove::<Disabled>(family.children[0]).unwrap();
     update(&mut here);
@@ -210,7 +210,7 @@ fn grandchildren_follow_a_child_whose_parent_has_left() {
     let family = family(&mut here);
     let below = here.spawn((at(0.0, 0.0, 1.0), Parent(family.children[0])));
     update(&mut here);
-    there.move_slice_from(&mut here, &[family.parent]).unwrap();
+    here.batch(&[family.parent]).move_to(&mut there).unwrap();
     update(&mut here);
     assert_eq!(place(&here, below), Vec3::new(0.0, 1.0, 1.0));
     assert_follows(&mut here, family.children[0], below);
@@ -222,7 +222,7 @@ fn an_attached_child_of_a_parent_that_has_left_is_detached() {
     let [parent, child] = [at(1.0, 0.0, 0.0), at(0.0, 1.0, 0.0)].map(|place| here.spawn(place));
     here.spawn(Attach { parent, child });
     update(&mut here);
-    there.move_slice_from(&mut here, &[parent]).unwrap();
+    here.batch(&[parent]).move_to(&mut there).unwrap();
     update(&mut here);
     assert!(!here.has::<Attached>(child) && !here.has::<LocalToParent>(child));
     assert_root(&mut here, child);

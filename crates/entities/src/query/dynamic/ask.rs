@@ -54,7 +54,7 @@ impl DynamicQuery {
     pub fn chunks<'w>(&self, world: &'w EntityManager) -> impl Iterator<Item = FoundChunk<'w>> {
         let entities = world;
         // Everything in them can be read.
-        entities.jobs.before_everything();
+        entities.jobs.sync_all();
         let walk = self.walk(entities);
         let since = self.settings().since.0;
         let all = walk.matches.iter().flat_map(|found| {

@@ -6,7 +6,7 @@ use super::DynamicQuery;
 use crate::component::ComponentType;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
-use crate::manager::{EntityManager, Found};
+use crate::manager::{EntityManager, RowSelection};
 use crate::query::late::LateQuery;
 use crate::query::walk::Walk;
 use crate::set::{CloneSet, ComponentSet};
@@ -16,11 +16,11 @@ use crate::shared::{Shared, SharedComponent};
 impl DynamicQuery {
     /// All rows that are found, to be changed, moved or copied.
     #[track_caller]
-    fn found(&self, entities: &EntityManager) -> Found {
+    fn found(&self, entities: &EntityManager) -> RowSelection {
         let matched = self.matched(entities);
         // That includes those who switch or change what decides on what is found.
-        entities.before_moving(matched.matches.iter().map(|found| found.archetype));
-        Walk::reading(entities, matched, self.settings()).found(entities.take_found())
+        entities.sync_for_move(matched.matches.iter().map(|found| found.archetype));
+        Walk::reading(entities, matched, self.settings()).found(entities.take_selection())
     }
 
     /// Does something to everything that is found.
@@ -28,12 +28,12 @@ impl DynamicQuery {
     fn change<R>(
         &self,
         world: &mut EntityManager,
-        change: impl FnOnce(&mut EntityManager, &Found) -> R,
+        change: impl FnOnce(&mut EntityManager, &RowSelection) -> R,
     ) -> R {
         let entities = world;
         let found = self.found(entities);
         let result = change(entities, &found);
-        entities.keep_found(found);
+        entities.keep_selection(found);
         result
     }
 
@@ -64,7 +64,7 @@ impl DynamicQuery {
     /// ```
     #[track_caller]
     pub fn despawn(&self, world: &mut EntityManager) -> Result<usize, EntityError> {
-        self.change(world, EntityManager::despawn_found)
+        self.change(world, EntityManager::despawn_rows)
     }
 
     /// Gives all entities that are found clones of these components; those that they have already are replaced. Returns for how
@@ -97,7 +97,7 @@ impl DynamicQuery {
         world: &mut EntityManager,
         components: S,
     ) -> Result<usize, Rejected<S, EntityError>> {
-        self.change(world, |entities, found| entities.add_to_found(found, components))
+        self.change(world, |entities, found| entities.add_to_rows(found, components))
     }
 
     /// Gives each entity that is found a set of components of its own, in the order of [`to_entities`](Self::to_entities) before the
@@ -115,7 +115,7 @@ impl DynamicQuery {
         sets: impl IntoIterator<Item = S>,
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
         let sets = sets.into_iter().collect();
-        self.change(world, |entities, found| entities.add_each_to_found(found, sets))
+        self.change(world, |entities, found| entities.add_each_to_rows(found, sets))
     }
 
     /// Gives all entities that are found those of the components that they lack, with their defaults. Returns how many lacked
@@ -150,7 +150,7 @@ impl DynamicQuery {
         world: &mut EntityManager,
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
-        self.change(world, |entities, found| entities.add_types_to_found(found, types))
+        self.change(world, |entities, found| entities.add_types_to_rows(found, types))
     }
 
     /// Removes components from all entities that are found, as far as they have them. Returns how many had one.
@@ -168,7 +168,7 @@ impl DynamicQuery {
         world: &mut EntityManager,
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
-        self.change(world, |entities, found| entities.remove_types_from_found(found, types))
+        self.change(world, |entities, found| entities.remove_types_from_rows(found, types))
     }
 
     /// Replaces the value of a shared component of all entities that are found. Returns how many had another.
@@ -203,7 +203,7 @@ impl DynamicQuery {
         value: T,
     ) -> Result<usize, EntityError> {
         let value = Shared::new(value);
-        self.change(world, |entities, found| entities.set_shared_of_found(found, value))
+        self.change(world, |entities, found| entities.set_shared_of_rows(found, &value))
     }
 
     /// Lets all entities that are found take part, or not: [`Disabled`](crate::Disabled) is removed from them and the members of
@@ -238,7 +238,7 @@ impl DynamicQuery {
         world: &mut EntityManager,
         enabled: bool,
     ) -> Result<usize, EntityError> {
-        self.change(world, |entities, found| entities.set_found_enabled(found, enabled))
+        self.change(world, |entities, found| entities.set_rows_enabled(found, enabled))
     }
 
     /// Switches a component of all entities that are found on or off. Returns how many they are.
@@ -309,7 +309,7 @@ impl DynamicQuery {
         from: &mut EntityManager,
         to: &mut EntityManager,
     ) -> Result<EntityMap, EntityError> {
-        self.change(from, |from, found| to.move_found_from(from, found))
+        self.change(from, |from, found| to.move_rows_from(from, found))
     }
 
     /// Copies all entities of a world that are found to another one. Returns which entity was copied to which.
@@ -346,10 +346,9 @@ impl DynamicQuery {
         from: &EntityManager,
         to: &mut EntityManager,
     ) -> Result<EntityMap, EntityError> {
-        let from = from;
         let found = self.found(from);
-        let copied = to.copy_found_from(from, &found);
-        from.keep_found(found);
+        let copied = to.copy_rows_from(from, &found);
+        from.keep_selection(found);
         copied
     }
 }

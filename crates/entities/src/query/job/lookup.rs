@@ -1,48 +1,35 @@
-//! Data of entities in any order, as something that jobs take along.
+//! [`JobLookup`]: query data of entities by id, for jobs.
 
 #![expect(
     unsafe_code,
-    reason = "values of chunks of a world, which jobs use when the call that scheduled them is over"
+    reason = "jobs use values of chunks after the call that scheduled them has returned"
 )]
 
 use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ancho_jobs::{Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError};
 
+use super::super::batch::Pooled;
+use super::super::batch::{ChunkMarks, ChunkView, SharedSource};
 use super::super::data::{QueryData, ReadOnlyData};
 use super::super::filter::QueryFilter;
 use super::super::lookup::Lookup;
-use super::super::matched::Matched;
+use super::super::matched::Match;
 use super::super::parallel::ParallelData;
-use super::super::piece::{PieceView, SharedOf};
-use super::super::pool::Pooled;
 use super::super::uses::{Asked, Meets, add_uses, add_versions};
-use super::lookup_memory::LookupMemory;
-use super::lookup_view::{JobLookupView, JobLookupViewMut, UncheckedLookupView, debug};
-use crate::manager::{EntityManager, Jobs, Resource};
+use crate::entity::Entity;
+use crate::manager::{Jobs, Resource, ResourceUse};
+use crate::storage::{Chunk, Location, PageView, SlotView};
+use crate::version::Version;
 
-/// What a job keeps of a lookup.
-pub struct LookupHeld<D> {
-    memory: Pooled<LookupMemory>,
-    /// It may not become a subtype, whose values may lie otherwise.
-    of: PhantomData<fn(D) -> D>,
-}
-
-/// What a job takes along to read data of entities in any order: from [`Lookup::into_job`].
+/// A [`Lookup`] that a job captures, from [`Lookup::into_job`]. The job's function receives a [`JobLookupView`].
 ///
-/// # Examples
-///
-/// See [`Lookup::into_job`].
-#[must_use = "it is for a job to take along"]
-pub struct JobLookup<'w, D>(Token<'w, D>);
-
-/// What a job that one thread does takes along to change data of entities in any order: from [`Lookup::into_job_mut`].
-///
-/// Several threads could be given the same entity, so that a parallel job does not take it:
+/// Any job can capture a lookup that only reads. A job of one thread can capture one that writes. A parallel job cannot, since
+/// two threads could receive the same entity:
 ///
 /// ```compile_fail,E0277
 /// use ancho_entities::{Component, Entity, Lookup, Query, World};
@@ -55,63 +42,54 @@ pub struct JobLookup<'w, D>(Token<'w, D>);
 ///
 /// let mut world = World::new("Simulation");
 /// let (healers, health) = world.split::<(Query<&Healer>, Lookup<&mut Health>)>();
-/// healers.job().with(health.into_job_mut()).schedule_parallel(|healer, health| {
+/// healers.job().with(health.into_job()).schedule_parallel(|healer, health| {
 ///     health.get_mut(healer.0).unwrap().0 += 1;
 /// });
 /// ```
 ///
-/// # Examples
-///
-/// See [`Lookup::into_job_mut`].
-#[must_use = "it is for a job to take along"]
-pub struct JobLookupMut<'w, D>(Token<'w, D>);
-
-/// What a parallel job takes along to change data of entities in any order, whose author has seen to it that no two threads
-/// use the same: from [`Lookup::into_unchecked_job`].
+/// [`unchecked`](Self::unchecked) lifts the restriction: then the threads must use different entities.
 ///
 /// # Examples
 ///
-/// See [`Lookup::into_unchecked_job`].
-#[must_use = "it is for a job to take along"]
-pub struct UncheckedLookup<'w, D>(Token<'w, D>);
-
-struct Token<'w, D> {
+/// See [`Lookup::into_job`].
+#[must_use = "a job has to capture the lookup"]
+pub struct JobLookup<'w, D, M = ()> {
     memory: Pooled<LookupMemory>,
     jobs: &'w Jobs,
     meets: Meets<'w>,
-    /// It may not become a subtype, whose values may lie otherwise.
+    /// Invariant in `D`: the columns of a subtype may be laid out differently.
+    of: PhantomData<fn(D, M) -> (D, M)>,
+}
+
+/// The mode of a [`JobLookup`] whose threads promise to use different entities, from [`JobLookup::unchecked`].
+#[derive(Clone, Copy, Debug)]
+pub struct Unchecked;
+
+/// The part of a [`JobLookup`] that its job owns.
+#[doc(hidden)]
+pub struct LookupHeld<D> {
+    memory: Pooled<LookupMemory>,
+    /// Invariant in `D`: the columns of a subtype may be laid out differently.
     of: PhantomData<fn(D) -> D>,
 }
 
-impl<D> Token<'_, D> {
-    fn declare(&self, accesses: &mut AccessList) {
-        let memory = self.memory.get();
-        self.jobs.declare(&memory.uses, accesses);
-        // A job that others would be in the way of is done at once.
-        let meets = match &self.meets {
-            Meets::Nobody => false,
-            Meets::Writer(plan) => !self.jobs.declared().is_over(plan),
-            Meets::WriterOfSystem(plan) => !self.jobs.declared().is_over(plan),
-            Meets::Others => true,
-        };
-        if meets {
-            accesses.complete_at_once();
-        }
-    }
-
-    fn hold(self) -> LookupHeld<D> {
-        LookupHeld { memory: self.memory, of: PhantomData }
-    }
+/// Query data of entities by id, in a job that has captured a [`JobLookup`].
+pub struct JobLookupView<'v, D, M = ()> {
+    finder: Finder<'v>,
+    /// Invariant in `D`: the columns of a subtype may be laid out differently.
+    of: PhantomData<fn(D, M) -> (D, M)>,
 }
 
 impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F>
 where
     D::Static: ParallelData,
 {
-    /// Makes something of the lookup that a job takes along, to read data of entities in any order.
+    /// Converts the lookup into one that a job can capture.
     ///
-    /// The job waits for those that change it, as it does for what its query reads. Who adds or removes entities on the thread of
-    /// the world, wherever they are, waits for the job.
+    /// The job waits for jobs that conflict with the lookup, and later jobs wait for it. Structural changes on the world's thread
+    /// wait for the job, whichever entities they are about.
+    ///
+    /// A lookup of a component that the job's query writes is refused when the world is [split](crate::EntityManager::split).
     ///
     /// # Examples
     ///
@@ -135,23 +113,12 @@ where
     ///     if let Some(position) = positions.get(target.0) {
     ///         aim.0 = position.0;
     ///     }
-    /// })?;
+    /// });
     /// assert_eq!(world.get::<Aim>(archer)?.0, 7.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A lookup of what the query of the job changes, perhaps of the same entity, is refused when the world is
-    /// [split](crate::EntityManager::split).
-    pub fn into_job(self) -> JobLookup<'w, D::Static>
-    where
-        D: ReadOnlyData,
-    {
-        JobLookup(token(self.into_parts()))
-    }
-
-    /// Makes something of the lookup that a job takes along which one thread does, to change data of entities in any order.
-    ///
-    /// # Examples
+    /// A job of one thread can write:
     ///
     /// ```
     /// use ancho_entities::{Component, Entity, Lookup, Query, World};
@@ -166,25 +133,58 @@ where
     /// let knight = world.spawn(Health(3));
     /// world.spawn_batch([Healer(knight), Healer(knight)]);
     /// let (healers, health) = world.split::<(Query<&Healer>, Lookup<&mut Health>)>();
-    /// healers.job().with(health.into_job_mut()).schedule(|healer, health| {
+    /// healers.job().with(health.into_job()).schedule(|healer, health| {
     ///     health.get_mut(healer.0).unwrap().0 += 10;
-    /// })?;
+    /// });
     /// assert_eq!(world.get::<Health>(knight)?.0, 23);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn into_job_mut(self) -> JobLookupMut<'w, D::Static> {
-        JobLookupMut(token(self.into_parts()))
+    pub fn into_job(self) -> JobLookup<'w, D::Static> {
+        let (entities, matched, meets) = self.into_parts();
+        // SAFETY: the manager is borrowed for the lifetime, and views have no mutable references to its jobs or its storage.
+        let (jobs, storage) =
+            unsafe { (&(*entities.as_ptr()).jobs, &(*entities.as_ptr()).storage) };
+        let mut pooled = jobs.lookups().take();
+        let memory = pooled.get_mut();
+        memory.uses.clear();
+        add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);
+        add_versions(&matched.plan, &mut memory.uses);
+        memory.uses.push((Resource::Table, Access::Read));
+        storage.chunks.stay();
+        // SAFETY: the job declares that it reads the entity table, so that every change of the table waits for the job.
+        unsafe { memory.pages.read_pages(&storage.table) };
+        memory.version = storage.version;
+        memory.begin::<D::Static>(storage.chunks.numbers());
+        memory.chunks = storage.chunks.as_ptr();
+        let shared =
+            SharedSource::World { archetypes: &storage.archetypes, values: &storage.shared };
+        for found in &*matched.matches {
+            let chunks = &storage.archetypes[found.archetype].chunks;
+            if !chunks.is_empty() {
+                memory.uses.push((Resource::Rows(found.archetype), Access::Read));
+            }
+            // The job may mark or read versions while other jobs mark other columns of the same chunks.
+            storage.chunks.write_out_versions(chunks);
+            for &number in chunks {
+                // SAFETY: archetypes list chunks that exist, and these are the places of the data in their archetype.
+                let fetch = unsafe {
+                    let chunk = &*memory.chunks.add(number as usize);
+                    D::Static::fetch(ChunkView { chunk, shared }, &found.places)
+                };
+                memory.insert::<D::Static>(number, found, fetch);
+            }
+        }
+        JobLookup { memory: pooled, jobs, meets, of: PhantomData }
     }
+}
 
-    /// Makes something of the lookup that a parallel job takes along, to change data of entities of which no two threads use the
-    /// same.
+impl<'w, D> JobLookup<'w, D> {
+    /// Lets a parallel job capture a lookup that writes. The threads have to use different entities.
     ///
-    /// Unity's `NativeDisableParallelForRestriction`. Chunks of which something was given count as changed, and all rows
-    /// of them, if the component tracks changes.
+    /// Unity's `NativeDisableParallelForRestriction`. Chunks of which data was returned count as changed, with all their
+    /// rows.
     ///
-    /// # Safety
-    ///
-    /// None to make it: what is asked of who uses it is said at [`UncheckedLookupView::get_mut`].
+    /// Safe to call: the promise is made by [`JobLookupView::get_unchecked`].
     ///
     /// # Examples
     ///
@@ -201,197 +201,574 @@ where
     /// let knights: Vec<_> = world.spawn_many(Health(3), 100).collect();
     /// world.spawn_batch(knights.iter().map(|&knight| Shadow(knight)));
     /// let (shadows, health) = world.split::<(Query<&Shadow>, Lookup<&mut Health>)>();
-    /// shadows.job().with(health.into_unchecked_job()).schedule_parallel(|shadow, health| {
+    /// shadows.job().with(health.into_job().unchecked()).schedule_parallel(|shadow, health| {
     ///     // SAFETY: each knight has one shadow.
-    ///     unsafe { health.get_mut(shadow.0) }.unwrap().0 = 0;
-    /// })?;
+    ///     unsafe { health.get_unchecked(shadow.0) }.unwrap().0 = 0;
+    /// });
     /// assert!(world.query::<&Health>().iter().all(|health| health.0 == 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn into_unchecked_job(self) -> UncheckedLookup<'w, D::Static> {
-        UncheckedLookup(token(self.into_parts()))
+    pub fn unchecked(self) -> JobLookup<'w, D, Unchecked> {
+        JobLookup { memory: self.memory, jobs: self.jobs, meets: self.meets, of: PhantomData }
     }
 }
 
-/// Sees where all entities are, and fetches from all chunks that have the data.
-fn token<'w, D: QueryData>(
-    (entities, matched, meets): (NonNull<EntityManager>, &'w Matched, Meets<'w>),
-) -> Token<'w, D> {
-    // SAFETY: the manager is borrowed for the lifetime, and nobody has a mutable reference to its jobs meanwhile.
-    let jobs = unsafe { &(*entities.as_ptr()).jobs };
-    let mut pooled = jobs.lookups().take();
-    let memory = pooled.get_mut();
-    // SAFETY: the manager is borrowed for the lifetime. Other views have no mutable references to it.
-    let storage = unsafe { &(*entities.as_ptr()).storage };
-    memory.uses.clear();
-    add_uses(matched, &storage.archetypes, Asked::Data, &mut memory.uses);
-    add_versions(&matched.plan, &mut memory.uses);
-    memory.uses.push((Resource::Table, Access::Read));
-    storage.chunks.stay();
-    // SAFETY: the job declares that it reads the table: who changes it waits for the job.
-    unsafe { memory.pages.see(&storage.table) };
-    memory.version = storage.version;
-    let numbers = storage.chunks.numbers();
-    memory.begin::<D>(numbers);
-    memory.found.clear();
-    memory.found.resize(numbers, std::ptr::null());
-    memory.written.clear();
-    if D::MARKS {
-        memory.written.resize_with(numbers.div_ceil(64), AtomicU64::default);
-    }
-    memory.chunks = storage.chunks.as_ptr();
-    let shared = SharedOf::World { archetypes: &storage.archetypes, values: &storage.shared };
-    for found in &*matched.matches {
-        let chunks = &storage.archetypes[found.archetype].chunks;
-        if !chunks.is_empty() {
-            memory.uses.push((Resource::Rows(found.archetype), Access::Read));
-        }
-        // The job may note that others are written, or ask when they were.
-        storage.chunks.write_out_versions(chunks);
-        for &number in chunks {
-            let at = number as usize;
-            // SAFETY: archetypes list chunks that are there.
-            let chunk = unsafe { &*memory.chunks.add(at) };
-            memory.found[at] = found;
-            // SAFETY: these are the places of the data in the archetype of the chunk.
-            let fetch = unsafe { D::fetch(PieceView { chunk, shared }, &found.places) };
-            memory.note::<D>(at, fetch);
+impl<D, M> JobLookup<'_, D, M> {
+    fn declare_uses(&self, accesses: &mut AccessList) {
+        self.jobs.declare(&self.memory.get().uses, accesses);
+        // A job that conflicts with a view runs immediately.
+        let meets = match &self.meets {
+            Meets::Nobody => false,
+            Meets::Writer(plan) => !self.jobs.declared().is_over(plan),
+            Meets::WriterOfSystem(plan) => !self.jobs.declared().is_over(plan),
+            Meets::Others => true,
+        };
+        if meets {
+            accesses.complete_at_once();
         }
     }
-    Token { memory: pooled, jobs, meets, of: PhantomData }
+
+    fn into_held(self) -> LookupHeld<D> {
+        LookupHeld { memory: self.memory, of: PhantomData }
+    }
+}
+
+impl<D> LookupHeld<D> {
+    #[inline(always)]
+    fn view<M>(&self) -> JobLookupView<'_, D, M> {
+        JobLookupView { finder: self.memory.get().finder(), of: PhantomData }
+    }
 }
 
 // SAFETY:
-// - what is read is declared, as uses of the world, the table of entities included
-// - the world is borrowed for the lifetime
-// - what the view reaches lives as long as the world, which has its jobs completed before it goes, and what is behind the fences
-//   before it changes anything of it
-unsafe impl<D: ReadOnlyData + ParallelData + 'static> JobData for JobLookup<'_, D> {
+// - everything that the view reads and writes is declared, as uses of the world, the entity table included
+// - the world is borrowed for the lifetime: mutably, if something is written
+// - everything that the view reaches lives as long as the world; the world completes its jobs before it is dropped, and the
+//   jobs that conflict before it changes anything
+// - the view is the only one, and `get_mut` borrows it mutably
+unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D> {
     type Held = LookupHeld<D>;
     type Whole<'v> = JobLookupView<'v, D>;
 
     fn declare(&self, accesses: &mut AccessList) {
-        self.0.declare(accesses);
+        self.declare_uses(accesses);
     }
 
     fn hold(self) -> LookupHeld<D> {
-        self.0.hold()
+        self.into_held()
     }
 
     unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D> {
-        JobLookupView { finder: held.memory.get().finder(), of: PhantomData }
+        held.view()
     }
 }
 
-// SAFETY: as above. Nothing is changed.
-unsafe impl<D: ReadOnlyData + ParallelData + 'static> ParallelJobData for JobLookup<'_, D> {
-    type Batch<'v> = JobLookupView<'v, D>;
-    type Item<'b> = JobLookupView<'b, D>;
-
-    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-        Ok(())
-    }
-
-    type Open<'v> = JobLookupView<'v, D>;
-
-    #[inline(always)]
-    unsafe fn open(held: &LookupHeld<D>) -> JobLookupView<'_, D> {
-        JobLookupView { finder: held.memory.get().finder(), of: PhantomData }
-    }
-
-    #[inline(always)]
-    unsafe fn batch<'v>(
-        _: &'v LookupHeld<D>,
-        open: &JobLookupView<'v, D>,
-        _: &BatchInfo,
-    ) -> JobLookupView<'v, D> {
-        *open
-    }
-
-    #[inline(always)]
-    fn item<'b>(batch: &'b mut JobLookupView<'_, D>, _: usize) -> JobLookupView<'b, D> {
-        *batch
-    }
-}
-
-// SAFETY: as for those that read. The world is borrowed mutably.
-unsafe impl<D: ParallelData + 'static> JobData for JobLookupMut<'_, D> {
+// SAFETY:
+// - uses, borrows and lifetimes are those of the checked lookup's `JobData`
+// - the view has no safe method that returns something that can be written
+unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D, Unchecked> {
     type Held = LookupHeld<D>;
-    type Whole<'v> = JobLookupViewMut<'v, D>;
+    type Whole<'v> = JobLookupView<'v, D, Unchecked>;
 
     fn declare(&self, accesses: &mut AccessList) {
-        self.0.declare(accesses);
+        self.declare_uses(accesses);
     }
 
     fn hold(self) -> LookupHeld<D> {
-        self.0.hold()
+        self.into_held()
     }
 
-    unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupViewMut<'_, D> {
-        JobLookupViewMut { finder: held.memory.get().finder(), of: PhantomData }
-    }
-}
-
-// SAFETY: as above.
-unsafe impl<D: ParallelData + 'static> JobData for UncheckedLookup<'_, D> {
-    type Held = LookupHeld<D>;
-    type Whole<'v> = UncheckedLookupView<'v, D>;
-
-    fn declare(&self, accesses: &mut AccessList) {
-        self.0.declare(accesses);
-    }
-
-    fn hold(self) -> LookupHeld<D> {
-        self.0.hold()
-    }
-
-    unsafe fn whole(held: &mut LookupHeld<D>) -> UncheckedLookupView<'_, D> {
-        UncheckedLookupView { finder: held.memory.get().finder(), of: PhantomData }
+    unsafe fn whole(held: &mut LookupHeld<D>) -> JobLookupView<'_, D, Unchecked> {
+        held.view()
     }
 
     const SETTLES: bool = D::MARKS;
 
     unsafe fn settle(held: &mut LookupHeld<D>) {
-        // SAFETY: it was made for this data, and all threads are done.
+        // SAFETY: the memory was filled for this data, and all threads are done.
         unsafe { held.memory.get().mark_written::<D>() };
     }
 }
 
-// SAFETY: as above. That no two threads use the same is promised by who asks for it.
-unsafe impl<D: ParallelData + 'static> ParallelJobData for UncheckedLookup<'_, D> {
-    type Batch<'v> = UncheckedLookupView<'v, D>;
-    type Item<'b> = UncheckedLookupView<'b, D>;
+/// Implements [`ParallelJobData`] for a mode: every thread has its own copy of the view.
+macro_rules! implement_parallel {
+    ($data:ident, $mode:ty) => {
+        // SAFETY: everything that `JobData` requires holds. Threads only read through their views, or call `get_unchecked`, whose
+        // caller promises that they use different entities.
+        unsafe impl<D: $data + ParallelData + 'static> ParallelJobData for JobLookup<'_, D, $mode> {
+            type Batch<'v> = JobLookupView<'v, D, $mode>;
+            type Item<'b> = JobLookupView<'b, D, $mode>;
 
-    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-        Ok(())
+            fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+                Ok(())
+            }
+
+            type Open<'v> = JobLookupView<'v, D, $mode>;
+
+            #[inline(always)]
+            unsafe fn open(held: &LookupHeld<D>) -> JobLookupView<'_, D, $mode> {
+                held.view()
+            }
+
+            #[inline(always)]
+            unsafe fn batch<'v>(
+                _: &'v LookupHeld<D>,
+                open: &JobLookupView<'v, D, $mode>,
+                _: &BatchInfo,
+            ) -> JobLookupView<'v, D, $mode> {
+                *open
+            }
+
+            #[inline(always)]
+            fn item<'b>(
+                batch: &'b mut JobLookupView<'_, D, $mode>,
+                _: usize,
+            ) -> JobLookupView<'b, D, $mode> {
+                *batch
+            }
+        }
+    };
+}
+
+implement_parallel!(ReadOnlyData, ());
+implement_parallel!(QueryData, Unchecked);
+
+impl<'v, D: QueryData> JobLookupView<'v, D> {
+    /// Returns the data of an entity, or `None` if the entity does not exist or does not have it.
+    #[inline]
+    pub fn get(&self, entity: Entity) -> Option<D::Item<'v>>
+    where
+        D: ReadOnlyData,
+    {
+        // SAFETY: the memory was filled for this data. The row exists, and no job writes the data, which is declared as read.
+        unsafe {
+            let (fetch, at) = self.finder.find::<D>(entity)?;
+            Some(D::get(fetch, at.row as usize))
+        }
     }
 
-    type Open<'v> = UncheckedLookupView<'v, D>;
-
-    #[inline(always)]
-    unsafe fn open(held: &LookupHeld<D>) -> UncheckedLookupView<'_, D> {
-        UncheckedLookupView { finder: held.memory.get().finder(), of: PhantomData }
+    /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have it.
+    ///
+    /// The data counts as changed from now on.
+    #[inline]
+    pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
+        // SAFETY: the memory was filled for this data, and the row exists. If something can be written, this is the job's only
+        // view, which is not `Copy`, and it is borrowed mutably as long as the data is.
+        unsafe {
+            let (fetch, at) = self.finder.find::<D>(entity)?;
+            if D::MARKS {
+                self.finder.memory.mark::<D>(at.chunk);
+            }
+            if D::TRACKS {
+                D::track(fetch, at.row as usize, 1, false);
+            }
+            Some(D::get(fetch, at.row as usize))
+        }
     }
 
-    #[inline(always)]
-    unsafe fn batch<'v>(
-        _: &'v LookupHeld<D>,
-        open: &UncheckedLookupView<'v, D>,
-        _: &BatchInfo,
-    ) -> UncheckedLookupView<'v, D> {
-        *open
+    /// Returns the data of entities in order, `None` for each entity that does not exist or does not have it.
+    ///
+    /// For entities in random order this takes a fraction of the time of [`get`](Self::get) for each: the next entities are
+    /// prefetched.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, JobLookupView};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Weight(f32);
+    ///
+    /// /// Called by a job that captures a lookup of weights.
+    /// fn weigh(all: &[Entity], weights: JobLookupView<'_, &'static Weight>) -> f32 {
+    ///     weights.get_many(all.iter().copied()).flatten().map(|weight| weight.0).sum()
+    /// }
+    /// # let _ = weigh;
+    /// ```
+    #[inline]
+    pub fn get_many<I: IntoIterator<Item = Entity>>(
+        self,
+        entities: I,
+    ) -> impl Iterator<Item = Option<D::Item<'v>>>
+    where
+        D: ReadOnlyData,
+    {
+        let mut entities = entities.into_iter().fuse();
+        let mut ahead = Ahead::<D> { next: [Entity::NULL; AHEAD], found: [None; AHEAD], at: 0 };
+        // The first entities are prefetched before one is returned. After the last, the null entity takes their place.
+        let mut left = 0;
+        for at in 0..2 * AHEAD {
+            let entity = entities.next();
+            left += usize::from(entity.is_some());
+            ahead.step(self.finder, at, entity.unwrap_or(Entity::NULL));
+        }
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let at = ahead.at;
+            ahead.at += 1;
+            // SAFETY: the memory was filled for this data. The row exists, and no job writes the data, which is declared as read.
+            let item = ahead.found[at % AHEAD].map(|(fetch, row)| unsafe { D::get(fetch, row) });
+            let entity = entities.next();
+            left -= usize::from(entity.is_none());
+            ahead.step(self.finder, at + 2 * AHEAD, entity.unwrap_or(Entity::NULL));
+            Some(item)
+        })
     }
 
-    #[inline(always)]
-    fn item<'b>(batch: &'b mut UncheckedLookupView<'_, D>, _: usize) -> UncheckedLookupView<'b, D> {
-        *batch
+    /// Returns the chunk number and the row of an entity, or `None` if the entity does not exist or does not have the data.
+    ///
+    /// A lookup of [`Entity`] finds every entity. Unity's `EntityStorageInfoLookup` in a job;
+    /// [`StorageInfo::chunk_number`](crate::StorageInfo::chunk_number) is the same number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Lookup, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Prey(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (sheep, dead) = (world.spawn(()), world.spawn(()));
+    /// world.spawn_batch([Prey(sheep), Prey(dead)]);
+    /// world.despawn(dead)?;
+    /// let (hunters, all) = world.split::<(Query<&Prey>, Lookup<Entity>)>();
+    /// let job = hunters.job().with(all.into_job()).schedule_parallel(move |prey, all| {
+    ///     assert_eq!(all.place(prey.0).map(|(_, row)| row), (prey.0 == sheep).then_some(0));
+    /// });
+    /// world.jobs().complete(job);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn place(&self, entity: Entity) -> Option<(u32, usize)> {
+        // SAFETY: the memory was filled for this data.
+        let (_, at) = unsafe { self.finder.find::<D>(entity) }?;
+        Some((at.chunk, at.row as usize))
+    }
+
+    /// Returns whether the data was written in the entity's chunk since a version. `false` if the entity does not exist or does
+    /// not have it.
+    ///
+    /// A write to another entity of the chunk counts, too, unless the component [tracks
+    /// changes](crate::Component::TRACK_CHANGES) by entity. Writes of the job's own query count from the start of the job, or
+    /// from its end if the job is a struct.
+    pub fn did_change(&self, entity: Entity, since: Version) -> bool
+    where
+        D: ReadOnlyData,
+    {
+        // SAFETY: the memory was filled for this data. The job declares that it reads the versions. Its own query has marked its
+        // chunks before the first item, or marks them when all threads are done.
+        unsafe {
+            let found = self.finder.find::<D>(entity);
+            found.is_some_and(|(_, at)| self.finder.memory.did_change(at, since))
+        }
     }
 }
 
-debug!(JobLookup JobLookupMut UncheckedLookup);
+impl<'v, D: QueryData> JobLookupView<'v, D, Unchecked> {
+    /// Returns the data of an entity for writing, or `None` if the entity does not exist or does not have it.
+    ///
+    /// # Examples
+    ///
+    /// Data that is only read can be looked up, too:
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, Lookup, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Shadow(Entity, u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let knight = world.spawn(Health(3));
+    /// let shadow = world.spawn(Shadow(knight, 0));
+    /// let (shadows, health) = world.split::<(Query<&mut Shadow>, Lookup<&Health>)>();
+    /// shadows.job().with(health.into_job().unchecked()).schedule_parallel(|shadow, health| {
+    ///     // SAFETY: nothing writes it.
+    ///     shadow.1 = unsafe { health.get_unchecked(shadow.0) }.unwrap().0;
+    /// });
+    /// assert_eq!(world.get::<Shadow>(shadow)?.1, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// - the data of the entity is not used by another thread, nor through another call, as long as it is in use
+    /// - if the data enables or disables components, no other thread does so or reads their masks meanwhile, for any entity,
+    ///   since bits of many entities share a word; and the job's query does not filter by them
+    #[inline]
+    pub unsafe fn get_unchecked(&self, entity: Entity) -> Option<D::Item<'v>> {
+        // SAFETY: the memory was filled for this data. The row exists, and the caller promises that it is not used otherwise.
+        unsafe {
+            let (fetch, at) = self.finder.find::<D>(entity)?;
+            if D::MARKS {
+                self.finder.memory.note_written(at.chunk);
+            }
+            Some(D::get(fetch, at.row as usize))
+        }
+    }
+}
+
+impl<D: QueryData, M> JobLookupView<'_, D, M> {
+    /// Returns whether an entity exists and has the data.
+    #[inline]
+    pub fn has(&self, entity: Entity) -> bool {
+        // SAFETY: the memory was filled for this data.
+        unsafe { self.finder.find::<D>(entity) }.is_some()
+    }
+}
+
+impl<D: ReadOnlyData> Clone for JobLookupView<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: ReadOnlyData> Copy for JobLookupView<'_, D> {}
+
+impl<D> Clone for JobLookupView<'_, D, Unchecked> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for JobLookupView<'_, D, Unchecked> {}
+
+impl<D, M> fmt::Debug for JobLookup<'_, D, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JobLookup<{}>", type_name::<D>())
+    }
+}
 
 impl<D> fmt::Debug for LookupHeld<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LookupHeld<{}>", type_name::<D>())
+    }
+}
+
+impl<D, M> fmt::Debug for JobLookupView<'_, D, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JobLookupView<{}>", type_name::<D>())
+    }
+}
+
+/// Count of values that are found before the first is returned. Slots are prefetched for as many more.
+const AHEAD: usize = 16;
+
+/// Entities that come next: slots that are prefetched, then values that are.
+struct Ahead<D: QueryData> {
+    next: [Entity; AHEAD],
+    found: [Option<(D::Fetch, usize)>; AHEAD],
+    /// Index of the entity that is returned next.
+    at: usize,
+}
+
+impl<D: QueryData> Ahead<D> {
+    /// Prefetches the slot of an entity, and the value of the entity [`AHEAD`] before it.
+    #[inline(always)]
+    fn step(&mut self, finder: Finder<'_>, at: usize, entity: Entity) {
+        finder.slots.prefetch(entity);
+        let before = std::mem::replace(&mut self.next[at % AHEAD], entity);
+        if at >= AHEAD {
+            // SAFETY: the memory was filled for this data.
+            let found = unsafe { finder.find::<D>(before) };
+            let found = found.map(|(fetch, at)| (fetch, at.row as usize));
+            if let Some((fetch, row)) = found {
+                D::expect_row(fetch, row);
+            }
+            self.found[at % AHEAD] = found;
+        }
+    }
+}
+
+/// Tables of a lookup in a job: the slots of all entities, and the fetch of each chunk.
+pub(crate) struct LookupMemory {
+    pages: PageView<'static>,
+    /// An `Option<D::Fetch>` for each chunk, by its number, as words.
+    fetched: Vec<MaybeUninit<u64>>,
+    /// The match of each chunk, by its number, or null.
+    found: Vec<*const Match>,
+    /// A bit for each chunk that was written, if several threads write.
+    written: Vec<AtomicU64>,
+    chunks: *const Chunk,
+    version: Version,
+    uses: Vec<ResourceUse>,
+}
+
+// SAFETY: threads read the memory behind the pointers, or write it as the job has declared. No other thread writes it meanwhile.
+unsafe impl Send for LookupMemory {}
+// SAFETY: threads read the memory behind the pointers, or write it as the job has declared. No other thread writes it meanwhile.
+unsafe impl Sync for LookupMemory {}
+
+impl Default for LookupMemory {
+    fn default() -> Self {
+        Self {
+            pages: PageView::default(),
+            fetched: Vec::new(),
+            found: Vec::new(),
+            written: Vec::new(),
+            chunks: std::ptr::null(),
+            version: Version::NEVER,
+            uses: Vec::new(),
+        }
+    }
+}
+
+impl LookupMemory {
+    /// Count of words of an `Option<D::Fetch>`.
+    const fn words<D: QueryData>() -> usize {
+        assert!(align_of::<Option<D::Fetch>>() <= align_of::<u64>());
+        size_of::<Option<D::Fetch>>().div_ceil(size_of::<u64>())
+    }
+
+    /// Clears the tables of chunks, with room for a count of chunks.
+    fn begin<D: QueryData>(&mut self, chunks: usize) {
+        let words = Self::words::<D>();
+        self.fetched.clear();
+        self.fetched.resize(chunks * words, MaybeUninit::uninit());
+        for place in self.fetched.chunks_exact_mut(words) {
+            // SAFETY: the words have room for it, and its alignment.
+            unsafe { place.as_mut_ptr().cast::<Option<D::Fetch>>().write(None) };
+        }
+        self.found.clear();
+        self.found.resize(chunks, std::ptr::null());
+        self.written.clear();
+        if D::MARKS {
+            self.written.resize_with(chunks.div_ceil(64), AtomicU64::default);
+        }
+    }
+
+    /// Stores the match and the fetch of a chunk.
+    fn insert<D: QueryData>(&mut self, chunk: u32, found: &Match, fetch: D::Fetch) {
+        let words = Self::words::<D>();
+        self.found[chunk as usize] = found;
+        let place = &mut self.fetched[chunk as usize * words..][..words];
+        // SAFETY: the words have room for it, and its alignment.
+        unsafe { place.as_mut_ptr().cast::<Option<D::Fetch>>().write(Some(fetch)) };
+    }
+
+    #[inline(always)]
+    fn finder(&self) -> Finder<'_> {
+        Finder { slots: self.pages.slots(), fetched: self.fetched.as_ptr(), memory: self }
+    }
+
+    /// Returns the match and the chunk of a number.
+    ///
+    /// # Safety
+    ///
+    /// - a fetch was [inserted](Self::insert) for the chunk
+    unsafe fn chunk(&self, number: u32) -> (&Match, &Chunk) {
+        // SAFETY: the job has declared that it reads the chunk's archetype, so that neither the chunk nor the match goes away.
+        unsafe { (&*self.found[number as usize], &*self.chunks.add(number as usize)) }
+    }
+
+    /// Returns whether the data was written since a version: of the row, where rows are tracked, or else in its chunk.
+    ///
+    /// # Safety
+    ///
+    /// - a fetch was [inserted](Self::insert) for the chunk, and the row is one of it
+    /// - no thread marks the data meanwhile: the job has [declared](super::super::uses::add_versions) that it reads the versions
+    unsafe fn did_change(&self, at: Location, since: Version) -> bool {
+        // SAFETY: a fetch was inserted for the chunk.
+        let (found, chunk) = unsafe { self.chunk(at.chunk) };
+        let mut places = found.places.iter().filter(|place| place.is_there());
+        // SAFETY: the columns are those of the chunk's archetype, the row exists, and no thread marks the data.
+        places.any(|place| unsafe { chunk.row_version(place.column, at.row) }.is_newer_than(since))
+    }
+
+    /// Records that data of a chunk was returned for writing. [`mark_written`](Self::mark_written) marks the chunk later.
+    #[inline(always)]
+    fn note_written(&self, chunk: u32) {
+        let (word, bit) = (&self.written[chunk as usize / 64], 1 << (chunk % 64));
+        // Usually the bit is set already. Relaxed: it is read when all threads are done.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    /// Marks the data as changed in a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the memory was filled for this data, and a fetch was [inserted](Self::insert) for the chunk
+    /// - the data can be written, and no other thread uses it
+    unsafe fn mark<D: QueryData>(&self, chunk: u32) {
+        // SAFETY:
+        // - a fetch was inserted for the chunk, and these are the places of the data in its archetype
+        // - no other thread uses the data; versions were written out, so that other columns have versions of their own
+        unsafe {
+            let (found, chunk) = self.chunk(chunk);
+            D::mark(&mut ChunkMarks { chunk, version: self.version }, &found.places);
+        }
+    }
+
+    /// Marks the chunks that were [recorded](Self::note_written), with all their rows.
+    ///
+    /// # Safety
+    ///
+    /// - the memory was filled for this data, which can be written
+    /// - all threads of the job are done, and no other job uses the data
+    unsafe fn mark_written<D: QueryData>(&self) {
+        for (at, word) in (0..).zip(&self.written) {
+            let mut word = word.load(Ordering::Relaxed);
+            while word != 0 {
+                let chunk = at * 64 + word.trailing_zeros();
+                word &= word - 1;
+                // SAFETY: data of the chunk was returned, so that a fetch was inserted for it. No other thread uses the data.
+                unsafe {
+                    self.mark::<D>(chunk);
+                    if D::TRACKS
+                        && let Some(fetch) = self.finder().fetched_from::<D>(chunk)
+                    {
+                        D::track(fetch, 0, self.chunk(chunk).1.len as usize, false);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Addresses of the tables of a lookup, in registers: a job that writes to other memory does not reload them.
+#[derive(Clone, Copy)]
+struct Finder<'v> {
+    slots: SlotView<'v>,
+    fetched: *const MaybeUninit<u64>,
+    memory: &'v LookupMemory,
+}
+
+// SAFETY: the pointer is into the memory, which is `Sync` and does not change as long as it is borrowed.
+unsafe impl Send for Finder<'_> {}
+// SAFETY: the pointer is into the memory, which is `Sync` and does not change as long as it is borrowed.
+unsafe impl Sync for Finder<'_> {}
+
+impl Finder<'_> {
+    /// Finds the fetch of an entity's chunk, and the entity's row.
+    ///
+    /// # Safety
+    ///
+    /// - the memory was filled for this data
+    #[inline(always)]
+    unsafe fn find<D: QueryData>(self, entity: Entity) -> Option<(D::Fetch, Location)> {
+        let at = self.slots.locate(entity)?;
+        // SAFETY: the memory was filled for this data. The entity table names chunks that exist.
+        let fetch = unsafe { self.fetched_from::<D>(at.chunk) }?;
+        Some((fetch, at))
+    }
+
+    /// Returns the fetch of a chunk, if the chunk has the data.
+    ///
+    /// # Safety
+    ///
+    /// - the memory was filled for this data
+    /// - the chunk is one of the world
+    #[inline(always)]
+    unsafe fn fetched_from<D: QueryData>(self, chunk: u32) -> Option<D::Fetch> {
+        let words = LookupMemory::words::<D>();
+        // SAFETY: there are words for each chunk of the world, and they were written for this data.
+        unsafe { self.fetched.add(chunk as usize * words).cast::<Option<D::Fetch>>().read() }
     }
 }

@@ -1,55 +1,49 @@
 //! The memory of chunks: an arena of large blocks, which worlds share.
 //!
 //! ```text
-//! ChunkArena ── counted ──> Shared: limit, lock ──> State: free chunks of each size, latest on top
+//! ChunkArena ── counted ──> ArenaShared: limit, lock ──> ArenaState: free chunks of each size, latest on top
 //!                              ^                                   │
 //!              counted, while  │                                   v
-//!              a chunk is used └────────────────────── Block: counts of its chunks ──> 2 MiB of memory
+//!              a chunk is used └────────────────────── ArenaBlock: counts of its chunks ──> 2 MiB of memory
 //!                                                        ^                                ^
 //! ChunkMemory: one count of one chunk ───────────────────┴────────────────────────────────┘
 //! ```
 //!
-//! A chunk is *used* from its allocation until its last count is gone, and *free* otherwise. Free chunks
-//! lie on a stack, so that the one which was used last, and is in the caches, is used next. A block whose
-//! chunks are all free is *wholly free*; only such blocks go back to the system.
+//! A chunk is *used* from its allocation until its last owner is gone, and *free* otherwise. Free chunks are on a stack, so
+//! that the chunk that was freed last, which is in the caches, is used next. Only *wholly free* blocks, all of whose chunks are
+//! free, go back to the system.
 //!
-//! A block with a used chunk counts as a handle of its arena. So everything lives until the last handle and
-//! the last chunk are gone, whichever comes later, and a world may own chunks of an arena that it does not
-//! know.
+//! A block with a used chunk keeps its arena alive. So an arena lives until its last handle and its last chunk are gone, and a
+//! world may own chunks of another arena than its own.
 
-mod block;
-mod chunk;
-mod error;
-mod state;
+mod blocks;
+mod ref_count;
+#[cfg(test)]
+mod tests;
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use block::Spacing;
-use state::State;
+use blocks::{ArenaState, Spacing};
+pub(crate) use blocks::{ChunkMemory, LastChunk};
 
-pub(crate) use chunk::{ChunkMemory, LastChunk};
-pub use error::OutOfMemory;
-
-/// The size of a page of the entity table, which is a chunk too, but of a size of its own. It is at a multiple
-/// of a third of it.
+/// The size of a page of the entity table, which is a chunk of a special size, aligned to a third of it.
 pub(super) const TABLE_PAGE_SIZE: usize = 48 << 10;
 
-/// What all chunks are aligned to, whatever is in them.
+/// The minimum alignment of all chunks.
 pub(crate) const CHUNK_ALIGN: u32 = 64;
 
-/// Where worlds have the memory of their chunks from.
+/// An allocator for the chunks of worlds.
 ///
-/// An arena takes large blocks of memory from the system and cuts them into chunks. Chunks that a world no
-/// longer needs are kept, for the next that needs one, in this world or another of the same arena: the
-/// memory is there already, and the latest of it in the caches. When far more is kept than is used, blocks
-/// go back to the system.
+/// An arena takes large blocks of memory from the system and cuts them into chunks. It keeps freed chunks for the next world
+/// that needs one: their memory is mapped, and the latest is in the caches. When far more is kept than is used, blocks go back
+/// to the system.
 ///
-/// Worlds use the [shared](Self::shared) arena unless they are told otherwise. One of its own gives a world,
-/// or a group of worlds, a limit, or memory that goes back to the system with it.
+/// Worlds use the [shared](Self::shared) arena by default. With an arena of its own, a world or a group of worlds has a limit,
+/// or returns its memory to the system when it is dropped.
 ///
-/// A `ChunkArena` is a handle: clones are the same arena. It lives as long as a handle or a world that has
-/// memory of it.
+/// A `ChunkArena` is a handle: clones refer to the same arena. It lives as long as a handle, or a world with memory of it.
 ///
 /// # Examples
 ///
@@ -61,9 +55,9 @@ pub(crate) const CHUNK_ALIGN: u32 = 64;
 /// assert_eq!((same.stats().reserved, same.stats().used), (0, 0));
 /// ```
 #[derive(Clone)]
-pub struct ChunkArena(Arc<Shared>);
+pub struct ChunkArena(Arc<ArenaShared>);
 
-/// How much memory an arena has.
+/// The memory usage of an arena.
 ///
 /// # Examples
 ///
@@ -76,35 +70,35 @@ pub struct ChunkArena(Arc<Shared>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArenaStats {
-    /// The bytes of all blocks. What was never used of them is not backed by memory, on most systems.
+    /// The bytes of all blocks. On most systems, memory that was never used is not backed by physical memory.
     pub reserved: usize,
-    /// The bytes of the chunks that are in use. A chunk that several worlds share counts once.
+    /// The bytes of chunks in use. A chunk that several worlds share counts once.
     pub used: usize,
 }
 
-/// What the handles of an arena and its blocks share.
+/// The state that the handles of an arena and its blocks share.
 #[derive(Debug)]
-struct Shared {
-    /// How many bytes of chunks may be in use.
+struct ArenaShared {
+    /// The maximum of bytes in use.
     limit: Option<usize>,
-    state: Mutex<State>,
+    state: Mutex<ArenaState>,
 }
 
 impl ChunkArena {
-    /// Makes an arena, without any memory so far.
+    /// Creates an arena without memory.
     #[must_use = "an arena does nothing by itself; give it to worlds"]
     pub fn new() -> Self {
         Self::with(None)
     }
 
-    /// Returns the arena of the process, which worlds use unless they are told otherwise.
+    /// Returns the arena of the process, which worlds use by default.
     ///
     /// # Examples
     ///
     /// ```
     /// use ancho_entities::ChunkArena;
     ///
-    /// // Between two levels, what the last one needed and the next may not.
+    /// // Between two levels, frees what the last one needed and the next may not.
     /// ChunkArena::shared().trim();
     /// ```
     #[must_use = "a handle does nothing by itself"]
@@ -113,23 +107,23 @@ impl ChunkArena {
         SHARED.clone()
     }
 
-    /// Makes an arena whose worlds have, together, at most so many bytes of chunks in use.
+    /// Creates an arena whose worlds together use at most this number of bytes.
     ///
-    /// A world that needs one more is refused, with [`OutOfMemory`]. What the arena keeps for later, or was
-    /// not used of a block, does not count: so the same program is always refused at the same point.
+    /// A world that needs another chunk gets [`OutOfMemory`]. Kept chunks and unused parts of blocks do not count, so that a
+    /// program always reaches the limit at the same point.
     #[must_use = "an arena does nothing by itself; give it to worlds"]
     pub fn with_limit(bytes: usize) -> Self {
         Self::with(Some(bytes))
     }
 
     fn with(limit: Option<usize>) -> Self {
-        Self(Arc::new(Shared { limit, state: Mutex::new(State::default()) }))
+        Self(Arc::new(ArenaShared { limit, state: Mutex::new(ArenaState::default()) }))
     }
 
-    /// Gives back to the system all blocks that nothing of is in use.
+    /// Returns all blocks without used chunks to the system.
     ///
-    /// An arena does so by itself when more is free than is in use and 64 MiB. Call this at a moment when it
-    /// is known that the memory will not be needed soon, as after a level.
+    /// An arena does so by itself when the free memory exceeds the used memory by 64 MiB. Call this when the memory will not be
+    /// needed soon, for example after a level.
     ///
     /// # Complexity
     ///
@@ -149,7 +143,7 @@ impl ChunkArena {
         surplus.free();
     }
 
-    /// Says how much memory the arena has, and how much of it is in use.
+    /// Returns the memory usage of the arena.
     ///
     /// # Examples
     ///
@@ -164,13 +158,13 @@ impl ChunkArena {
         self.0.lock().stats()
     }
 
-    /// Allocates a chunk for what is aligned to so many bytes at most, with one count. Its contents are not initialised.
+    /// Allocates an uninitialised chunk with one owner, for contents of up to this alignment.
     ///
-    /// The size is a power of two from 4 KiB to 1 MiB, and the alignment one up to the size.
+    /// The size is a power of two from 4 KiB to 1 MiB, and the alignment a power of two up to the size.
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`] if the limit or the system's memory is reached.
+    /// [`OutOfMemory`] if the limit is reached, or the system has no memory.
     pub(crate) fn allocate(&self, size: u32, align: u32) -> Result<ChunkMemory, OutOfMemory> {
         debug_assert!((1 << 12..=1 << 20).contains(&size) && size.is_power_of_two());
         debug_assert!(align <= size);
@@ -180,11 +174,11 @@ impl ChunkArena {
         self.allocate_spaced(spacing)
     }
 
-    /// Allocates a page of an entity table, at a multiple of a third of its size.
+    /// Allocates a page of an entity table, aligned to a third of its size.
     ///
     /// # Errors
     ///
-    /// As [`allocate`](Self::allocate).
+    /// [`OutOfMemory`] if the limit is reached, or the system has no memory.
     pub(crate) fn allocate_page(&self) -> Result<ChunkMemory, OutOfMemory> {
         self.allocate_spaced(Spacing::aligned(TABLE_PAGE_SIZE))
     }
@@ -212,21 +206,60 @@ impl fmt::Debug for ChunkArena {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is locked.
+impl ArenaShared {
+    fn lock(&self) -> MutexGuard<'_, ArenaState> {
+        // Nothing panics while the state is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Shared {
+impl Drop for ArenaShared {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // A used chunk would have kept it alive.
+        // A used chunk would have kept the arena alive.
         debug_assert_eq!(state.stats().used, 0);
         state.take_wholly_free(usize::MAX).free();
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// The error that there is no memory for a chunk. Code A0056.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::OutOfMemory;
+///
+/// let refused = OutOfMemory { requested: 16384, limit: Some(65536) };
+/// assert!(refused.to_string().starts_with("A0056: there is no room for a chunk of 16384 bytes"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// The requested bytes.
+    pub requested: usize,
+    /// The limit of the arena, if it was exceeded. `None` if the system has no memory.
+    pub limit: Option<usize>,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { requested, limit } = self;
+        write!(f, "A0056: there is no room for a chunk of {requested} bytes: ")?;
+        match limit {
+            Some(limit) => write!(
+                f,
+                "the arena is limited to {limit} bytes in use; despawn entities, or give the world an \
+                 arena with a higher limit"
+            ),
+            None => write!(f, "the system has no more memory; despawn entities"),
+        }
+    }
+}
+
+/// The same text as `Display`, so that `unwrap` shows the code and the remedy.
+impl fmt::Debug for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for OutOfMemory {}

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use super::block::BLOCK_SIZE;
+use super::blocks::BLOCK_SIZE;
 use super::*;
 
 const CHUNK: u32 = 16 << 10;

@@ -1,204 +1,90 @@
-//! Which entities exist, and where each of them is.
+//! The entity table: which entities exist, and where each of them is.
 //!
-//! An index leads to a slot, 12 bytes, in pages of 4,096. There are four kinds of indices:
+//! An index leads to a slot of 12 bytes, in pages of 4,096 slots. There are four kinds of indices:
 //!
 //! ```text
-//! 0                                 high water                              known
-//! | living, and free ones in a chain | fresh: not used since the last clear | fresh: never used ...
+//! 0                                  high water                             known
+//! | living, and free ones in a list  | fresh: not used since the last clear | fresh: never used ...
 //! ```
 //!
-//! The next entity gets the index that was freed last, or else the first fresh one. So which ids are handed
-//! out depends on nothing but the calls. An index goes with its slot's version, which rises when the entity
-//! dies, also below the water mark of a table that was cleared.
+//! A new entity gets the index that was freed last, or else the first fresh one. So the ids depend only on the sequence of
+//! calls. The version of a slot rises when its entity dies, also below the high-water mark of a table that was cleared.
 //!
-//! **Copy on write.** A fork shares all pages, and marks them as shared on both sides. Who writes to a page
-//! that is marked looks whether it still is shared, and copies it if so. Who reads does not care.
+//! **Copy on write.** A fork shares all pages, and both sides mark them as shared. A write to a marked page copies it if it is
+//! still shared. Reads are not affected.
 //!
-//! **Clearing** lowers the water mark to nothing, and touches no slot: what is beyond the mark is not looked at, whatever
-//! it says. A slot that was in use then is found so when its index is handed out again, and gets its next version.
+//! **Clearing** sets the high-water mark to zero, and writes no slot: slots beyond the mark are ignored. A slot that was in use
+//! then gets its next version when its index is used again.
 //!
-//! **Ids can be set aside** for entities to come: see `set_aside`.
+//! **Reserved ids** belong to entities that do not exist yet: see `reserved`.
 //!
-//! **Slots that were never used** are not initialised, so that a page is not written twice.
+//! **Unused slots** are uninitialised, so that a page is not written twice.
 
-#![expect(unsafe_code, reason = "slots that stay open")]
+#![expect(unsafe_code, reason = "uninitialised slots and open slots")]
 
-mod check;
-mod compare;
 #[cfg(test)]
 mod model;
 mod page;
-mod set_aside;
-mod stretch;
+mod reserved;
 #[cfg(test)]
 mod tests;
-mod upcoming;
 
 use std::cell::{Cell, RefCell};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::ptr::NonNull;
 
-pub(crate) use upcoming::Upcoming;
-
-use super::fetch::fetch;
 use crate::Entity;
-use crate::entity::is_stretch;
-use page::{PAGE_SHIFT, PAGE_SLOTS, Page, Slot, next_version};
-use stretch::{chained, common_version, relocate_stretch, write_alike};
+use crate::entity::is_id_range;
+use page::{
+    EntitySlot, PAGE_SHIFT, PAGE_SLOTS, Page, common_version, linked_range, next_version,
+    relocate_id_range, write_id_range,
+};
+pub(crate) use page::{PageView, SlotMut, SlotView};
+pub(crate) use reserved::NextIds;
 
-/// The chunk of slots that no entity has, and the end of the chain. No chunk and no index has this number.
+/// The chunk of slots without an entity, and the end of the free list. Not the number of any chunk or index.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// How many indices there are. Those above are for entities that do not exist yet: placeholders of commands.
+/// The number of indices. Higher ones are placeholders of commands, for entities that do not exist yet.
 const INDICES: u32 = 1 << 31;
 
-/// So many neighbours in the chain are worth being written together.
+/// The minimum number of contiguous free slots that are written together.
 const FEW: usize = 8;
 
-/// So many steps of the chain are made before it is looked for neighbours again.
+/// The number of steps through the free list before contiguous slots are looked for again.
 const STEPS: usize = 256;
 
-/// Where an entity is.
+/// The place of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// Not [`NONE`].
+    /// The number of the chunk, not [`NONE`].
     pub(crate) chunk: u32,
     pub(crate) row: u32,
 }
 
-/// The slots of a table, close together: half of what stands between an entity's id and its slot.
-#[derive(Default)]
-pub(crate) struct SeenPages<'t> {
-    /// The first slot of each page.
-    pages: Vec<NonNull<Slot>>,
-    high_water: u32,
-    table: PhantomData<&'t ()>,
-}
-
-impl SeenPages<'_> {
-    /// Sees the pages of a table, instead of those that it saw before.
-    ///
-    /// # Safety
-    ///
-    /// - it is not used once the table is changed, until it sees another
-    pub(crate) unsafe fn see(&mut self, table: &EntityTable) {
-        self.pages.clear();
-        self.pages.extend(table.pages.iter().map(Page::first));
-        self.high_water = table.high_water;
-    }
-
-    /// Where the slots are.
-    #[inline(always)]
-    pub(crate) fn slots(&self) -> SeenSlots<'_> {
-        SeenSlots { pages: self.pages.as_ptr(), high_water: self.high_water, table: PhantomData }
-    }
-
-    /// Has the memory of an entity's slot on its way.
-    #[inline]
-    pub(crate) fn fetch(&self, entity: Entity) {
-        self.slots().fetch(entity);
-    }
-
-    /// Says where an entity is, if it exists.
-    #[inline]
-    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
-        self.slots().locate(entity)
-    }
-}
-
-/// Where the slots of a table are, as numbers that stay in registers: who writes to memory while it looks for entities would
-/// have those of [`SeenPages`] read again for each.
-#[derive(Clone, Copy)]
-pub(crate) struct SeenSlots<'t> {
-    pages: *const NonNull<Slot>,
-    high_water: u32,
-    table: PhantomData<&'t ()>,
-}
-
-impl SeenSlots<'_> {
-    /// Has the memory of an entity's slot on its way.
-    #[inline]
-    pub(crate) fn fetch(self, entity: Entity) {
-        if let Some(slot) = self.slot(entity.index()) {
-            fetch(slot.as_ptr().cast());
-        }
-    }
-
-    #[inline(always)]
-    fn slot(self, index: u32) -> Option<NonNull<Slot>> {
-        if index >= self.high_water {
-            return None;
-        }
-        // SAFETY: there are pages for all indices below the water mark, in a list that is borrowed.
-        let page = unsafe { *self.pages.add((index >> PAGE_SHIFT) as usize) };
-        // SAFETY: a page has so many slots.
-        Some(unsafe { page.add(index as usize % PAGE_SLOTS) })
-    }
-
-    /// Says where an entity is, if it exists.
-    #[inline(always)]
-    pub(crate) fn locate(self, entity: Entity) -> Option<Location> {
-        // SAFETY: slots below the water mark are initialised, and not written while the table is borrowed.
-        unsafe { self.slot(entity.index())?.read() }.location_of(entity)
-    }
-}
-
-/// The slot of an entity that exists, in a page that is the table's alone.
-#[derive(Clone, Copy)]
-pub(crate) struct OpenSlot(NonNull<Slot>);
-
-impl OpenSlot {
-    /// Where the entity is.
-    ///
-    /// # Safety
-    ///
-    /// - the table has only been used to relocate others since
-    #[inline]
-    pub(crate) unsafe fn location(self) -> Location {
-        // SAFETY: the page is where it was.
-        let Slot { chunk, row, .. } = unsafe { self.0.read() };
-        Location { chunk, row }
-    }
-
-    /// Says that the entity is somewhere else now.
-    ///
-    /// # Safety
-    ///
-    /// - the table has only been used to relocate others since
-    #[inline]
-    pub(crate) unsafe fn relocate(self, location: Location) {
-        // SAFETY: the page is where it was, and its table's alone.
-        let slot = unsafe { &mut *self.0.as_ptr() };
-        slot.chunk = location.chunk;
-        slot.row = location.row;
-    }
-}
-
-/// Which entities exist, and where each of them is.
+/// The entities of a world, and the place of each of them.
 ///
-/// What is asked for entities that do not exist, where they have to, is refused in debug builds, and makes a
-/// wrong table otherwise. That is not undefined behaviour here, but storage follows the table to chunks unchecked.
+/// Methods that require existing entities check that in debug builds only. Calling them for others makes the table wrong, which
+/// is no undefined behaviour by itself; but storage trusts the table when it accesses chunks.
 #[derive(Debug)]
 pub(crate) struct EntityTable {
     pages: Vec<Page>,
-    /// The index that was freed last, the first of the chain, or [`NONE`].
+    /// The index that was freed last, the head of the free list, or [`NONE`].
     first_free: Cell<u32>,
     /// The first fresh index.
     high_water: u32,
-    /// The first index that was never used. Slots below it are initialised, and their pages are there.
+    /// The first index that was never used. Slots below it are initialised, and have pages.
     known: u32,
     living: u32,
-    /// How many ids are set aside.
-    aside: Cell<u32>,
-    /// Those of their indices that the chain had, and whose slots say nothing of it yet.
-    promised: RefCell<Vec<u32>>,
-    /// How many fresh indices, from the first on, are set aside, and their slots say nothing of it yet.
-    promised_fresh: Cell<u32>,
+    /// The number of reserved ids.
+    reserved: Cell<u32>,
+    /// Indices from the free list that were reserved, but whose slots are not marked yet.
+    pending: RefCell<Vec<u32>>,
+    /// The number of fresh indices, from the first on, that were reserved, but whose slots are not marked yet.
+    pending_fresh: Cell<u32>,
 }
 
 impl EntityTable {
-    /// Makes a table without entities.
+    /// Creates a table without entities.
     pub(crate) const fn new() -> Self {
         Self {
             pages: Vec::new(),
@@ -206,27 +92,27 @@ impl EntityTable {
             high_water: 0,
             known: 0,
             living: 0,
-            aside: Cell::new(0),
-            promised: RefCell::new(Vec::new()),
-            promised_fresh: Cell::new(0),
+            reserved: Cell::new(0),
+            pending: RefCell::new(Vec::new()),
+            pending_fresh: Cell::new(0),
         }
     }
 
-    /// How many entities there are.
+    /// Returns the number of entities.
     pub(crate) fn living(&self) -> usize {
         self.living as usize
     }
 
-    /// How many more entities there can be.
+    /// Returns the number of entities that can still be created.
     pub(crate) fn room(&self) -> usize {
-        (INDICES - self.living - self.aside.get()) as usize
+        (INDICES - self.living - self.reserved.get()) as usize
     }
 
-    /// Makes sure that there can be so many more entities, before anything is done for them.
+    /// Checks that this number of entities can still be created.
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room).
+    /// If there is not enough [room](Self::room).
     #[inline]
     #[track_caller]
     pub(crate) fn require(&self, count: usize) {
@@ -235,61 +121,60 @@ impl EntityTable {
         }
     }
 
-    /// Says where an entity is, if it exists.
+    /// Returns the location of an entity, if it exists.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
         if entity.index() >= self.high_water {
             return None;
         }
-        // SAFETY: what is below the water mark was used.
+        // SAFETY: the index is below the high-water mark, and so below `known`.
         unsafe { self.used_slot(entity.index()) }.location_of(entity)
     }
 
-    /// Where the slots of all pages are, for who looks for many entities.
-    pub(crate) fn seen_pages(&self) -> SeenPages<'_> {
-        let mut seen = SeenPages::default();
-        // SAFETY: it is used while the table is borrowed.
-        unsafe { seen.see(self) };
-        seen
+    /// Returns a view for looking many entities up.
+    pub(crate) fn page_view(&self) -> PageView<'_> {
+        let mut view = PageView::default();
+        // SAFETY: the view borrows the table.
+        unsafe { view.read_pages(self) };
+        view
     }
 
-    /// The slot of an entity, to be changed, if the entity exists.
+    /// Returns the slot of an entity, mutably, if the entity exists.
     #[inline]
-    pub(crate) fn open(&mut self, entity: Entity) -> Option<OpenSlot> {
+    pub(crate) fn open(&mut self, entity: Entity) -> Option<SlotMut> {
         if entity.index() >= self.high_water {
             return None;
         }
-        // SAFETY: what is below the water mark was used.
+        // SAFETY: the index is below the high-water mark, and so below `known`.
         let slot = unsafe { self.used_slot_mut(entity.index()) };
         slot.location_of(entity)?;
-        Some(OpenSlot(NonNull::from(slot)))
+        Some(SlotMut::new(slot))
     }
 
-    /// Lets an entity die whose slot is open.
+    /// Frees the id of an entity whose slot is open.
     ///
     /// # Safety
     ///
     /// - the slot was opened for the entity, and the table has only been used to relocate others since
     #[inline]
-    pub(crate) unsafe fn free_open(&mut self, slot: OpenSlot, entity: Entity) {
+    pub(crate) unsafe fn free_open(&mut self, slot: SlotMut, entity: Entity) {
         let version = next_version(entity.version());
-        // SAFETY: the slot is that of a living entity, in a page that is this table's alone.
-        unsafe { slot.0.write(Slot { version, chunk: NONE, row: self.first_free.get() }) };
+        // SAFETY: the table has only been used to relocate others since the slot was opened.
+        unsafe { slot.write(EntitySlot { version, chunk: NONE, row: self.first_free.get() }) };
         self.first_free.set(entity.index());
         self.living -= 1;
     }
 
-    /// The version of the entity that has an index, or of the one that will have it next. `None` if no entity ever had it.
+    /// Returns the version of the entity with an index, or of the next one with it. Returns `None` if the index was never used.
     pub(crate) fn slot_version(&self, index: u32) -> Option<u32> {
         if index >= self.known {
             return None;
         }
-        // SAFETY: it was used.
-        let slot = unsafe { self.used_slot(index) };
+        let slot = self.slot(index);
         Some(if index < self.high_water { slot.version } else { slot.version_if_dead() })
     }
 
-    /// Makes an entity, which is there.
+    /// Creates an entity at this location.
     ///
     /// # Panics
     ///
@@ -300,8 +185,8 @@ impl EntityTable {
         debug_assert_ne!(location.chunk, NONE);
         let (index, version);
         if self.first_free.get() == NONE {
-            if self.promised_fresh.get() != 0 {
-                self.keep_promises();
+            if self.pending_fresh.get() != 0 {
+                self.flush_pending();
             }
             index = self.high_water;
             if index == self.known {
@@ -309,14 +194,14 @@ impl EntityTable {
             }
             let slot = self.slot_mut(index);
             version = slot.version_if_dead();
-            *slot = Slot { version, chunk: location.chunk, row: location.row };
+            *slot = EntitySlot { version, chunk: location.chunk, row: location.row };
             self.high_water += 1;
         } else {
             index = self.first_free.get();
             let slot = self.slot_mut(index);
             let next = slot.row;
             version = slot.version;
-            *slot = Slot { version, chunk: location.chunk, row: location.row };
+            *slot = EntitySlot { version, chunk: location.chunk, row: location.row };
             self.first_free.set(next);
         }
         self.living += 1;
@@ -331,7 +216,7 @@ impl EntityTable {
             self.add_page(index);
         }
         let page = &mut self.pages[(index >> PAGE_SHIFT) as usize];
-        page.slots_mut()[index as usize % PAGE_SLOTS].write(Slot::UNUSED);
+        page.slots_mut()[index as usize % PAGE_SLOTS].write(EntitySlot::UNUSED);
         self.known = index + 1;
     }
 
@@ -346,12 +231,11 @@ impl EntityTable {
         self.pages.push(Page::new());
     }
 
-    /// Makes as many entities as have room in `ids`, in rows of the chunk that follow one another. They are
-    /// the same as if made one by one.
+    /// Creates entities for all places in `ids`, in contiguous rows of a chunk. The ids are the same as if created one by one.
     ///
     /// # Panics
     ///
-    /// If there is no [room](Self::room) for all of them. None is made then.
+    /// If there is not enough [room](Self::room). No entity is created then.
     #[track_caller]
     pub(crate) fn allocate_rows(
         &mut self,
@@ -362,29 +246,24 @@ impl EntityTable {
         debug_assert_ne!(chunk, NONE);
         self.require(ids.len());
         let mut row = first_row;
-        // The chain first. A stretch of it that stays in one page is followed without asking for the page.
+        // The free list first. As long as it stays in one page, the page is not looked up again.
         while self.first_free.get() != NONE && !ids.is_empty() {
             let page = self.first_free.get() >> PAGE_SHIFT;
             let slots = self.pages[page as usize].slots_mut();
             let mut index = self.first_free.get();
             let mut made = 0;
-            // Ids that were set aside together are neighbours here too, and need no steps from one to the next.
+            // Ids that were reserved together are often contiguous, and need no steps through the list.
             let neighbours = &mut slots[index as usize % PAGE_SLOTS..];
             let most = neighbours.len().min(ids.len());
-            // SAFETY: the chain leads to the first of them.
-            let count = unsafe { chained(&neighbours[..most], index) };
+            // SAFETY: the free list leads to the first of these slots, which has this index.
+            let (count, version, next) = unsafe { linked_range(&neighbours[..most], index) };
             if count >= FEW {
-                let neighbours = &mut neighbours[..count];
-                // SAFETY: the chain leads through all of them.
-                let (version, next) = unsafe {
-                    (neighbours[0].assume_init().version, neighbours[count - 1].assume_init().row)
-                };
                 let first = Entity::from_parts(index, version);
-                write_alike(&mut ids[..count], neighbours, first, chunk, row);
+                write_id_range(&mut ids[..count], &mut neighbours[..count], first, chunk, row);
                 (row, made, index) = (row + count as u32, count as u32, next);
             } else {
                 for id in ids.iter_mut().take(STEPS) {
-                    // SAFETY: the chain leads through slots that were used.
+                    // SAFETY: the free list leads only through initialised slots.
                     let slot = unsafe { slots[index as usize % PAGE_SLOTS].assume_init_mut() };
                     id.write(Entity::from_parts(index, slot.version));
                     index = slot.row;
@@ -402,9 +281,9 @@ impl EntityTable {
             ids = &mut ids[made as usize..];
         }
         if !ids.is_empty() {
-            self.keep_promises();
+            self.flush_pending();
         }
-        // Then fresh indices, as many at a time as are in one page, and all used before, or none.
+        // Then fresh indices: as many at a time as are in one page, and either all used before or none.
         while !ids.is_empty() {
             let first = self.high_water;
             let is_known = first < self.known;
@@ -418,18 +297,18 @@ impl EntityTable {
             let count = now.len() as u32;
             let slots = &mut slots[..count as usize];
             if !is_known {
-                let first_id = Entity::from_parts(first, Slot::UNUSED.version);
-                write_alike(now, slots, first_id, chunk, row);
+                let first_id = Entity::from_parts(first, EntitySlot::UNUSED.version);
+                write_id_range(now, slots, first_id, chunk, row);
                 self.known = first + count;
-            // SAFETY: they were used.
+            // SAFETY: these indices are below `known`.
             } else if let Some(version) = unsafe { common_version(slots.assume_init_ref()) } {
-                write_alike(now, slots, Entity::from_parts(first, version), chunk, row);
+                write_id_range(now, slots, Entity::from_parts(first, version), chunk, row);
             } else {
                 for ((id, slot), step) in now.iter_mut().zip(slots).zip(0..) {
-                    // SAFETY: it was used.
+                    // SAFETY: the index is below `known`.
                     let version = unsafe { slot.assume_init_ref() }.version_if_dead();
                     id.write(Entity::from_parts(first + step, version));
-                    slot.write(Slot { version, chunk, row: row + step });
+                    slot.write(EntitySlot { version, chunk, row: row + step });
                 }
             }
             row += count;
@@ -439,7 +318,7 @@ impl EntityTable {
         }
     }
 
-    /// Says that a living entity is somewhere else now.
+    /// Records the new location of an existing entity.
     #[inline]
     pub(crate) fn relocate(&mut self, entity: Entity, location: Location) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
@@ -449,26 +328,26 @@ impl EntityTable {
         slot.row = location.row;
     }
 
-    /// Says that a living entity is in another row of its chunk now.
+    /// Records the new row of an existing entity in its chunk.
     #[inline]
     pub(crate) fn set_row(&mut self, entity: Entity, row: u32) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
         self.slot_mut(entity.index()).row = row;
     }
 
-    /// Says that living entities are in rows of a chunk now that follow one another.
+    /// Records that existing entities are in contiguous rows of a chunk now.
     pub(crate) fn relocate_rows(&mut self, entities: &[Entity], chunk: u32, first_row: u32) {
         debug_assert_ne!(chunk, NONE);
         debug_assert!(entities.iter().all(|&entity| self.locate(entity).is_some()));
         let mut row = first_row;
         let mut rest = entities;
         while let Some(&first) = rest.first() {
-            // As many as have room in a page, if they have one index after the other, as those have that were made together.
+            // As many as are in one page, if their indices are contiguous, as those of entities that were created together are.
             let start = first.index() as usize % PAGE_SLOTS;
             let (now, later) = rest.split_at((PAGE_SLOTS - start).min(rest.len()));
-            if is_stretch(now) {
+            if is_id_range(now) {
                 let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
-                relocate_stretch(&mut slots[start..][..now.len()], first.version(), chunk, row);
+                relocate_id_range(&mut slots[start..][..now.len()], first.version(), chunk, row);
                 row += now.len() as u32;
                 rest = later;
                 continue;
@@ -482,11 +361,11 @@ impl EntityTable {
         }
     }
 
-    /// Lets a living entity die.
+    /// Frees the id of an existing entity.
     #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
         debug_assert!(self.locate(entity).is_some(), "{entity} does not exist");
-        let slot = Slot {
+        let slot = EntitySlot {
             version: next_version(entity.version()),
             chunk: NONE,
             row: self.first_free.get(),
@@ -496,139 +375,148 @@ impl EntityTable {
         self.living -= 1;
     }
 
-    /// Lets entities die that are all living, one after the other.
+    /// Frees the ids of existing entities, one after the other.
     pub(crate) fn free_rows(&mut self, entities: &[Entity]) {
         let Some(first) = entities.first() else { return };
-        if self.free_stretch(entities) {
+        if self.free_id_range(entities) {
             return;
         }
         let mut page = first.index() >> PAGE_SHIFT;
         let mut slots = self.pages[page as usize].slots_mut();
         let mut next = self.first_free.get();
         for entity in entities {
-            // Mostly they are neighbours, and the page is the same.
+            // Usually the page is the same.
             if entity.index() >> PAGE_SHIFT != page {
                 page = entity.index() >> PAGE_SHIFT;
                 slots = self.pages[page as usize].slots_mut();
             }
             let slot = &mut slots[entity.index() as usize % PAGE_SLOTS];
-            // SAFETY: it is in use.
+            // SAFETY: the slot belongs to an existing entity, and so is initialised.
             let slot = unsafe { slot.assume_init_mut() };
             debug_assert!(slot.is_alive() && slot.version == entity.version());
-            *slot = Slot { version: next_version(entity.version()), chunk: NONE, row: next };
+            *slot = EntitySlot { version: next_version(entity.version()), chunk: NONE, row: next };
             next = entity.index();
         }
         self.first_free.set(next);
         self.living -= entities.len() as u32;
     }
 
-    /// As `free_rows`, if the entities have one index after the other, in one page, and the same version, as those have
-    /// that were made together. Returns whether it did.
-    fn free_stretch(&mut self, entities: &[Entity]) -> bool {
+    /// Frees the ids of existing entities, if they have contiguous indices in one page and the same version. Returns whether it
+    /// did.
+    fn free_id_range(&mut self, entities: &[Entity]) -> bool {
         let (first, last) = (entities[0], entities[entities.len() - 1]);
-        if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT || !is_stretch(entities) {
+        if first.index() >> PAGE_SHIFT != last.index() >> PAGE_SHIFT || !is_id_range(entities) {
             return false;
         }
         let slots = self.pages[(first.index() >> PAGE_SHIFT) as usize].slots_mut();
         let slots = &mut slots[first.index() as usize % PAGE_SLOTS..][..entities.len()];
         let version = next_version(first.version());
-        // Each leads to the one that was freed before it.
+        // Each slot leads to the one that was freed before it.
         let mut before = first.index().wrapping_sub(1);
         for slot in slots.iter_mut() {
-            slot.write(Slot { version, chunk: NONE, row: before });
+            slot.write(EntitySlot { version, chunk: NONE, row: before });
             before = before.wrapping_add(1);
         }
-        slots[0].write(Slot { version, chunk: NONE, row: self.first_free.get() });
+        slots[0].write(EntitySlot { version, chunk: NONE, row: self.first_free.get() });
         self.first_free.set(last.index());
         self.living -= entities.len() as u32;
         true
     }
 
-    /// Lets all entities die. The next ones have the indices 0, 1, 2, and so on, with other versions. Ids that are set aside are
-    /// so no more, and no entity will have them.
+    /// Removes all entities. The next ones have the indices 0, 1, 2, and so on, with other versions. Reserved ids are lost: no
+    /// entity will have them.
     pub(crate) fn clear(&mut self) {
-        if self.aside.get() != 0 {
-            self.forget_set_aside();
+        if self.reserved.get() != 0 {
+            self.forget_reserved();
         }
         self.first_free.set(NONE);
         self.high_water = 0;
         self.living = 0;
     }
 
-    /// Makes a table with the same entities, in the same places, and the same future.
+    /// Creates a table with the same entities in the same places, and the same future ids.
     ///
     /// # Complexity
     ///
-    /// Linear in the number of pages. Each is copied later, when the first of the two tables writes to it.
+    /// Linear in the number of pages. A page is copied later, when one of the two tables writes to it.
     pub(crate) fn fork(&mut self) -> Self {
-        self.keep_promises();
+        self.flush_pending();
         Self {
             pages: self.pages.iter_mut().map(Page::fork).collect(),
             first_free: self.first_free.clone(),
             high_water: self.high_water,
             known: self.known,
             living: self.living,
-            aside: self.aside.clone(),
-            promised: RefCell::default(),
-            promised_fresh: Cell::default(),
+            reserved: self.reserved.clone(),
+            pending: RefCell::default(),
+            pending_fresh: Cell::default(),
         }
     }
 
-    /// Copies what is still shared with forks.
+    /// Copies everything that is still shared with forks.
     pub(crate) fn unshare(&mut self) {
         self.pages.iter_mut().for_each(Page::unshare);
     }
 
-    /// Gives the slot of an index below the water mark another version, for tests of what happens when
-    /// versions run out. Whoever lives in it is renamed.
+    /// Sets the version of a slot below the high-water mark, to test what happens when versions wrap around. The id of an
+    /// entity in it changes.
     #[cfg(test)]
     pub(crate) fn set_version(&mut self, index: u32, version: u32) {
         assert_ne!(version, 0);
         self.slot_mut(index).version = version;
     }
 
-    /// The slot of an index that was used.
+    /// Returns the slot of an index below `known`, mutably.
     #[inline]
-    fn slot_mut(&mut self, index: u32) -> &mut Slot {
+    fn slot_mut(&mut self, index: u32) -> &mut EntitySlot {
         assert!(index < self.known);
-        // SAFETY: it was used.
+        // SAFETY: the index is below `known`.
         unsafe { self.used_slot_mut(index) }
     }
 
-    /// Reads the slot of an index that was used.
-    fn slot(&self, index: u32) -> Slot {
+    /// Returns the slots of contiguous indices below `known`, all in one page.
+    fn used_slots_mut(&mut self, first: u32, count: usize) -> &mut [EntitySlot] {
+        assert!(first as usize + count <= self.known as usize);
+        let slots = self.pages[(first >> PAGE_SHIFT) as usize].slots_mut();
+        let slots = &mut slots[first as usize % PAGE_SLOTS..][..count];
+        // SAFETY: the slots of all indices below `known` are initialised.
+        unsafe { slots.assume_init_mut() }
+    }
+
+    /// Reads the slot of an index below `known`.
+    fn slot(&self, index: u32) -> EntitySlot {
         assert!(index < self.known);
-        // SAFETY: it was used.
+        // SAFETY: the index is below `known`.
         unsafe { self.used_slot(index) }
     }
 
-    /// Reads the slot of an index that was used.
+    /// Reads the slot of an index below `known`, without a check.
     ///
     /// # Safety
     ///
     /// - the index is below `known`
     #[inline]
-    unsafe fn used_slot(&self, index: u32) -> Slot {
+    unsafe fn used_slot(&self, index: u32) -> EntitySlot {
         debug_assert!(index < self.known);
-        // SAFETY: there are pages for all indices that were used.
+        // SAFETY: all indices below `known` have pages.
         let page = unsafe { self.pages.get_unchecked((index >> PAGE_SHIFT) as usize) };
-        // SAFETY: slots of indices that were used are initialised. Nobody writes to them: that takes the only count of the
-        // page, and this table by `&mut`.
+        // SAFETY: slots of indices below `known` are initialised. They are not written meanwhile: that takes the only reference
+        // to the page, and `&mut self`.
         unsafe { page.first().add(index as usize % PAGE_SLOTS).read() }
     }
 
-    /// The slot of an index that was used, in a page that is the table's alone.
+    /// Returns the slot of an index below `known`, mutably, in an unshared page.
     ///
     /// # Safety
     ///
     /// - the index is below `known`
     #[inline]
-    unsafe fn used_slot_mut(&mut self, index: u32) -> &mut Slot {
+    unsafe fn used_slot_mut(&mut self, index: u32) -> &mut EntitySlot {
         debug_assert!(index < self.known);
-        // SAFETY: there are pages for all indices that were used.
+        // SAFETY: all indices below `known` have pages.
         let page = unsafe { self.pages.get_unchecked_mut((index >> PAGE_SHIFT) as usize) };
         let slot = &mut page.slots_mut()[index as usize % PAGE_SLOTS];
-        // SAFETY: slots of indices that were used are initialised.
+        // SAFETY: slots of indices below `known` are initialised.
         unsafe { slot.assume_init_mut() }
     }
 }
@@ -638,4 +526,127 @@ impl EntityTable {
 #[track_caller]
 fn no_room() -> ! {
     panic!("a world has at most {INDICES} entities; despawn some, or use several worlds");
+}
+
+impl EntityTable {
+    /// Checks the whole table, and returns what is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.high_water > self.known {
+            return Err(format!("{} indices are used, of {}", self.high_water, self.known));
+        }
+        if self.pages.len() != (self.known as usize).div_ceil(PAGE_SLOTS) {
+            return Err(format!("there are {} pages for {} indices", self.pages.len(), self.known));
+        }
+        let mut living = 0;
+        for index in 0..self.known {
+            let slot = self.slot(index);
+            if slot.version == 0 {
+                return Err(format!(
+                    "the slot of index {index} has the version of the null entity"
+                ));
+            }
+            living += u32::from(slot.is_alive() && index < self.high_water);
+        }
+        if living != self.living {
+            return Err(format!("{living} slots are alive, but {} are counted", self.living));
+        }
+        self.check_pages()?;
+        self.check_chain()
+    }
+
+    /// Checks that shared pages are marked as shared.
+    fn check_pages(&self) -> Result<(), String> {
+        match self.pages.iter().position(Page::is_shared_without_mark) {
+            Some(number) => Err(format!("page {number} is shared, and not marked as shared")),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the free list leads once through all indices below the high-water mark that are neither alive nor reserved.
+    fn check_chain(&self) -> Result<(), String> {
+        let mut left = self.first_fresh() - self.living - self.reserved.get();
+        let mut index = self.first_free.get();
+        while index != NONE {
+            if index >= self.high_water {
+                return Err(format!("the chain leads to the fresh index {index}"));
+            }
+            let slot = self.slot(index);
+            if slot.is_alive() {
+                return Err(format!("the chain leads to index {index}, which is alive"));
+            }
+            if left == 0 {
+                return Err(
+                    "the chain is longer than there are free indices, or a circle".to_owned()
+                );
+            }
+            left -= 1;
+            index = slot.row;
+        }
+        match left {
+            0 => Ok(()),
+            _ => Err(format!("the chain leaves out {left} free indices")),
+        }
+    }
+}
+
+impl EntityTable {
+    /// Lists the entities that exist in `new` but not in `old`, and vice versa, by ascending index.
+    ///
+    /// The tables are forks of each other or of a common table. Pages that share memory are skipped.
+    pub(crate) fn diff(
+        old: &Self,
+        new: &Self,
+        created: &mut Vec<Entity>,
+        destroyed: &mut Vec<Entity>,
+    ) {
+        for number in 0..old.pages.len().max(new.pages.len()) {
+            let page = (number * PAGE_SLOTS) as u32..((number + 1) * PAGE_SLOTS) as u32;
+            let (old_end, new_end) = (old.high_water.min(page.end), new.high_water.min(page.end));
+            if old_end == new_end && old.shares_page(new, number) {
+                continue;
+            }
+            for index in page.start..old_end.max(new_end) {
+                let (old, new) = (old.living_version(index), new.living_version(index));
+                if old == new {
+                    continue;
+                }
+                destroyed.extend(old.map(|version| Entity::from_parts(index, version)));
+                created.extend(new.map(|version| Entity::from_parts(index, version)));
+            }
+        }
+    }
+
+    /// Returns whether both tables share the memory of a page.
+    fn shares_page(&self, other: &Self, number: usize) -> bool {
+        let page = |table: &Self| table.pages.get(number).map(Page::first);
+        page(self).is_some() && page(self) == page(other)
+    }
+
+    /// Returns the version of the entity with an index.
+    fn living_version(&self, index: u32) -> Option<u32> {
+        let slot = (index < self.high_water).then(|| self.slot(index))?;
+        slot.is_alive().then_some(slot.version)
+    }
+
+    /// Writes everything that determines future ids: the free list in order, and the versions of fresh indices. Two tables that
+    /// write the same create the same ids.
+    ///
+    /// Sharing of pages makes no difference.
+    pub(crate) fn hash_free(&self, write: &mut dyn FnMut(u64)) {
+        write(self.first_fresh().into());
+        write((self.first_fresh() - self.living - self.reserved.get()).into());
+        let mut index = self.first_free.get();
+        while index != NONE {
+            let slot = self.slot(index);
+            write(Entity::from_parts(index, slot.version).to_bits());
+            index = slot.row;
+        }
+        // Most fresh indices were never used. They have the version 1, which is not written.
+        for index in self.first_fresh()..self.known {
+            let version = self.slot(index).version_if_dead();
+            if version != 1 {
+                write(Entity::from_parts(index, version).to_bits());
+            }
+        }
+    }
 }

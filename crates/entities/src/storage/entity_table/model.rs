@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::tests::allocate_in;
 use super::*;
 
-/// What a table is, in the plainest way.
+/// A model of a table, as simple as possible.
 #[derive(Clone, Default)]
 struct Model {
     /// The version of each index that ever was used, or was given another one.
@@ -31,7 +31,7 @@ impl Model {
         Entity::from_parts(index, self.versions[index as usize])
     }
 
-    fn set_aside(&mut self) -> Entity {
+    fn reserve(&mut self) -> Entity {
         let id = self.allocate(Location { chunk: 0, row: 0 });
         self.living.remove(&id.index());
         id
@@ -90,11 +90,11 @@ struct Pair {
 enum Call {
     Allocate(u32),
     AllocateRows(u32, u32),
-    /// Promises so many ids, makes so many other entities meanwhile, and then those, the latter half of them first.
+    /// Reserves ids, creates other entities meanwhile, and then those, the second half first.
     Promise(u32, u32),
     Relocate(usize, u32),
     Free(usize),
-    /// So many from the first on, each some further than the one before.
+    /// A number of indices from the first on, at a fixed distance.
     FreeRows(usize, usize, usize),
     /// Gives a living entity one of the last versions.
     Age(usize),
@@ -144,16 +144,16 @@ fn allocate_rows(pair: &mut Pair, rows: u32, chunk: u32) {
 
 fn promise(pair: &mut Pair, promised: u32, meanwhile: u32) {
     let mut ids = Vec::new();
-    pair.table.promise_many(promised as usize, &mut ids);
-    let expected: Vec<_> = (0..promised).map(|_| pair.model.set_aside()).collect();
+    pair.table.reserve_many(promised as usize, &mut ids);
+    let expected: Vec<_> = (0..promised).map(|_| pair.model.reserve()).collect();
     assert_eq!(ids, expected);
     allocate_rows(pair, meanwhile, 1);
     let (early, late) = ids.split_at(ids.len() / 2);
     for part in [late, early] {
-        assert_eq!(pair.table.hand_out_next(part), Ok(()));
+        assert_eq!(pair.table.release_reserved(part), Ok(()));
         pair.model.hand_out(part);
         if let Some(&first) = part.first() {
-            let again = pair.table.hand_out_next(&[first]);
+            let again = pair.table.release_reserved(&[first]);
             assert_eq!(again, Err(first), "it is set aside no more");
         }
         // And some that nobody was promised.
@@ -269,7 +269,7 @@ fn run(calls: &[Call]) {
     kept.iter().for_each(check);
 }
 
-/// How many scripts are run. `PROPTEST_CASES` asks for more; a race detector is too slow for as many.
+/// The number of scripts that are run. `PROPTEST_CASES` asks for more; a race detector is too slow for as many.
 fn config() -> ProptestConfig {
     let cases = ProptestConfig::default().cases;
     ProptestConfig::with_cases(if cfg!(tsan) { cases.div_ceil(16) } else { cases })

@@ -1,136 +1,141 @@
-//! Pages of the table: slots that tables share, and copy when one of them writes.
+//! Pages of the entity table: slots that forks share until one of them writes, and views for fast lookups.
+
 #![expect(unsafe_code, reason = "slots in counted memory")]
 
 use std::alloc::{Layout, handle_alloc_error};
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
-use super::{Location, NONE};
-use crate::Entity;
-use crate::storage::arena::{ChunkArena, ChunkMemory, TABLE_PAGE_SIZE};
+use ancho_burst::dispatch;
 
-/// How many slots a page has, as a power of two.
+use super::{EntityTable, Location, NONE};
+use crate::entity::Entity;
+use crate::storage::arena::{ChunkArena, ChunkMemory, TABLE_PAGE_SIZE};
+use crate::storage::raw_values::prefetch;
+
+/// The binary logarithm of the number of slots in a page.
 pub(super) const PAGE_SHIFT: u32 = 12;
-/// How many slots a page has.
+/// The number of slots in a page.
 pub(super) const PAGE_SLOTS: usize = 1 << PAGE_SHIFT;
 
-/// What the table knows of one index.
+/// The state of one index.
 ///
 /// ```text
-///           version                     chunk             row
-/// living    that of the entity          where it is       where it is
-/// free      that of the next entity     NONE              the next free index in the chain, or NONE
-/// aside     that of the next entity     NONE              a mark
-/// fresh     that of the next entity     NONE              nothing
+///            version                     chunk             row
+/// living     that of the entity          where it is       where it is
+/// free       that of the next entity     NONE              the next free index in the list, or NONE
+/// reserved   that of the next entity     NONE              a mark
+/// fresh      that of the next entity     NONE              nothing
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Slot {
+pub(super) struct EntitySlot {
     pub(super) version: u32,
     pub(super) chunk: u32,
     pub(super) row: u32,
 }
 
-impl Slot {
-    /// The slot of an index that no entity has had.
+impl EntitySlot {
+    /// The slot of an index that was never used.
     pub(super) const UNUSED: Self = Self { version: 1, chunk: NONE, row: NONE };
 
-    /// Whether an entity has it.
+    /// Returns whether an entity has the slot.
     #[inline]
     pub(super) fn is_alive(&self) -> bool {
         self.chunk != NONE
     }
 
-    /// Where an entity is, if it has the slot.
+    /// Returns the location of an entity, if it has the slot.
     #[inline]
     pub(super) fn location_of(self, entity: Entity) -> Option<Location> {
         let Self { version, chunk, row } = self;
-        // The version of a free slot is that of an entity to come.
+        // The version of a free slot is that of a future entity.
         if version != entity.version() || chunk == NONE {
             return None;
         }
         Some(Location { chunk, row })
     }
 
-    /// The version that the next entity in the slot will have, once its present one is dead.
+    /// Returns the version of the next entity in the slot, once the present one is dead.
     #[inline]
     pub(super) fn version_if_dead(&self) -> u32 {
         if self.is_alive() { next_version(self.version) } else { self.version }
     }
 }
 
-/// The version after another. Zero is that of the null entity, and left out.
+/// Returns the version after another. Skips zero, the version of the null entity.
 #[inline]
 pub(super) fn next_version(version: u32) -> u32 {
     version.wrapping_add(1).max(1)
 }
 
-/// Where the tables of all worlds have their pages from.
+/// The arena for the pages of all worlds.
 ///
-/// Finding an entity by its id is a jump into its table. In the blocks of an arena, which are huge pages where
-/// the system has them, a jump among a million slots takes nine tenths of the time that it takes in memory of
-/// the heap. Tables are not worth an arena for each world: there is one page for thousands of entities.
+/// Finding an entity by its id is a random access to its table. In the blocks of an arena, which are huge pages if the system
+/// has them, an access among a million slots takes 90 % of the time that it takes on the heap. One arena serves all worlds,
+/// since a page holds thousands of entities.
 static PAGES: LazyLock<ChunkArena> = LazyLock::new(ChunkArena::new);
 
-const _: () = assert!(size_of::<[Slot; PAGE_SLOTS]>() == TABLE_PAGE_SIZE);
+const _: () = assert!(size_of::<[EntitySlot; PAGE_SLOTS]>() == TABLE_PAGE_SIZE);
 
-/// A page of one table: memory for its slots, of which the table knows how many are initialised.
+/// A page of one table. The table knows which slots are initialised.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// While there are other counts, nobody writes to it.
+    /// Not written while there are other owners.
     memory: ChunkMemory,
-    /// Whether another table may have a count of the memory. If not, the table may write.
+    /// True if another table may own the memory, too. If false, the table may write.
     shared: bool,
 }
 
-// SAFETY: slots are plain numbers. They are written only by who has the only count of them, and the page by `&mut`.
+// SAFETY: slots are plain numbers, written only through `&mut` by the only owner of the memory.
 unsafe impl Send for Page {}
-// SAFETY: as above.
+// SAFETY: slots are plain numbers, written only through `&mut` by the only owner of the memory.
 unsafe impl Sync for Page {}
 
 impl Page {
-    /// Makes a page.
+    /// Allocates a page.
     pub(super) fn new() -> Self {
         Self { memory: allocate(), shared: false }
     }
 
-    /// Where the slots are. They live as long as the page, and are written only through it.
+    /// Returns the address of the slots. They live as long as the page, and are written only through it.
     #[inline]
-    pub(super) fn first(&self) -> NonNull<Slot> {
+    pub(super) fn first(&self) -> NonNull<EntitySlot> {
         self.memory.as_ptr().cast()
     }
 
-    /// Opens all slots to be written.
+    /// Returns all slots, mutably. Copies a shared page first.
     #[inline]
-    pub(super) fn slots_mut(&mut self) -> &mut [MaybeUninit<Slot>; PAGE_SLOTS] {
+    pub(super) fn slots_mut(&mut self) -> &mut [MaybeUninit<EntitySlot>; PAGE_SLOTS] {
         if self.shared {
             self.unshare();
         }
-        // SAFETY: there are so many slots. Nobody else has a count of them, and the page is borrowed.
+        // SAFETY: a page has this number of slots. The memory is unshared, and the page is borrowed mutably.
         unsafe { self.first().cast().as_mut() }
     }
 
-    /// Whether another table has the page too, and it is not marked as shared. This must never be.
-    pub(super) fn is_secretly_shared(&self) -> bool {
+    /// Returns whether another table owns the memory, too, without a mark. This never happens.
+    pub(super) fn is_shared_without_mark(&self) -> bool {
         !self.shared && !self.memory.is_unique()
     }
 
-    /// Makes the same page for another table. Whichever writes first copies it.
+    /// Creates the same page for another table. The one that writes first copies it.
     pub(super) fn fork(&mut self) -> Self {
         self.shared = true;
         Self { memory: self.memory.share(), shared: true }
     }
 
-    /// Makes sure that this is the only count of the memory.
+    /// Makes this page the only owner of its memory.
     #[cold]
     #[inline(never)]
     pub(super) fn unshare(&mut self) {
-        // The others may have gone, or copied the page.
+        // The other owners may be gone, or have copied the page.
         if !self.memory.is_unique() {
             let copy = allocate();
-            let slots = copy.as_ptr().cast::<MaybeUninit<Slot>>();
-            // SAFETY: both are as large as a page. The copy is new, and nobody writes to the original.
+            let slots = copy.as_ptr().cast::<MaybeUninit<EntitySlot>>();
+            // SAFETY: both are as large as a page. The copy is new, and shared memory is never written.
             unsafe { slots.copy_from_nonoverlapping(self.first().cast(), PAGE_SLOTS) };
             self.memory = copy;
         }
@@ -138,12 +143,249 @@ impl Page {
     }
 }
 
-/// Allocates the memory of a page. Slots have nothing to drop, so neither has it.
+/// Allocates the memory of a page. Slots need no drop, so neither does the memory.
 #[cold]
 fn allocate() -> ChunkMemory {
     match PAGES.allocate_page() {
         Ok(memory) => memory,
-        // There is no limit, so it is the system that has no more.
-        Err(_) => handle_alloc_error(Layout::new::<[Slot; PAGE_SLOTS]>()),
+        // The arena has no limit, so the system is out of memory.
+        Err(_) => handle_alloc_error(Layout::new::<[EntitySlot; PAGE_SLOTS]>()),
+    }
+}
+
+/// Writes the slots of existing entities of one version, in contiguous rows of a chunk.
+#[inline(never)]
+pub(super) fn relocate_id_range(
+    slots: &mut [MaybeUninit<EntitySlot>],
+    version: u32,
+    chunk: u32,
+    row: u32,
+) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for (slot, step) in slots.iter_mut().zip(0..) {
+                slot.write(EntitySlot { version, chunk, row: row + step });
+            }
+        },
+    );
+}
+
+/// Returns the version that the next entities of these slots will have, if it is the same for all. There is at least one slot.
+#[inline(never)]
+pub(super) fn common_version(slots: &[EntitySlot]) -> Option<u32> {
+    let first = slots[0];
+    let is_alive = first.is_alive();
+    let differ = dispatch(
+        #[inline(always)]
+        || {
+            // Without an early exit, the loop is vectorised.
+            slots.iter().fold(false, |differ, slot| {
+                differ | (slot.version != first.version) | (slot.is_alive() != is_alive)
+            })
+        },
+    );
+    (!differ).then(|| first.version_if_dead())
+}
+
+/// Writes contiguous ids of one version, and their slots, in contiguous rows of a chunk.
+#[inline(never)]
+pub(super) fn write_id_range(
+    ids: &mut [MaybeUninit<Entity>],
+    slots: &mut [MaybeUninit<EntitySlot>],
+    first: Entity,
+    chunk: u32,
+    row: u32,
+) {
+    dispatch(
+        #[inline(always)]
+        || {
+            // One loop for each, so that both are written sequentially.
+            for (id, step) in ids.iter_mut().zip(0..) {
+                id.write(Entity::from_parts(first.index() + step, first.version()));
+            }
+            for (slot, step) in slots.iter_mut().zip(0..) {
+                slot.write(EntitySlot { version: first.version(), chunk, row: row + step });
+            }
+        },
+    );
+}
+
+/// Returns the number of slots, from the first on, that the free list visits in order, with ids of one version: at least one.
+/// Also returns that version, and the index that the list continues with.
+///
+/// # Safety
+///
+/// - the free list leads to the first slot, which has this index: it, and all slots it leads to, are initialised
+pub(super) unsafe fn linked_range(
+    slots: &[MaybeUninit<EntitySlot>],
+    index: u32,
+) -> (usize, u32, u32) {
+    // SAFETY: slots are read only once the free list leads to them.
+    let read = |slot: &MaybeUninit<EntitySlot>| unsafe { slot.assume_init() };
+    let EntitySlot { version, row: mut next, .. } = read(&slots[0]);
+    let mut count = 1;
+    for (slot, following) in slots[1..].iter().zip(index + 1..) {
+        if next != following {
+            break;
+        }
+        let slot = read(slot);
+        if slot.version != version {
+            break;
+        }
+        next = slot.row;
+        count += 1;
+    }
+    (count, version, next)
+}
+
+/// Marks the slots of contiguous unused indices as reserved.
+#[inline(never)]
+pub(super) fn write_reserved(slots: &mut [MaybeUninit<EntitySlot>]) {
+    for slot in slots {
+        slot.write(EntitySlot::reserved(EntitySlot::UNUSED.version));
+    }
+}
+
+/// Links contiguous slots into a free list that continues with `next`, if all are reserved with the version of `first`. Returns
+/// whether it did: otherwise, nothing is written.
+#[inline(never)]
+pub(super) fn link_reserved(slots: &mut [EntitySlot], first: Entity, next: u32) -> bool {
+    let version = first.version();
+    let differ = slots
+        .iter()
+        .fold(false, |differ, slot| differ | !slot.is_reserved() | (slot.version != version));
+    if differ {
+        return false;
+    }
+    for (slot, following) in slots.iter_mut().zip(first.index() + 1..) {
+        slot.row = following;
+    }
+    if let Some(last) = slots.last_mut() {
+        last.row = next;
+    }
+    true
+}
+
+/// The addresses of all pages of a table, close together for fast lookups.
+#[derive(Default)]
+pub(crate) struct PageView<'t> {
+    /// The first slot of each page.
+    pages: Vec<NonNull<EntitySlot>>,
+    high_water: u32,
+    table: PhantomData<&'t ()>,
+}
+
+impl PageView<'_> {
+    /// Reads the pages of a table, in place of those before.
+    ///
+    /// # Safety
+    ///
+    /// - the view is not used after a change to the table, until it reads the pages again
+    pub(crate) unsafe fn read_pages(&mut self, table: &EntityTable) {
+        self.pages.clear();
+        self.pages.extend(table.pages.iter().map(Page::first));
+        self.high_water = table.high_water;
+    }
+
+    /// Returns a copy of the view's addresses.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> SlotView<'_> {
+        SlotView { pages: self.pages.as_ptr(), high_water: self.high_water, table: PhantomData }
+    }
+
+    /// Prefetches the slot of an entity.
+    #[inline]
+    pub(crate) fn prefetch(&self, entity: Entity) {
+        self.slots().prefetch(entity);
+    }
+
+    /// Returns the location of an entity, if it exists.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
+        self.slots().locate(entity)
+    }
+}
+
+/// The addresses of a [`PageView`] as plain values that stay in registers. Loops that write to memory would otherwise reload
+/// them for each entity.
+#[derive(Clone, Copy)]
+pub(crate) struct SlotView<'t> {
+    pages: *const NonNull<EntitySlot>,
+    high_water: u32,
+    table: PhantomData<&'t ()>,
+}
+
+impl SlotView<'_> {
+    /// Prefetches the slot of an entity.
+    #[inline]
+    pub(crate) fn prefetch(self, entity: Entity) {
+        if let Some(slot) = self.slot(entity.index()) {
+            prefetch(slot.as_ptr().cast());
+        }
+    }
+
+    #[inline(always)]
+    fn slot(self, index: u32) -> Option<NonNull<EntitySlot>> {
+        if index >= self.high_water {
+            return None;
+        }
+        // SAFETY: there are pages for all indices below the high-water mark, in a list that is borrowed.
+        let page = unsafe { *self.pages.add((index >> PAGE_SHIFT) as usize) };
+        // SAFETY: the slot number is less than the number of slots in a page.
+        Some(unsafe { page.add(index as usize % PAGE_SLOTS) })
+    }
+
+    /// Returns the location of an entity, if it exists.
+    #[inline(always)]
+    pub(crate) fn locate(self, entity: Entity) -> Option<Location> {
+        // SAFETY: slots below the high-water mark are initialised, and not written while the table is borrowed.
+        unsafe { self.slot(entity.index())?.read() }.location_of(entity)
+    }
+}
+
+/// The slot of an existing entity, in an unshared page.
+#[derive(Clone, Copy)]
+pub(crate) struct SlotMut(NonNull<EntitySlot>);
+
+impl SlotMut {
+    pub(super) fn new(slot: &mut EntitySlot) -> Self {
+        Self(NonNull::from(slot))
+    }
+
+    /// Returns the location of the entity.
+    ///
+    /// # Safety
+    ///
+    /// - since the slot was opened, the table has only been used to relocate other entities
+    #[inline]
+    pub(crate) unsafe fn location(self) -> Location {
+        // SAFETY: the page did not move, since nothing but relocations happened.
+        let EntitySlot { chunk, row, .. } = unsafe { self.0.read() };
+        Location { chunk, row }
+    }
+
+    /// Records the new location of the entity.
+    ///
+    /// # Safety
+    ///
+    /// - since the slot was opened, the table has only been used to relocate other entities
+    #[inline]
+    pub(crate) unsafe fn relocate(self, location: Location) {
+        // SAFETY: the page did not move and is unshared, since nothing but relocations happened.
+        let slot = unsafe { &mut *self.0.as_ptr() };
+        slot.chunk = location.chunk;
+        slot.row = location.row;
+    }
+
+    /// Overwrites the slot.
+    ///
+    /// # Safety
+    ///
+    /// - since the slot was opened, the table has only been used to relocate other entities
+    #[inline]
+    pub(super) unsafe fn write(self, slot: EntitySlot) {
+        // SAFETY: the page did not move and is unshared, since nothing but relocations happened.
+        unsafe { self.0.write(slot) };
     }
 }

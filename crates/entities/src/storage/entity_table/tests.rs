@@ -14,19 +14,19 @@ fn entity(index: u32, version: u32) -> Entity {
     Entity::from_parts(index, version)
 }
 
-/// Makes so many entities, in rows of chunk 0.
+/// Creates entities in rows of chunk 0.
 fn allocate(table: &mut EntityTable, count: u32) -> Vec<Entity> {
     allocate_in(table, 0, 0, count)
 }
 
-/// Makes so many entities, in rows of a chunk.
+/// Creates entities in rows of a chunk.
 pub(super) fn allocate_in(
     table: &mut EntityTable,
     chunk: u32,
     first_row: u32,
     count: u32,
 ) -> Vec<Entity> {
-    let upcoming = table.upcoming(count as usize, Vec::new());
+    let upcoming = table.next_ids(count as usize, Vec::new());
     let mut ids = Vec::with_capacity(count as usize);
     table.allocate_rows(&mut ids.spare_capacity_mut()[..count as usize], chunk, first_row);
     // SAFETY: so many were written.
@@ -42,7 +42,7 @@ fn future(table: &EntityTable) -> Vec<u64> {
     told
 }
 
-/// What was created and destroyed.
+/// The created and destroyed entities.
 fn diff(old: &EntityTable, new: &EntityTable) -> (Vec<Entity>, Vec<Entity>) {
     let (mut created, mut destroyed) = (Vec::new(), Vec::new());
     EntityTable::diff(old, new, &mut created, &mut destroyed);
@@ -203,7 +203,7 @@ fn a_cleared_table_has_the_same_future_as_one_without_living_entities() {
     let told_others = future(&other);
     assert_eq!(told_others[..3], [1, 1, told[2]]);
     assert_eq!(told_others[3..], told[3..]);
-    // Slots that were never used tell nothing.
+    // Slots that were never used write nothing.
     assert_eq!(future(&EntityTable::new()), [0, 0]);
 }
 

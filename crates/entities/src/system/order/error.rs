@@ -1,116 +1,87 @@
-//! Which orders cannot be, and in which words that is told.
+//! Constraints on the order of systems that cannot hold, and their messages.
 
 use std::error::Error;
 use std::fmt;
 
-use super::{Elsewhere, Part};
+use super::{Elsewhere, GroupPart};
 
-/// Why the systems of a group cannot be put in an order.
+/// Constraints on the order of systems that cannot hold: of updates (A0097, A0123 to A0128) or of creation (A0131 to A0134).
+///
+/// The message names the systems, and for a cycle the constraints around it.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{IntoSystem, OrderError, SystemFault, World};
+/// use ancho_entities::{IntoSystem, SystemFault, World};
 ///
 /// let mut world = World::new("Simulation");
 /// world.add_system((|| {}).named("hen").before("egg"));
 /// world.add_system((|| {}).named("egg").before("hen"));
 /// let errors = world.sort_systems().unwrap_err();
-/// let SystemFault::Order(OrderError::Cycle { links, .. }) = errors.iter().next().unwrap().fault() else { panic!() };
-/// let around: Vec<_> = links.iter().map(|link| link.before.as_str()).collect();
-/// assert_eq!(around, ["hen", "egg"]);
+/// let SystemFault::Order(cycle) = errors.iter().next().unwrap().fault() else { panic!() };
+/// assert!(cycle.to_string().contains("`hen` before `egg` (said by `hen`), `egg` before `hen`"));
+///
+/// let hen = (|| {}).named("hen").create_after("egg");
+/// let egg = (|| {}).named("egg").create_after("hen");
+/// assert!(world.try_add_systems((hen, egg)).unwrap_err().to_string().starts_with("A0131: "));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OrderError {
-    /// A0123: each of these is to run before the next, and the last before the first.
-    Cycle {
-        /// The group.
-        group: String,
-        /// Who is before whom, all around; nobody is in it who is not part of the cycle.
-        links: Vec<CycleLink>,
-    },
-    /// A0124: a system is to run before or after one that the world does not have.
-    UnknownTarget {
-        /// The system that says so.
-        system: String,
-        /// The group it is in.
-        group: String,
-        /// Whether it is to run before the other, not after.
-        is_before: bool,
-        /// The other.
-        target: String,
-    },
-    /// A0125: a system is to run before or after itself.
-    OfItself {
-        /// The system that says so.
-        system: String,
-        /// Whether it is to run before itself, not after.
-        is_before: bool,
-    },
-    /// A0126: a system is to run before or after one of another group.
+pub struct OrderError(pub(in super::super) OrderFault);
+
+/// The constraint that cannot hold, by names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) enum OrderFault {
+    /// A0123: a cycle of constraints. It has no other systems than those of the cycle.
+    Cycle { group: String, links: Vec<CycleLink> },
+    /// A0124: the world does not have the target.
+    UnknownTarget { system: String, group: String, is_before: bool, target: String },
+    /// A0125: the target is the system itself.
+    OfItself { system: String, is_before: bool },
+    /// A0126: the target is in another group.
     NotASibling {
-        /// The system that says so.
         system: String,
-        /// The group it is in.
         group: String,
-        /// Whether it is to run before the other, not after.
         is_before: bool,
-        /// The other.
         target: String,
-        /// The group that the other is in.
         target_group: String,
     },
-    /// A0097: a system is to run before or after one that runs after each system, and has no place.
-    OfPatch {
-        /// The system that says so.
-        system: String,
-        /// The group it is in.
-        group: String,
-        /// Whether it is to run before the other, not after.
-        is_before: bool,
-        /// The other.
-        target: String,
-    },
-    /// A0127: a system is to run before one that is first, or after one that is last, and so on.
+    /// A0097: the target is a patch, which runs after each other system.
+    OfPatch { system: String, group: String, is_before: bool, target: String },
+    /// A0127: the constraint contradicts `first` or `last`.
     Contradiction {
-        /// The system that says so.
         system: String,
-        /// The group they are in.
         group: String,
-        /// Whether it is to run before the other, not after.
         is_before: bool,
-        /// The other.
         target: String,
-        /// Where the system is, such as "among the last".
+        /// The part of the group that the system is in, such as "among the last".
         place: &'static str,
-        /// Where the other is.
         target_place: &'static str,
-        /// Whether [`LateSimulation`](crate::LateSimulation) runs where the system should.
+        /// Set if [`LateSimulation`](crate::LateSimulation) runs where the system should.
         suits_late: bool,
     },
-    /// A0128: a system is to be first and last.
-    FirstAndLast {
-        /// The system.
-        system: String,
-        /// The group it is in.
-        group: String,
-    },
+    /// A0128: the system is both first and last.
+    FirstAndLast { system: String, group: String },
+    /// A0131: a cycle of creation constraints.
+    CreateCycle { links: Vec<CycleLink> },
+    /// A0132: the system is created after one that is neither in the world nor added with it.
+    CreateAfterUnknown { system: String, target: String },
+    /// A0133: the system is created before one that the world already has.
+    CreateBeforeExisting { system: String, target: String },
+    /// A0134: the system is created before or after itself.
+    CreateOfItself { system: String },
 }
 
-/// One step of a cycle: who is to run before whom, and who says so.
+/// One constraint of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CycleLink {
-    /// Runs first.
-    pub before: String,
-    /// Runs later.
-    pub after: String,
-    /// One of the two.
-    pub said_by: String,
+pub(in super::super) struct CycleLink {
+    pub(super) before: String,
+    pub(super) after: String,
+    /// The one of the two that has the constraint.
+    pub(super) said_by: String,
 }
 
-/// A constraint, in names.
-pub(super) struct Said {
+/// A constraint, by names.
+pub(super) struct NamedConstraint {
     pub(super) system: String,
     pub(super) group: String,
     pub(super) is_before: bool,
@@ -118,29 +89,62 @@ pub(super) struct Said {
 }
 
 impl OrderError {
-    pub(super) fn of_itself(said: Said) -> Self {
-        Self::OfItself { system: said.system, is_before: said.is_before }
+    pub(super) fn of_itself(constraint: NamedConstraint) -> Self {
+        let NamedConstraint { system, is_before, .. } = constraint;
+        Self(OrderFault::OfItself { system, is_before })
     }
 
-    pub(super) fn not_here(said: Said, found: Option<Elsewhere>) -> Self {
-        let Said { system, group, is_before, target } = said;
-        match found {
+    /// The error of a target that is not among the children of the group.
+    pub(super) fn not_here(constraint: NamedConstraint, found: Option<Elsewhere>) -> Self {
+        let NamedConstraint { system, group, is_before, target } = constraint;
+        Self(match found {
             Some(Elsewhere::InGroup(target_group)) => {
-                Self::NotASibling { system, group, is_before, target, target_group }
+                OrderFault::NotASibling { system, group, is_before, target, target_group }
             }
-            Some(Elsewhere::AmongPatches) => Self::OfPatch { system, group, is_before, target },
-            None => Self::UnknownTarget { system, group, is_before, target },
-        }
+            Some(Elsewhere::AmongPatches) => {
+                OrderFault::OfPatch { system, group, is_before, target }
+            }
+            None => OrderFault::UnknownTarget { system, group, is_before, target },
+        })
     }
 
-    pub(super) fn contradiction(said: Said, (own, other): (Part, Part), suits_late: bool) -> Self {
-        let Said { system, group, is_before, target } = said;
+    pub(super) fn contradiction(
+        constraint: NamedConstraint,
+        (own, other): (GroupPart, GroupPart),
+        suits_late: bool,
+    ) -> Self {
+        let NamedConstraint { system, group, is_before, target } = constraint;
         let (place, target_place) = (own.in_words(), other.in_words());
-        Self::Contradiction { system, group, is_before, target, place, target_place, suits_late }
+        Self(OrderFault::Contradiction {
+            system,
+            group,
+            is_before,
+            target,
+            place,
+            target_place,
+            suits_late,
+        })
+    }
+
+    /// Converts an error of sorting by creation constraints, of which all known targets are siblings.
+    pub(in super::super) fn of_creation(self) -> Self {
+        Self(match self.0 {
+            OrderFault::Cycle { links, .. } => OrderFault::CreateCycle { links },
+            OrderFault::UnknownTarget { system, target, .. }
+            | OrderFault::NotASibling { system, target, .. }
+            | OrderFault::OfPatch { system, target, .. }
+            | OrderFault::Contradiction { system, target, .. } => {
+                OrderFault::CreateAfterUnknown { system, target }
+            }
+            OrderFault::OfItself { system, .. } | OrderFault::FirstAndLast { system, .. } => {
+                OrderFault::CreateOfItself { system }
+            }
+            already => already,
+        })
     }
 }
 
-impl Part {
+impl GroupPart {
     fn in_words(self) -> &'static str {
         match self {
             Self::First => "among the first",
@@ -154,17 +158,26 @@ fn word(is_before: bool) -> &'static str {
     if is_before { "before" } else { "after" }
 }
 
+fn write_cycle(f: &mut fmt::Formatter<'_>, links: &[CycleLink]) -> fmt::Result {
+    for (at, CycleLink { before, after, said_by }) in links.iter().enumerate() {
+        let gap = if at == 0 { "" } else { ", " };
+        write!(f, "{gap}`{before}` before `{after}` (said by `{said_by}`)")?;
+    }
+    f.write_str("; take one of these constraints away")
+}
+
 impl fmt::Display for OrderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for OrderFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cycle { group, links } => {
                 write!(f, "A0123: the systems of `{group}` cannot be put in an order: ")?;
-                for (at, link) in links.iter().enumerate() {
-                    let gap = if at == 0 { "" } else { ", " };
-                    let CycleLink { before, after, said_by } = link;
-                    write!(f, "{gap}`{before}` before `{after}` (said by `{said_by}`)")?;
-                }
-                f.write_str("; take one of these constraints away")
+                write_cycle(f, links)
             }
             Self::UnknownTarget { system, group, is_before, target } => write!(
                 f,
@@ -216,6 +229,24 @@ impl fmt::Display for OrderError {
             Self::FirstAndLast { system, group } => write!(
                 f,
                 "A0128: `{system}` of `{group}` is to be both first and last; take `first` or `last` away"
+            ),
+            Self::CreateCycle { links } => {
+                f.write_str("A0131: systems cannot be created in an order: ")?;
+                write_cycle(f, links)
+            }
+            Self::CreateAfterUnknown { system, target } => write!(
+                f,
+                "A0132: `{system}` is to be created after `{target}`, which is neither in this world nor added with it; add both \
+                 with `add_systems`, or take `create_after` away"
+            ),
+            Self::CreateBeforeExisting { system, target } => write!(
+                f,
+                "A0133: `{system}` is to be created before `{target}`, which is in this world already; add both with \
+                 `add_systems`, or take `create_before` away"
+            ),
+            Self::CreateOfItself { system } => write!(
+                f,
+                "A0134: `{system}` is to be created before or after itself; name another system, or take the constraint away"
             ),
         }
     }

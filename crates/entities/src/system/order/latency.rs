@@ -1,87 +1,87 @@
-//! An order that leaves jobs more time before somebody waits for them.
+//! An order that leaves jobs more time before a system waits for them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
 
-use super::{Constraints, Edge, Part};
+use super::{Constraints, Edge, GroupPart};
 
-/// What a system uses, itself and by the jobs that it schedules: components, resources, or whatever is told apart.
+/// The data that a system accesses, itself and in its jobs. `T` identifies a component, a resource or other data.
 #[derive(Clone, Debug)]
-pub(crate) struct SystemUses<T> {
-    /// What it reads itself, while it runs. It waits for jobs that write it.
+pub(crate) struct LatencyAccess<T> {
+    /// Data that the system reads while it runs. It waits for jobs that write it.
     pub(crate) reads: Vec<T>,
-    /// What it writes itself, while it runs. It waits for jobs that use it.
+    /// Data that the system writes while it runs. It waits for jobs that access it.
     pub(crate) writes: Vec<T>,
-    /// What its jobs read, in the background.
+    /// Data that its jobs read.
     pub(crate) jobs_read: Vec<T>,
-    /// What its jobs write, in the background.
+    /// Data that its jobs write.
     pub(crate) jobs_write: Vec<T>,
-    /// It may use anything, and waits for every job: it creates entities, plays commands, or is not known.
+    /// Set if the system may access anything, and waits for every job: it creates entities, plays commands, or has no
+    /// declared parameters.
     pub(crate) everything: bool,
 }
 
-impl<T> Default for SystemUses<T> {
+impl<T> Default for LatencyAccess<T> {
     fn default() -> Self {
         let [reads, writes, jobs_read, jobs_write] = [const { Vec::new() }; 4];
         Self { reads, writes, jobs_read, jobs_write, everything: false }
     }
 }
 
-impl<T> SystemUses<T> {
+impl<T> LatencyAccess<T> {
     fn schedules(&self) -> bool {
         !(self.jobs_read.is_empty() && self.jobs_write.is_empty())
     }
 }
 
-/// An order in which systems wait for jobs later than in `order`, or `order` itself if there is none.
+/// Computes an order in which systems wait for jobs later than in `order`. Returns `order` if it is the best.
 ///
-/// Those that only schedule jobs come as early as they can, then those that wait for nobody, then those that wait, beginning
-/// with those whose jobs were scheduled longest ago. Systems of which one changes what the other uses stay in the order they
-/// have, so what they compute stays the same, bit by bit; only the time at which it is computed changes. It depends on the
-/// systems and what they use alone, never on how long they took.
-pub(crate) fn lengthen_waits<T: Copy + Eq + Hash>(
+/// Systems that only schedule jobs run as early as possible, then systems that wait for no job, then systems that wait,
+/// starting with those whose jobs were scheduled first. Systems with conflicting access keep their order, so results stay
+/// the same bit by bit. The order depends on the systems and their access, not on run times.
+pub(crate) fn delay_waits<T: Copy + Eq + Hash>(
     constraints: &Constraints,
     order: Vec<usize>,
-    uses: &[&SystemUses<T>],
+    access: &[&LatencyAccess<T>],
 ) -> Vec<usize> {
-    let flows = Flows::of(&order, uses);
+    let flows = DataFlow::of(&order, access);
     let mut edges = constraints.edges.clone();
     edges.extend(&flows.edges);
     let all = Constraints::new(constraints.parts.clone(), edges);
-    let found = greedy(&all, &flows, &order, uses);
-    if flows.patience(&found) > flows.patience(&order) { found } else { order }
+    let found = greedy(&all, &flows, &order, access);
+    if flows.total_gap(&found) > flows.total_gap(&order) { found } else { order }
 }
 
-/// Who uses what after whom.
-struct Flows {
-    /// Pairs that stay in their order.
+/// The dependencies between systems by the data that they access.
+struct DataFlow {
+    /// Pairs that keep their order.
     edges: Vec<Edge>,
-    /// For whose jobs each system waits.
+    /// The systems for whose jobs each system waits.
     waits: Vec<Vec<u32>>,
 }
 
-/// Who has used one thing since it was last written.
+/// The systems that accessed some data since it was last written, and whether in a job.
 #[derive(Default)]
-struct Uses {
+struct DataUsers {
     writer: Option<(u32, bool)>,
     readers: Vec<(u32, bool)>,
 }
 
-impl Flows {
-    /// Goes through the systems as they run, and remembers for each thing who used it last. So each use is looked at once as
-    /// a reader and once more by the next writer.
-    fn of<T: Copy + Eq + Hash>(order: &[usize], uses: &[&SystemUses<T>]) -> Self {
-        let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); uses.len()] };
-        let mut things: HashMap<T, Uses> = HashMap::new();
+impl DataFlow {
+    /// Visits the systems in order, and keeps the last accesses of all data. So each access is compared once as a reader,
+    /// and once by the next writer.
+    fn of<T: Copy + Eq + Hash>(order: &[usize], access: &[&LatencyAccess<T>]) -> Self {
+        let mut flows = Self { edges: Vec::new(), waits: vec![Vec::new(); access.len()] };
+        let mut things: HashMap<T, DataUsers> = HashMap::new();
         let mut last_barrier = None;
         let mut since_barrier = Vec::new();
         for &place in order {
-            let own = uses[place];
+            let own = access[place];
             let place = place as u32;
             if own.everything {
                 for &earlier in &since_barrier {
-                    flows.push(earlier, place, uses[earlier as usize].schedules(), true);
+                    flows.push(earlier, place, access[earlier as usize].schedules(), true);
                 }
                 since_barrier.clear();
                 things.clear();
@@ -126,8 +126,8 @@ impl Flows {
         }
     }
 
-    /// How many systems run between those that schedule jobs and those that wait for them, summed up.
-    fn patience(&self, order: &[usize]) -> usize {
+    /// The sum of the number of systems between scheduling a job and waiting for it.
+    fn total_gap(&self, order: &[usize]) -> usize {
         let mut at = vec![0; order.len()];
         for (position, &place) in order.iter().enumerate() {
             at[place] = position;
@@ -140,13 +140,12 @@ impl Flows {
     }
 }
 
-/// Takes the best of those that could be next, again and again. Whom a system waits for is known when it could be next, since
-/// all of them have run; so how good it is never changes.
+/// Repeatedly takes the best candidate. All systems that a candidate waits for have run, so its rank never changes.
 fn greedy<T>(
     all: &Constraints,
-    flows: &Flows,
+    flows: &DataFlow,
     order: &[usize],
-    uses: &[&SystemUses<T>],
+    access: &[&LatencyAccess<T>],
 ) -> Vec<usize> {
     let mut rank = vec![0_usize; order.len()];
     let mut waits_for = vec![0_u32; order.len()];
@@ -157,10 +156,10 @@ fn greedy<T>(
         waits_for[edge.after as usize] += 1;
     }
     let mut at = vec![0_usize; order.len()];
-    let key = |place: usize, at: &[usize]| -> Reverse<(Part, usize, usize, usize)> {
+    let key = |place: usize, at: &[usize]| -> Reverse<(GroupPart, usize, usize, usize)> {
         let latest = flows.waits[place].iter().map(|&before| at[before as usize]).max();
         let (kind, since) = match latest {
-            None if uses[place].schedules() => (0, 0),
+            None if access[place].schedules() => (0, 0),
             None => (1, 0),
             Some(latest) => (2, latest),
         };

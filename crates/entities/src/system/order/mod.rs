@@ -1,14 +1,14 @@
 //! The order in which the systems of a group run.
 //!
-//! A group has its children in the order they were added. [`sort`] finds the order they run in: first those that are to be
-//! first, then most, then those that are to be last, and within each of these three as their constraints say. Of several that
-//! could be next, the one that was added first is next. (Unity takes the one with the smaller hash of its type. Such an order
-//! is stable too, but nobody can foresee it, and renaming a type changes it.)
+//! A group lists its children in the order in which they were added. [`sort`] computes the order in which they run: the
+//! `first` ones, then most, then the `last` ones, and within each of these parts as the constraints say. Of several
+//! candidates, the one that was added first is next. (Unity takes the one with the smaller hash of its type. Such an order
+//! is stable, too, but it cannot be predicted, and renaming a type changes it.)
 //!
-//! A constraint that cannot be followed is an error, never a warning: a target that is nowhere, or in another group, or a
-//! patch, or the system itself; an order that the three parts contradict; and a cycle, which is told by exactly its members.
+//! A constraint that cannot hold is an error, never a warning. Its target may not exist, be in another group, be a patch, or
+//! be the system itself. It may contradict the three parts. Or it is part of a cycle, whose error lists exactly its members.
 //!
-//! Nothing here knows of worlds or of systems that run.
+//! This module does not depend on worlds.
 
 mod error;
 pub(crate) mod latency;
@@ -20,52 +20,54 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-pub use error::{CycleLink, OrderError};
+pub use error::OrderError;
+pub(super) use error::OrderFault;
+use error::{CycleLink, NamedConstraint};
 
+use super::SystemId;
 use super::group::LateSimulation;
-use super::id::SystemId;
 
-/// A child of a group, and where it is to be.
+/// A child of a group, with its constraints.
 #[derive(Clone, Debug)]
 pub(crate) struct OrderItem<'a> {
-    /// What it is called, in errors.
+    /// The name for errors.
     pub(crate) name: &'a str,
     /// The type of the function, struct or group. Several children may have the same.
     pub(crate) type_id: TypeId,
-    /// Which of all systems of the world it is.
+    /// The id in the world.
     pub(crate) id: SystemId,
-    /// It is to be before all that are not.
+    /// Set for the first part.
     pub(crate) first: bool,
-    /// It is to be after all that are not.
+    /// Set for the last part.
     pub(crate) last: bool,
-    /// Siblings that are to be after it.
-    pub(crate) before: &'a [Target],
-    /// Siblings that are to be before it.
-    pub(crate) after: &'a [Target],
+    /// Siblings that run after it.
+    pub(crate) before: &'a [SystemTarget],
+    /// Siblings that run before it.
+    pub(crate) after: &'a [SystemTarget],
 }
 
-/// Where a system is that is not a child of the group.
+/// The place of a system that is not a child of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
-    /// In another group, which is called so.
+    /// In the group with this name.
     InGroup(String),
-    /// Nowhere: it is updated after every other.
+    /// Among the patches, which run after each other system.
     AmongPatches,
 }
 
-/// Whom a constraint is about. All siblings that it fits are meant.
+/// A name for systems. It names all systems that it fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// Those of a type, which is called so.
+pub enum SystemTarget {
+    /// All systems of a type, with the name of the type.
     Type(TypeId, &'static str),
-    /// One that was added.
+    /// The system with an id.
     System(SystemId),
-    /// Those that are called so.
+    /// All systems with a name.
     Name(String),
 }
 
-impl Target {
-    /// In words. Only a name is at hand at once: targets are made in each frame, by who switches systems on and off.
+impl SystemTarget {
+    /// The name for errors. It borrows if possible: a target is made in each frame that enables or disables a system.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         match self {
             Self::Type(_, name) => Cow::Borrowed(name),
@@ -75,30 +77,30 @@ impl Target {
     }
 }
 
-/// Which part of a group a child is in. Parts run in this order.
+/// A part of a group. Parts run in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum GroupPart {
     First,
     Middle,
     Last,
 }
 
 impl OrderItem<'_> {
-    /// Whether it is the group for what runs after others.
+    /// Tests whether it is the group `LateSimulation`.
     fn is_late(&self) -> bool {
         self.type_id == TypeId::of::<LateSimulation>()
     }
 
-    fn part(&self) -> Part {
+    fn part(&self) -> GroupPart {
         match (self.first, self.last) {
-            (true, _) => Part::First,
-            (_, true) => Part::Last,
-            _ => Part::Middle,
+            (true, _) => GroupPart::First,
+            (_, true) => GroupPart::Last,
+            _ => GroupPart::Middle,
         }
     }
 }
 
-/// One child runs before another, since one of the two says so.
+/// A constraint between two children: one runs before the other.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     before: u32,
@@ -106,41 +108,44 @@ struct Edge {
     said_by_after: bool,
 }
 
-/// The constraints of a group, once it is known whom they are about.
+/// The resolved constraints of a group.
 #[derive(Debug)]
 pub(crate) struct Constraints {
     /// The part of each child.
-    parts: Vec<Part>,
+    parts: Vec<GroupPart>,
     /// Sorted by `before`.
     edges: Vec<Edge>,
-    /// Where the edges of each child begin in `edges`, and where those of the last end.
+    /// The start of each child's edges in `edges`, and the end of the last.
     starts: Vec<u32>,
 }
 
-/// The order in which the children of a group run, as places in `items`.
+/// Computes the order in which the children of a group run, as indices into `items`.
 ///
-/// `elsewhere` is asked where a target is that is not among the children.
+/// `elsewhere` finds a target that is not among the children.
 ///
 /// # Complexity
 ///
-/// Proportional to children and constraints, and to the logarithm of the children that could be next.
+/// Linear in children and constraints, times the logarithm of the number of candidates.
 pub(crate) fn sort(
     group: &str,
     items: &[OrderItem<'_>],
-    elsewhere: &dyn Fn(&Target) -> Option<Elsewhere>,
+    elsewhere: &dyn Fn(&SystemTarget) -> Option<Elsewhere>,
 ) -> Result<Vec<usize>, OrderError> {
     Constraints::resolve(group, items, elsewhere)?.sort(group, items)
 }
 
 impl Constraints {
-    /// Finds out whom the constraints are about.
+    /// Resolves the targets of all constraints.
     pub(crate) fn resolve(
         group: &str,
         items: &[OrderItem<'_>],
-        elsewhere: &dyn Fn(&Target) -> Option<Elsewhere>,
+        elsewhere: &dyn Fn(&SystemTarget) -> Option<Elsewhere>,
     ) -> Result<Self, OrderError> {
         if let Some(item) = items.iter().find(|item| item.first && item.last) {
-            return Err(OrderError::FirstAndLast { system: item.name.into(), group: group.into() });
+            return Err(OrderError(OrderFault::FirstAndLast {
+                system: item.name.into(),
+                group: group.into(),
+            }));
         }
         let parts: Vec<_> = items.iter().map(OrderItem::part).collect();
         let siblings = Siblings::new(items);
@@ -149,14 +154,14 @@ impl Constraints {
             let before = item.before.iter().map(|target| (target, true));
             let after = item.after.iter().map(|target| (target, false));
             for (target, is_before) in before.chain(after) {
-                let said = |name: &str| error::Said {
+                let said = |name: &str| NamedConstraint {
                     system: item.name.into(),
                     group: group.into(),
                     is_before,
                     target: name.into(),
                 };
                 let mut found = false;
-                for other in siblings.meant_by(target) {
+                for other in siblings.matching(target) {
                     found = true;
                     if other == place {
                         return Err(OrderError::of_itself(said(item.name)));
@@ -164,14 +169,14 @@ impl Constraints {
                     let (earlier, later) = if is_before { (place, other) } else { (other, place) };
                     if parts[earlier] > parts[later] {
                         let is_late =
-                            |target| siblings.meant_by(target).any(|at| items[at].is_late());
+                            |target| siblings.matching(target).any(|at| items[at].is_late());
                         let suits_late = !is_before
-                            && parts[place] == Part::Middle
+                            && parts[place] == GroupPart::Middle
                             && items[other].before.iter().any(is_late);
                         let (said, parts) = (said(items[other].name), (parts[place], parts[other]));
                         return Err(OrderError::contradiction(said, parts, suits_late));
                     }
-                    // Across parts there is nothing left to say.
+                    // Parts order the two already.
                     if parts[earlier] == parts[later] {
                         let (before, after) = (earlier as u32, later as u32);
                         edges.push(Edge { before, after, said_by_after: !is_before });
@@ -185,8 +190,8 @@ impl Constraints {
         Ok(Self::new(parts, edges))
     }
 
-    /// Groups the edges by who runs first, in two passes over them.
-    fn new(parts: Vec<Part>, edges: Vec<Edge>) -> Self {
+    /// Groups the edges by the earlier child, in two passes.
+    fn new(parts: Vec<GroupPart>, edges: Vec<Edge>) -> Self {
         let mut starts = vec![0_u32; parts.len() + 1];
         for edge in &edges {
             starts[edge.before as usize + 1] += 1;
@@ -208,12 +213,12 @@ impl Constraints {
         self.parts.len()
     }
 
-    /// Those that one child says or is told to be before.
+    /// The constraints in which this child is the earlier one.
     fn edges_from(&self, place: usize) -> &[Edge] {
         &self.edges[self.starts[place] as usize..self.starts[place + 1] as usize]
     }
 
-    /// The order of those that were added first.
+    /// Sorts the children. Ties are resolved by the order of adding.
     pub(crate) fn sort(
         &self,
         group: &str,
@@ -243,10 +248,10 @@ impl Constraints {
         Ok(order)
     }
 
-    /// A cycle among those that still wait for others.
+    /// Finds a cycle among the children that still wait.
     ///
-    /// Each of them waits for one that waits too. Going back from one to the next, one is met a second time, and what lies
-    /// between is a cycle and nothing else.
+    /// Each of them waits for another one that waits. Following these links backwards reaches a child twice, and the links
+    /// between are a cycle.
     fn cycle(&self, group: &str, items: &[OrderItem<'_>], waits_for: &[u32]) -> OrderError {
         let mut cause: Vec<Option<Edge>> = vec![None; self.len()];
         for edge in &self.edges {
@@ -270,7 +275,7 @@ impl Constraints {
                 break;
             }
         }
-        // It was walked backwards, and begins with the one that was added first.
+        // The links were collected backwards, and the cycle starts with the child that was added first.
         edges.reverse();
         let first = (0..edges.len()).min_by_key(|&at| edges[at].before).unwrap_or(0);
         edges.rotate_left(first);
@@ -280,16 +285,16 @@ impl Constraints {
             after: name(edge.after),
             said_by: name(if edge.said_by_after { edge.after } else { edge.before }),
         });
-        OrderError::Cycle { group: group.into(), links: links.collect() }
+        OrderError(OrderFault::Cycle { group: group.into(), links: links.collect() })
     }
 }
 
-/// Finds children by what constraints call them. The maps are only asked, never gone through, so their order is nobody's.
+/// Finds children by target. The maps are never iterated, so their unspecified order does not matter.
 struct Siblings<'a> {
     by_type: HashMap<TypeId, u32>,
     by_name: HashMap<&'a str, u32>,
     by_id: HashMap<SystemId, u32>,
-    /// The next one of the same type, and of the same name.
+    /// The next child of the same type, and of the same name.
     next: Vec<[Option<u32>; 2]>,
 }
 
@@ -301,7 +306,7 @@ impl<'a> Siblings<'a> {
             by_id: HashMap::with_capacity(items.len()),
             next: vec![[None; 2]; items.len()],
         };
-        // From the last to the first, so that each is put before those that were added after it.
+        // In reverse, so that each child is linked before those that were added after it.
         for (place, item) in items.iter().enumerate().rev() {
             let index = place as u32;
             siblings.next[place] = [
@@ -313,11 +318,11 @@ impl<'a> Siblings<'a> {
         siblings
     }
 
-    fn meant_by(&self, target: &Target) -> impl Iterator<Item = usize> {
+    fn matching(&self, target: &SystemTarget) -> impl Iterator<Item = usize> {
         let (first, same) = match target {
-            Target::Type(id, _) => (self.by_type.get(id), Some(0)),
-            Target::Name(name) => (self.by_name.get(name.as_str()), Some(1)),
-            Target::System(id) => (self.by_id.get(id), None),
+            SystemTarget::Type(id, _) => (self.by_type.get(id), Some(0)),
+            SystemTarget::Name(name) => (self.by_name.get(name.as_str()), Some(1)),
+            SystemTarget::System(id) => (self.by_id.get(id), None),
         };
         let next = move |&place: &u32| same.and_then(|same: usize| self.next[place as usize][same]);
         std::iter::successors(first.copied(), next).map(|place| place as usize)

@@ -1,10 +1,10 @@
-//! Orders that are, and orders that cannot be.
+//! Orders of groups, and constraints that cannot hold.
 
 use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::latency::{SystemUses, lengthen_waits};
+use super::latency::{LatencyAccess, delay_waits};
 use super::*;
 
 struct Kind<const N: usize>;
@@ -17,8 +17,8 @@ struct Child {
     id: Option<SystemId>,
     first: bool,
     last: bool,
-    before: Vec<Target>,
-    after: Vec<Target>,
+    before: Vec<SystemTarget>,
+    after: Vec<SystemTarget>,
 }
 
 fn kind(number: usize) -> TypeId {
@@ -40,12 +40,12 @@ fn child(name: &str) -> Child {
 
 impl Child {
     fn before(mut self, name: &str) -> Self {
-        self.before.push(Target::Name(name.into()));
+        self.before.push(SystemTarget::Name(name.into()));
         self
     }
 
     fn after(mut self, name: &str) -> Self {
-        self.after.push(Target::Name(name.into()));
+        self.after.push(SystemTarget::Name(name.into()));
         self
     }
 
@@ -67,7 +67,7 @@ fn items(children: &[Child]) -> Vec<OrderItem<'_>> {
     children.iter().map(item).collect()
 }
 
-fn elsewhere(target: &Target) -> Option<Elsewhere> {
+fn elsewhere(target: &SystemTarget) -> Option<Elsewhere> {
     (target.name() == "draw").then(|| Elsewhere::InGroup("Presentation".into()))
 }
 
@@ -81,13 +81,13 @@ fn refused(children: &[Child]) -> String {
 }
 
 #[test]
-fn sy5_without_constraints_they_run_as_they_were_added() {
+fn without_constraints_systems_run_as_added() {
     assert_eq!(order(&[]), "");
     assert_eq!(order(&["c", "a", "b"].map(child)), "c a b");
 }
 
 #[test]
-fn sy5_constraints_are_followed_and_ties_stay_as_added() {
+fn constraints_are_followed_and_ties_stay_as_added() {
     assert_eq!(order(&[child("a").after("c"), child("b"), child("c")]), "b c a");
     assert_eq!(order(&[child("a"), child("b"), child("c").before("a")]), "b c a");
     // Said twice, by both.
@@ -96,7 +96,7 @@ fn sy5_constraints_are_followed_and_ties_stay_as_added() {
 }
 
 #[test]
-fn sy6_parts_run_one_after_the_other() {
+fn parts_run_one_after_the_other() {
     let all = [child("z").last(), child("a"), child("y").last().before("z"), child("f").first()];
     assert_eq!(order(&all), "f a y z");
     // What the parts say already may be said again.
@@ -113,16 +113,16 @@ fn a_target_is_all_that_it_fits() {
         of_kind("one", 1, 12),
         of_kind("two", 2, 13),
     ];
-    all[0].after = vec![Target::Type(kind(1), "one")];
+    all[0].after = vec![SystemTarget::Type(kind(1), "one")];
     assert_eq!(order(&all), "one one late two");
-    all[0].after = vec![Target::Name("one".into())];
+    all[0].after = vec![SystemTarget::Name("one".into())];
     assert_eq!(order(&all), "one one late two");
-    all[0].after = vec![Target::System(id_of(11))];
+    all[0].after = vec![SystemTarget::System(id_of(11))];
     assert_eq!(order(&all), "one late one two");
 }
 
 #[test]
-fn sy5_a_cycle_of_two_is_told_with_who_says_what() {
+fn a_cycle_of_two_names_its_constraints() {
     let all = [child("a").before("b"), child("c").after("b"), child("b").before("a")];
     assert_eq!(
         refused(&all),
@@ -132,7 +132,7 @@ fn sy5_a_cycle_of_two_is_told_with_who_says_what() {
 }
 
 #[test]
-fn sy5_a_cycle_of_five_lists_its_members_alone() {
+fn a_cycle_of_five_lists_only_its_members() {
     let all = [
         child("before").before("e"),
         child("e").before("d"),
@@ -152,14 +152,16 @@ fn sy5_a_cycle_of_five_lists_its_members_alone() {
 }
 
 #[test]
-fn sy5_of_two_cycles_one_is_told() {
+fn one_of_two_cycles_is_reported() {
     let all = [
         child("a").before("b"),
         child("b").before("a").before("c"),
         child("c").before("d"),
         child("d").before("c"),
     ];
-    let Err(OrderError::Cycle { links, .. }) = sort("Simulation", &items(&all), &elsewhere) else {
+    let Err(OrderError(OrderFault::Cycle { links, .. })) =
+        sort("Simulation", &items(&all), &elsewhere)
+    else {
         panic!("there are cycles");
     };
     let members: Vec<_> = links.iter().map(|link| link.before.as_str()).collect();
@@ -167,7 +169,7 @@ fn sy5_of_two_cycles_one_is_told() {
 }
 
 #[test]
-fn sy7_targets_that_cannot_be_are_refused() {
+fn invalid_targets_are_refused() {
     assert_eq!(
         refused(&[child("move").before("steer")]),
         "A0124: `move` of `Simulation` is to run before `steer`, which this world does not have; add it to `Simulation`, or \
@@ -185,7 +187,7 @@ fn sy7_targets_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn sy6_what_the_parts_contradict_is_refused() {
+fn contradictions_of_parts_are_refused() {
     assert_eq!(
         refused(&[child("input").first(), child("move").before("input")]),
         "A0127: `move` of `Simulation` is to run before `input`, and cannot: it is neither among the first nor among the \
@@ -203,7 +205,7 @@ fn sy6_what_the_parts_contradict_is_refused() {
 }
 
 #[test]
-fn thousands_in_a_chain_and_with_one_in_their_midst() {
+fn chains_of_thousands_are_sorted() {
     let count = 5_000;
     let mut all: Vec<_> = (0..count).map(|at| child(&at.to_string())).collect();
     for at in 1..count {
@@ -218,23 +220,28 @@ fn thousands_in_a_chain_and_with_one_in_their_midst() {
     assert_eq!(sort("Simulation", &items(&all), &elsewhere).unwrap()[0], 7);
 }
 
-fn uses(reads: &[u32], writes: &[u32], jobs_read: &[u32], jobs_write: &[u32]) -> SystemUses<u32> {
+fn uses(
+    reads: &[u32],
+    writes: &[u32],
+    jobs_read: &[u32],
+    jobs_write: &[u32],
+) -> LatencyAccess<u32> {
     let [reads, writes, jobs_read, jobs_write] =
         [reads, writes, jobs_read, jobs_write].map(<[u32]>::to_vec);
-    SystemUses { reads, writes, jobs_read, jobs_write, everything: false }
+    LatencyAccess { reads, writes, jobs_read, jobs_write, everything: false }
 }
 
-fn lengthened(children: &[Child], uses: &[SystemUses<u32>]) -> String {
+fn latency_order(children: &[Child], uses: &[LatencyAccess<u32>]) -> String {
     let items = items(children);
     let constraints = Constraints::resolve("Simulation", &items, &elsewhere).unwrap();
     let order = constraints.sort("Simulation", &items).unwrap();
     let uses: Vec<_> = uses.iter().collect();
-    let order = lengthen_waits(&constraints, order, &uses);
+    let order = delay_waits(&constraints, order, &uses);
     order.iter().map(|&place| children[place].name.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn who_waits_is_put_behind_who_does_not() {
+fn a_waiting_system_moves_behind_others() {
     let all = ["move", "read", "other", "more"].map(child);
     let uses = [
         uses(&[], &[], &[], &[1]),
@@ -242,22 +249,22 @@ fn who_waits_is_put_behind_who_does_not() {
         uses(&[2], &[3], &[], &[]),
         uses(&[], &[], &[], &[4]),
     ];
-    assert_eq!(lengthened(&all, &uses), "move more other read");
+    assert_eq!(latency_order(&all, &uses), "move more other read");
 }
 
 #[test]
-fn who_creates_entities_stays_between_others() {
+fn a_system_that_creates_entities_keeps_its_place() {
     let all = ["move", "spawn", "other"].map(child);
-    let barrier = SystemUses { everything: true, ..SystemUses::default() };
+    let barrier = LatencyAccess { everything: true, ..LatencyAccess::default() };
     let [mover, other] = [uses(&[], &[], &[], &[1]), uses(&[], &[], &[], &[2])];
-    assert_eq!(lengthened(&all, &[mover.clone(), barrier, other.clone()]), "move spawn other");
+    assert_eq!(latency_order(&all, &[mover.clone(), barrier, other.clone()]), "move spawn other");
     // One that only waits is passed.
     let waits = uses(&[1], &[], &[], &[]);
-    assert_eq!(lengthened(&all, &[mover, waits, other]), "move other spawn");
+    assert_eq!(latency_order(&all, &[mover, waits, other]), "move other spawn");
 }
 
 #[test]
-fn who_waits_and_is_last_stays_last() {
+fn a_waiting_system_in_the_last_part_stays_last() {
     let all = [child("sum").last(), child("end").last(), child("move"), child("other")];
     let uses = [
         uses(&[1], &[], &[], &[]),
@@ -265,7 +272,7 @@ fn who_waits_and_is_last_stays_last() {
         uses(&[], &[], &[], &[1]),
         uses(&[2], &[], &[], &[]),
     ];
-    assert_eq!(lengthened(&all, &uses), "move other end sum");
+    assert_eq!(latency_order(&all, &uses), "move other end sum");
 }
 
 /// Children `0..count`, each with some constraints on others by name.
@@ -290,7 +297,7 @@ fn children() -> impl Strategy<Value = Vec<Child>> {
 
 /// The pairs that constraints ask for.
 fn pairs(children: &[Child]) -> HashSet<(usize, usize)> {
-    let number = |target: &Target| target.name().parse::<usize>().unwrap();
+    let number = |target: &SystemTarget| target.name().parse::<usize>().unwrap();
     let mut pairs = HashSet::new();
     for (at, child) in children.iter().enumerate() {
         pairs.extend(child.before.iter().map(|target| (at, number(target))));
@@ -315,10 +322,10 @@ fn model(children: &[Child]) -> Option<Vec<usize>> {
     Some(order)
 }
 
-fn some_uses() -> impl Strategy<Value = SystemUses<u32>> {
+fn some_uses() -> impl Strategy<Value = LatencyAccess<u32>> {
     let things = || prop::collection::vec(0..6_u32, 0..3);
     (things(), things(), things(), things(), 0..10_u8).prop_map(
-        |(reads, writes, jobs_read, jobs_write, everything)| SystemUses {
+        |(reads, writes, jobs_read, jobs_write, everything)| LatencyAccess {
             reads,
             writes,
             jobs_read,
@@ -328,9 +335,9 @@ fn some_uses() -> impl Strategy<Value = SystemUses<u32>> {
     )
 }
 
-/// Whether one changes what the other uses.
-fn conflict(left: &SystemUses<u32>, right: &SystemUses<u32>) -> bool {
-    let one_way = |left: &SystemUses<u32>, right: &SystemUses<u32>| {
+/// Tests whether the access of two systems conflicts.
+fn conflict(left: &LatencyAccess<u32>, right: &LatencyAccess<u32>) -> bool {
+    let one_way = |left: &LatencyAccess<u32>, right: &LatencyAccess<u32>| {
         let written: HashSet<_> = left.writes.iter().chain(&left.jobs_write).collect();
         let read = right.reads.iter().chain(&right.jobs_read);
         read.chain(&right.writes).chain(&right.jobs_write).any(|thing| written.contains(thing))
@@ -343,7 +350,7 @@ proptest! {
     fn the_order_is_that_of_a_model_and_errors_are_true(children in children()) {
         let found = sort("Simulation", &items(&children), &elsewhere);
         prop_assert_eq!(found.clone().ok(), model(&children));
-        if let Err(OrderError::Cycle { links, .. }) = found {
+        if let Err(OrderError(OrderFault::Cycle { links, .. })) = found {
             let pairs = pairs(&children);
             let members: HashSet<_> = links.iter().map(|link| &link.before).collect();
             prop_assert_eq!(members.len(), links.len());
@@ -352,7 +359,7 @@ proptest! {
                 let pair = (link.before.parse().unwrap(), link.after.parse().unwrap());
                 prop_assert!(pairs.contains(&pair));
                 let speaker = &children[link.said_by.parse::<usize>().unwrap()];
-                let says = |targets: &[Target], name: &str| targets.iter().any(|target| target.name() == name);
+                let says = |targets: &[SystemTarget], name: &str| targets.iter().any(|target| target.name() == name);
                 prop_assert!(
                     (link.said_by == link.before && says(&speaker.before, &link.after))
                         || (link.said_by == link.after && says(&speaker.after, &link.before))
@@ -362,7 +369,7 @@ proptest! {
     }
 
     #[test]
-    fn a_lengthened_order_keeps_constraints_parts_and_conflicts(
+    fn a_latency_order_keeps_constraints_parts_and_conflicts(
         children in children(),
         uses in prop::collection::vec(some_uses(), 12),
     ) {
@@ -372,8 +379,8 @@ proptest! {
         };
         let Ok(order) = constraints.sort("Simulation", &items) else { return Ok(()) };
         let uses: Vec<_> = uses[..children.len()].iter().collect();
-        let found = lengthen_waits(&constraints, order.clone(), &uses);
-        prop_assert_eq!(&found, &lengthen_waits(&constraints, order.clone(), &uses));
+        let found = delay_waits(&constraints, order.clone(), &uses);
+        prop_assert_eq!(&found, &delay_waits(&constraints, order.clone(), &uses));
         let position = |order: &[usize]| {
             let mut position = vec![usize::MAX; order.len()];
             order.iter().enumerate().for_each(|(at, &place)| position[place] = at);

@@ -1,166 +1,166 @@
-//! What the parameters of a system use, and which of them exclude each other.
+//! The data that a system's parameters access, and the conflicts between them.
 
 use std::any::TypeId;
+use std::error::Error;
 use std::fmt;
 
-use super::error::ParamConflict;
-use crate::query::{Plan, conflict_of};
+use super::super::order::latency::LatencyAccess;
+use crate::component::ComponentType;
+use crate::query::{Conflict, Plan, Term, conflict_of};
 
-/// What a parameter uses of a world.
+/// The data of a world that one parameter accesses.
 #[derive(Clone, Debug)]
-pub(crate) enum Uses {
-    /// What a query, or a lookup, gives.
-    Query {
-        /// What it asks for.
-        plan: Plan,
-        /// Whether it is a lookup.
-        is_lookup: bool,
-    },
-    /// A resource.
-    Resource {
-        /// Its type.
-        ty: TypeId,
-        /// What that is called.
-        name: &'static str,
-        /// Whether it can be changed.
-        write: bool,
-    },
-    /// Ids of entities that are to come.
-    Ids {
-        /// Whether they come right after the system.
-        at_once: bool,
-    },
-    /// The jobs of the world.
+pub(crate) enum ParamAccess {
+    /// The components of a query or lookup.
+    Query { plan: Plan, is_lookup: bool },
+    /// A resource, with the name of its type.
+    Resource { ty: TypeId, name: &'static str, write: bool },
+    /// Reserved entity ids, for commands that play right after the system (`at_once`) or at a command point.
+    Ids { at_once: bool },
+    /// The job scheduler.
     Jobs,
-    /// The data of a system, or which systems there are.
+    /// The system table.
     Systems,
-    /// All entities, to be read.
+    /// All entities, shared.
     Entities,
-    /// All entities, to be changed.
+    /// All entities, exclusive.
     EntitiesMut,
-    /// Everything.
+    /// The whole world, exclusive.
     World,
 }
 
-/// A parameter, or a part of one.
+/// A declared parameter, or a member of one.
 #[derive(Clone, Debug)]
-pub(crate) struct Declared {
-    /// Which parameter, from 1 on.
-    pub(crate) number: usize,
-    /// What it is called.
-    pub(crate) name: String,
-    pub(crate) uses: Uses,
-    /// The parameter sets that it is in, and which of their members: of a set, one member is used at a time.
+struct DeclaredParam {
+    /// The position in the function's signature, from 1.
+    number: usize,
+    name: String,
+    access: ParamAccess,
+    /// The enclosing parameter sets, each with the index of the member. Members of one set are used one at a time.
     sets: Vec<(usize, usize)>,
 }
 
-/// What all parameters of a system use.
+/// The data that all parameters of a system access. Filled while the parameters are declared.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Accesses {
-    declared: Vec<Declared>,
+pub struct SystemAccess {
+    declared: Vec<DeclaredParam>,
     /// The number of the parameter that is being declared.
     number: usize,
-    /// The sets that it is in.
+    /// The nesting of tuples. The outermost tuple is the function's parameter list.
+    tuple_depth: usize,
+    /// The sets around the parameter that is being declared.
     sets: Vec<(usize, usize)>,
-    /// How many sets there are.
     set_count: usize,
 }
 
-impl Accesses {
-    /// Begins the next parameter.
-    pub(crate) fn next_parameter(&mut self) {
-        self.number += 1;
+impl SystemAccess {
+    /// Begins a tuple: the function's parameter list, or a tuple inside it.
+    pub(super) fn begin_tuple(&mut self) {
+        self.tuple_depth += 1;
     }
 
-    /// Declares the members of a set.
-    pub(crate) fn begin_set(&mut self) {
+    /// Begins the next element of a tuple. Elements of the parameter list are counted.
+    pub(super) fn next_element(&mut self) {
+        if self.tuple_depth == 1 {
+            self.number += 1;
+        }
+    }
+
+    /// Ends the tuple that was begun last.
+    pub(super) fn end_tuple(&mut self) {
+        self.tuple_depth -= 1;
+    }
+
+    /// Begins a set, with its first member.
+    pub(super) fn begin_set(&mut self) {
         self.sets.push((self.set_count, 0));
         self.set_count += 1;
     }
 
-    /// Goes on to the next member of the set.
-    pub(crate) fn next_member(&mut self) {
+    /// Continues with the next member of the innermost set.
+    pub(super) fn next_member(&mut self) {
         if let Some((_, member)) = self.sets.last_mut() {
             *member += 1;
         }
     }
 
     /// Ends the set that was begun last.
-    pub(crate) fn end_set(&mut self) {
+    pub(super) fn end_set(&mut self) {
         self.sets.pop();
     }
 
-    /// Declares what a parameter uses. Returns its place.
-    pub(crate) fn declare(&mut self, name: String, uses: Uses) -> Result<usize, ParamConflict> {
+    /// Declares the access of a parameter. Returns its index.
+    pub(super) fn declare(
+        &mut self,
+        name: String,
+        access: ParamAccess,
+    ) -> Result<usize, ParamConflict> {
         let (number, sets) = (self.number, self.sets.clone());
-        let declared = Declared { number, name, uses, sets };
-        // What they lead to can be exchanged as a whole, and other members are made ready before that.
-        if !declared.sets.is_empty() && matches!(declared.uses, Uses::World | Uses::EntitiesMut) {
+        let declared = DeclaredParam { number, name, access, sets };
+        // A system can replace the whole world or all entities, and the other members are prepared before that.
+        let is_whole = matches!(declared.access, ParamAccess::World | ParamAccess::EntitiesMut);
+        if !declared.sets.is_empty() && is_whole {
             return Err(ParamConflict::in_set(&declared));
         }
         for earlier in &self.declared {
-            if earlier.is_beside(&declared) {
-                refuse(earlier, &declared)?;
+            if earlier.is_concurrent_with(&declared) {
+                refuse_conflict(earlier, &declared)?;
             }
         }
         self.declared.push(declared);
         Ok(self.declared.len() - 1)
     }
 
-    /// What is used, parameter by parameter.
-    pub(crate) fn uses(&self) -> impl Iterator<Item = &Uses> {
-        self.declared.iter().map(|declared| &declared.uses)
-    }
-
-    /// The queries and lookups that may be in use while the one at this place is.
-    pub(crate) fn queries_beside(&self, place: usize) -> impl Iterator<Item = (&Plan, bool)> {
-        let own = &self.declared[place];
-        let others = self.declared.iter().enumerate().filter(move |&(at, _)| at != place);
-        others.filter_map(move |(_, other)| match &other.uses {
-            Uses::Query { plan, is_lookup } if other.is_beside(own) => Some((plan, *is_lookup)),
+    /// The queries that can be in use together with the one at `index`, and whether each is a lookup.
+    pub(super) fn concurrent_queries(&self, index: usize) -> impl Iterator<Item = (&Plan, bool)> {
+        let own = &self.declared[index];
+        let others = self.declared.iter().enumerate().filter(move |&(at, _)| at != index);
+        others.filter_map(move |(_, other)| match &other.access {
+            ParamAccess::Query { plan, is_lookup } if other.is_concurrent_with(own) => {
+                Some((plan, *is_lookup))
+            }
             _ => None,
         })
     }
 }
 
-impl Declared {
-    /// Whether both are in use at the same time: they are unless a set has them as different members.
-    fn is_beside(&self, other: &Self) -> bool {
-        let apart =
+impl DeclaredParam {
+    /// Tests whether both can be in use at the same time, which different members of one set cannot.
+    fn is_concurrent_with(&self, other: &Self) -> bool {
+        let excludes =
             |(one, other): (&(usize, usize), &(usize, usize))| one.0 == other.0 && one.1 != other.1;
-        !self.sets.iter().zip(&other.sets).any(apart)
+        !self.sets.iter().zip(&other.sets).any(excludes)
     }
 }
 
-/// Refuses two parameters that exclude each other.
-fn refuse(left: &Declared, right: &Declared) -> Result<(), ParamConflict> {
-    match (&left.uses, &right.uses) {
-        (Uses::Query { plan: of_left, .. }, Uses::Query { plan: of_right, .. }) => {
+fn refuse_conflict(left: &DeclaredParam, right: &DeclaredParam) -> Result<(), ParamConflict> {
+    match (&left.access, &right.access) {
+        (ParamAccess::Query { plan: of_left, .. }, ParamAccess::Query { plan: of_right, .. }) => {
             match conflict_of(of_left, of_right) {
                 Some(conflict) => Err(ParamConflict::of_queries(left, right, conflict)),
                 None => Ok(()),
             }
         }
-        (Uses::Resource { ty, name, write }, Uses::Resource { ty: other, write: writes, .. }) => {
+        (
+            ParamAccess::Resource { ty, name, write },
+            ParamAccess::Resource { ty: other, write: writes, .. },
+        ) => {
             if ty == other && (*write || *writes) {
-                return Err(ParamConflict::of_others(
-                    left,
-                    right,
-                    format!("the resource `{name}`"),
-                ));
+                let what = format!("the resource `{name}`");
+                return Err(ParamConflict::of_others(left, right, &what));
             }
             Ok(())
         }
-        (one, other) => match one.meets(other).or_else(|| other.meets(one)) {
-            Some(what) => Err(ParamConflict::of_others(left, right, what.to_owned())),
+        (one, other) => match one.conflicts_with(other).or_else(|| other.conflicts_with(one)) {
+            Some(what) => Err(ParamConflict::of_others(left, right, what)),
             None => Ok(()),
         },
     }
 }
 
-impl Uses {
-    /// What both use that only one of them can, if there is something.
-    fn meets(&self, other: &Self) -> Option<&'static str> {
+impl ParamAccess {
+    /// The data for which this access excludes the other, in words.
+    fn conflicts_with(&self, other: &Self) -> Option<&'static str> {
         match self {
             Self::World => Some("the whole world"),
             Self::EntitiesMut => match other {
@@ -182,8 +182,130 @@ impl Uses {
     }
 }
 
-impl fmt::Display for Declared {
+impl fmt::Display for DeclaredParam {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "parameter {}, `{}`,", self.number, self.name)
+    }
+}
+
+/// A conflict between two parameters of a system: A0100, A0101 or A0102.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamConflict {
+    message: String,
+}
+
+impl ParamConflict {
+    fn of_queries(left: &DeclaredParam, right: &DeclaredParam, conflict: Conflict) -> Self {
+        let Conflict { ty, bits, changes, switch } = conflict;
+        let what = if bits { "whether it is on, of" } else { "the values of" };
+        let [does, also] = changes.map(|changes| if changes { "changes" } else { "reads" });
+        let message = match switch {
+            Some(switch) => format!(
+                "A0101: {left} {does} and {right} {also} {what} `{ty}`, and only `{switch}` tells their entities apart, which can \
+                 be switched off and on; filter by `Absent<{switch}>` instead of `Without<{switch}>`, or by a component that \
+                 cannot be switched off, or put both in a `ParamSet`"
+            ),
+            None => format!(
+                "A0100: {left} {does} and {right} {also} {what} `{ty}`, perhaps of one entity; ask for it in one parameter, filter \
+                 one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart, or put both in \
+                 a `ParamSet`"
+            ),
+        };
+        Self { message }
+    }
+
+    fn of_others(left: &DeclaredParam, right: &DeclaredParam, what: &str) -> Self {
+        let message = format!(
+            "A0102: {left} and {right} both use {what}, and one of them can change it; leave one of them out, or put both in \
+             a `ParamSet`"
+        );
+        Self { message }
+    }
+
+    fn in_set(declared: &DeclaredParam) -> Self {
+        let message = format!(
+            "A0102: {declared} cannot be a member of a `ParamSet`; take it as a parameter, and ask it for what the other members \
+             are"
+        );
+        Self { message }
+    }
+}
+
+impl fmt::Display for ParamConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ParamConflict {}
+
+/// Data of a world, as the latency order distinguishes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum AccessedData {
+    /// The values and enabled bits of a component.
+    Component(ComponentType),
+    Resource(TypeId),
+    /// Reserved entity ids, and with them the playback order of commands.
+    Ids,
+}
+
+impl LatencyAccess<AccessedData> {
+    /// Converts the declared access of a function. With `in_jobs`, its queries run in jobs that it schedules.
+    pub(crate) fn of_params(params: &SystemAccess, in_jobs: bool) -> Self {
+        let mut all = Self::default();
+        for access in params.declared.iter().map(|declared| &declared.access) {
+            match access {
+                ParamAccess::Query { plan, .. } => all.add_query(plan, in_jobs),
+                ParamAccess::Resource { ty, write: true, .. } => {
+                    all.writes.push(AccessedData::Resource(*ty));
+                }
+                ParamAccess::Resource { ty, .. } => all.reads.push(AccessedData::Resource(*ty)),
+                ParamAccess::Ids { at_once: false } => all.writes.push(AccessedData::Ids),
+                // Struct systems are never reordered, so no other system passes the one that is read.
+                ParamAccess::Systems => {}
+                ParamAccess::Ids { at_once: true }
+                | ParamAccess::Jobs
+                | ParamAccess::Entities
+                | ParamAccess::EntitiesMut
+                | ParamAccess::World => all.everything = true,
+            }
+        }
+        all
+    }
+
+    /// The access of a system without declared parameters: everything.
+    pub(crate) fn unknown() -> Self {
+        Self { everything: true, ..Self::default() }
+    }
+
+    fn add_query(&mut self, plan: &Plan, in_jobs: bool) {
+        let (reads, writes) = if in_jobs {
+            (&mut self.jobs_read, &mut self.jobs_write)
+        } else {
+            (&mut self.reads, &mut self.writes)
+        };
+        for part in &plan.parts {
+            let list = if part.write { &mut *writes } else { &mut *reads };
+            list.push(AccessedData::Component(part.ty));
+        }
+        add_terms(&plan.terms, reads);
+    }
+}
+
+/// Adds the components of filters, which read change versions and enabled bits.
+fn add_terms(terms: &[Term], reads: &mut Vec<AccessedData>) {
+    for term in terms {
+        match term {
+            Term::With(ty)
+            | Term::Without(ty)
+            | Term::Absent(ty)
+            | Term::Present(ty)
+            | Term::Disabled(ty) => reads.push(AccessedData::Component(*ty)),
+            Term::Any(types) | Term::Changed(types) => {
+                reads.extend(types.iter().map(|&ty| AccessedData::Component(ty)));
+            }
+            Term::OrderChanged | Term::NotOfOthers(_) => {}
+            Term::Or(lists) => lists.iter().for_each(|list| add_terms(list, reads)),
+        }
     }
 }

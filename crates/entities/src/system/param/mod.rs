@@ -1,62 +1,54 @@
-//! What functions that are systems are given.
+//! Parameters of function systems.
+//!
+//! A parameter is declared once, when its system is added: conflicts with other parameters are refused then. In each run it
+//! is prepared, fetched and finished. Only this file and `fetch` have unsafe code.
 
-#![expect(unsafe_code, reason = "one world that several parameters borrow")]
+#![expect(unsafe_code, reason = "several parameters borrow one world")]
+#![expect(non_snake_case, reason = "values are named as their types are")]
 
 mod access;
-mod allocator;
-mod commands;
-mod data;
-mod error;
-mod local;
-mod query;
-mod resource;
-mod set;
-mod single;
-mod tuples;
-mod whole;
+mod fetch;
+mod values;
 
 use std::any::type_name;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-pub(crate) use access::{Accesses, Uses};
-pub use allocator::UpdateAllocator;
-pub use commands::{CommandsAt, OwnBuffer, PointBuffer};
-pub use data::SystemData;
-pub use error::ParamConflict;
-pub use local::Local;
-pub use query::QueryState;
-pub use resource::{Res, ResMut};
-pub use set::ParamSet;
-pub use single::Single;
+pub(crate) use access::{AccessedData, ParamAccess};
+pub use access::{ParamConflict, SystemAccess};
+pub(crate) use fetch::ParamBuffer;
+pub use fetch::{CommandsAtState, CommandsState, LocalState, QueryParamState, UnsafeWorldCell};
+pub use values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
 
 use super::error::SystemFault;
+use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
 use crate::version::Version;
 use crate::world::World;
 
-/// What a function can be given that is a system.
+/// A parameter of a function system.
 ///
-/// | parameter | what it is |
+/// | parameter | access |
 /// |---|---|
 /// | [`Query<D, F>`](crate::Query) | all entities with these components |
-/// | [`Lookup<D, F>`](crate::Lookup) | components of entities in any order |
-/// | [`Single<D, F>`](crate::Single), `Option<Single<D, F>>` | components of the only such entity |
-/// | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut), and `Option`s of them | a resource of the world |
-/// | [`Time`](crate::Time) | what time it is |
-/// | [`Commands`](crate::Commands) | records changes that are made right after the system |
-/// | [`CommandsAt<P>`](crate::CommandsAt) | records changes that are made at a later point, also in jobs |
-/// | [`UpdateAllocator`](crate::UpdateAllocator) | memory for what lives for two updates |
-/// | [`Local<T>`](crate::Local) | a value that the system keeps |
-/// | [`SystemData<S>`](crate::SystemData) | a system that is a struct, to be read |
-/// | [`&JobScheduler`](ancho_jobs::JobScheduler) | the jobs of the world, for those that are not over entities: the system waits for them itself, or [returns](crate::SystemOutput) them |
-/// | `&EntityManager` | all entities, to be read |
-/// | `&mut EntityManager` | all entities, to be changed |
-/// | `&mut World` | everything |
-/// | [`ParamSet<(…)>`](crate::ParamSet) | parameters that exclude each other, one at a time |
+/// | [`Lookup<D, F>`](crate::Lookup) | components by entity, in any order |
+/// | [`Single<D, F>`](crate::Single), `Option<Single<D, F>>` | components of the only matching entity |
+/// | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut), and `Option`s of them | a resource |
+/// | [`Time`](crate::Time) | the time of the update |
+/// | [`Commands`](crate::Commands) | records structural changes that are applied right after the system |
+/// | [`CommandsAt<P>`](crate::CommandsAt) | records structural changes that are applied at a command point, also in jobs |
+/// | [`UpdateAllocator`](crate::UpdateAllocator) | memory that lives for two updates |
+/// | [`Local<T>`](crate::Local) | a value of the system itself |
+/// | [`SystemData<S>`](crate::SystemData) | the fields of a struct system, shared |
+/// | [`&JobScheduler`](ancho_jobs::JobScheduler) | the job scheduler, for jobs without entities: the system completes them itself, or returns their handle |
+/// | `&EntityManager` | all entities, shared |
+/// | `&mut EntityManager` | all entities, exclusive |
+/// | `&mut World` | everything, exclusive |
+/// | [`ParamSet<(…)>`](crate::ParamSet) | conflicting parameters, one at a time |
 /// | tuples of up to 16 | all of them |
 ///
-/// A function has up to 16 of them, and writes no lifetimes.
+/// A function has up to 16 parameters, without lifetimes.
 ///
 /// # Examples
 ///
@@ -83,7 +75,10 @@ use crate::world::World;
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: what a parameter uses of the world it declares, and it uses nothing else.
+/// Not to be implemented outside of this crate.
+///
+/// - `declare` declares all data of the world that `fetch` accesses
+/// - `fetch` accesses no other data, and accesses it mutably only if that was declared
 #[diagnostic::on_unimplemented(
     message = "a system cannot be given `{Self}`",
     label = "no parameter of a system",
@@ -91,89 +86,83 @@ use crate::world::World;
             `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, `&mut EntityManager` and `&mut World`"
 )]
 pub unsafe trait SystemParam: Sized {
-    /// What the system keeps for it.
+    /// The data that the system keeps for the parameter between runs.
     #[doc(hidden)]
-    type State: Send + 'static;
+    type State: ParamState;
 
-    /// The same parameter, as it is given.
+    /// The parameter with the lifetimes of one run.
     type Item<'w, 's>;
 
-    /// Whether it leads to the systems of the world. While a system runs of which no parameter does, they are elsewhere.
+    /// Set if the parameter accesses the system table. The table is unavailable while a system without such a parameter runs.
     #[doc(hidden)]
     const REACHES_SYSTEMS: bool = false;
 
-    /// Declares what is used, when the system is added.
+    /// Declares the accessed data, when the system is added.
     #[doc(hidden)]
     fn declare(setup: &mut ParamSetup<'_>) -> Result<Self::State, ParamConflict>;
 
-    /// Notes what all parameters of the system use.
-    #[doc(hidden)]
-    fn settle(_state: &mut Self::State, _accesses: &SystemUses) {}
-
-    /// Does what has to be done before the parameters are made, while there are none.
+    /// Does the exclusive part of the work before a run, while no parameter is borrowed.
     #[doc(hidden)]
     #[inline(always)]
     fn prepare(_state: &mut Self::State, _world: &mut World) -> Result<(), SystemFault> {
         Ok(())
     }
 
-    /// Makes the parameter.
+    /// Borrows the parameter.
     ///
     /// # Safety
     ///
-    /// - the state is of a system of this world, and was just prepared
-    /// - it was found that no two parameters exclude each other that are used at the same time
+    /// - `state` was declared by a system of this world, and prepared since the world last changed
+    /// - the system's other parameters that are in use do not conflict with this one
     #[doc(hidden)]
     unsafe fn fetch<'w, 's>(
         state: &'s mut Self::State,
-        world: WorldOfParams<'w>,
+        world: UnsafeWorldCell<'w>,
     ) -> Self::Item<'w, 's>;
+}
 
-    /// Does what has to be done when the system has run and its parameters are gone.
+/// The data that a system keeps for a parameter. The default methods suit a state without queries and commands.
+pub trait ParamState: Send + 'static {
+    /// Compares a query with the other queries of the system, once all are declared.
+    #[doc(hidden)]
+    fn settle(&mut self, _access: &SystemAccess) {}
+
+    /// Ends a run, after the parameters have been dropped: plays commands, or hands them to their point.
     #[doc(hidden)]
     #[inline(always)]
-    fn finish(_state: &mut Self::State, _world: &mut World) -> Result<(), SystemFault> {
+    fn finish(&mut self, _world: &mut World) -> Result<(), SystemFault> {
         Ok(())
     }
 
-    /// Adds the number of entities that the parameter may find.
+    /// Adds the number of entities in chunks that match.
     #[doc(hidden)]
-    fn add_entities(_state: &mut Self::State, _entities: &EntityManager, _count: &mut usize) {}
+    fn add_entities(&mut self, _entities: &EntityManager, _count: &mut usize) {}
 
-    /// Whether there are entities for the parameter: `None` if it asks for none.
+    /// Tests whether there are matching chunks. `None` without a query.
     #[doc(hidden)]
-    fn has_entities(_state: &mut Self::State, _entities: &EntityManager) -> Option<bool> {
+    fn has_entities(&mut self, _entities: &EntityManager) -> Option<bool> {
         None
     }
 }
 
-/// A system whose parameters are being declared.
+/// The declaration of a system's parameters.
 #[derive(Debug)]
 pub struct ParamSetup<'a> {
-    pub(crate) world: &'a mut World,
-    /// What the system is called.
-    pub(crate) name: &'a str,
-    pub(crate) uses: SystemUses,
+    world: &'a mut World,
+    /// The name of the system.
+    name: &'a str,
+    access: SystemAccess,
 }
 
-/// What the parameters of a system use.
-#[derive(Debug, Default)]
-pub struct SystemUses(pub(crate) Accesses);
-
-impl<'a> ParamSetup<'a> {
-    pub(crate) fn new(world: &'a mut World, name: &'a str) -> Self {
-        Self { world, name, uses: SystemUses::default() }
-    }
-
-    /// Declares what a parameter uses. Returns its place.
-    fn declare<P>(&mut self, uses: Uses) -> Result<usize, ParamConflict> {
-        self.uses.0.declare(short_name::<P>(), uses)
+impl ParamSetup<'_> {
+    /// Declares the access of the parameter `P`. Returns its index.
+    fn declare<P>(&mut self, access: ParamAccess) -> Result<usize, ParamConflict> {
+        self.access.declare(short_name::<P>(), access)
     }
 }
 
-/// The name of a parameter: what is of this crate is known without its path.
+/// The name of a parameter's type, without lifetimes and without paths of this crate.
 fn short_name<P>() -> String {
-    // Lifetimes say nothing, and nobody has written them.
     let name = type_name::<P>().replace("<'_>", "").replace("'_, ", "");
     let ends_path = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
     let of_here = |piece: &str| piece.starts_with("ancho_entities::");
@@ -185,30 +174,253 @@ fn short_name<P>() -> String {
         .collect()
 }
 
-/// A world that the parameters of a system share.
-#[derive(Clone, Copy, Debug)]
-pub struct WorldOfParams<'w> {
-    world: NonNull<World>,
-    /// When the system ran before.
-    since: Version,
-    borrow: PhantomData<&'w mut World>,
+/// The parameters of one system, declared in one world.
+pub(super) struct ParamStates<P: SystemParam> {
+    state: P::State,
+    /// The id of the world's systems.
+    world: u64,
 }
 
-impl<'w> WorldOfParams<'w> {
-    #[inline]
-    pub(crate) fn new(world: &'w mut World, since: Version) -> Self {
-        Self { world: NonNull::from(world), since, borrow: PhantomData }
+impl<P: SystemParam> ParamStates<P> {
+    /// Declares the parameters of the system `name`. Returns their access, too.
+    pub(super) fn declare(
+        world: &mut World,
+        name: &str,
+    ) -> Result<(Self, SystemAccess), ParamConflict> {
+        let id = world.systems.id;
+        let mut setup = ParamSetup { world, name, access: SystemAccess::default() };
+        let mut state = P::declare(&mut setup)?;
+        state.settle(&setup.access);
+        Ok((Self { state, world: id }, setup.access))
+    }
+
+    /// Calls a function with the parameters. `since` is the version of the system's last run.
+    #[inline(always)]
+    pub(super) fn call<R>(
+        &mut self,
+        world: &mut World,
+        since: Version,
+        function: impl FnOnce(P::Item<'_, '_>) -> R,
+    ) -> Result<R, SystemFault> {
+        debug_assert_eq!(self.world, world.systems.id, "systems run in the world that they are in");
+        P::prepare(&mut self.state, world)?;
+        // SAFETY:
+        // - the state was declared in this world, since systems run only in the world that has them, and was just prepared
+        // - `declare` refused parameters that conflict, and the cell borrows the world exclusively
+        let params = unsafe { P::fetch(&mut self.state, UnsafeWorldCell::new(world, since)) };
+        Ok(function(params))
+    }
+
+    /// The states, for what needs no parameters.
+    #[inline(always)]
+    pub(super) fn state(&mut self) -> &mut P::State {
+        &mut self.state
+    }
+}
+
+impl ParamState for () {}
+
+// SAFETY: it accesses nothing.
+unsafe impl SystemParam for () {
+    type State = ();
+    type Item<'w, 's> = ();
+
+    fn declare(_: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
+        Ok(())
     }
 
     #[inline(always)]
-    fn world(self) -> NonNull<World> {
-        self.world
-    }
+    unsafe fn fetch(_: &mut (), _: UnsafeWorldCell<'_>) {}
+}
 
-    /// The entities.
-    #[inline(always)]
-    fn entities(self) -> NonNull<EntityManager> {
-        // SAFETY: the world is borrowed. This only finds the place of a field.
-        unsafe { NonNull::new_unchecked(&raw mut (*self.world.as_ptr()).entities) }
+/// Implements [`SystemParam`] for a tuple of parameters, and [`ParamState`] for the tuple of their states.
+macro_rules! implement {
+    ($($name:ident $index:tt,)+) => {
+        impl<$($name: ParamState),+> ParamState for ($($name,)+) {
+            fn settle(&mut self, access: &SystemAccess) {
+                $(self.$index.settle(access);)+
+            }
+
+            #[inline]
+            fn finish(&mut self, world: &mut World) -> Result<(), SystemFault> {
+                // All are finished, also after a fault, and all faults are reported.
+                let mut result = Ok(());
+                $(
+                    if let Err(fault) = self.$index.finish(world) {
+                        result = world.systems.add_fault(result, fault);
+                    }
+                )+
+                result
+            }
+
+            fn add_entities(&mut self, entities: &EntityManager, count: &mut usize) {
+                $(self.$index.add_entities(entities, count);)+
+            }
+
+            fn has_entities(&mut self, entities: &EntityManager) -> Option<bool> {
+                let mut found = None;
+                $(
+                    if let Some(has) = self.$index.has_entities(entities) {
+                        found = Some(found.unwrap_or(false) || has);
+                    }
+                )+
+                found
+            }
+        }
+
+        // SAFETY:
+        // - each element declares the data that it accesses
+        // - only the elements access data
+        unsafe impl<$($name: SystemParam),+> SystemParam for ($($name,)+) {
+            type State = ($($name::State,)+);
+            type Item<'w, 's> = ($($name::Item<'w, 's>,)+);
+
+            const REACHES_SYSTEMS: bool = $($name::REACHES_SYSTEMS)||+;
+
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<Self::State, ParamConflict> {
+                setup.access.begin_tuple();
+                $(
+                    setup.access.next_element();
+                    let $name = $name::declare(setup)?;
+                )+
+                setup.access.end_tuple();
+                Ok(($($name,)+))
+            }
+
+            #[inline]
+            fn prepare(state: &mut Self::State, world: &mut World) -> Result<(), SystemFault> {
+                $($name::prepare(&mut state.$index, world)?;)+
+                Ok(())
+            }
+
+            #[inline]
+            unsafe fn fetch<'w, 's>(
+                state: &'s mut Self::State,
+                world: UnsafeWorldCell<'w>,
+            ) -> Self::Item<'w, 's> {
+                // SAFETY:
+                // - the states of all elements were declared and prepared with the tuple's
+                // - the elements do not conflict: each was declared after the others, and conflicts were refused
+                unsafe { ($($name::fetch(&mut state.$index, world),)+) }
+            }
+        }
+    };
+}
+
+all_tuples!(implement);
+
+/// Conflicting parameters of a system, which are used one at a time.
+///
+/// It has up to eight members, returned by `p0` to `p7`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, ParamSet, Query, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Healer(u32);
+///
+/// fn heal(mut both: ParamSet<(Query<(&Health, &Healer)>, Query<&mut Health>)>) {
+///     let heals: u32 = both.p0().iter().map(|(_, healer)| healer.0).sum();
+///     both.p1().for_each(|health| health.0 += heals);
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn(Health(20));
+/// world.spawn((Health(1), Healer(5)));
+/// world.add_system(heal);
+/// world.update(0.1);
+/// assert_eq!(world.get::<Health>(orc).unwrap().0, 25);
+/// ```
+pub struct ParamSet<'w, 's, T> {
+    /// The tuple of the members' states. Its type is erased: with it, each function that has a set would have to bound the
+    /// items of its queries by `'static`.
+    states: NonNull<()>,
+    world: UnsafeWorldCell<'w>,
+    state: PhantomData<&'s mut ()>,
+    /// Invariant: a subtype of `T` has another type of state.
+    members: PhantomData<fn(T) -> T>,
+}
+
+impl<T> fmt::Debug for ParamSet<'_, '_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ParamSet<{}>", type_name::<T>())
     }
 }
+
+/// Implements [`ParamSet`] for a tuple of members, each with the name and the ordinal of its method.
+macro_rules! implement_set {
+    ($($name:ident $index:tt $method:ident $ordinal:literal,)+) => {
+        // SAFETY:
+        // - each member declares the data that it accesses
+        // - only the member that was asked for last accesses data
+        unsafe impl<$($name: SystemParam),+> SystemParam for ParamSet<'_, '_, ($($name,)+)> {
+            type State = ($($name::State,)+);
+            type Item<'w, 's> = ParamSet<'w, 's, ($($name,)+)>;
+
+            const REACHES_SYSTEMS: bool = $($name::REACHES_SYSTEMS)||+;
+
+            fn declare(setup: &mut ParamSetup<'_>) -> Result<Self::State, ParamConflict> {
+                setup.access.begin_set();
+                $(
+                    let $name = $name::declare(setup)?;
+                    setup.access.next_member();
+                )+
+                setup.access.end_set();
+                Ok(($($name,)+))
+            }
+
+            fn prepare(state: &mut Self::State, world: &mut World) -> Result<(), SystemFault> {
+                <($($name,)+)>::prepare(state, world)
+            }
+
+            unsafe fn fetch<'w, 's>(
+                state: &'s mut Self::State,
+                world: UnsafeWorldCell<'w>,
+            ) -> Self::Item<'w, 's> {
+                let states = NonNull::from(state).cast();
+                ParamSet { states, world, state: PhantomData, members: PhantomData }
+            }
+        }
+
+        impl<$($name: SystemParam),+> ParamSet<'_, '_, ($($name,)+)> {
+            fn states(&mut self) -> &mut ($($name::State,)+) {
+                // SAFETY: `fetch` made the pointer of a state of this type, which is borrowed mutably as long as the set.
+                unsafe { self.states.cast().as_mut() }
+            }
+
+            $(
+                #[doc = concat!("Returns the ", $ordinal, " parameter.")]
+                pub fn $method(&mut self) -> $name::Item<'_, '_> {
+                    let world = self.world;
+                    // SAFETY:
+                    // - the state was declared and prepared with the set's
+                    // - items of other members are gone, since they borrow the set mutably, and parameters outside of the
+                    //   set that conflict with this one were refused
+                    unsafe { $name::fetch(&mut self.states().$index, world) }
+                }
+            )+
+        }
+    };
+}
+
+implement_set!(A 0 p0 "first",);
+implement_set!(A 0 p0 "first", B 1 p1 "second",);
+implement_set!(A 0 p0 "first", B 1 p1 "second", C 2 p2 "third",);
+implement_set!(A 0 p0 "first", B 1 p1 "second", C 2 p2 "third", D 3 p3 "fourth",);
+implement_set!(A 0 p0 "first", B 1 p1 "second", C 2 p2 "third", D 3 p3 "fourth", E 4 p4 "fifth",);
+implement_set!(
+    A 0 p0 "first", B 1 p1 "second", C 2 p2 "third", D 3 p3 "fourth", E 4 p4 "fifth", F 5 p5 "sixth",
+);
+implement_set!(
+    A 0 p0 "first", B 1 p1 "second", C 2 p2 "third", D 3 p3 "fourth", E 4 p4 "fifth", F 5 p5 "sixth",
+    G 6 p6 "seventh",
+);
+implement_set!(
+    A 0 p0 "first", B 1 p1 "second", C 2 p2 "third", D 3 p3 "fourth", E 4 p4 "fifth", F 5 p5 "sixth",
+    G 6 p6 "seventh", H 7 p7 "eighth",
+);

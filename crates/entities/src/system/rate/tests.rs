@@ -1,4 +1,4 @@
-//! How often groups update, number by number.
+//! Update times of rate managers.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn ticks(rate: &mut dyn RateManager, elapsed: f64, maximum_delta: f64) -> Vec<f6
 }
 
 #[test]
-fn sy12_catch_up_ticks_from_zero_to_the_time_of_the_world() {
+fn catch_up_ticks_from_zero_to_the_time_of_the_world() {
     let mut rate = FixedRateCatchUp::new(1.0);
     let all = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
     assert_eq!(ticks(&mut rate, 8.5, 10.0), all);
@@ -26,7 +26,7 @@ fn sy12_catch_up_ticks_from_zero_to_the_time_of_the_world() {
 }
 
 #[test]
-fn sy12_catch_up_recovers_gradually() {
+fn catch_up_recovers_gradually() {
     let mut rate = FixedRateCatchUp::new(0.125);
     let turns: Vec<_> = (0..5).map(|_| ticks(&mut rate, 0.875, 0.25)).collect();
     let expected: [&[f64]; 5] = [&[0.0, 0.125, 0.25], &[0.375, 0.5], &[0.625, 0.75], &[0.875], &[]];
@@ -34,14 +34,14 @@ fn sy12_catch_up_recovers_gradually() {
 }
 
 #[test]
-fn sy12_catch_up_may_always_go_one_step() {
+fn catch_up_may_always_go_one_step() {
     let mut rate = FixedRateCatchUp::new(0.5);
     assert_eq!(ticks(&mut rate, 3.0, 0.001), [0.0, 0.5]);
     assert_eq!(ticks(&mut rate, 3.0, 0.001), [1.0]);
 }
 
 #[test]
-fn sy12_a_changed_step_counts_from_the_last_update() {
+fn a_changed_step_counts_from_the_last_update() {
     let mut rate = FixedRateCatchUp::new(1.0);
     assert_eq!(ticks(&mut rate, 2.2, 10.0), [0.0, 1.0, 2.0]);
     rate.set_timestep(0.25).unwrap();
@@ -55,7 +55,7 @@ fn sy12_a_changed_step_counts_from_the_last_update() {
 }
 
 #[test]
-fn sy12_simple_has_a_clock_of_its_own() {
+fn simple_has_a_clock_of_its_own() {
     let mut rate = FixedRateSimple::new(0.5);
     rate.set_timestep(0.25).unwrap();
     assert_eq!(ticks(&mut rate, 100.0, 1.0), [0.0]);
@@ -64,7 +64,7 @@ fn sy12_simple_has_a_clock_of_its_own() {
 }
 
 #[test]
-fn sy12_steps_are_clamped() {
+fn steps_are_clamped() {
     assert_eq!(FixedRateCatchUp::new(1e-9).timestep(), Some(0.0001));
     assert_eq!(FixedRateCatchUp::new(1e9).timestep(), Some(10.0));
     assert_eq!(FixedRateSimple::new(1e-9).timestep(), Some(0.0001));
@@ -72,7 +72,7 @@ fn sy12_steps_are_clamped() {
 }
 
 #[test]
-fn steps_that_are_none_are_refused_and_change_nothing() {
+fn invalid_steps_are_refused_and_change_nothing() {
     let mut catch_up = FixedRateCatchUp::new(0.5);
     let mut simple = FixedRateSimple::new(0.5);
     let mut variable = VariableRate::default();
@@ -108,7 +108,7 @@ fn a_late_group_begins_late() {
 }
 
 #[test]
-fn a_time_in_which_steps_are_lost_does_not_hang() {
+fn steps_lost_in_rounding_do_not_hang() {
     let mut rate = FixedRateCatchUp::new(0.0001).starting_at(1e18);
     assert_eq!(ticks(&mut rate, 1e18, 1.0), [1e18]);
     assert_eq!(ticks(&mut rate, 2e18, 1e17), []);
@@ -123,7 +123,7 @@ fn a_world_whose_time_goes_back_waits() {
 }
 
 #[test]
-fn sy12_variable_waits_for_its_clock() {
+fn variable_waits_for_its_clock() {
     let mut readings = [1000, 1065, 1066, 1067, 1500, 1400].into_iter();
     let mut rate =
         VariableRate::default().with_clock(move || Duration::from_millis(readings.next().unwrap()));

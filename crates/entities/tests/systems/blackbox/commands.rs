@@ -155,13 +155,11 @@ fn cb12_a_point_waits_for_the_jobs_that_record() {
     world.spawn_batch((0..1000).map(Orc));
     let culls = |orcs: Query<(Entity, &Orc)>, mut commands: CommandsAt<EndSimulation>| {
         let job = orcs.job().with(commands.writer());
-        let _ = job
-            .schedule_parallel(|(entity, orc), commands| {
-                if orc.0 % 10 != 0 {
-                    commands.despawn(entity);
-                }
-            })
-            .unwrap();
+        let _ = job.schedule_parallel(|(entity, orc), commands| {
+            if orc.0 % 10 != 0 {
+                commands.despawn(entity);
+            }
+        });
     };
     world.add_system(culls);
     world.try_update(0.1).unwrap();

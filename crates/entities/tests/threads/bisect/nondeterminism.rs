@@ -70,12 +70,9 @@ fn a_job_whose_values_depend_on_the_order_of_batches_is_caught_in_shuffle_mode()
             let next = Arc::new(AtomicU32::new(0));
             let draw = move |all: Query<&mut Ticket>| {
                 let next = Arc::clone(&next);
-                all.job()
-                    .named("draw tickets")
-                    .schedule_parallel(move |ticket| {
-                        ticket.0 = next.fetch_add(1, Ordering::Relaxed);
-                    })
-                    .map(drop)
+                all.job().named("draw tickets").schedule_parallel(move |ticket| {
+                    ticket.0 = next.fetch_add(1, Ordering::Relaxed);
+                });
             };
             world.add_system(draw.named("draw"));
             world

@@ -34,18 +34,15 @@ fn a_field_that_a_job_has_written_is_found_with_its_frame_system_job_chunk_and_e
         let culprit = all[4000];
         world.insert_resource(0_u32);
         let weigh = |all: Query<&mut Weight>| {
-            all.job().named("weigh all").schedule_parallel(|weight| weight.0 += 1).map(drop)
+            all.job().named("weigh all").schedule_parallel(|weight| weight.0 += 1);
         };
         let step = move |all: Query<(Entity, &mut Place)>, mut turn: ResMut<u32>| {
             *turn += 1;
             let turn = *turn;
-            all.job()
-                .named("step all")
-                .schedule_parallel(move |(entity, place)| {
-                    let aside = differs && turn == 4 && entity == culprit;
-                    place.at.1 += if aside { 2.0 } else { 1.0 };
-                })
-                .map(drop)
+            all.job().named("step all").schedule_parallel(move |(entity, place)| {
+                let aside = differs && turn == 4 && entity == culprit;
+                place.at.1 += if aside { 2.0 } else { 1.0 };
+            });
         };
         world.add_system(weigh.named("weigh"));
         world.add_system(step.named("step"));
@@ -247,8 +244,7 @@ fn what_is_switched_on_in_one_alone_is_found_with_the_job_that_switches() {
             let job = all.job().named("switch all");
             job.schedule_parallel(move |(entity, mut speed)| {
                 speed.set(!(differs && entity.index() == 70));
-            })
-            .map(drop)
+            });
         };
         world.add_system(switch.named("switch"));
         world

@@ -66,7 +66,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                             .schedule_to_entities(list.write())
                     };
                 }
-                let _ = by_filter!(which, go).unwrap();
+                let _ = by_filter!(which, go);
                 lists.push(list);
             }
             2 | 3 => {
@@ -81,12 +81,12 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                             .schedule_to_components(list.write())
                     };
                 }
-                let _ = by_filter!(which, go).unwrap();
+                let _ = by_filter!(which, go);
                 values.push(list);
             }
             4 => {
                 let mut list = NativeList::new();
-                let _ = world.query::<&Text>().job().schedule_to_components(list.write()).unwrap();
+                let _ = world.query::<&Text>().job().schedule_to_components(list.write());
                 texts.push(list);
             }
             5 | 6 => {
@@ -99,8 +99,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                             .filter::<$f>()
                             .since(since)
                             .job()
-                            .schedule_to_components(list.write())
-                            .unwrap();
+                            .schedule_to_components(list.write());
                         let change = world
                             .jobs()
                             .schedule(&[save], list.write(), move |list| {
@@ -118,20 +117,19 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                             .schedule_copy_from(list.read_elements())
                     }};
                 }
-                let _ = by_filter!(which, go).unwrap();
+                let _ = by_filter!(which, go);
             }
             7 => {
                 let count = world.query::<&A>().count_unfiltered();
                 let array = NativeArray::from(vec![A(n); count]);
-                let _ = world.query_mut::<&mut A>().job().schedule_copy_from(array.read()).unwrap();
+                let _ = world.query_mut::<&mut A>().job().schedule_copy_from(array.read());
             }
             8 => {
                 let _ = world
                     .query_mut::<(&A, EnabledMut<X>)>()
                     .filter::<Changed<X>>()
                     .since(since)
-                    .schedule_parallel(move |(a, mut on)| on.set(!(a.0 ^ n).is_multiple_of(3)))
-                    .unwrap();
+                    .schedule_parallel(move |(a, mut on)| on.set(!(a.0 ^ n).is_multiple_of(3)));
             }
             9 => {
                 macro_rules! go {
@@ -145,7 +143,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                             })
                     };
                 }
-                let _ = by_filter!(which, go).unwrap();
+                let _ = by_filter!(which, go);
             }
             10 => {
                 let all = world.all_entities();

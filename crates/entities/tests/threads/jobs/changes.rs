@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Changed, EnabledMut, Entity, JobError, Lookup, Or, OrderChanged, Query, QueryJob, With,
-    Without, World,
+    Changed, EnabledMut, Entity, Lookup, Or, OrderChanged, Query, QueryJob, With, Without, World,
 };
 use ancho_jobs::JobHandle;
 
@@ -13,7 +12,7 @@ use crate::jobs::common::*;
 type Found = Arc<Mutex<Vec<Entity>>>;
 
 /// Schedules a job that notes whom it finds.
-fn note(job: QueryJob<'_, Entity>) -> (Found, Result<JobHandle, JobError>) {
+fn note(job: QueryJob<'_, Entity>) -> (Found, JobHandle) {
     let found = Found::default();
     let kept = Arc::clone(&found);
     let job = job.schedule(move |entity| kept.lock().unwrap().push(entity));
@@ -40,16 +39,16 @@ fn q9_a_job_sees_what_jobs_before_it_have_changed() {
         // Writes the chunks of the first entity and of the last.
         let ends = [all[0], all[39]];
         let (marks, lookup) = world.split::<(Query<(Entity, &B)>, Lookup<&mut A>)>();
-        let write = marks.job().with(lookup.into_job_mut()).schedule(move |(entity, _), a| {
+        let write = marks.job().with(lookup.into_job()).schedule(move |(entity, _), a| {
             if ends.contains(&entity) {
                 a.get_mut(entity).unwrap().0 += 1;
             }
         });
-        let _ = write.unwrap();
+        let _ = write;
         let late = note(world.query::<Entity>().filter::<Changed<A>>().since(since).job());
         let other = note(world.query::<Entity>().filter::<Changed<B>>().since(since).job());
         for job in [&early, &late, &other] {
-            world.jobs().complete(job.1.unwrap());
+            world.jobs().complete(job.1);
         }
         let of_chunks: Vec<_> = all[..10].iter().chain(&all[30..]).copied().collect();
         assert!(early.0.lock().unwrap().is_empty(), "it was scheduled before");
@@ -68,14 +67,14 @@ fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
             }
             let since = world.version();
             world.advance_version();
-            let query = world.query_mut::<&mut A>().filter::<With<X>>();
+            let mut query = world.query_mut::<&mut A>().filter::<With<X>>();
             let _ = if parallel {
-                query.schedule_parallel(|a| a.0 += 1).unwrap()
+                query.schedule_parallel(|a| a.0 += 1)
             } else {
-                query.schedule(|a| a.0 += 1).unwrap()
+                query.schedule(|a| a.0 += 1)
             };
             let late = note(world.query::<Entity>().filter::<Changed<A>>().since(since).job());
-            world.jobs().complete(late.1.unwrap());
+            world.jobs().complete(late.1);
             let expected: Vec<_> = all[..10].iter().chain(&all[20..]).copied().collect();
             assert_eq!(*late.0.lock().unwrap(), expected);
         }
@@ -96,7 +95,7 @@ fn q10_who_asks_for_changes_among_others_waits_for_who_writes() {
     let query = world.query::<Entity>().filter::<Either>().since(since);
     let (found, job) = note(query.job());
     assert_eq!(gate.after("asking", || query.count()), all.len());
-    world.jobs().complete(job.unwrap());
+    world.jobs().complete(job);
     assert_eq!(*found.lock().unwrap(), all);
 }
 
@@ -114,7 +113,7 @@ fn q9_jobs_side_by_side_mark_their_columns_after_rows_have_come() {
             world.swap_components(new, moved).unwrap();
             let since = world.version();
             world.advance_version();
-            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
+            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1);
             let _ = world.query_mut::<&mut B>().job().schedule_chunks_parallel(|b| {
                 b.iter_mut().for_each(|b| b.0 += 1);
             });
@@ -130,7 +129,7 @@ fn q9_a_job_marks_with_the_version_it_was_scheduled_at() {
     for workers in WORKER_COUNTS {
         let (mut world, _) = some(workers);
         let first = world.advance_version();
-        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
+        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
         // The world goes on before the job runs.
         let second = world.advance_version();
         assert_eq!(world.query::<()>().filter::<Changed<A>>().since(first).count(), 0);
@@ -151,14 +150,14 @@ fn q9_rows_that_are_tracked_are_those_that_were_given() {
         let since = world.version();
         world.advance_version();
         let early = note(world.query::<Entity>().filter::<Changed<T>>().since(since).job());
-        let query = world.query_mut::<&mut T>().filter::<Without<X>>();
-        let _ = query.schedule_parallel(|t| t.0 += 100).unwrap();
+        let mut query = world.query_mut::<&mut T>().filter::<Without<X>>();
+        let _ = query.schedule_parallel(|t| t.0 += 100);
         let late = note(world.query::<Entity>().filter::<Changed<T>>().since(since).job());
         // One that writes what has changed marks its own, and no others.
-        let query = world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
-        let _ = query.schedule_parallel(|(a, t)| a.0 = t.0).unwrap();
+        let mut query = world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
+        let _ = query.schedule_parallel(|(a, t)| a.0 = t.0);
         for job in [&early, &late] {
-            world.jobs().complete(job.1.unwrap());
+            world.jobs().complete(job.1);
         }
         let expected: Vec<_> = all.iter().step_by(3).copied().collect();
         assert!(early.0.lock().unwrap().is_empty());
@@ -177,10 +176,10 @@ fn q9_a_job_does_not_see_its_own_marks() {
         world.advance_version();
         world.get_mut::<A>(all[15]).unwrap().0 = 1000;
         world.get_mut::<T>(all[15]).unwrap().0 = 1000;
-        let query = world.query_mut::<&mut A>().filter::<Changed<A>>().since(since);
-        let _ = query.schedule_parallel(|a| a.0 = 7).unwrap();
-        let query = world.query_mut::<&mut T>().filter::<Changed<T>>().since(since);
-        let _ = query.schedule_parallel(|t| t.0 = 7777).unwrap();
+        let mut query = world.query_mut::<&mut A>().filter::<Changed<A>>().since(since);
+        let _ = query.schedule_parallel(|a| a.0 = 7);
+        let mut query = world.query_mut::<&mut T>().filter::<Changed<T>>().since(since);
+        let _ = query.schedule_parallel(|t| t.0 = 7777);
         assert!(all[10..20].iter().all(|&entity| world.get::<A>(entity).unwrap().0 == 7));
         assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 7).count(), 11, "one was 7 before");
         let written: Vec<_> = world.query::<&T>().iter().filter(|t| t.0 == 7777).collect();
@@ -195,13 +194,12 @@ fn en7_a_job_sees_what_jobs_before_it_have_switched() {
         let early = note(world.query::<Entity>().filter::<With<X>>().job());
         let _ = world
             .query_mut::<(&A, EnabledMut<X>)>()
-            .schedule_parallel(|(a, mut on)| on.set(a.0 % 2 == 0))
-            .unwrap();
+            .schedule_parallel(|(a, mut on)| on.set(a.0 % 2 == 0));
         let late = note(world.query::<Entity>().filter::<With<X>>().job());
-        let _ = world.query_mut::<EnabledMut<X>>().schedule(|mut on| on.set(false)).unwrap();
+        let _ = world.query_mut::<EnabledMut<X>>().schedule(|mut on| on.set(false));
         let last = note(world.query::<Entity>().filter::<With<X>>().job());
         for job in [&early, &late, &last] {
-            world.jobs().complete(job.1.unwrap());
+            world.jobs().complete(job.1);
         }
         let even: Vec<_> = all.iter().step_by(2).copied().collect();
         assert_eq!(*early.0.lock().unwrap(), all);
@@ -219,7 +217,7 @@ fn q9_switching_counts_as_a_change() {
         world.query::<Entity>().filter::<Changed<X>>().since(since).ignore_enabled().to_entities()
     };
     assert!(of(&world).is_empty());
-    let _ = world.query_mut::<EnabledMut<X>>().schedule_parallel(|mut on| on.set(false)).unwrap();
+    let _ = world.query_mut::<EnabledMut<X>>().schedule_parallel(|mut on| on.set(false));
     assert_eq!(of(&world), all);
 }
 
@@ -228,18 +226,18 @@ fn q9_arrays_and_lookups_mark_what_they_write() {
     let (mut world, all) = some(2);
     let since = world.version();
     world.advance_version();
-    let array = world.query_mut::<&mut B>().into_array().unwrap();
+    let array = world.query_mut::<&mut B>().job().into_array();
     let _ = array.jobs().schedule_for_each(&[], array, 40, 8, |b, _| b.0 = 3).unwrap();
     assert_eq!(world.query::<()>().filter::<Changed<B>>().since(since).count(), 40);
     assert_eq!(world.query::<()>().filter::<Changed<A>>().since(since).count(), 0);
     // A lookup of tracked values marks the row.
     let (target, goal) = (all[17], world.spawn(Tag));
     let (tags, lookup) = world.split::<(Query<&Tag>, Lookup<&mut T>)>();
-    let job = tags.job().with(lookup.into_job_mut()).schedule(move |_, t| {
+    let job = tags.job().with(lookup.into_job()).schedule(move |_, t| {
         assert!(t.get_mut(goal).is_none());
         t.get_mut(target).unwrap().0 = 0;
     });
-    world.jobs().complete(job.unwrap());
+    world.jobs().complete(job);
     let changed = world.query::<Entity>().filter::<Changed<T>>().since(since);
     assert_eq!(changed.to_entities(), [target]);
 }

@@ -134,7 +134,7 @@ impl Drop for Gate {
 macro_rules! stand_at {
     ($gate:expr, $job:expr) => {{
         let stand = $gate.stand();
-        $job.schedule(move |_| stand()).unwrap()
+        $job.schedule(move |_| stand())
     }};
 }
 

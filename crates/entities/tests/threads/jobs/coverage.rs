@@ -62,9 +62,9 @@ fn i3_each_entity_comes_once() {
             };
             let job = world.query_mut::<(Entity, &mut A, &X)>().job();
             match start {
-                Start::Run => job.run(add).unwrap(),
-                Start::Schedule => _ = job.schedule(add).unwrap(),
-                Start::Parallel => _ = job.schedule_parallel(add).unwrap(),
+                Start::Run => job.run(add),
+                Start::Schedule => _ = job.schedule(add),
+                Start::Parallel => _ = job.schedule_parallel(add),
             }
             assert_eq!(
                 world.query::<&A>().iter().filter(|a| a.0 >= 10_000).count(),
@@ -96,7 +96,7 @@ fn i3_slices_have_each_entity_once() {
                     a.iter_mut().for_each(|a| a.0 += 10_000);
                     counted.fetch_add(1, Ordering::Relaxed);
                 });
-                world.jobs().complete(job.unwrap());
+                world.jobs().complete(job);
                 let changed = world.query::<(&A, &X)>().iter().filter(|(a, x)| a.0 == x.0 + 10_000);
                 assert_eq!(changed.count(), count as usize);
                 assert!(world.query::<&A>().filter::<Without<X>>().iter().all(|a| a.0 < 10_000));
@@ -126,7 +126,7 @@ fn i3_numbers_are_those_of_the_query() {
                 let job = job.schedule_parallel(move |(a, _), index| {
                     kept.lock().unwrap().push((a.0, index));
                 });
-                world.jobs().complete(job.unwrap());
+                world.jobs().complete(job);
                 let expected: Vec<_> = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect();
                 assert_eq!(in_order(&given), expected);
             }
@@ -159,11 +159,11 @@ fn start<D: ParallelData + 'static>(
 ) -> JobHandle {
     match start {
         Start::Run => {
-            job.run_job(number).unwrap();
+            job.run_job(number);
             JobHandle::COMPLETED
         }
-        Start::Schedule => job.schedule_job(number).unwrap(),
-        Start::Parallel => job.schedule_job_parallel(number).unwrap(),
+        Start::Schedule => job.schedule_job(number),
+        Start::Parallel => job.schedule_job_parallel(number),
     }
 }
 
@@ -194,22 +194,20 @@ fn i3_what_is_taken_along_is_in_step() {
             let mut next = 0;
             let job = world.query::<(&A, &X)>().job().with(elements.write());
             match start {
-                Start::Run => job
-                    .run(|(a, _), elements| {
-                        elements[next] = a.0;
-                        next += 1;
-                    })
-                    .unwrap(),
+                Start::Run => job.run(|(a, _), elements| {
+                    elements[next] = a.0;
+                    next += 1;
+                }),
                 Start::Schedule => {
                     let job = job.schedule(move |(a, _), elements| {
                         elements[next] = a.0;
                         next += 1;
                     });
-                    world.jobs().complete(job.unwrap());
+                    world.jobs().complete(job);
                 }
                 Start::Parallel => {
                     let job = job.schedule_parallel(|(a, _), element| *element = a.0);
-                    world.jobs().complete(job.unwrap());
+                    world.jobs().complete(job);
                 }
             }
             let mut expected: Vec<_> = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect();
@@ -224,10 +222,10 @@ fn i3_a_job_that_runs_now_may_borrow_and_says_what_was_wrong() {
     let mut world = world_with(2);
     fill(&mut world, 10);
     let mut local = Vec::new();
-    world.query::<&A>().job().run(|a| local.push(a.0)).unwrap();
+    world.query::<&A>().job().run(|a| local.push(a.0));
     assert_eq!(local.len(), 30);
     let message = panic_message(|| {
-        world.query_mut::<&mut A>().job().named("Now").run(|_| panic!("no")).unwrap();
+        world.query_mut::<&mut A>().job().named("Now").run(|_| panic!("no"));
     });
     assert!(message.contains("no"), "{message}");
     assert_eq!(world.query::<&A>().iter().count(), 30);
@@ -238,14 +236,11 @@ fn i3_large_chunks_are_divided_and_large_values_are_whole() {
     // So many rows in a chunk that several threads share one.
     let mut world = world_with(4);
     world.spawn_batch((0..20_000).map(|at| (A(at), B(0), Text(String::new()))));
-    let _ = world
-        .query_mut::<(&A, &mut B)>()
-        .schedule_parallel(|(a, b)| b.0 += u64::from(a.0))
-        .unwrap();
+    let _ = world.query_mut::<(&A, &mut B)>().schedule_parallel(|(a, b)| b.0 += u64::from(a.0));
     let text = world
         .query_mut::<(&B, &mut Text)>()
         .schedule_parallel(|(b, text)| text.0 = b.0.to_string());
-    world.jobs().complete(text.unwrap());
+    world.jobs().complete(text);
     assert!(world.query::<(&A, &Text)>().iter().all(|(a, text)| a.0.to_string() == text.0));
 }
 
@@ -256,8 +251,8 @@ fn i3_modes_can_be_changed_between_jobs() {
     for round in 0..10 {
         let mode = [ExecutionMode::Serial, ExecutionMode::Parallel, MODES[2]][round % 3];
         world.jobs().set_mode(mode);
-        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
-        let _ = world.query_mut::<(&mut A, &X)>().schedule(|(a, _)| a.0 += 1).unwrap();
+        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
+        let _ = world.query_mut::<(&mut A, &X)>().schedule(|(a, _)| a.0 += 1);
     }
     assert!(world.query::<(&A, &X)>().iter().all(|(a, x)| a.0 == x.0 + 20));
 }

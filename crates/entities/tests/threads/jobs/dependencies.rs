@@ -50,7 +50,7 @@ fn d1_a_writer_comes_after_readers() {
     a_while();
     assert!(seen.lock().unwrap().is_none(), "one of the readers is there still");
     two.open();
-    world.jobs().complete(write.unwrap());
+    world.jobs().complete(write);
     assert_eq!(*seen.lock().unwrap(), Some(true));
     assert_eq!(world.get::<A>(entity), Ok(&A(9)));
 }
@@ -65,7 +65,7 @@ fn d1_a_reader_comes_after_a_writer() {
         a.0 = 9;
     });
     let (seen, see) = flag();
-    let read = world.query::<&A>().schedule(move |a| see(a.0 == 9)).unwrap();
+    let read = world.query::<&A>().schedule(move |a| see(a.0 == 9));
     gate.await_job(&world);
     a_while();
     assert!(gate.is_occupied() && seen.lock().unwrap().is_none());
@@ -85,7 +85,7 @@ fn d1_writers_come_in_the_order_they_were_scheduled_in() {
     });
     let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 *= 10);
     let _ = world.query_mut::<(&mut A, &B)>().schedule(|(a, b)| a.0 += b.0 as u32);
-    let last = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 *= 10).unwrap();
+    let last = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 *= 10);
     gate.await_job(&world);
     a_while();
     assert!(gate.is_occupied() && !world.jobs().is_completed(last));
@@ -100,11 +100,11 @@ fn d1_jobs_on_other_types_go_on() {
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
     gate.await_job(&world);
-    let other = world.query_mut::<(&mut B, &T)>().schedule(|(b, t)| b.0 += u64::from(t.0)).unwrap();
+    let other = world.query_mut::<(&mut B, &T)>().schedule(|(b, t)| b.0 += u64::from(t.0));
     gate.beside("complete", || world.jobs().complete(other));
     assert_eq!(gate.beside("get", || world.get::<B>(entity).copied()), Ok(B(6)));
     // One that reads what is written, but of other archetypes only in name: what it uses is told by type.
-    let changed = world.query_mut::<&mut T>().filter::<With<A>>().schedule(|t| t.0 = 0).unwrap();
+    let changed = world.query_mut::<&mut T>().filter::<With<A>>().schedule(|t| t.0 = 0);
     gate.beside("With", || world.jobs().complete(changed));
 }
 
@@ -118,7 +118,7 @@ fn d1_a_question_for_changes_is_a_read() {
     let was_left = gate.was_left_asker();
     let (seen, see) = flag();
     let query = world.query::<&B>().filter::<Changed<A>>().since(since);
-    let job = query.schedule(move |_| see(was_left())).unwrap();
+    let job = query.schedule(move |_| see(was_left()));
     world.jobs().flush();
     a_while();
     assert!(gate.is_occupied() && seen.lock().unwrap().is_none());
@@ -157,16 +157,16 @@ const READS: [Read; 15] = [
     }),
     ("run", |world, _| {
         let mut sum = 0;
-        world.query::<&A>().job().run(|a| sum += a.0).unwrap();
+        world.query::<&A>().job().run(|a| sum += a.0);
         sum
     }),
     ("single", |world, _| world.query::<&A>().single().unwrap().0),
     ("query get", |world, entity| world.query::<&A>().get(entity).unwrap().0),
     ("kept query", |world, _| EntityQuery::<&A>::new().read(world).iter().map(|a| a.0).sum()),
     ("to_components", |world, _| world.query::<&A>().to_components::<A>().unwrap()[0].0),
-    ("lookup", |world, entity| world.lookup::<A>().get(entity).unwrap().0),
+    ("lookup", |world, entity| world.lookup::<&A>().get(entity).unwrap().0),
     ("get_many", |world, entity| {
-        let lookup = world.lookup::<A>();
+        let lookup = world.lookup::<&A>();
         lookup.get_many(&[entity]).map(|a| a.unwrap().0).sum()
     }),
     ("get_bytes", |world, entity| {
@@ -261,7 +261,7 @@ const WRITES: [Write; 13] = [
     }),
     ("for_each_parallel", |world, _| world.query_mut::<&mut A>().for_each_parallel(|a| a.0 = 7)),
     ("for_each_chunk", |world, _| world.query_mut::<&mut A>().for_each_chunk(|all| all[0].0 = 7)),
-    ("run", |world, _| world.query_mut::<&mut A>().job().run(|a| a.0 = 7).unwrap()),
+    ("run", |world, _| world.query_mut::<&mut A>().job().run(|a| a.0 = 7)),
     ("single", |world, _| world.query_mut::<&mut A>().single().unwrap().0 = 7),
     ("query get", |world, entity| world.query_mut::<&mut A>().get(entity).unwrap().0 = 7),
     ("copy_from", |world, _| world.query_mut::<&mut A>().copy_from(&[A(7)]).unwrap()),
@@ -385,9 +385,9 @@ fn d5_plain_tags_need_no_fence() {
     gate.await_job(&world);
     gate.beside("iter", || assert_eq!(world.query::<(&Tag, &A)>().iter().count(), 1));
     gate.beside("query get", || assert!(world.query::<&Tag>().get(entity).is_some()));
-    let job = world.query_mut::<(&Tag, &mut A)>().schedule(|(_, a)| a.0 = 9).unwrap();
+    let job = world.query_mut::<(&Tag, &mut A)>().schedule(|(_, a)| a.0 = 9);
     gate.beside("job", || world.jobs().complete(job));
-    let job = world.query_mut::<&mut A>().filter::<With<Tag>>().schedule(|a| a.0 += 1).unwrap();
+    let job = world.query_mut::<&mut A>().filter::<With<Tag>>().schedule(|a| a.0 += 1);
     gate.beside("filtered job", || world.jobs().complete(job));
     gate.beside("value", || assert_eq!(world.get::<A>(entity), Ok(&A(10))));
 }
@@ -404,13 +404,13 @@ fn d6_other_worlds_do_not_wait() {
     let (first, lookup) =
         one.split::<(Query<(&mut A, ancho_entities::EnabledMut<X>)>, Lookup<&X>)>();
     let stand = gate.stand();
-    let _ = first.job().with(lookup.into_job()).schedule(move |_, _| stand()).unwrap();
+    let _ = first.job().with(lookup.into_job()).schedule(move |_, _| stand());
     gate.await_job(&one);
     gate.beside("another world", || {
         assert_eq!(two.get::<A>(entity), Ok(&A(1)));
         two.get_mut::<A>(entity).unwrap().0 = 2;
         two.spawn((A(3), X(4)));
-        let job = two.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
+        let job = two.query_mut::<&mut A>().schedule(|a| a.0 += 1);
         two.jobs().complete(job);
         assert_eq!(two.query::<(&A, &X)>().count(), 2);
         two.despawn(entity).unwrap();
@@ -430,7 +430,7 @@ fn d1_what_is_said_is_added_to_what_is_known() {
         let (seen, see) = flag();
         let job = world.query::<&B>().job();
         let job = if by == "after" { job.after(&said) } else { job.depends_on(&said) };
-        let job = job.schedule(move |_| see(were_left.0() && were_left.1())).unwrap();
+        let job = job.schedule(move |_| see(were_left.0() && were_left.1()));
         one.await_job(&world);
         two.await_job(&world);
         let [first, last] = if by == "after" { [&one, &two] } else { [&two, &one] };
@@ -449,8 +449,8 @@ fn d1_handles_are_kept_and_combined() {
     let (mut world, entity) = small();
     let mut handles = Vec::new();
     for _ in 0..10 {
-        handles.push(world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap());
-        handles.push(world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1).unwrap());
+        handles.push(world.query_mut::<&mut A>().schedule(|a| a.0 += 1));
+        handles.push(world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1));
     }
     let jobs = world.jobs();
     let all = jobs.combine(&handles).unwrap();
@@ -472,8 +472,8 @@ fn d7_a_job_that_was_waited_for_is_not_in_the_way_of_others() {
     let (mut world, _) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
-    let _ = world.query_mut::<(&A, &mut T)>().schedule(|(a, t)| t.0 = a.0).unwrap();
-    let other = world.query::<&B>().schedule(|_| {}).unwrap();
+    let _ = world.query_mut::<(&A, &mut T)>().schedule(|(a, t)| t.0 = a.0);
+    let other = world.query::<&B>().schedule(|_| {});
     gate.await_job(&world);
     gate.beside("complete", || world.jobs().complete(other));
     gate.after("get", || world.query::<&T>().single().unwrap().0);

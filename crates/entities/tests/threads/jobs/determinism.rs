@@ -67,7 +67,7 @@ impl ChunkJob for Even {
     type Query = &'static mut A;
 
     fn execute(job: &mut EvenBatch<'_>, mut chunk: ChunkInJob<'_, &'static mut A>) {
-        let number = chunk.at().in_query.start as u32;
+        let number = chunk.in_query().start as u32;
         chunk.for_each_run(|all| {
             let sum = all.iter().fold(number, |sum, a| sum.wrapping_add(a.0));
             all.iter_mut().for_each(|a| a.0 = a.0.wrapping_add(sum ^ *job.add));
@@ -127,9 +127,9 @@ impl Player {
         match kind {
             0 => {
                 let add = move |(a, b): (&mut A, &B)| a.0 = a.0.wrapping_add(b.0 as u32 ^ number);
-                let query = world.query_mut::<(&mut A, &B)>();
+                let mut query = world.query_mut::<(&mut A, &B)>();
                 if by_jobs {
-                    _ = query.schedule_parallel(add).unwrap();
+                    _ = query.schedule_parallel(add);
                 } else {
                     query.for_each(add);
                 }
@@ -138,7 +138,7 @@ impl Player {
                 let (links, all) = world.split::<(Query<(&Link, &mut B)>, Lookup<&A>)>();
                 if by_jobs {
                     let job = Follow { all: all.into_job(), by: number };
-                    let _ = links.job().schedule_job_parallel(job).unwrap();
+                    let _ = links.job().schedule_job_parallel(job);
                 } else {
                     let mut links = links;
                     for (index, (link, b)) in links.iter_mut().enumerate() {
@@ -151,7 +151,7 @@ impl Player {
             2 => {
                 let (links, mut all) = world.split::<(Query<(&Link, &B)>, Lookup<&mut A>)>();
                 if by_jobs {
-                    let job = links.job().with(all.into_job_mut());
+                    let job = links.job().with(all.into_job());
                     let _ = job.schedule(move |(link, b), all| {
                         if let Some(a) = all.get_mut(link.0) {
                             a.0 = a.0.rotate_left(1) ^ b.0 as u32;
@@ -168,46 +168,48 @@ impl Player {
             3 => {
                 let switch =
                     move |(a, mut on): (&A, EnabledMut<'_, X>)| on.set(a.0 % 5 != number % 5);
-                let query = world.query_mut::<(&A, EnabledMut<X>)>();
+                let mut query = world.query_mut::<(&A, EnabledMut<X>)>();
                 if by_jobs {
-                    _ = query.schedule_parallel(switch).unwrap();
+                    _ = query.schedule_parallel(switch);
                 } else {
                     query.for_each(switch);
                 }
             }
             4 => {
                 let add = |a: &mut A| a.0 = a.0.wrapping_mul(3);
-                let query = world.query_mut::<&mut A>().filter::<With<X>>();
+                let mut query = world.query_mut::<&mut A>().filter::<With<X>>();
                 if by_jobs {
-                    _ = query.schedule_parallel(add).unwrap();
+                    _ = query.schedule_parallel(add);
                 } else {
                     query.for_each(add);
                 }
             }
             5 => {
                 let add = move |b: &mut B| b.0 ^= u64::from(number);
-                let query = world.query_mut::<&mut B>().filter::<(Without<X>, With<Link>)>();
-                if by_jobs { _ = query.schedule(add).unwrap() } else { query.for_each(add) }
+                let mut query = world.query_mut::<&mut B>().filter::<(Without<X>, With<Link>)>();
+                if by_jobs { _ = query.schedule(add) } else { query.for_each(add) }
             }
             6 => {
-                let query = world.query_mut::<(&mut T, &A)>().filter::<Changed<A>>().since(since);
+                let mut query =
+                    world.query_mut::<(&mut T, &A)>().filter::<Changed<A>>().since(since);
                 let set = |(t, a): (&mut T, &A)| t.0 = t.0.wrapping_add(a.0);
                 if by_jobs {
-                    _ = query.schedule_parallel(set).unwrap();
+                    _ = query.schedule_parallel(set);
                 } else {
                     query.for_each(set);
                 }
             }
             7 => {
-                let query = world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
+                let mut query =
+                    world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
                 let set = |(a, t): (&mut A, &T)| a.0 = a.0.wrapping_sub(t.0);
-                if by_jobs { _ = query.schedule(set).unwrap() } else { query.for_each(set) }
+                if by_jobs { _ = query.schedule(set) } else { query.for_each(set) }
             }
             8 => {
-                let query = world.query_mut::<(&mut Buffer<Item>, &A)>();
+                let mut query = world.query_mut::<(&mut Buffer<Item>, &A)>();
                 if by_jobs {
                     let job = query.schedule_parallel(|(mut items, a)| items.push(Item(a.0)));
-                    let _ = job.unwrap();
+                    let _ = job;
                 } else {
                     query.for_each(|(mut items, a)| items.push(Item(a.0)));
                 }
@@ -215,15 +217,15 @@ impl Player {
             9 => {
                 let query = world.query_mut::<&mut A>();
                 if by_jobs {
-                    let _ = query.job().schedule_chunk_job_parallel(Even { add: number }).unwrap();
+                    let _ = query.job().schedule_chunk_job_parallel(Even { add: number });
                 } else {
-                    query.job().run_chunk_job(Even { add: number }).unwrap();
+                    query.job().run_chunk_job(Even { add: number });
                 }
             }
             10 => {
                 let query = world.query_mut::<(&mut A, &B)>();
                 if by_jobs {
-                    let all = query.into_array().unwrap();
+                    let all = query.job().into_array();
                     let (jobs, count) = (all.jobs(), all.len());
                     let _ = jobs.schedule_parallel_for(&[], ByNumber { all }, count, 16).unwrap();
                 } else {
@@ -238,7 +240,7 @@ impl Player {
                 let query = world.query_mut::<(&mut T, &X)>();
                 if by_jobs {
                     let job = query.job().with(IndexInQuery);
-                    let _ = job.schedule_parallel(|(t, _), index| t.0 ^= index as u32).unwrap();
+                    let _ = job.schedule_parallel(|(t, _), index| t.0 ^= index as u32);
                 } else {
                     let mut index = 0;
                     query.for_each(|(t, _)| {

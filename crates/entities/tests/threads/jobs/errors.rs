@@ -3,10 +3,8 @@
 use std::any::type_name;
 use std::sync::{Arc, Mutex};
 
-use ancho_entities::{EntityAt, EntityJob, JobError, Lookup, Query, World};
-use ancho_jobs::{
-    JobCell, JobScheduler, JobSlice, ParallelJobStruct, ScheduleError, SliceRead, SliceWrite,
-};
+use ancho_entities::{EntityAt, EntityJob, Lookup, Query, World};
+use ancho_jobs::{JobCell, JobScheduler, JobSlice, ParallelJobStruct, SliceRead, SliceWrite};
 
 use crate::jobs::common::*;
 
@@ -18,11 +16,10 @@ fn small() -> Checked {
 
 /// What is said of a job that was refused. Nothing has changed.
 #[track_caller]
-fn refused<T>(world: &World, uncompleted: usize, result: Result<T, JobError>) -> String {
-    let Err(error) = result else { panic!("it was scheduled") };
+fn refused<T>(world: &World, uncompleted: usize, schedule: impl FnOnce() -> T) -> String {
+    let message = panic_message(|| _ = schedule());
     assert_eq!(world.jobs().uncompleted(), uncompleted);
-    assert_eq!(format!("{error:?}"), error.to_string());
-    error.to_string()
+    message
 }
 
 #[test]
@@ -30,9 +27,9 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     let mut world = small();
     let mut total = JobCell::new(0);
     let first = world.query::<&A>().job().named("First").with(total.write());
-    let first = first.schedule(|a, total| **total += a.0).unwrap();
+    let first = first.schedule(|a, total| **total += a.0);
     let second = world.query::<&A>().job().named("Second").with(total.write());
-    let message = refused(&world, 1, second.schedule(|a, total| **total += a.0));
+    let message = refused(&world, 1, || second.schedule(|a, total| **total += a.0));
     assert!(
         message.starts_with("A0001: job `Second` writes the JobCell<u32> made at "),
         "{message}"
@@ -46,12 +43,12 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     );
     let order = [first];
     let second = world.query::<&A>().job().depends_on(&order).with(total.write());
-    let second = second.schedule(|a, total| **total += a.0).unwrap();
+    let second = second.schedule(|a, total| **total += a.0);
     world.jobs().complete(second);
     assert_eq!(*total.get().unwrap(), 2 * 435);
     // Waiting on the way by what is used of the world completes containers as well.
     let third = world.query_mut::<&mut A>().job().with(total.write());
-    let _ = third.schedule(|a, total| a.0 = **total).unwrap();
+    let _ = third.schedule(|a, total| a.0 = **total);
     assert_eq!(world.query::<&A>().iter().next(), Some(&A(870)));
     assert_eq!(*total.get().unwrap(), 870);
 }
@@ -66,13 +63,11 @@ fn in_turn_containers_order_jobs_as_components_do() {
         let mut total = JobCell::new(0_u64);
         // By the container alone: what they use of the world they only read.
         for _ in 0..3 {
-            let sum = world.query::<&A>().job().in_turn().with(total.write());
-            let _ = sum
-                .schedule(|a, total| **total = (**total * 2 + u64::from(a.0)) % 1_000_003)
-                .unwrap();
+            let sum = world.query::<&A>().job().wait_for_containers().with(total.write());
+            let _ = sum.schedule(|a, total| **total = (**total * 2 + u64::from(a.0)) % 1_000_003);
         }
-        let give = world.query_mut::<&mut B>().job().with(total.read()).in_turn();
-        let given = give.schedule_parallel(|b, total| b.0 = *total).unwrap();
+        let give = world.query_mut::<&mut B>().job().wait_for_containers().with(total.read());
+        let given = give.schedule_parallel(|b, total| b.0 = *total);
         world.jobs().complete(given);
         let expected = (0..3).flat_map(|_| 0..30).fold(0, |sum, at| (sum * 2 + at) % 1_000_003);
         assert!(world.query::<&B>().iter().all(|b| b.0 == expected), "{workers} workers");
@@ -85,9 +80,9 @@ fn in_turn_a_job_does_not_run_after_one_that_failed() {
     let mut world = small();
     let mut total = JobCell::new(7);
     let fails = world.query::<&A>().job().named("Fails").with(total.write());
-    let _ = fails.schedule(|_, _| panic!("no total")).unwrap();
-    let give = world.query_mut::<&mut B>().job().in_turn().with(total.read());
-    let given = give.schedule(|b, total| b.0 = **total).unwrap();
+    let _ = fails.schedule(|_, _| panic!("no total"));
+    let give = world.query_mut::<&mut B>().job().wait_for_containers().with(total.read());
+    let given = give.schedule(|b, total| b.0 = **total);
     let failed = world.jobs().try_complete(given).unwrap_err().to_string();
     assert!(failed.contains("`Fails`") && failed.contains("no total"), "{failed}");
     assert!(world.query::<&B>().iter().all(|b| b.0 == 1));
@@ -100,12 +95,16 @@ fn a0006_jobs_do_not_schedule() {
     let (kept, other) = (Arc::clone(&message), Mutex::new(small()));
     let outer = world.jobs().named("Outer").schedule(&[], (), move |()| {
         let mut other = other.lock().unwrap();
-        let inner = other.query_mut::<&mut A>().job().named("Inner").schedule(|a| a.0 = 0);
-        *kept.lock().unwrap() = refused(&other, 0, inner);
+        *kept.lock().unwrap() = panic_message(|| {
+            other.query_mut::<&mut A>().job().named("Inner").schedule(|a| a.0 = 0);
+        });
+        assert_eq!(other.jobs().uncompleted(), 0);
         // Whatever does not wait is done.
         other.query_mut::<&mut A>().for_each(|a| a.0 += 1);
-        let inner = other.query_mut::<&mut A>().job().named("Inner").schedule_parallel(|a| a.0 = 0);
-        assert!(matches!(inner, Err(JobError::NotScheduled(ScheduleError::InsideJob { .. }))));
+        let inner = panic_message(|| {
+            other.query_mut::<&mut A>().job().named("Inner").schedule_parallel(|a| a.0 = 0);
+        });
+        assert!(inner.starts_with("A0006: "), "{inner}");
         assert_eq!(other.query::<&A>().iter().map(|a| a.0).sum::<u32>(), 435 + 30);
     });
     world.jobs().complete(outer.unwrap());
@@ -119,7 +118,7 @@ fn a0006_jobs_do_not_schedule() {
 #[test]
 fn a0006_jobs_do_not_wait_for_jobs_of_a_world() {
     let mut other = small();
-    let _ = other.query_mut::<&mut A>().job().named("Early").schedule(|a| a.0 += 1).unwrap();
+    let _ = other.query_mut::<&mut A>().job().named("Early").schedule(|a| a.0 += 1);
     let world = small();
     let other = Arc::new(Mutex::new(Some(other)));
     let held = Arc::clone(&other);
@@ -139,20 +138,25 @@ fn a0006_jobs_do_not_wait_for_jobs_of_a_world() {
 #[test]
 fn a0004_handles_of_other_worlds_are_refused() {
     let (mut world, other) = (small(), small());
-    let foreign = [other.query::<&A>().schedule(|_| {}).unwrap()];
+    let foreign = [other.query::<&A>().schedule(|_| {})];
     let said = "A0004: job `Mine` depends on a job of another scheduler; complete that job there, or schedule both on one \
                 scheduler";
-    let job = world.query_mut::<&mut A>().job().named("Mine").depends_on(&foreign).schedule(|_| {});
-    assert_eq!(refused(&world, 0, job), said);
-    let job =
+    let message = panic_message(|| {
+        world.query_mut::<&mut A>().job().named("Mine").depends_on(&foreign).schedule(|_| {});
+    });
+    assert_eq!((message.as_str(), world.jobs().uncompleted()), (said, 0));
+    let message = panic_message(|| {
         world.query_mut::<&mut A>().job().named("Mine").after(&foreign).schedule_parallel(|_| {});
-    assert_eq!(refused(&world, 0, job), said);
+    });
+    assert_eq!((message.as_str(), world.jobs().uncompleted()), (said, 0));
     let message = panic_message(|| world.jobs().complete(foreign[0]));
     assert!(message.starts_with("A0004: "), "{message}");
     // Also when it is over.
     other.jobs().complete(foreign[0]);
-    let job = world.query_mut::<&mut A>().job().named("Mine").after(&foreign).schedule(|_| {});
-    let _ = job.inspect_err(|error| assert_eq!(error.to_string(), said));
+    let late = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        world.query_mut::<&mut A>().job().named("Mine").after(&foreign).schedule(|_| {})
+    }));
+    _ = late.inspect_err(|message| assert_eq!(message.downcast_ref::<String>().unwrap(), said));
     world.spawn(A(1));
 }
 
@@ -181,17 +185,17 @@ fn a0010_containers_are_long_enough_for_all_entities() {
         assert!(message.ends_with(" has 29 elements; pass a smaller count"), "{message}");
     };
     let job = world.query::<&A>().job().named("Write").with(short.write());
-    check(refused(&world, 0, job.schedule_parallel(|a, to| *to = a.0)));
+    check(refused(&world, 0, || job.schedule_parallel(|a, to| *to = a.0)));
     let job = || world.query::<&A>().job().named("Write");
     let write = Write { to: short.write(), from: one.read() };
-    check(refused(&world, 0, job().schedule_job_parallel(write)));
+    check(refused(&world, 0, || job().schedule_job_parallel(write)));
     let write = Write { to: short.write(), from: one.read() };
-    check(refused(&world, 0, job().schedule_job(write)));
+    check(refused(&world, 0, || job().schedule_job(write)));
     let write = Write { to: short.write(), from: one.read() };
-    check(refused(&world, 0, job().run_job(write)));
+    check(refused(&world, 0, || job().run_job(write)));
     assert!(short.as_slice().unwrap().iter().all(|&number| number == 0));
     // A single job has the container as a whole, and does with it what it likes.
-    let job = job().with(short.write()).schedule(|a, short| short[0] += a.0).unwrap();
+    let job = job().with(short.write()).schedule(|a, short| short[0] += a.0);
     world.jobs().complete(job);
     assert_eq!(short.as_slice().unwrap()[0], 435);
 }
@@ -201,9 +205,10 @@ fn a0074_what_is_of_a_world_is_scheduled_there() {
     let (mut world, other) = (small(), small());
     let elsewhere = JobScheduler::new(&pool(1));
     for jobs in [&elsewhere, other.jobs()] {
-        let array = world.query_mut::<&mut A>().into_array().unwrap();
+        let array = world.query_mut::<&mut A>().job().into_array();
         let job = jobs.named("Lost").schedule_for_each(&[], array, 30, 8, |a, _| a.0 = 0);
-        let message = refused(&world, 0, job.map_err(JobError::from));
+        let message = job.unwrap_err().to_string();
+        assert_eq!(world.jobs().uncompleted(), 0);
         assert!(message.starts_with("A0074: job `Lost` uses "), "{message}");
         let end = ", which belongs to another scheduler; schedule it there: what is of a world, on the world's own";
         assert!(message.ends_with(end), "{message}");
@@ -212,7 +217,7 @@ fn a0074_what_is_of_a_world_is_scheduled_there() {
     // A lookup of one world does not go with a query of another.
     let lookup = world.split::<(Lookup<&B>,)>().0.into_job();
     let job = other.query::<&A>().job().named("Lost").with(lookup);
-    let message = refused(&other, 0, job.schedule_parallel(|_, _| {}));
+    let message = refused(&other, 0, || job.schedule_parallel(|_, _| {}));
     assert!(message.starts_with("A0074: job `Lost` uses "), "{message}");
     assert_eq!(world.query::<&A>().iter().map(|a| a.0).sum::<u32>(), 435);
     world.spawn(A(3));
@@ -233,7 +238,7 @@ fn a0092_a_lookup_of_what_the_query_changes_is_refused() {
     assert!(message.starts_with(&told), "{message}");
     let message = panic_message(|| {
         let (query, lookup) = world.split::<(Query<&A>, Lookup<&mut A>)>();
-        let _ = query.job().with(lookup.into_job_mut()).schedule(|_, _| {});
+        let _ = query.job().with(lookup.into_job()).schedule(|_, _| {});
     });
     assert!(message.starts_with("A0092: "), "{message}");
     // Both may read.
@@ -242,7 +247,7 @@ fn a0092_a_lookup_of_what_the_query_changes_is_refused() {
     let job = query.job().with(lookup.into_job()).schedule_parallel(move |(_, b), a| {
         b.0 = u64::from(a.get(first).unwrap().0) + 5;
     });
-    world.jobs().complete(job.unwrap());
+    world.jobs().complete(job);
     assert!(world.query::<&B>().iter().all(|b| b.0 == 5));
 }
 
@@ -259,17 +264,17 @@ fn a0008_a_pool_that_is_full_says_so() {
         .iter_mut()
         .find_map(|cell| {
             let job = world.query_mut::<&mut A>().job().named("More").with(cell.write());
-            let job = job.schedule(|a, _: &mut &mut i32| a.0 += 1);
-            scheduled += u32::from(job.is_ok());
-            job.err()
+            let schedule = || _ = job.schedule(|a, _: &mut &mut i32| a.0 += 1);
+            let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(schedule)).err();
+            scheduled += u32::from(refused.is_none());
+            Some(*refused?.downcast::<String>().unwrap())
         })
-        .expect("there was room for all")
-        .to_string();
+        .expect("there was room for all");
     assert!(
         message.starts_with("A0008: job `More` finds the pool full, with 64 jobs "),
         "{message}"
     );
     assert_eq!(world.get::<A>(entity), Ok(&A(scheduled)));
-    let again = world.query_mut::<&mut A>().schedule(|a| a.0 = 0).unwrap();
+    let again = world.query_mut::<&mut A>().schedule(|a| a.0 = 0);
     world.jobs().complete(again);
 }

@@ -14,7 +14,7 @@ fn a_panic_is_told_with_the_job_the_query_and_the_entities() {
     let bad = world.query_mut::<&mut A>().job().named("Divide").schedule_parallel(|a| {
         assert!(a.0 != 15, "by zero");
     });
-    let failed = world.jobs().try_complete(bad.unwrap()).unwrap_err();
+    let failed = world.jobs().try_complete(bad).unwrap_err();
     let query = type_name::<&mut A>();
     assert_eq!(
         failed.to_string(),
@@ -25,7 +25,7 @@ fn a_panic_is_told_with_the_job_the_query_and_the_entities() {
     );
     assert_eq!(failed.job(), "Divide");
     // A job without a name is called by the type of its function.
-    let bad = world.query::<&A>().schedule(|_| panic!("no name")).unwrap();
+    let bad = world.query::<&A>().schedule(|_| panic!("no name"));
     let failed = world.jobs().try_complete(bad).unwrap_err();
     assert!(failed.job().contains("a_panic_is_told"), "{failed}");
     assert!(failed.place().unwrap().contains(&format!("entities {} to ", all[0])), "{failed}");
@@ -42,7 +42,7 @@ fn most_entities_are_done_all_the_same() {
                 assert!(a.0 != 1001, "this one");
                 a.0 += 10_000;
             });
-            let bad = bad.unwrap();
+            let bad = bad;
             // Somebody waits on the way.
             assert_eq!(world.get::<A>(all[1001]), Ok(&A(1001)));
             let values: Vec<_> = world.query::<&A>().iter().map(|a| a.0).collect();
@@ -67,7 +67,7 @@ fn other_entities_are_done_all_the_same() {
                 assert!(a.0 != 1001, "this one");
                 a.0 += 10_000;
             });
-            let bad = bad.unwrap();
+            let bad = bad;
             // Somebody waits on the way.
             for (at, &entity) in (0..).zip(&all) {
                 let is_done = world.get::<A>(entity).unwrap().0 == at + 10_000;
@@ -90,14 +90,14 @@ fn the_world_can_be_used_after_a_panic() {
         let all: Vec<_> =
             world.spawn_batch((0..100).map(|at| (A(at), Text(at.to_string())))).collect();
         for round in 0..20 {
-            let query = world.query_mut::<(&mut A, &mut Text)>();
-            let _ = query.schedule_parallel(move |(_, text)| {
+            let mut query = world.query_mut::<(&mut A, &mut Text)>();
+            query.schedule_parallel(move |(_, text)| {
                 text.0.push('x');
                 assert!(text.0.len() != round, "too long");
             });
             let (texts, lookup) = world.split::<(Query<&Text>, Lookup<&mut A>)>();
             let goal = all[0];
-            let _ = texts.job().with(lookup.into_job_mut()).schedule(move |_, a| {
+            let _ = texts.job().with(lookup.into_job()).schedule(move |_, a| {
                 a.get_mut(goal).unwrap().0 += 1;
                 panic!("after the first");
             });
@@ -116,8 +116,7 @@ fn the_world_can_be_used_after_a_panic() {
 fn who_completed_a_job_on_the_way_does_not_keep_its_failure() {
     let mut world = world_with(1);
     let entity = world.spawn(A(1));
-    let bad =
-        world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("so bad")).unwrap();
+    let bad = world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("so bad"));
     // Each of these completes it.
     assert_eq!(world.get::<A>(entity), Ok(&A(1)));
     world.spawn(A(2));
@@ -127,14 +126,13 @@ fn who_completed_a_job_on_the_way_does_not_keep_its_failure() {
     assert!(world.jobs().try_complete(bad).is_ok(), "that was told");
     assert!(world.jobs().take_failures().is_empty());
 
-    let bad =
-        world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("so bad")).unwrap();
+    let bad = world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("so bad"));
     world.despawn(entity).unwrap();
     let message = panic_message(|| world.jobs().complete(bad));
     assert!(message.contains("A0011: job `Bad` panicked: so bad"), "{message}");
 
-    let _ = world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("one")).unwrap();
-    let _ = world.query_mut::<&mut A>().job().named("Worse").schedule(|_| panic!("two")).unwrap();
+    let _ = world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("one"));
+    let _ = world.query_mut::<&mut A>().job().named("Worse").schedule(|_| panic!("two"));
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
     let failures = world.jobs().take_failures();
     assert!(failures.iter().map(ancho_jobs::JobFailed::job).eq(["Bad", "Worse"]));
@@ -149,11 +147,11 @@ fn jobs_that_are_ordered_by_what_they_use_run_and_those_that_depend_on_it_do_not
             a.0 = 2;
             panic!("no");
         });
-        let bad = [bad.unwrap()];
-        let _ = world.query_mut::<&mut A>().schedule(|a| a.0 *= 10).unwrap();
-        let _ = world.query_mut::<&mut B>().job().after(&bad).schedule(|b| b.0 = 5).unwrap();
+        let bad = [bad];
+        let _ = world.query_mut::<&mut A>().schedule(|a| a.0 *= 10);
+        let _ = world.query_mut::<&mut B>().job().after(&bad).schedule(|b| b.0 = 5);
         let job = world.query_mut::<(&A, &mut T)>().job().named("Next").depends_on(&bad);
-        let next = job.schedule_parallel(|(_, t)| t.0 = 5).unwrap();
+        let next = job.schedule_parallel(|(_, t)| t.0 = 5);
         let failed = world.jobs().try_complete(next).unwrap_err();
         let told = "A0011: job `Next` did not run, because job `Bad` panicked: no (query ";
         assert!(failed.to_string().starts_with(told), "{failed}");
@@ -170,8 +168,8 @@ fn a_job_that_did_not_run_marks_nothing() {
     let since = world.version();
     world.advance_version();
     let bad = [world.jobs().schedule(&[], (), |()| panic!("no")).unwrap()];
-    let _ = world.query_mut::<&mut A>().job().depends_on(&bad).schedule(|a| a.0 = 2).unwrap();
-    let array = world.query_mut::<&mut T>().into_array().unwrap();
+    let _ = world.query_mut::<&mut A>().job().depends_on(&bad).schedule(|a| a.0 = 2);
+    let array = world.query_mut::<&mut T>().job().into_array();
     let _ = array.jobs().schedule_for_each(&bad, array, 1, 1, |t, _| t.0 = 2).unwrap();
     let of_a = world.query::<()>().filter::<ancho_entities::Changed<A>>().since(since);
     assert!(of_a.is_empty());
@@ -185,8 +183,8 @@ fn a_job_of_one_thread_that_panics_has_marked_what_it_gave() {
         world.spawn_batch((0..40).map(A));
         let since = world.version();
         world.advance_version();
-        let query = world.query_mut::<&mut A>();
-        let job = query.schedule(|a| assert_ne!(std::mem::replace(&mut a.0, 100), 15)).unwrap();
+        let mut query = world.query_mut::<&mut A>();
+        let job = query.schedule(|a| assert_ne!(std::mem::replace(&mut a.0, 100), 15));
         assert!(world.jobs().try_complete(job).is_err());
         let changed = world.query::<&A>().filter::<ancho_entities::Changed<A>>().since(since);
         let expected = [[100; 10], [100, 100, 100, 100, 100, 100, 16, 17, 18, 19]].concat();
@@ -201,7 +199,7 @@ fn a_container_that_turns_out_too_short_is_a_failure() {
     let mut elements = JobSlice::new(29, 0);
     // How many are found is not known before.
     let job = world.query::<&X>().job().named("Long").with(elements.write());
-    let job = job.schedule_parallel(|x, element| *element = x.0).unwrap();
+    let job = job.schedule_parallel(|x, element| *element = x.0);
     let failed = world.jobs().try_complete(job).unwrap_err();
     assert_eq!(failed.job(), "Long");
     assert_eq!(elements.as_slice().unwrap().len(), 29);
@@ -213,6 +211,6 @@ fn a_container_that_turns_out_too_short_is_a_failure() {
         assert_eq!(index as u32 + 1, x.0);
         *element = x.0;
     });
-    world.jobs().complete(job.unwrap());
+    world.jobs().complete(job);
     assert!(elements.as_slice().unwrap().iter().copied().eq(1..30));
 }

@@ -21,8 +21,8 @@ fn i5_jobs_are_given_aspects() {
         fn add(pair: Pair<'_>) {
             pair.a.0 += 100 + pair.x.map_or(0, |x| x.0);
         }
-        let _ = world.query_mut::<Pair>().schedule(add).unwrap();
-        let _ = world.query_mut::<Pair>().schedule_parallel(add).unwrap();
+        let _ = world.query_mut::<Pair>().schedule(add);
+        let _ = world.query_mut::<Pair>().schedule_parallel(add);
         // Reading what the aspect writes waits for both.
         let mut all: Vec<_> = world.query::<&A>().iter().map(|a| a.0).collect();
         all.sort_unstable();
@@ -58,7 +58,7 @@ fn i5_jobs_heed_what_their_query_was_told() {
             let found = Arc::new(Mutex::new(Vec::new()));
             let kept = Arc::clone(&found);
             let job = query().job().schedule(move |entity| kept.lock().unwrap().push(entity));
-            world.jobs().complete(job.unwrap());
+            world.jobs().complete(job);
             assert_eq!(*found.lock().unwrap(), query().to_entities());
             assert_eq!(found.lock().unwrap().len(), count);
         }

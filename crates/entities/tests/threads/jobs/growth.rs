@@ -13,8 +13,8 @@ fn d1_whoever_never_waits_does_not_fill_memory() {
         let mut world = world_with(workers);
         let entity = world.spawn((A(0), B(0)));
         for round in 0..25_000 {
-            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
-            let _ = world.query_mut::<(&A, &mut B)>().schedule_parallel(|(_, b)| b.0 += 1).unwrap();
+            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1);
+            let _ = world.query_mut::<(&A, &mut B)>().schedule_parallel(|(_, b)| b.0 += 1);
             if round % 100 == 0 {
                 let uncompleted = world.jobs().uncompleted();
                 assert!(uncompleted <= MOST, "{uncompleted} after {round} rounds");
@@ -32,7 +32,7 @@ fn d1_readers_alone_do_not_pile_up() {
         let mut world = world_with(workers);
         world.spawn((A(1), B(0)));
         for round in 0..20_000 {
-            let _ = world.query::<&A>().schedule(|a| assert_eq!(a.0, 1)).unwrap();
+            let _ = world.query::<&A>().schedule(|a| assert_eq!(a.0, 1));
             if round % 100 == 0 {
                 assert!(world.jobs().uncompleted() <= MOST);
             }
@@ -46,7 +46,7 @@ fn d1_failures_that_nobody_asks_for_do_not_pile_up() {
     let mut world = world_with(0);
     world.spawn(A(1));
     for _ in 0..2000 {
-        let _ = world.query_mut::<&mut A>().schedule(|_| panic!("again")).unwrap();
+        let _ = world.query_mut::<&mut A>().schedule(|_| panic!("again"));
     }
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
     let failures = world.jobs().take_failures();
@@ -64,7 +64,7 @@ fn d1_a_job_at_a_gate_holds_up_those_behind_it_and_no_more() {
     gate.await_job(&world);
     let schedule = |world: &mut World, count: u32| {
         for _ in 0..count {
-            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1).unwrap();
+            let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1);
         }
     };
     gate.beside("some", || schedule(&mut world, 500));

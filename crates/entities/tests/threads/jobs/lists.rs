@@ -35,8 +35,8 @@ fn advance(world: &mut World) -> Version {
 fn lists_the_same<F: QueryFilter>(world: &World, since: Version) {
     let query = world.query::<&A>().filter::<F>().since(since);
     let (mut entities, mut values) = (NativeList::from([Entity::NULL]), NativeList::new());
-    let of_entities = query.job().schedule_to_entities(entities.write()).unwrap();
-    let of_values = query.job().schedule_to_components::<A>(values.write()).unwrap();
+    let of_entities = query.job().schedule_to_entities(entities.write());
+    let of_values = query.job().schedule_to_components::<A>(values.write());
     world.jobs().complete_all(&[of_entities, of_values]);
     assert_eq!(entities.get().unwrap()[..], query.to_entities());
     assert_eq!(values.get().unwrap()[..], query.to_components::<A>().unwrap());
@@ -63,7 +63,7 @@ fn q12_a_job_lists_what_is_found_in_the_same_order() {
         lists_the_same::<Or<((Changed<A>, With<X>), Changed<T>)>>(&world, seen);
         let team = world.query::<&A>().with_shared(Team(1));
         let mut found = NativeList::new();
-        let list = team.job().schedule_to_entities(found.write()).unwrap();
+        let list = team.job().schedule_to_entities(found.write());
         world.jobs().complete(list);
         assert_eq!(found.get().unwrap()[..], team.to_entities());
     }
@@ -75,10 +75,10 @@ fn q12_what_is_found_is_settled_when_the_job_runs() {
         let mut world = mixed(workers);
         let (mut early, mut late) = (NativeList::new(), NativeList::new());
         let before = world.query::<&X>().to_entities();
-        let _ = world.query::<&X>().job().schedule_to_entities(early.write()).unwrap();
-        let switch = world.query_mut::<(&A, EnabledMut<X>)>();
-        let _ = switch.schedule_parallel(|(a, mut on)| on.set(a.0 % 3 == 0)).unwrap();
-        let list = world.query::<&X>().job().schedule_to_entities(late.write()).unwrap();
+        let _ = world.query::<&X>().job().schedule_to_entities(early.write());
+        let mut switch = world.query_mut::<(&A, EnabledMut<X>)>();
+        let _ = switch.schedule_parallel(|(a, mut on)| on.set(a.0 % 3 == 0));
+        let list = world.query::<&X>().job().schedule_to_entities(late.write());
         // Nobody knows yet how many there are.
         let said = late.get().unwrap_err().to_string();
         assert!(said.contains("to_entities"), "{said}");
@@ -94,10 +94,10 @@ fn q12_values_are_those_that_jobs_before_have_written() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let mut values = NativeList::new();
-        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1000).unwrap();
+        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1000);
         let list = world.query::<&A>().job().named("List").schedule_to_components(values.write());
-        let list = list.unwrap();
-        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 = 0).unwrap();
+        let list = list;
+        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 = 0);
         world.jobs().complete(list);
         let mut values: Vec<_> = values.get().unwrap().iter().map(|a: &A| a.0).collect();
         values.sort_unstable();
@@ -113,14 +113,14 @@ fn q12_listing_entities_does_not_wait_for_who_writes_their_values() {
     gate.await_job(&world);
     let mut found = NativeList::new();
     gate.beside("listing", || {
-        let list = world.query::<&A>().job().schedule_to_entities(found.write()).unwrap();
+        let list = world.query::<&A>().job().schedule_to_entities(found.write());
         world.jobs().complete(list);
     });
     gate.open();
     world.jobs().complete(written);
     assert_eq!(found.get().unwrap().len(), 90);
     // Who comes to change the structure waits for the list.
-    let list = world.query::<&A>().job().schedule_to_entities(found.write()).unwrap();
+    let list = world.query::<&A>().job().schedule_to_entities(found.write());
     let first = world.query::<&A>().to_entities()[0];
     world.despawn(first).unwrap();
     world.jobs().complete(list);
@@ -136,7 +136,7 @@ fn q12_a_list_is_written_back() {
         let seen = advance(&mut world);
         let mut values = NativeList::new();
         let query = world.query::<&A>().filter::<With<X>>();
-        let list = query.job().schedule_to_components(values.write()).unwrap();
+        let list = query.job().schedule_to_components(values.write());
         let jobs = world.jobs();
         let raise = jobs.schedule(&[list], values.write(), |values| {
             values.iter_mut().for_each(|a: &mut A| a.0 += 500);
@@ -145,7 +145,7 @@ fn q12_a_list_is_written_back() {
         let query = world.query_mut::<(&T, &mut A)>().filter::<With<X>>();
         let before = [raise];
         let job = query.job().depends_on(&before);
-        let back = job.schedule_copy_from(values.read_elements()).unwrap();
+        let back = job.schedule_copy_from(values.read_elements());
         // Who asks for values waits for it, as for every job.
         let on = |world: &World| world.query::<&A>().filter::<With<X>>().to_components::<A>();
         assert_eq!(on(&world).unwrap()[..], values.get().unwrap()[..]);
@@ -167,7 +167,7 @@ fn q12_what_is_tracked_is_marked_row_by_row() {
         let found = world.query::<&T>().filter::<With<X>>().to_entities();
         let values = NativeArray::from(vec![T(5); found.len()]);
         let query = world.query_mut::<&mut T>().filter::<With<X>>();
-        let _ = query.job().schedule_copy_from(values.read()).unwrap();
+        let _ = query.job().schedule_copy_from(values.read());
         let changed = world.query::<()>().filter::<Changed<T>>().since(seen);
         assert_eq!(changed.to_entities(), found);
         assert_eq!(world.query::<&T>().iter().filter(|t| t.0 == 5).count(), found.len());
@@ -180,7 +180,7 @@ fn q12_a_list_of_another_length_is_refused_by_the_job() {
     let seen = advance(&mut world);
     let values = NativeList::from([A(7), A(8)]);
     let job = world.query_mut::<&mut A>().job().schedule_copy_from(values.read_elements());
-    let failed = world.jobs().try_complete(job.unwrap()).unwrap_err();
+    let failed = world.jobs().try_complete(job).unwrap_err();
     let said = failed.to_string();
     let expected = "A0060: the query finds 90 entities, and 2 values of `queries::A` were given; take as many as `count`, or \
                     the list of `to_components`";
@@ -197,16 +197,18 @@ fn q12_values_that_the_query_does_not_give_are_refused() {
     let mut world = mixed(0);
     let mut values = NativeList::new();
     let query = world.query::<&T>().filter::<With<A>>();
-    let refused = query.job().schedule_to_components::<A>(values.write()).unwrap_err();
+    let refused = panic_message(|| query.job().schedule_to_components::<A>(values.write()));
     assert_eq!(
-        refused.to_string(),
+        refused,
         "A0135: the query does not give `queries::A`, and another query may have it at the same time; ask for `&queries::A` in the \
          data of the query"
     );
     let optional = world.query::<Option<&A>>();
-    assert!(optional.job().schedule_to_components::<A>(values.write()).is_err());
-    let read = world.query_mut::<&A>().job().schedule_copy_from(values.read_elements());
-    assert!(read.unwrap_err().to_string().contains("`&mut queries::A`"));
+    let refused = panic_message(|| optional.job().schedule_to_components::<A>(values.write()));
+    assert!(refused.starts_with("A0135: "));
+    let read = world.query_mut::<&A>().job();
+    let refused = panic_message(|| read.schedule_copy_from(values.read_elements()));
+    assert!(refused.contains("`&mut queries::A`"));
     // Nothing was scheduled, so that the list is free.
     assert!(values.get().unwrap().is_empty());
     assert_eq!(world.jobs().uncompleted(), 0);
@@ -216,10 +218,12 @@ fn q12_values_that_the_query_does_not_give_are_refused() {
 fn q12_a_list_in_use_is_refused_unless_the_job_waits_for_its_turn() {
     let world = mixed(2);
     let mut found = NativeList::new();
-    let first = world.query::<&A>().job().schedule_to_entities(found.write()).unwrap();
-    let refused = world.query::<&T>().job().schedule_to_entities(found.write()).unwrap_err();
-    assert!(refused.to_string().starts_with("A0001: job `to_entities` writes "), "{refused}");
-    let second = world.query::<&T>().job().in_turn().schedule_to_entities(found.write()).unwrap();
+    let first = world.query::<&A>().job().schedule_to_entities(found.write());
+    let other = world.query::<&T>().job();
+    let refused = panic_message(|| other.schedule_to_entities(found.write()));
+    assert!(refused.starts_with("A0001: job `to_entities` writes "), "{refused}");
+    let second =
+        world.query::<&T>().job().wait_for_containers().schedule_to_entities(found.write());
     world.jobs().complete_all(&[first, second]);
     assert_eq!(found.get().unwrap()[..], world.query::<&T>().to_entities());
 }
@@ -230,9 +234,11 @@ fn q12_a_part_of_a_split_world_lists_while_others_are_in_use() {
     let mut lists = (NativeList::new(), NativeList::new());
     let (mut writes, reads) = world.split::<(Query<&mut A>, Query<(&X, &T)>)>();
     let mut held: Vec<_> = writes.iter_mut().collect();
-    let _ = reads.clone().job().schedule_to_entities(lists.0.write()).unwrap();
-    let _ = reads.clone().job().schedule_to_components::<X>(lists.1.write()).unwrap();
-    assert!(reads.job().schedule_to_components::<A>(NativeList::new().write()).is_err());
+    let _ = reads.clone().job().schedule_to_entities(lists.0.write());
+    let _ = reads.clone().job().schedule_to_components::<X>(lists.1.write());
+    let mut list = NativeList::new();
+    let refused = panic_message(|| reads.job().schedule_to_components::<A>(list.write()));
+    assert!(refused.starts_with("A0135: "));
     held.iter_mut().for_each(|a| a.0 += 1);
     drop(held);
     let found = world.query::<&X>().to_entities();

@@ -44,7 +44,7 @@ fn many_are_what_each_is_however_many_they_are() {
         for count in [0, 1, 15, 16, 17, 31, 32, 33, 64, 203] {
             let (takers, all) = world.split::<(Query<&mut A>, Lookup<&B>)>();
             let job = Compare { all: all.into_job(), asked: asked.read(), count };
-            let job = takers.job().schedule_chunk_job(job).unwrap();
+            let job = takers.job().schedule_chunk_job(job);
             world.jobs().complete(job);
             let missing = count.saturating_sub(20).min(3);
             assert_eq!(world.get::<A>(without).unwrap().0 as usize, count - missing);
@@ -69,18 +69,17 @@ fn i9_jobs_know_where_entities_are() {
         let asked: Vec<_> = all.iter().chain([&gone, &other]).copied().collect();
         let (first, everyone) = world.split::<(Query<&B>, Lookup<Entity>)>();
         let job = first.job().with(everyone.into_job()).schedule(move |_, everyone| {
-            let place =
-                |&entity: &Entity| everyone.place(entity).map(|at| (at.chunk_number, at.row));
+            let place = |&entity: &Entity| everyone.place(entity);
             let found: Vec<_> = asked.iter().map(place).collect();
             assert_eq!(found, places);
         });
-        world.jobs().complete(job.unwrap());
+        world.jobs().complete(job);
         let (first, with) = world.split::<(Query<&B>, Lookup<&A>)>();
         let job = first.job().with(with.into_job()).schedule_parallel(move |_, with| {
             assert!(with.place(other).is_none() && with.place(gone).is_none(), "they lack it");
             assert!(all.iter().all(|&entity| with.place(entity).is_some()));
         });
-        world.jobs().complete(job.unwrap());
+        world.jobs().complete(job);
     }
 }
 
@@ -94,11 +93,11 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
         world.advance_version();
         world.get_mut::<A>(all[15]).unwrap().0 += 1;
         // A job writes more, which is waited for, and other components do not count.
-        let _ = world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1).unwrap();
+        let _ = world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1);
         let (write, values) = world.split::<(Query<&T>, Lookup<&mut A>)>();
         let last = all[29];
-        let write = write.job().with(values.into_job_mut());
-        let _ = write.schedule(move |_, a| a.get_mut(last).unwrap().0 += 1).unwrap();
+        let write = write.job().with(values.into_job());
+        let _ = write.schedule(move |_, a| a.get_mut(last).unwrap().0 += 1);
         let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
         let asked = all.clone();
         let job = ask.job().with(values.into_job()).schedule(move |_, a| {
@@ -107,7 +106,7 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
             assert!(changed[10..].iter().all(|&changed| changed), "the others");
             assert!(!a.did_change(marker, since) && !a.did_change(Entity::NULL, since));
         });
-        world.jobs().complete(job.unwrap());
+        world.jobs().complete(job);
         // The world's own thread goes on writing another component while such a job is under way.
         let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
         let asked = all.clone();
@@ -119,7 +118,7 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
         for &entity in &all {
             world.get_mut::<B>(entity).unwrap().0 += 1;
         }
-        world.jobs().complete(job.unwrap());
+        world.jobs().complete(job);
     }
 }
 
@@ -135,15 +134,15 @@ fn i8_jobs_know_which_entities_were_written_if_that_is_tracked() {
         world.set_component_enabled::<E>(all[7], false).unwrap();
         let (write, values) = world.split::<(Query<&Tag>, Lookup<&mut T>)>();
         let last = all[29];
-        let write = write.job().with(values.into_job_mut());
-        let _ = write.schedule(move |_, t| t.get_mut(last).unwrap().0 += 1).unwrap();
+        let write = write.job().with(values.into_job());
+        let _ = write.schedule(move |_, t| t.get_mut(last).unwrap().0 += 1);
         let (ask, values) = world.split::<(Query<&Tag>, Lookup<(&T, EnabledRef<E>)>)>();
         let asked = all.clone();
         let job = ask.job().with(values.into_job()).schedule_parallel(move |_, values| {
             let changed = |at: &usize| values.did_change(asked[*at], since);
             assert_eq!((0..30).filter(changed).collect::<Vec<_>>(), [7, 15, 29]);
         });
-        world.jobs().complete(job.unwrap());
+        world.jobs().complete(job);
     }
 }
 
@@ -168,7 +167,7 @@ where
             stand();
             assert!(values.did_change(entity, Version::NEVER));
         });
-        let _ = job.unwrap();
+        let _ = job;
         gate.await_job(&world);
         gate.after(name, || write(&mut world, entity));
     }
@@ -176,7 +175,7 @@ where
 
 /// Goes through something in a job, and waits for it.
 fn go_through<D: ParallelData + 'static>(world: &mut World) {
-    let job = world.query_mut::<D>().job().schedule(|_| ()).unwrap();
+    let job = world.query_mut::<D>().job().schedule(|_| ());
     world.jobs().complete(job);
 }
 

@@ -49,7 +49,7 @@ fn switch(world: &mut World, gate: &Gate) {
         let is_on = on.get();
         on.set(!is_on);
     });
-    let _ = job.unwrap();
+    let _ = job;
     gate.await_job(world);
 }
 
@@ -76,7 +76,7 @@ fn en7_who_does_not_ask_does_not_wait() {
     gate.beside("Absent", || assert_eq!(world.query::<&A>().filter::<Absent<X>>().count(), 0));
     gate.beside("ignore_enabled", || assert_eq!(world.query::<&X>().ignore_enabled().count(), 2));
     gate.beside("count_unfiltered", || assert_eq!(world.query::<&X>().count_unfiltered(), 2));
-    let job = world.query_mut::<&mut A>().filter::<With<Y>>().schedule(|a| a.0 = 5).unwrap();
+    let job = world.query_mut::<&mut A>().filter::<With<Y>>().schedule(|a| a.0 = 5);
     gate.beside("a job", || world.jobs().complete(job));
 }
 
@@ -85,9 +85,8 @@ fn en7_jobs_that_ask_come_after_jobs_that_switch() {
     let (mut world, [on, off]) = two();
     let gate = Gate::default();
     switch(&mut world, &gate);
-    let _ =
-        world.query_mut::<&mut A>().filter::<With<X>>().schedule_parallel(|a| a.0 = 10).unwrap();
-    let last = world.query_mut::<&mut A>().filter::<Without<X>>().schedule(|a| a.0 = 20).unwrap();
+    let _ = world.query_mut::<&mut A>().filter::<With<X>>().schedule_parallel(|a| a.0 = 10);
+    let last = world.query_mut::<&mut A>().filter::<Without<X>>().schedule(|a| a.0 = 20);
     world.jobs().flush();
     a_while();
     assert!(gate.is_occupied());
@@ -118,7 +117,7 @@ fn en7_who_switches_waits_for_jobs_that_ask() {
         gate.after(asks, || {
             world.set_component_enabled::<X>(on, false).unwrap();
         });
-        world.jobs().complete(job.unwrap());
+        world.jobs().complete(job);
         assert_eq!(world.query::<&X>().to_entities(), [off], "{asks}");
     }
 }
@@ -132,7 +131,7 @@ fn en7_tags_that_can_be_switched_have_fences() {
         stand();
         on.set(false);
     });
-    let _ = job.unwrap();
+    let _ = job;
     gate.await_job(&world);
     gate.beside("X", || assert_eq!(world.query::<&X>().count(), 1));
     gate.after("Y", || assert_eq!(world.query::<&Y>().iter().count(), 0));
@@ -144,13 +143,13 @@ fn en7_all_threads_switch_and_each_entity_is_found_as_it_was() {
         let mut world = world_of(workers, rows);
         let all: Vec<_> = world.spawn_batch((0..3000).map(|at| (A(at), X(at)))).collect();
         for pass in 2..6 {
-            let query = world.query_mut::<(&A, &X, EnabledMut<X>)>();
+            let mut query = world.query_mut::<(&A, &X, EnabledMut<X>)>();
             let _ = query.schedule_parallel(move |(a, x, mut on)| {
                 assert_eq!(a.0, x.0);
                 on.set(a.0 % pass != 0);
             });
-            let query = world.query_mut::<&mut A>().filter::<Without<X>>();
-            let _ = query.schedule_parallel(|a| a.0 |= 1 << 20).unwrap();
+            let mut query = world.query_mut::<&mut A>().filter::<Without<X>>();
+            let _ = query.schedule_parallel(|a| a.0 |= 1 << 20);
         }
         for (at, &entity) in (0..).zip(&all) {
             let is_on = (2..6).all(|pass| at % pass != 0_u32);

@@ -21,7 +21,7 @@ fn busy(gate: &Gate) -> (Checked, Vec<Entity>) {
         b.0 = u64::from(a.get(goals[next]).unwrap().0) + 1;
         next += 1;
     });
-    let _ = job.unwrap();
+    let _ = job;
     gate.await_job(&world);
     (world, all)
 }
@@ -106,8 +106,8 @@ fn a_world_that_was_never_waited_for_has_done_its_jobs() {
         world.spawn_batch((0..50).map(A));
         let sum = Arc::new(Mutex::new(0));
         let kept = Arc::clone(&sum);
-        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
-        let _ = world.query::<&A>().schedule(move |a| *kept.lock().unwrap() += a.0).unwrap();
+        let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
+        let _ = world.query::<&A>().schedule(move |a| *kept.lock().unwrap() += a.0);
         drop(into_world(world));
         assert_eq!(*sum.lock().unwrap(), 49 * 50 / 2 + 50, "{workers} workers");
     }
@@ -134,7 +134,7 @@ fn a_world_ends_inside_one_of_its_own_jobs() {
                     told.send(text.0.clone()).unwrap();
                 }
             });
-            let _ = job.unwrap();
+            let _ = job;
             world.jobs().flush();
             send.send(into_world(world)).unwrap();
             assert_eq!(hear.recv().unwrap(), "49x");
@@ -153,8 +153,8 @@ fn a_world_ends_inside_a_job_of_another() {
             one.spawn_batch((0..50).map(A));
             let sum = Arc::new(Mutex::new(0));
             let kept = Arc::clone(&sum);
-            let _ = one.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
-            let _ = one.query::<&A>().schedule(move |a| *kept.lock().unwrap() += a.0).unwrap();
+            let _ = one.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
+            let _ = one.query::<&A>().schedule(move |a| *kept.lock().unwrap() += a.0);
             let job = two.jobs().schedule(&[], (), move |()| drop(one)).unwrap();
             two.jobs().complete(job);
             assert_eq!(*sum.lock().unwrap(), 49 * 50 / 2 + 50, "{workers} workers");
@@ -174,13 +174,13 @@ fn many_worlds_on_many_threads_share_a_pool() {
                 let mut world = World::with_settings("Server", settings);
                 world.spawn_batch((0..200).map(|at| (A(at), B(0), X(at))));
                 for round in 0..50 {
-                    let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1).unwrap();
-                    let query = world.query_mut::<(&A, &mut B)>();
-                    let _ = query.schedule_parallel(|(a, b)| b.0 += u64::from(a.0)).unwrap();
+                    let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
+                    let mut query = world.query_mut::<(&A, &mut B)>();
+                    let _ = query.schedule_parallel(|(a, b)| b.0 += u64::from(a.0));
                     if round % 10 == number {
                         world.spawn((A(round), B(0), X(0)));
                         let mut fork = world.fork().unwrap();
-                        let _ = fork.query_mut::<&mut A>().schedule(|a| a.0 = 0).unwrap();
+                        let _ = fork.query_mut::<&mut A>().schedule(|a| a.0 = 0);
                     }
                 }
                 assert!(world.query::<(&A, &X)>().iter().take(200).all(|(a, x)| a.0 == x.0 + 50));

@@ -94,12 +94,12 @@ fn the_thread_of_the_world_is_in_the_same_chunks_as_jobs() {
     });
     let (stand, goals) = (two.stand(), all.clone());
     let (query, lookup) = world.split::<(Query<Entity, With<Y>>, Lookup<&mut E>)>();
-    let job = query.job().with(lookup.into_job_mut()).schedule(move |entity, e| {
+    let job = query.job().with(lookup.into_job()).schedule(move |entity, e| {
         stand();
         e.get_mut(entity).unwrap().0 += 1;
         assert!(e.has(goals[0]));
     });
-    let _ = job.unwrap();
+    let _ = job;
     one.await_job(&world);
     two.await_job(&world);
     one.beside("main", || {
@@ -133,12 +133,12 @@ fn jobs_of_all_kinds_pile_up() {
         let mut world = world_of(workers, 64);
         let all = fill(&mut world, 1000);
         for round in 0..30 {
-            let _ = world.query_mut::<(&mut A, &X)>().schedule_parallel(|(a, _)| a.0 += 1).unwrap();
+            let _ = world.query_mut::<(&mut A, &X)>().schedule_parallel(|(a, _)| a.0 += 1);
             let _ = world
                 .query_mut::<(&A, EnabledMut<Y>)>()
                 .schedule_parallel(move |(a, mut on)| on.set(a.0 % 3 == round % 3));
             let _ = world.query_mut::<&mut B>().filter::<With<Y>>().schedule_parallel(|b| b.0 += 1);
-            let _ = world.query_mut::<(&B, &mut T)>().schedule(|(b, t)| t.0 += b.0 as u32).unwrap();
+            let _ = world.query_mut::<(&B, &mut T)>().schedule(|(b, t)| t.0 += b.0 as u32);
             let goal = all[round as usize];
             let (query, lookup) = world.split::<(Query<&mut Text>, Lookup<(&A, &B)>)>();
             let job = query.job().with(lookup.into_job());
@@ -146,8 +146,8 @@ fn jobs_of_all_kinds_pile_up() {
                 let (a, b) = lookup.get(goal).unwrap();
                 text.0 = format!("{} {}", a.0, b.0);
             });
-            let query = world.query_mut::<&mut Buffer<Item>>().filter::<Changed<T>>();
-            let _ = query.schedule_parallel(|mut items| items.push(Item(1))).unwrap();
+            let mut query = world.query_mut::<&mut Buffer<Item>>().filter::<Changed<T>>();
+            let _ = query.schedule_parallel(|mut items| items.push(Item(1)));
             if round % 5 == 0 {
                 world.spawn((A(round), Tag));
                 world.get_mut::<B>(goal).unwrap().0 += 1;

@@ -183,12 +183,12 @@ impl Started {
         stage.a += MORE;
         let all = stage.world.query::<&A>().include_disabled().count();
         Self::new(&mut stage.world, all, |world, pass| {
-            let job = world.query_mut::<&mut A>().include_disabled();
+            let mut job = world.query_mut::<&mut A>().include_disabled();
             let written = job.schedule_parallel(move |a| {
                 pass();
                 a.0 += MORE;
             });
-            written.unwrap()
+            written
         })
     }
 
@@ -200,7 +200,7 @@ impl Started {
                 pass();
                 far.0 += MORE;
             });
-            written.unwrap()
+            written
         })
     }
 
@@ -264,7 +264,7 @@ fn without_workers_the_same_is_found() {
             let mut stage = Stage::new(0, forked);
             stage.a += MORE;
             let job = stage.world.query_mut::<&mut A>().include_disabled();
-            let _ = job.job().named(name).schedule_parallel(|a| a.0 += MORE).unwrap();
+            let _ = job.job().named(name).schedule_parallel(|a| a.0 += MORE);
             operate(&mut stage);
             stage.world.check_invariants().unwrap();
         }
@@ -281,7 +281,7 @@ fn jobs_that_read_are_waited_for_by_those_who_write() {
                 pass();
                 assert_eq!(a.0, expected);
             });
-            read.unwrap()
+            read
         })
     };
     let writes: &[Operation] = &[
@@ -294,7 +294,7 @@ fn jobs_that_read_are_waited_for_by_those_who_write() {
     let reads: &[Operation] = &[
         ("get", |stage| assert_eq!(stage.a_of(stage.alone), 1)),
         ("a query", |stage| assert!(stage.world.query::<&A>().iter().all(|a| a.0 == 1))),
-        ("lookup", |stage| _ = stage.world.lookup::<A>()),
+        ("lookup", |stage| _ = stage.world.lookup::<&A>()),
         ("get_mut of another component", |stage| {
             stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9;
         }),
@@ -323,7 +323,7 @@ fn a_chunk_that_a_job_reads_is_not_copied_under_it() {
             pass();
             assert_eq!(a.0, 1);
         });
-        read.unwrap()
+        read
     });
     job.must_be_waited_for("get_mut", || stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9);
     assert!(stage.world.jobs().take_failures().is_empty());
@@ -337,7 +337,7 @@ fn jobs_that_switch_are_waited_for() {
                 pass();
                 x.set(false);
             });
-            switch.unwrap()
+            switch
         })
     };
     let near: &[Operation] = &[
@@ -403,7 +403,7 @@ fn jobs_that_ask_are_waited_for_by_those_who_switch() {
             pass();
             assert!(x.get());
         });
-        ask.unwrap()
+        ask
     });
     job.must_be_waited_for("switching", || {
         stage.world.set_component_enabled::<X>(stage.switched, false).unwrap();
@@ -420,7 +420,7 @@ fn jobs_that_write_buffers_are_waited_for() {
         ("buffer_mut", |stage| stage.world.buffer_mut::<Item>(stage.with_items).unwrap().clear()),
         ("add_buffer", |stage| stage.world.add_buffer::<Item>(stage.with_items).unwrap().clear()),
         ("buffer_lookup", |stage| {
-            let items = stage.world.buffer_lookup::<Item>();
+            let items = stage.world.lookup::<&Buffer<Item>>();
             assert_eq!(items.get(stage.with_items).unwrap().len(), 9);
         }),
         ("untyped_buffer", |stage| {
@@ -439,7 +439,7 @@ fn jobs_that_write_buffers_are_waited_for() {
                 pass();
                 (0..8).for_each(|at| items.push(Item(at)));
             });
-            fill.unwrap()
+            fill
         });
         job.must_be_waited_for(name, || operate(&mut stage));
     }
@@ -453,7 +453,7 @@ fn jobs_that_read_values_of_chunks_are_waited_for_by_those_who_set_them() {
             pass();
             assert_eq!(*detail, Detail(0));
         });
-        read.unwrap()
+        read
     });
     job.must_be_waited_for("set_chunk_component", || {
         stage.world.set_chunk_component(stage.with_detail, Detail(2)).unwrap();
@@ -471,7 +471,7 @@ fn jobs_that_write_groups_are_waited_for() {
                 pass();
                 group.push(LinkedEntityGroup(alone));
             });
-        join.unwrap()
+        join
     });
     job.must_be_waited_for("despawn", || assert!(stage.world.despawn(stage.root).unwrap()));
     assert!(!stage.world.exists(alone) && !stage.world.exists(stage.member));
@@ -516,7 +516,7 @@ fn a_world_that_one_of_its_jobs_drops_leaves_what_the_others_use() {
         drop(given.lock().unwrap().recv().unwrap());
         tell.send(()).unwrap();
     });
-    let _ = drops.unwrap();
+    let _ = drops;
     let far = Started::far(&mut stage);
     let world = std::mem::replace(&mut stage.world.0, World::new("Another"));
     give.send(world).unwrap();
@@ -541,10 +541,8 @@ fn many_jobs_and_operations_in_turns_are_as_one_after_the_other() {
             let entity = all[at];
             let _ = world
                 .query_mut::<(&mut A, &B)>()
-                .schedule_parallel(move |(a, b)| a.0 = a.0.wrapping_mul(31) ^ b.0 as u32 ^ round)
-                .unwrap();
-            let _ =
-                world.query_mut::<(&mut B, &X)>().schedule(|(b, x)| b.0 += u64::from(x.0)).unwrap();
+                .schedule_parallel(move |(a, b)| a.0 = a.0.wrapping_mul(31) ^ b.0 as u32 ^ round);
+            let _ = world.query_mut::<(&mut B, &X)>().schedule(|(b, x)| b.0 += u64::from(x.0));
             if wait {
                 world.jobs().complete_everything();
             } else {

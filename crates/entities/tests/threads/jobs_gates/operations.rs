@@ -42,14 +42,14 @@ pub(crate) const NEAR: &[Operation] = &[
         assert_eq!(stage.a_of(stage.alone), 7);
     }),
     ("lookup", |stage| {
-        let lookup = stage.world.lookup::<A>();
+        let lookup = stage.world.lookup::<&A>();
         assert_eq!(lookup.get(stage.alone).unwrap().0, stage.a);
         let many = [stage.alone, stage.pair[0]];
         assert!(lookup.get_many(&many).flatten().all(|a| a.0 == stage.a));
     }),
     ("lookup of changes", |stage| {
         let before = stage.world.version();
-        let lookup = stage.world.lookup::<A>();
+        let lookup = stage.world.lookup::<&A>();
         assert!(!lookup.did_change(stage.alone, before));
     }),
     ("swap_components", |stage| {
@@ -116,7 +116,7 @@ pub(crate) const NEAR: &[Operation] = &[
     }),
     ("despawn_slice", |stage| {
         let gone = [stage.pair[1], stage.alone, stage.root];
-        assert_eq!(stage.world.despawn_slice(&gone), Ok(4));
+        assert_eq!(stage.world.batch(&gone).despawn(), Ok(4));
         assert_eq!(stage.a_of(stage.pair[0]), stage.a);
     }),
     ("add", |stage| {
@@ -171,7 +171,7 @@ pub(crate) const NEAR: &[Operation] = &[
         assert_eq!(stage.a_of(stage.of_team), 7);
     }),
     ("set_shared_slice", |stage| {
-        stage.world.set_shared_slice(&[stage.of_team], Team(2)).unwrap();
+        stage.world.batch(&[stage.of_team]).set_shared(Team(2)).unwrap();
         assert_eq!(stage.a_of(stage.of_team), stage.a);
     }),
     ("set_enabled", |stage| {
@@ -242,10 +242,10 @@ pub(crate) const NEAR: &[Operation] = &[
     }),
     ("move_slice_from and back", |stage| {
         let mut other = elsewhere();
-        let moved = other.move_slice_from(&mut stage.world, &stage.pair).unwrap();
+        let moved = stage.world.batch(&stage.pair).move_to(&mut other).unwrap();
         let there = stage.pair.map(|old| moved.get(old).unwrap());
         assert!(there.iter().all(|&entity| other.get(entity) == Ok(&A(stage.a))));
-        let back = stage.world.move_slice_from(&mut other, &there).unwrap();
+        let back = other.batch(&there).move_to(&mut stage.world).unwrap();
         assert_eq!(stage.a_of(back.get(there[0]).unwrap()), stage.a);
     }),
 ];
@@ -358,7 +358,7 @@ pub(crate) const OTHER: &[Operation] = &[
         stage.world.buffer_mut::<Item>(stage.with_items).unwrap().push(Item(2));
         stage.world.add_buffer::<Item>(stage.with_items).unwrap().push(Item(3));
         assert_eq!(stage.world.buffer::<Item>(stage.with_items).unwrap().len(), 3);
-        let items = stage.world.buffer_lookup::<Item>();
+        let items = stage.world.lookup::<&Buffer<Item>>();
         assert_eq!(items.get(stage.with_items).unwrap().len(), 3);
     }),
     ("managed", |stage| {
@@ -384,7 +384,7 @@ pub(crate) const OTHER: &[Operation] = &[
         stage.world.add(new, X(1)).unwrap();
         assert_eq!(stage.world.take::<B>(new), Ok(B(1)));
         let many: Vec<_> = stage.world.spawn_many(B(1), 1000).collect();
-        stage.world.despawn_slice(&many).unwrap();
+        stage.world.batch(&many).despawn().unwrap();
         assert!(stage.world.despawn(new).unwrap());
     }),
     ("changes by query elsewhere", |stage| {
@@ -403,7 +403,7 @@ pub(crate) const OTHER: &[Operation] = &[
         let copied = stage.world.copy_entities_from(&other).unwrap();
         let moved = stage.world.move_entities_from(&mut other).unwrap();
         let back = moved.iter().chain(copied.iter()).map(|(_, new)| new).collect::<Vec<_>>();
-        assert_eq!(other.move_slice_from(&mut stage.world, &back).unwrap().len(), 2);
+        assert_eq!(stage.world.batch(&back).move_to(&mut other).unwrap().len(), 2);
     }),
     ("entity_changes", |stage| {
         let changes = stage.world.entity_changes(&mut EntityTracker::new());

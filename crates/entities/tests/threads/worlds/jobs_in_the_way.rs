@@ -29,12 +29,11 @@ fn busy(workers: usize, limits: [usize; 2]) -> [World; 2] {
         world.spawn_many((Number(1), Link(first)), 3000);
         world.spawn_many(Other(1), 100);
         for _ in 0..3 {
-            _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1).unwrap();
+            _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1);
         }
         _ = world
             .query_mut::<(&mut Link, Entity)>()
-            .schedule_parallel(|(link, entity)| link.0 = entity)
-            .unwrap();
+            .schedule_parallel(|(link, entity)| link.0 = entity);
         world.jobs().flush();
     }
     worlds
@@ -81,7 +80,7 @@ fn a_query_moves_what_jobs_have_left() {
         assert_eq!((moved.len(), source.entity_count()), (3000, 101));
         // Jobs over what has come, and over what has stayed.
         for world in [&mut source, &mut destination] {
-            _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1).unwrap();
+            _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1);
         }
         for world in [&source, &destination] {
             assert!(world.query::<&Number>().iter().all(|number| number.0 == 5));
@@ -97,8 +96,8 @@ fn a_world_is_replaced_when_its_jobs_are_done() {
             destination.copy_and_replace_from(&mut source).unwrap();
             assert_eq!(destination.state_hash(), source.state_hash());
             for world in [&mut source, &mut destination] {
-                let numbers = world.query_mut::<&mut Number>();
-                _ = numbers.schedule_parallel(|number| number.0 += 1).unwrap();
+                let mut numbers = world.query_mut::<&mut Number>();
+                _ = numbers.schedule_parallel(|number| number.0 += 1);
                 world.jobs().flush();
             }
         }
@@ -112,8 +111,8 @@ fn jobs_that_do_not_see_what_moves_go_on() {
     source.spawn_many(Number(1), 100);
     source.spawn_many(Other(1), 100);
     destination.spawn_many(Other(1), 100);
-    let there = source.query_mut::<&mut Other>().schedule(|other| other.0 += 1).unwrap();
-    let here = destination.query_mut::<&mut Other>().schedule(|other| other.0 += 1).unwrap();
+    let there = source.query_mut::<&mut Other>().schedule(|other| other.0 += 1);
+    let here = destination.query_mut::<&mut Other>().schedule(|other| other.0 += 1);
     source.query_mut::<&Number>().move_to(&mut destination).unwrap();
     assert!(!source.jobs().is_completed(there));
     assert!(!destination.jobs().is_completed(here));

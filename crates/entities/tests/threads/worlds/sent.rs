@@ -17,7 +17,7 @@ struct Text(String);
 struct Script(String);
 
 fn add_one(world: &mut World) {
-    _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1).unwrap();
+    _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1);
     world.jobs().flush();
 }
 

@@ -32,7 +32,7 @@ fn w5_a_job_over_the_entities_does_not_end_the_transaction_that_lends_them() {
         }
         assert_eq!(text.0, "there");
     });
-    _ = scheduled.unwrap();
+    _ = scheduled;
     transaction.entities().unwrap().jobs().flush();
     sender.send(transaction).unwrap();
     assert!(told.recv().unwrap(), "the job has entities of the world");

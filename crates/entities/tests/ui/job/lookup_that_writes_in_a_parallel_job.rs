@@ -9,7 +9,7 @@ struct Healer(Entity);
 fn main() {
     let mut world = World::new("Simulation");
     let (healers, health) = world.split::<(Query<&Healer>, Lookup<&mut Health>)>();
-    let _ = healers.job().with(health.into_job_mut()).schedule_parallel(|healer, health| {
+    let _ = healers.job().with(health.into_job()).schedule_parallel(|healer, health| {
         health.get_mut(healer.0).unwrap().0 += 1;
     });
 }

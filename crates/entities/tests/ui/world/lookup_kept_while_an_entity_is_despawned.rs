@@ -6,7 +6,7 @@ struct Health(u32);
 fn main() {
     let mut world = World::new("Simulation");
     let orc = world.spawn(Health(20));
-    let health = world.lookup::<Health>();
+    let health = world.lookup::<&Health>();
     world.despawn(orc).unwrap();
     assert!(!health.has(orc));
 }

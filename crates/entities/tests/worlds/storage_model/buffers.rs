@@ -20,7 +20,7 @@ pub(crate) fn compare_buffers(world: &World, entity: Entity, row: &Row) {
     let remains = world.buffer::<Remain>(entity).ok();
     let remains = remains.map(|remains| remains.iter().map(|remain| remain.0.into()).collect());
     assert_eq!(remains, list(REMAINS));
-    let lookup = world.buffer_lookup::<Item>();
+    let lookup = world.lookup::<&Buffer<Item>>();
     assert_eq!(
         lookup.get(entity).map(<[Item]>::len),
         row.get(&ITEMS).map(|value| value.list.len())

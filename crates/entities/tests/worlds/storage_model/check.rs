@@ -79,7 +79,7 @@ fn compare(Pair { world, plain, .. }: &Pair) {
 }
 
 fn compare_lookup<T: Kind>(world: &World, plain: &Plain) {
-    let lookup = world.lookup::<T>();
+    let lookup = world.lookup::<&T>();
     for (&entity, row) in &plain.entities {
         let found = lookup.get(entity).map(Kind::number);
         assert_eq!(found, row.get(&T::KIND).map(|value| value.number));

@@ -297,7 +297,7 @@ impl Run {
             // Mostly another one than they have.
             number = (number + entities.len() as u64) % 3;
         }
-        let found = self.current().world.set_shared_slice(entities, T::make(number));
+        let found = self.current().world.batch(entities).set_shared(T::make(number)).map(drop);
         let refused =
             entities.iter().map(|&entity| self.presence(entity, &[T::KIND])).find(Result::is_err);
         if self.agrees(found, refused.unwrap_or(Ok(()))) {

@@ -232,7 +232,7 @@ impl Run {
             slice.push(self.pick(step.entity));
         }
         let all_exist = slice.iter().all(|&entity| self.exists(entity));
-        let found = self.current().world.despawn_slice(&slice);
+        let found = self.current().world.batch(&slice).despawn();
         if self.setup.strict && !all_exist {
             self.agrees(found, Err("A0050"));
         } else {

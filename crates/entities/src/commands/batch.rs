@@ -1,0 +1,745 @@
+//! Commands for many entities: a slice, a linked group, or the matches of a query at playback.
+
+use std::borrow::Cow;
+use std::fmt::{self, Formatter};
+use std::marker::PhantomData;
+use std::mem;
+
+use super::error::Result;
+use super::modify::{duplicate_set, write_set};
+use super::placeholder::Placeholders;
+use super::playback::Context;
+use super::recorder::CommandRecorder;
+use super::vtable::{Aspect, Command, Recorded, TypeNames};
+use crate::builtin::Disabled;
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::manager::{EntityManager, Linked};
+use crate::query::{DynamicQuery, EntityQuery, LateQuery, QueryData, QueryFilter};
+use crate::set::{CloneSet, ComponentSet};
+use crate::storage::SetOperation;
+
+impl CommandRecorder {
+    /// Selects many entities for one command.
+    ///
+    /// Targets are
+    ///
+    /// - a slice of entities, or [`Placeholders`],
+    /// - [`Linked(root)`](Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has none.
+    ///   Those that a query [matches](Linked::matching), if it is given;
+    /// - a query: an [`EntityQuery`], a [`DynamicQuery`] or a [`LateQuery`]. It runs at playback.
+    ///
+    /// # Panics
+    ///
+    /// At playback, as [`EntityManager::query_mut`](crate::EntityManager::query_mut), if the query is invalid.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, LateQuery, With, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Dead;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orcs = [(); 3].map(|()| world.spawn(Health(20)));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let commands = buffer.commands()?;
+    /// commands.batch(&orcs[1..]).add(Dead);
+    /// commands.batch(LateQuery::of::<&Health, With<Dead>>()).despawn();
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.entity_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn batch<'a>(&'a mut self, targets: impl Into<CommandTargets<'a>>) -> BatchCommands<'a> {
+        BatchCommands { recorder: self, targets: targets.into().0 }
+    }
+}
+
+/// Targets of a command for many entities: see [`CommandRecorder::batch`].
+#[derive(Clone, Debug)]
+pub struct CommandTargets<'a>(TargetKind<'a>);
+
+#[derive(Clone, Debug)]
+enum TargetKind<'a> {
+    Entities(&'a [Entity]),
+    Placeholders(Placeholders),
+    Linked(Entity, Option<LateQuery>),
+    Query(LateQuery),
+}
+
+impl<'a> From<&'a [Entity]> for CommandTargets<'a> {
+    fn from(entities: &'a [Entity]) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl<'a, const N: usize> From<&'a [Entity; N]> for CommandTargets<'a> {
+    fn from(entities: &'a [Entity; N]) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl<'a> From<&'a Vec<Entity>> for CommandTargets<'a> {
+    fn from(entities: &'a Vec<Entity>) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl From<Placeholders> for CommandTargets<'_> {
+    fn from(placeholders: Placeholders) -> Self {
+        Self(TargetKind::Placeholders(placeholders))
+    }
+}
+
+impl From<Linked> for CommandTargets<'_> {
+    fn from(Linked(root): Linked) -> Self {
+        Self(TargetKind::Linked(root, None))
+    }
+}
+
+impl From<LateQuery> for CommandTargets<'_> {
+    fn from(query: LateQuery) -> Self {
+        Self(TargetKind::Query(query))
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> From<EntityQuery<D, F>> for CommandTargets<'_> {
+    fn from(query: EntityQuery<D, F>) -> Self {
+        Self(TargetKind::Query(query.into()))
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> From<&EntityQuery<D, F>> for CommandTargets<'_> {
+    fn from(query: &EntityQuery<D, F>) -> Self {
+        Self(TargetKind::Query(query.into()))
+    }
+}
+
+impl From<DynamicQuery> for CommandTargets<'_> {
+    fn from(query: DynamicQuery) -> Self {
+        Self(TargetKind::Query(query.into()))
+    }
+}
+
+impl From<&DynamicQuery> for CommandTargets<'_> {
+    fn from(query: &DynamicQuery) -> Self {
+        Self(TargetKind::Query(query.into()))
+    }
+}
+
+impl Linked {
+    /// Selects the members of the group that a query matches at playback.
+    ///
+    /// The query runs before the first member is changed, and skips disabled components as usual. With the filter
+    /// [`IgnoreEnabled`](crate::IgnoreEnabled) only the archetype matters: Unity's `EntityQueryMask`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{
+    ///     Buffer, Component, EntityCommandBuffer, LateQuery, Linked, LinkedEntityGroup, Without, World,
+    /// };
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Wheel;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Painted;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (car, wheel) = (world.spawn(()), world.spawn(Wheel));
+    /// world.add(car, Buffer::from([car, wheel].map(LinkedEntityGroup))).unwrap();
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let no_wheel = LateQuery::of::<(), Without<Wheel>>();
+    /// buffer.commands()?.batch(Linked(car).matching(no_wheel)).add(Painted);
+    /// world.play(&mut buffer)?;
+    /// assert!(world.has::<Painted>(car) && !world.has::<Painted>(wheel));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn matching(self, query: impl Into<LateQuery>) -> CommandTargets<'static> {
+        CommandTargets(TargetKind::Linked(self.0, Some(query.into())))
+    }
+}
+
+/// Commands for many entities: see [`CommandRecorder::batch`].
+///
+/// If an entity is refused at playback, no entity is changed, unless memory is missing, or a strict world refuses one that is named
+/// twice: then those before it are changed.
+///
+/// Structural changes of the matches of a query reorder its rows: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, EntityCommandBuffer, EntityQuery, Shared, SharedComponent, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Health(u32);
+///
+/// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+/// struct Team(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let red = world.spawn((Health(20), Shared::new(Team(1))));
+/// let blue = world.spawn((Health(20), Shared::new(Team(2))));
+/// let mut buffer = EntityCommandBuffer::new();
+/// buffer.commands()?.batch(EntityQuery::<&Health>::new().with_shared(Team(2))).despawn();
+/// world.play(&mut buffer)?;
+/// assert!(world.exists(red) && !world.exists(blue));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is recorded without a method that says what is done"]
+pub struct BatchCommands<'r> {
+    recorder: &'r mut CommandRecorder,
+    targets: TargetKind<'r>,
+}
+
+impl BatchCommands<'_> {
+    /// Destroys the entities.
+    pub fn despawn(self) {
+        self.record(Despawn);
+    }
+
+    /// Adds clones of components to each entity, and replaces those that it has.
+    pub fn add<S: CloneSet>(self, set: S) {
+        self.record(Write::<S, true>(set));
+    }
+
+    /// Replaces components of each entity by clones of these.
+    ///
+    /// An entity without all of them is refused. Members of a [`Linked`] group without all of them are skipped.
+    ///
+    /// A single [`Shared`](crate::Shared) value of a slice or a query changes whole chunks without moving their rows.
+    pub fn set<S: CloneSet>(self, set: S) {
+        self.record(Write::<S, false>(set));
+    }
+
+    /// Adds a set of components of its own to each entity, in the order of the slice, of the group, or of the query's matches at
+    /// playback. See [`QueryMut::add_each`](crate::QueryMut::add_each).
+    ///
+    /// If there are more or fewer entities than sets, playback fails with A0060, and no entity is changed.
+    pub fn add_each<S: ComponentSet>(self, sets: impl IntoIterator<Item = S>) {
+        self.record(AddEach(sets.into_iter().collect::<Vec<S>>()));
+    }
+
+    /// Adds those of the components that an entity lacks to each entity, with default values.
+    pub fn add_types(self, types: &[ComponentType]) {
+        self.record(ChangeTypes::<true>(TypeList::new(types)));
+    }
+
+    /// Removes those of the components that an entity has from each entity.
+    pub fn remove<S: ComponentSet>(self) {
+        self.record(Remove::<S>(PhantomData));
+    }
+
+    /// Removes those of the components that an entity has from each entity.
+    pub fn remove_types(self, types: &[ComponentType]) {
+        self.record(ChangeTypes::<false>(TypeList::new(types)));
+    }
+
+    /// Enables or disables a component of each entity.
+    pub fn set_component_enabled<T: Component>(self, enabled: bool) {
+        self.set_type_enabled(ComponentType::of::<T>(), enabled);
+    }
+
+    /// Enables or disables a component of each entity.
+    pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) {
+        self.record(SetTypeEnabled { ty, enabled });
+    }
+
+    /// Enables or disables the entities with their groups.
+    pub fn set_enabled(self, enabled: bool) {
+        self.record(SetEnabled(enabled));
+    }
+
+    fn record<O: Operation>(self, operation: O) {
+        let Self { recorder, targets } = self;
+        let (target, targets) = match targets {
+            TargetKind::Entities(entities) => {
+                let entities = entities.iter().copied();
+                let command = Batch { operation, targets: StoredTargets::Entities };
+                return recorder.record_list(Entity::NULL, command, entities);
+            }
+            TargetKind::Placeholders(placeholders) => {
+                let command = Batch { operation, targets: StoredTargets::Entities };
+                return recorder.record_list(Entity::NULL, command, placeholders.iter());
+            }
+            TargetKind::Linked(root, filter) => (root, StoredTargets::Linked(filter)),
+            TargetKind::Query(query) => (Entity::NULL, StoredTargets::Query(query)),
+        };
+        recorder.record_list(target, Batch { operation, targets }, []);
+    }
+}
+
+/// Operation on many entities.
+trait Operation: Send + Sized + 'static {
+    /// Applies it to the entities in the context's list, which are members of a group if `is_linked`.
+    fn apply_to_list(self, context: &mut Context<'_>, is_linked: bool) -> Result;
+
+    /// Applies it to the matches of a query.
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result;
+
+    fn duplicate(&mut self) -> Result<Self>;
+
+    /// Describes it in words, without the targets. Reads only fields that are `Copy`, since it may have been moved.
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result;
+
+    /// Effect on an entity of a slice.
+    fn aspect(entity: Entity) -> Aspect {
+        Aspect::Changes(entity)
+    }
+
+    /// Reports the components that it adds.
+    fn inspect(&self, _: &mut dyn FnMut(Aspect)) {}
+}
+
+/// Operation on many entities, with its targets. Those of a slice are in the list, the root of a group is the command's target.
+struct Batch<O> {
+    operation: O,
+    targets: StoredTargets,
+}
+
+enum StoredTargets {
+    Entities,
+    Linked(Option<LateQuery>),
+    Query(LateQuery),
+}
+
+impl StoredTargets {
+    fn apply<O: Operation>(
+        &self,
+        operation: O,
+        entities: &[Entity],
+        context: &mut Context<'_>,
+        target: Entity,
+    ) -> Result {
+        match self {
+            Self::Entities => {
+                context.list.clear();
+                for &target in entities {
+                    let entity = context.target(target)?;
+                    context.list.push(entity);
+                }
+                operation.apply_to_list(context, false)
+            }
+            Self::Linked(filter) => {
+                let root = context.target(target)?;
+                let filter = match filter {
+                    Some(query) => Some(resolve_query(query, context)?),
+                    None => None,
+                };
+                let Context { entities, list, members, .. } = context;
+                members.clear();
+                entities.linked_members(root, members)?;
+                list.clear();
+                list.extend_from_slice(members);
+                if let Some(filter) = filter {
+                    filter.retain_found(entities, list);
+                }
+                operation.apply_to_list(context, true)
+            }
+            Self::Query(query) => {
+                let query = resolve_query(query, context)?;
+                operation.apply_to_query(context, &query)
+            }
+        }
+    }
+}
+
+/// A query with entities in place of placeholders.
+fn resolve_query<'q>(query: &'q LateQuery, context: &Context<'_>) -> Result<Cow<'q, LateQuery>> {
+    if !query.may_name_entities() {
+        return Ok(Cow::Borrowed(query));
+    }
+    let mut query = query.clone();
+    context.resolved.resolve_all(|map| query.remap_entities(map))?;
+    Ok(Cow::Owned(query))
+}
+
+impl<O: Operation> Command for Batch<O> {
+    type Element = Entity;
+
+    const LISTED: bool = true;
+
+    fn apply(mut command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        if command.keeps() {
+            let (Self { operation, targets }, entities) = command.parts_mut();
+            return targets.apply(operation.duplicate()?, entities, context, target);
+        }
+        let (Self { operation, targets }, entities) = command.take_parts()?;
+        targets.apply(operation, entities.as_slice(), context, target)
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        let targets = match &self.targets {
+            StoredTargets::Entities => StoredTargets::Entities,
+            StoredTargets::Linked(filter) => StoredTargets::Linked(filter.clone()),
+            StoredTargets::Query(query) => StoredTargets::Query(query.clone()),
+        };
+        Ok(Self { operation: self.operation.duplicate()?, targets })
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        this.operation.describe(f)?;
+        match &this.targets {
+            StoredTargets::Entities => write!(f, " {} entities", this.count()),
+            StoredTargets::Linked(None) => write!(f, " the group of {target}"),
+            StoredTargets::Linked(Some(query)) => {
+                write!(f, " all of the group of {target} that {query} finds")
+            }
+            StoredTargets::Query(query) => write!(f, " all that {query} finds"),
+        }
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        match command.targets {
+            StoredTargets::Entities => {
+                command.elements().iter().for_each(|&entity| each(O::aspect(entity)));
+            }
+            // The root has to exist, whatever is done to the members.
+            StoredTargets::Linked(_) => each(Aspect::Changes(target)),
+            StoredTargets::Query(_) => {}
+        }
+        command.operation.inspect(each);
+    }
+}
+
+impl Context<'_> {
+    /// Fails if an entity of the list would be refused.
+    fn check_list<S: ComponentSet>(&mut self, change: SetOperation) -> Result {
+        let Self { entities, list, .. } = self;
+        entities.check_changes::<S>(list, change)?;
+        Ok(())
+    }
+
+    /// Calls a function with each entity of the list.
+    fn for_each_in_list(
+        &mut self,
+        mut function: impl FnMut(&mut EntityManager, Entity) -> Result,
+    ) -> Result {
+        let list = mem::take(&mut self.list);
+        let result = list.iter().try_for_each(|&entity| function(self.entities, entity));
+        self.list = list;
+        result
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Despawn;
+
+impl Operation for Despawn {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
+        context.entities.despawn_slice(&context.list)?;
+        Ok(())
+    }
+
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+        query.change(context.entities, EntityManager::despawn_rows)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("despawn")
+    }
+
+    fn aspect(entity: Entity) -> Aspect {
+        Aspect::Despawns(entity)
+    }
+}
+
+struct Write<S, const ADD: bool>(S);
+
+impl<S: CloneSet, const ADD: bool> Write<S, ADD> {
+    /// True for a single shared value, which is replaced for many entities at once.
+    const REPLACES_SHARED: bool = !ADD && S::SHARED && S::COUNT == 1;
+
+    /// Replaces the shared value of the entities in the context's list.
+    fn replace_shared(&self, context: &mut Context<'_>) -> Result {
+        let (mut ty, mut value) = (None, None);
+        S::types(&mut |shared| ty = Some(shared));
+        self.0.shared(&mut |shared| value = Some(shared));
+        if let (Some(ty), Some(value)) = (ty, value) {
+            context.entities.set_shared_for_all(&context.list, ty, &value)?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
+    fn apply_to_list(mut self, context: &mut Context<'_>, is_linked: bool) -> Result {
+        if !ADD && is_linked {
+            let Context { entities, list, .. } = context;
+            list.retain(|&member| entities.has::<S>(member));
+        } else if !Self::REPLACES_SHARED {
+            context.check_list::<S>(if ADD { SetOperation::Add } else { SetOperation::Set })?;
+        }
+        if S::HAS_ENTITIES && !context.list.is_empty() {
+            context.resolved.resolve_set(&mut self.0)?;
+        }
+        if Self::REPLACES_SHARED && !is_linked {
+            return self.replace_shared(context);
+        }
+        context.for_each_in_list(|entities, entity| {
+            write_set::<S, ADD>(entities, entity, self.0.clone_set())
+        })
+    }
+
+    fn apply_to_query(mut self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+        if ADD || Self::REPLACES_SHARED {
+            context.resolved.resolve_set(&mut self.0)?;
+            query.change(context.entities, |entities, found| {
+                if ADD {
+                    let added = entities.add_to_rows(found, self.0);
+                    added.map(drop).map_err(|rejected| rejected.error)
+                } else {
+                    entities.set_shared_of_rows(found, &self.0).map(drop)
+                }
+            })?;
+            return Ok(());
+        }
+        let Context { entities, list, .. } = context;
+        list.clear();
+        query.change(entities, |entities, found| entities.list_rows(found, list));
+        self.apply_to_list(context, false)
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        duplicate_set(&mut self.0).map(Self)
+    }
+
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
+        write!(f, "{verb} {} {preposition}", TypeNames(S::types))
+    }
+
+    fn inspect(&self, each: &mut dyn FnMut(Aspect)) {
+        if ADD {
+            Aspect::adds::<S>(each);
+        }
+    }
+}
+
+struct AddEach<S>(Vec<S>);
+
+impl<S: ComponentSet> AddEach<S> {
+    fn resolve(&mut self, context: &Context<'_>) -> Result {
+        if S::HAS_ENTITIES {
+            self.0.iter_mut().try_for_each(|set| context.resolved.resolve_set(set))?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: ComponentSet> Operation for AddEach<S> {
+    fn apply_to_list(mut self, context: &mut Context<'_>, _: bool) -> Result {
+        let (expected, found) = (context.list.len(), self.0.len());
+        if expected != found {
+            let mut first = None;
+            S::types(&mut |ty| _ = first.get_or_insert(ty));
+            let Some(component) = first else { return Ok(()) };
+            return Err(EntityError::WrongCount { component, expected, found }.into());
+        }
+        context.check_list::<S>(SetOperation::Add)?;
+        self.resolve(context)?;
+        let mut sets = self.0.into_iter();
+        context.for_each_in_list(|entities, entity| match sets.next() {
+            Some(set) => write_set::<S, true>(entities, entity, set),
+            None => Ok(()),
+        })
+    }
+
+    fn apply_to_query(mut self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+        self.resolve(context)?;
+        let added = query
+            .change(context.entities, |entities, found| entities.add_each_to_rows(found, self.0));
+        added.map_err(|rejected| rejected.error)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        self.0.iter_mut().map(duplicate_set).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "add {} to each of", TypeNames(S::types))
+    }
+
+    fn inspect(&self, each: &mut dyn FnMut(Aspect)) {
+        Aspect::adds::<S>(each);
+    }
+}
+
+struct Remove<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> Operation for Remove<S> {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
+        context.check_list::<S>(SetOperation::Remove)?;
+        context.for_each_in_list(|entities, entity| {
+            entities.remove::<S>(entity)?;
+            Ok(())
+        })
+    }
+
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+        query.change(context.entities, EntityManager::remove_from_rows::<S>)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {} from", TypeNames(S::types))
+    }
+
+    fn aspect(entity: Entity) -> Aspect {
+        Aspect::RemovesFrom(entity)
+    }
+}
+
+/// Component types, up to eight of which are recorded without allocating.
+#[derive(Clone)]
+struct TypeList {
+    inline: [ComponentType; 8],
+    count: usize,
+    /// All types, if there are more than eight.
+    heap: Vec<ComponentType>,
+}
+
+impl TypeList {
+    fn new(types: &[ComponentType]) -> Self {
+        let (mut inline, mut heap) = ([ComponentType::of::<Disabled>(); 8], Vec::new());
+        match inline.get_mut(..types.len()) {
+            Some(inline) => inline.copy_from_slice(types),
+            None => heap.extend_from_slice(types),
+        }
+        Self { inline, count: types.len(), heap }
+    }
+
+    fn as_slice(&self) -> &[ComponentType] {
+        self.inline.get(..self.count).unwrap_or(&self.heap)
+    }
+}
+
+/// Adds or removes components of types.
+struct ChangeTypes<const ADD: bool>(TypeList);
+
+impl<const ADD: bool> Operation for ChangeTypes<ADD> {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
+        let change = if ADD { SetOperation::AddMissing } else { SetOperation::Remove };
+        context.entities.check_type_changes(&context.list, self.0.as_slice(), change)?;
+        context.for_each_in_list(|entities, entity| {
+            if ADD {
+                entities.add_types(entity, self.0.as_slice())?;
+            } else {
+                entities.remove_types(entity, self.0.as_slice())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+        query.change(context.entities, |entities, found| {
+            if ADD {
+                entities.add_types_to_rows(found, self.0.as_slice())
+            } else {
+                entities.remove_types_from_rows(found, self.0.as_slice())
+            }
+        })?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self(self.0.clone()))
+    }
+
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("remove", "from") };
+        write!(f, "{verb} {} types {preposition}", self.0.count)
+    }
+
+    fn aspect(entity: Entity) -> Aspect {
+        if ADD { Aspect::Changes(entity) } else { Aspect::RemovesFrom(entity) }
+    }
+
+    fn inspect(&self, each: &mut dyn FnMut(Aspect)) {
+        if ADD {
+            self.0.as_slice().iter().for_each(|&ty| each(Aspect::Adds(ty)));
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SetTypeEnabled {
+    ty: ComponentType,
+    enabled: bool,
+}
+
+impl Operation for SetTypeEnabled {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
+        let Self { ty, enabled } = self;
+        if !ty.is_enableable() {
+            return Err(EntityError::NotEnableable { component: ty }.into());
+        }
+        for &entity in &context.list {
+            context.entities.check_has_type(entity, ty)?;
+        }
+        context.for_each_in_list(|entities, entity| {
+            entities.set_type_enabled(entity, ty, enabled)?;
+            Ok(())
+        })
+    }
+
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+        query.set_type_enabled(context.entities, self.ty, self.enabled)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "switch `{}` {} for", self.ty, if self.enabled { "on" } else { "off" })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SetEnabled(bool);
+
+impl Operation for SetEnabled {
+    fn apply_to_list(self, context: &mut Context<'_>, _: bool) -> Result {
+        for &entity in &context.list {
+            context.entities.check_exists(entity)?;
+        }
+        context.for_each_in_list(|entities, entity| {
+            entities.set_enabled(entity, self.0)?;
+            Ok(())
+        })
+    }
+
+    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+        query
+            .change(context.entities, |entities, found| entities.set_rows_enabled(found, self.0))?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0 { "enable" } else { "disable" })
+    }
+}

@@ -1,0 +1,284 @@
+//! Coalescing: recording the effects of commands to apply them together, and skipping commands that cancel out.
+//!
+//! In logs of short runs, [`Coalescing`] records what each command would do. The manager then moves each entity once at most. In
+//! logs of long runs, [`Playback::skip_cancelled`] finds runs that name the same entities in the same order and leave no trace:
+//! `add` for each of them, then `despawn`.
+
+use std::mem::needs_drop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use super::placeholder::ResolvedIds;
+use super::playback::{Context, Playback};
+use super::stream::RunCursor;
+use super::vtable::{Command, Effect, Recorded, stage_in_arena, staged_set};
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::manager::{ChangeSequence, InsertPlan, SequenceEnd, StagedValue, ValueOwner};
+use crate::set::ComponentSet;
+use crate::storage::SetOperation;
+
+/// A command that is being coalesced.
+pub(super) struct Coalescing<'f, 'p, C: Command> {
+    context: &'f mut Context<'p>,
+    target: Entity,
+    command: Recorded<'f, C>,
+    /// Address of the command's target slot.
+    slot: *mut Entity,
+}
+
+impl<'f, 'p, C: Command> Coalescing<'f, 'p, C> {
+    #[inline(always)]
+    pub(super) fn new(
+        context: &'f mut Context<'p>,
+        target: Entity,
+        command: Recorded<'f, C>,
+        slot: *mut Entity,
+    ) -> Self {
+        Self { context, target, command, slot }
+    }
+
+    pub(super) fn command(&self) -> &Recorded<'f, C> {
+        &self.command
+    }
+
+    /// Records that an entity is created with a set. Returns false if the command has to be applied by itself.
+    #[inline(always)]
+    pub(super) fn create<S: ComponentSet>(self, set_of: impl FnOnce(&mut C) -> &mut S) -> bool {
+        if S::SHARED {
+            return false;
+        }
+        let Ok(&[entity, ..]) = self.context.resolved.ids_from(self.target) else { return false };
+        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
+        let Some(gift) = self.context.entities.can_create(entity, set) else { return false };
+        self.record(gift, set_of)
+    }
+
+    /// Records that a set is added to an entity, or replaced.
+    #[inline(always)]
+    pub(super) fn write<S: ComponentSet>(
+        self,
+        change: SetOperation,
+        set_of: impl FnOnce(&mut C) -> &mut S,
+    ) -> bool {
+        if S::SHARED {
+            return false;
+        }
+        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
+        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
+        let Some(gift) = self.context.entities.can_insert(entity, set, change) else {
+            return false;
+        };
+        self.record(gift, set_of)
+    }
+
+    /// Records that an entity gets the values of the command, unless they are refused.
+    #[inline(always)]
+    fn record<S: ComponentSet>(
+        mut self,
+        gift: InsertPlan,
+        set_of: impl FnOnce(&mut C) -> &mut S,
+    ) -> bool {
+        let set = set_of(self.command.parts_mut().0);
+        let owner =
+            if needs_drop::<C>() { ValueOwner::Command(self.slot) } else { ValueOwner::Nobody };
+        let staged = if S::COUNT == 0 {
+            None
+        } else if S::HAS_ENTITIES || self.context.keeps {
+            match self.context.stage_values(set, owner) {
+                Some(values) => Some(values),
+                None => return false,
+            }
+        } else {
+            Some(staged_set::<S>(ptr::from_mut(set).cast(), owner))
+        };
+        self.context.entities.record_insert(gift, staged);
+        true
+    }
+
+    /// Records that components are removed from an entity.
+    #[inline(always)]
+    pub(super) fn remove<S: ComponentSet>(self) -> bool {
+        let Ok(set) = self.context.entities.set_number::<S>() else { return false };
+        self.remove_set(set)
+    }
+
+    /// Records that components of the types in the list are removed from an entity.
+    pub(super) fn remove_types(self) -> bool
+    where
+        C: Command<Element = ComponentType>,
+    {
+        let types = self.command.elements();
+        let Ok(set) = self.context.entities.set_number_of(types) else { return false };
+        self.remove_set(set)
+    }
+
+    #[inline(always)]
+    fn remove_set(self, set: u32) -> bool {
+        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
+        self.context.entities.record_remove(entity, set, self.target.is_placeholder())
+    }
+
+    /// Records that an entity is despawned.
+    #[inline(always)]
+    pub(super) fn despawn(self) -> bool {
+        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
+        self.context.entities.record_despawn(entity, self.target.is_placeholder())
+    }
+
+    /// Records that a component is enabled or disabled.
+    pub(super) fn set_enabled(self, ty: ComponentType, enabled: bool) -> bool {
+        let Ok(entity) = self.context.resolved.resolve(self.target) else { return false };
+        self.context.entities.record_enabled(entity, ty, enabled)
+    }
+}
+
+impl Context<'_> {
+    /// Stages the values of a command with placeholders resolved: in place, or duplicates if the buffer keeps its commands. Returns
+    /// `None` if they are refused or user code panics.
+    #[inline(never)]
+    fn stage_values<S: ComponentSet>(
+        &mut self,
+        set: &mut S,
+        owner: ValueOwner,
+    ) -> Option<StagedValue> {
+        let (keeps, resolved) = (self.keeps, self.resolved);
+        let staged = catch_unwind(AssertUnwindSafe(|| {
+            if !keeps {
+                return resolved.resolve_set(set).ok().map(|()| None);
+            }
+            let mut other = set.duplicate_set().ok()?;
+            if S::HAS_ENTITIES {
+                resolved.resolve_set(&mut other).ok()?;
+            }
+            Some(Some(other))
+        }));
+        match staged {
+            Ok(Some(None)) => Some(staged_set::<S>(ptr::from_mut(set).cast(), owner)),
+            Ok(Some(Some(other))) => Some(stage_in_arena(self.entities.coalesced.staging(), other)),
+            Ok(None) => None,
+            Err(panic) => {
+                self.panic = Some(panic);
+                None
+            }
+        }
+    }
+}
+
+impl<'l> Playback<'l> {
+    /// Moves past runs that later runs cancel.
+    pub(super) fn skip_cancelled(&mut self, context: &mut Context<'_>) {
+        while let Some(runs) = self.cancelled(context) {
+            for _ in 0..runs {
+                self.skip_run();
+            }
+        }
+    }
+
+    /// Number of runs from the current one on that are cancelled by later ones. Uses up the ids of entities that are never created.
+    ///
+    /// The first and the last command of two runs mostly rule it out at no cost. Otherwise all commands are examined: whether each
+    /// would succeed, and for which entity it is.
+    fn cancelled(&self, context: &mut Context<'_>) -> Option<usize> {
+        // In a strict world, an entity that is named twice may be refused.
+        if context.entities.is_strict() {
+            return None;
+        }
+        let mut ahead = *self;
+        let mut course = ChangeSequence::new();
+        let first = ahead.rest_of_run()?;
+        let mut others = 0;
+        let (end, last) = loop {
+            let next = if others == 0 { first } else { ahead.rest_of_run()? };
+            let effect = next.vtable().effect;
+            if matches!(effect, Effect::Other)
+                || others > 0 && !may_name_same(first, next, context.resolved)
+            {
+                return None;
+            }
+            ahead.skip_run();
+            if others == 0 {
+                // Most runs are followed by unrelated ones.
+                let second = ahead.rest_of_run()?;
+                if matches!(second.vtable().effect, Effect::Other)
+                    || !may_name_same(first, second, context.resolved)
+                {
+                    return None;
+                }
+            }
+            let (change, set) = match effect {
+                Effect::Despawn if others > 0 => break (SequenceEnd::Despawned, next),
+                Effect::Create(set) if others == 0 => {
+                    course.creates = true;
+                    (SetOperation::Add, set)
+                }
+                Effect::Change(change, set) => (change, set),
+                _ => return None,
+            };
+            let set = set(context.entities)?;
+            let is_duplicated = context.keeps && change != SetOperation::Remove;
+            if is_duplicated && !context.entities.can_be_duplicated(set) {
+                return None;
+            }
+            if change == SetOperation::Remove && context.entities.inserts_only(&course, set) {
+                break (SequenceEnd::Taken(set), next);
+            }
+            if !course.then(change, set) {
+                return None;
+            }
+            others += 1;
+        };
+        if end == SequenceEnd::Despawned && context.entities.storage.chunks.may_be_shared() {
+            // If memory is missing, the entity stays, and the commands before have to show.
+            return None;
+        }
+        let mut runs = *self;
+        for _ in 0..others {
+            let run = runs.rest_of_run()?;
+            runs.skip_run();
+            if !run
+                .targets()
+                .zip(last.targets())
+                .all(|(one, other)| is_same(one, other, context.resolved))
+            {
+                return None;
+            }
+        }
+        for target in first.targets() {
+            let entity = context.resolved.resolve(target).ok()?;
+            if !context.entities.is_elidable(entity, &mut course, end) {
+                return None;
+            }
+        }
+        if course.creates {
+            context.entities.sync_for_move([]);
+            for target in first.targets() {
+                if let Ok(entity) = context.resolved.resolve(target) {
+                    context.entities.storage.table.consume_id(entity);
+                }
+            }
+        }
+        // Entities that exist still have to be despawned.
+        Some(others + usize::from(course.creates || end != SequenceEnd::Despawned))
+    }
+}
+
+/// Tests whether two targets are the same entity. A created entity may be named by its placeholder and by its reserved id.
+#[inline]
+fn is_same(one: Entity, other: Entity, resolved: &ResolvedIds) -> bool {
+    one == other
+        || one.is_placeholder()
+            && !other.is_placeholder()
+            && resolved.resolve(one).is_ok_and(|entity| entity == other)
+}
+
+/// Tests whether two runs are equally long, and their first and last targets are the same.
+fn may_name_same(one: RunCursor<'_>, other: RunCursor<'_>, resolved: &ResolvedIds) -> bool {
+    let is_same_at = |one: Option<Entity>, other: Option<Entity>| match (one, other) {
+        (Some(one), Some(other)) => is_same(one, other, resolved),
+        _ => false,
+    };
+    one.left() == other.left()
+        && is_same_at(one.targets().next(), other.targets().next())
+        && is_same_at(one.last_target(), other.last_target())
+}

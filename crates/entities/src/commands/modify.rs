@@ -1,0 +1,626 @@
+//! Commands that change, despawn or name one entity, and functions.
+
+use std::fmt::{self, Formatter};
+use std::marker::PhantomData;
+use std::mem;
+
+use super::coalesce::Coalescing;
+use super::error::Result;
+use super::playback::{Context, Fault};
+use super::recorder::CommandRecorder;
+use super::vtable::{Aspect, Command, Effect, Elements, NoElement, Recorded, TypeNames, TypedRun};
+use crate::buffer::{BufferElement, DynamicBuffer};
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::manager::{Archetype, EntityManager};
+use crate::set::ComponentSet;
+use crate::storage::{SetOperation, StagingArena};
+
+impl CommandRecorder {
+    /// Destroys an entity. As [`EntityManager::despawn`](crate::EntityManager::despawn).
+    #[inline(always)]
+    pub fn despawn(&mut self, entity: Entity) {
+        self.record(entity, Despawn);
+    }
+
+    /// Adds components to an entity, and replaces those that it has. As [`EntityManager::add`](crate::EntityManager::add).
+    ///
+    /// Adding a clone of a kept [`Shared`](crate::Shared) allocates nothing, unless it contains a placeholder: then it is replaced
+    /// by a clone of the value.
+    #[inline(always)]
+    pub fn add<S: ComponentSet>(&mut self, entity: Entity, set: S) {
+        self.record(entity, WriteSet::<S, true>(set));
+    }
+
+    /// Replaces components of an entity, which has all of them. As [`EntityManager::set`](crate::EntityManager::set).
+    #[inline(always)]
+    pub fn set<S: ComponentSet>(&mut self, entity: Entity, set: S) {
+        self.record(entity, WriteSet::<S, false>(set));
+    }
+
+    /// Removes those of the components that an entity has. As [`EntityManager::remove`](crate::EntityManager::remove).
+    #[inline(always)]
+    pub fn remove<S: ComponentSet>(&mut self, entity: Entity) {
+        self.record(entity, Remove::<S>(PhantomData));
+    }
+
+    /// Adds those of the components that an entity lacks, with default values. As
+    /// [`EntityManager::add_types`](crate::EntityManager::add_types).
+    pub fn add_types(&mut self, entity: Entity, types: &[ComponentType]) {
+        self.record_list(entity, ChangeTypes::<true>, types.iter().copied());
+    }
+
+    /// Removes those of the components that an entity has. As
+    /// [`EntityManager::remove_types`](crate::EntityManager::remove_types).
+    pub fn remove_types(&mut self, entity: Entity, types: &[ComponentType]) {
+        self.record_list(entity, ChangeTypes::<false>, types.iter().copied());
+    }
+
+    /// Adds a buffer with these elements to an entity, or replaces its elements.
+    pub fn add_buffer<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+        elements: impl IntoIterator<Item = T>,
+    ) {
+        self.record_list(entity, WriteBuffer::<T, true>(PhantomData), elements);
+    }
+
+    /// Replaces the elements of an entity's buffer.
+    pub fn set_buffer<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+        elements: impl IntoIterator<Item = T>,
+    ) {
+        self.record_list(entity, WriteBuffer::<T, false>(PhantomData), elements);
+    }
+
+    /// Appends an element to an entity's buffer.
+    pub fn append<T: BufferElement>(&mut self, entity: Entity, element: T) {
+        self.record(entity, Append(element));
+    }
+
+    /// Enables or disables a component of an entity. As
+    /// [`EntityManager::set_component_enabled`](crate::EntityManager::set_component_enabled).
+    pub fn set_component_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
+        self.set_type_enabled(entity, ComponentType::of::<T>(), enabled);
+    }
+
+    /// Enables or disables a component of an entity. As
+    /// [`EntityManager::set_type_enabled`](crate::EntityManager::set_type_enabled).
+    pub fn set_type_enabled(&mut self, entity: Entity, ty: ComponentType, enabled: bool) {
+        self.record(entity, SetTypeEnabled { ty, enabled });
+    }
+
+    /// Enables or disables an entity with its group. As [`EntityManager::set_enabled`](crate::EntityManager::set_enabled).
+    pub fn set_enabled(&mut self, entity: Entity, enabled: bool) {
+        self.record(entity, SetEnabled(enabled));
+    }
+
+    /// Moves an entity to an archetype of the world in which this is played. Keeps the components that both have. As
+    /// [`EntityManager::set_archetype`](crate::EntityManager::set_archetype).
+    pub fn set_archetype(&mut self, entity: Entity, archetype: Archetype) {
+        self.record(entity, SetArchetype(archetype));
+    }
+
+    /// Swaps all components of two entities. As [`EntityManager::swap_components`](crate::EntityManager::swap_components).
+    pub fn swap_components(&mut self, left: Entity, right: Entity) {
+        self.record(left, SwapComponents { other: right });
+    }
+
+    /// Names an entity in messages and tools. An empty name removes it.
+    pub fn set_name(&mut self, entity: Entity, name: &str) {
+        self.record_list(entity, SetName, name.bytes());
+    }
+
+    /// Calls a function at playback, for operations without a command. Messages show its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, EntityCommandBuffer, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// buffer.commands()?.run("hurt the orc", move |entities| {
+    ///     entities.get_mut::<Health>(orc)?.0 -= 5;
+    ///     Ok(())
+    /// });
+    /// world.play(&mut buffer)?;
+    /// assert_eq!(world.get::<Health>(orc)?.0, 15);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run<F>(&mut self, name: &'static str, function: F)
+    where
+        F: FnOnce(&mut EntityManager) -> Result<(), EntityError> + Clone + Send + 'static,
+    {
+        self.record(Entity::NULL, Function { name, function });
+    }
+}
+
+pub(super) fn duplicate_set<S: ComponentSet>(set: &mut S) -> Result<S> {
+    set.duplicate_set().map_err(|component| Fault::NotDuplicable { component })
+}
+
+/// Number of entities that are despawned together.
+const DESPAWNS_AT_ONCE: usize = 1024;
+
+#[derive(Clone, Copy)]
+struct Despawn;
+
+impl Command for Despawn {
+    type Element = NoElement;
+
+    const COALESCES: bool = true;
+    const EFFECT: Effect = Effect::Despawn;
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.despawn()
+    }
+
+    fn apply(_: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let entity = context.target(target)?;
+        context.entities.despawn(entity)?;
+        Ok(())
+    }
+
+    fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
+        if context.entities.is_strict() {
+            // Each of them has to exist.
+            while let Some((target, command)) = run.next() {
+                Self::apply(command, context, target)?;
+            }
+            return Ok(());
+        }
+        loop {
+            context.list.clear();
+            while context.list.len() < DESPAWNS_AT_ONCE
+                && let Some((target, _)) = run.next()
+            {
+                match context.target(target) {
+                    Ok(entity) => context.list.push(entity),
+                    Err(fault) => {
+                        context.entities.despawn_slice(&context.list)?;
+                        return Err(fault);
+                    }
+                }
+            }
+            if context.list.is_empty() {
+                return Ok(());
+            }
+            context.entities.despawn_slice(&context.list)?;
+        }
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "despawn {target}")
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Despawns(target));
+    }
+}
+
+/// Adds a set to an entity, or replaces its components.
+#[inline(always)]
+pub(super) fn write_set<S: ComponentSet, const ADD: bool>(
+    entities: &mut EntityManager,
+    entity: Entity,
+    set: S,
+) -> Result {
+    // The results differ. Mapping one would copy the set that it may contain.
+    if ADD {
+        match entities.add(entity, set) {
+            Ok(_) => Ok(()),
+            Err(rejected) => Err(rejected.error.into()),
+        }
+    } else {
+        match entities.set(entity, set) {
+            Ok(()) => Ok(()),
+            Err(rejected) => Err(rejected.error.into()),
+        }
+    }
+}
+
+struct WriteSet<S, const ADD: bool>(S);
+
+impl<S, const ADD: bool> WriteSet<S, ADD> {
+    const CHANGE: SetOperation = if ADD { SetOperation::Add } else { SetOperation::Set };
+}
+
+impl<S: ComponentSet, const ADD: bool> Command for WriteSet<S, ADD> {
+    type Element = NoElement;
+
+    const COALESCES: bool = !S::SHARED;
+    const EFFECT: Effect = Effect::write::<S>(Self::CHANGE);
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.write(Self::CHANGE, |Self(set)| set)
+    }
+
+    #[inline(always)]
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        command.take_with(
+            #[inline(always)]
+            |Self(mut set)| {
+                let entity = context.target(target)?;
+                if S::HAS_ENTITIES {
+                    context.resolved.resolve_set(&mut set)?;
+                }
+                write_set::<S, ADD>(context.entities, entity, set)
+            },
+        )
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        duplicate_set(&mut self.0).map(Self)
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
+        write!(f, "{verb} {} {preposition} {target}", TypeNames(S::types))
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        if ADD {
+            Aspect::adds::<S>(each);
+        }
+    }
+}
+
+struct Remove<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> Command for Remove<S> {
+    type Element = NoElement;
+
+    const COALESCES: bool = true;
+    const EFFECT: Effect = Effect::remove::<S>();
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.remove::<S>()
+    }
+
+    #[inline(always)]
+    fn apply(_: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let entity = context.target(target)?;
+        context.entities.remove::<S>(entity)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "remove {} from {target}", TypeNames(S::types))
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::RemovesFrom(target));
+    }
+}
+
+/// Adds or removes components of the types in the list.
+struct ChangeTypes<const ADD: bool>;
+
+impl<const ADD: bool> Command for ChangeTypes<ADD> {
+    type Element = ComponentType;
+
+    const LISTED: bool = true;
+    const COALESCES: bool = !ADD;
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.remove_types()
+    }
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let entity = context.target(target)?;
+        if ADD {
+            context.entities.add_types(entity, command.elements())?;
+        } else {
+            context.entities.remove_types(entity, command.elements())?;
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("remove", "from") };
+        write!(f, "{verb} {} types {preposition} {target}", this.count())
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        if ADD {
+            each(Aspect::Changes(target));
+            command.elements().iter().for_each(|&ty| each(Aspect::Adds(ty)));
+        } else {
+            each(Aspect::RemovesFrom(target));
+        }
+    }
+}
+
+/// Duplicates an element, for buffers of commands that keep it.
+fn duplicate_element<T: BufferElement>(element: &mut T) -> Result<T> {
+    let component = ComponentType::of_buffer::<T>();
+    T::duplicate().apply(element).ok_or(Fault::NotDuplicable { component })
+}
+
+/// Replaces all elements of a buffer, or none if one is refused.
+fn replace_elements<T: BufferElement>(
+    mut elements: Elements<'_, T>,
+    context: &mut Context<'_>,
+    buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
+) -> Result {
+    if context.keeps {
+        // Reuses the world's arena.
+        let mut arena = mem::take(context.entities.coalesced.staging());
+        let replaced = replace_by_duplicates(elements, context, &mut arena, buffer);
+        arena.clear();
+        *context.entities.coalesced.staging() = arena;
+        return replaced;
+    }
+    if T::HAS_ENTITIES {
+        let all = elements.rest_mut();
+        context
+            .resolved
+            .resolve_all(|map| all.iter_mut().for_each(|element| element.remap(map)))?;
+    }
+    let mut buffer = buffer(context.entities)?;
+    buffer.clear();
+    buffer.reserve(elements.len());
+    while let Some(Ok(element)) = elements.next(duplicate_element) {
+        buffer.push(element);
+    }
+    Ok(())
+}
+
+/// Replaces all elements of a buffer by duplicates, or none if one is refused.
+fn replace_by_duplicates<T: BufferElement>(
+    mut elements: Elements<'_, T>,
+    context: &mut Context<'_>,
+    arena: &mut StagingArena,
+    buffer: impl FnOnce(&mut EntityManager) -> Result<DynamicBuffer<'_, T>, EntityError>,
+) -> Result {
+    let resolved = context.resolved;
+    let all = elements.duplicates(arena, |element| {
+        let mut other = duplicate_element(element)?;
+        if T::HAS_ENTITIES {
+            resolved.resolve_all(|map| other.remap(map))?;
+        }
+        Ok(other)
+    })?;
+    let mut buffer = buffer(context.entities)?;
+    buffer.clear();
+    buffer.extend(all);
+    Ok(())
+}
+
+/// Adds a buffer with the elements in the list, or replaces its elements.
+struct WriteBuffer<T, const ADD: bool>(PhantomData<fn() -> T>);
+
+impl<T: BufferElement, const ADD: bool> Command for WriteBuffer<T, ADD> {
+    type Element = T;
+
+    const LISTED: bool = true;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let (_, elements) = command.take_parts()?;
+        let entity = context.target(target)?;
+        replace_elements(elements, context, |entities| {
+            if ADD { entities.add_buffer(entity) } else { entities.buffer_mut(entity) }
+        })
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let (verb, preposition) = if ADD { ("add", "to") } else { ("set", "of") };
+        write!(f, "{verb} `{}` {preposition} {target}", ComponentType::of_buffer::<T>())
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        if ADD {
+            each(Aspect::Adds(ComponentType::of_buffer::<T>()));
+        }
+    }
+}
+
+struct Append<T>(T);
+
+impl<T: BufferElement> Command for Append<T> {
+    type Element = NoElement;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let Self(mut element) = command.take()?;
+        let entity = context.target(target)?;
+        if T::HAS_ENTITIES {
+            context.resolved.resolve_all(|map| element.remap(map))?;
+        }
+        context.entities.buffer_mut(entity)?.push(element);
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        duplicate_element(&mut self.0).map(Self)
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "append to the `{}` of {target}", ComponentType::of_buffer::<T>())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SetTypeEnabled {
+    ty: ComponentType,
+    enabled: bool,
+}
+
+impl Command for SetTypeEnabled {
+    type Element = NoElement;
+
+    const COALESCES: bool = true;
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        let Self { ty, enabled } = **coalescing.command();
+        coalescing.set_enabled(ty, enabled)
+    }
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let Self { ty, enabled } = *command;
+        let entity = context.target(target)?;
+        context.entities.set_type_enabled(entity, ty, enabled)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let state = if this.enabled { "on" } else { "off" };
+        write!(f, "switch `{}` of {target} {state}", this.ty)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SetEnabled(bool);
+
+impl Command for SetEnabled {
+    type Element = NoElement;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let entity = context.target(target)?;
+        context.entities.set_enabled(entity, command.0)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {target}", if this.0 { "enable" } else { "disable" })
+    }
+}
+
+struct SetName;
+
+impl Command for SetName {
+    type Element = u8;
+
+    const LISTED: bool = true;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let entity = context.target(target)?;
+        let name = str::from_utf8(command.elements()).expect("a text was recorded");
+        context.entities.set_name(entity, name)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "name {target}")
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SetArchetype(Archetype);
+
+impl Command for SetArchetype {
+    type Element = NoElement;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let entity = context.target(target)?;
+        context.entities.set_archetype(entity, command.0)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "move {target} to an archetype")
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        each(Aspect::AddsArchetype(command.0));
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SwapComponents {
+    other: Entity,
+}
+
+impl Command for SwapComponents {
+    type Element = NoElement;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let (left, right) = (context.target(target)?, context.target(command.other)?);
+        context.entities.swap_components(left, right)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "exchange the components of {target} and {}", this.other)
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        each(Aspect::Changes(command.other));
+    }
+}
+
+struct Function<F> {
+    name: &'static str,
+    function: F,
+}
+
+impl<F> Command for Function<F>
+where
+    F: FnOnce(&mut EntityManager) -> Result<(), EntityError> + Clone + Send + 'static,
+{
+    type Element = NoElement;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, _: Entity) -> Result {
+        let Self { function, .. } = command.take()?;
+        function(context.entities)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self { name: self.name, function: self.function.clone() })
+    }
+
+    fn describe(command: &Recorded<'_, Self>, _: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(command.name)
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, _: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::AddsUnknown);
+    }
+}

@@ -1,0 +1,404 @@
+//! Playback of recorded commands: run by run, or coalesced.
+
+#![expect(unsafe_code, reason = "takes commands from the memory of streams")]
+
+use std::any::Any;
+use std::fmt;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::buffer::CommandLog;
+use super::error::{CommandFault, StoppedAt};
+use super::placeholder::{LaneIds, ResolvedIds};
+use super::recorder::{CommandRecorder, NO_KEY};
+use super::stream::{ActiveRun, RunCursor};
+use crate::entity::Entity;
+use crate::manager::{DistinctEntities, EntityManager, Spaced};
+use crate::set::ComponentSet;
+
+/// Maximum number of commands in a coalesced batch: their records fit in the caches, and there are enough of one kind.
+const MAX_BATCH: usize = 64 << 10;
+
+/// Minimum average length of runs to apply them run by run. Longer runs share their work without looking at each command.
+const LONG_RUN: usize = 8;
+
+pub(super) type Fault = CommandFault;
+
+/// Payload of a panic in user code.
+pub(super) type Panic = Box<dyn Any + Send>;
+
+/// State that commands use while they are applied.
+pub(super) struct Context<'p> {
+    pub(super) entities: &'p mut EntityManager,
+    pub(super) resolved: &'p ResolvedIds,
+    /// Set if the buffer keeps its commands for the next playback.
+    pub(super) keeps: bool,
+    /// Scratch memory for entities.
+    pub(super) list: Vec<Entity>,
+    /// Scratch memory for members of groups.
+    pub(super) members: DistinctEntities,
+    /// Panic of user code while a command was coalesced.
+    pub(super) panic: Option<Panic>,
+}
+
+impl Context<'_> {
+    /// The entity of a command's target. Fails if a later command creates it.
+    #[inline]
+    pub(super) fn target(&self, target: Entity) -> Result<Entity, Fault> {
+        let entity = self.resolved.resolve(target)?;
+        if target.is_placeholder() && self.entities.storage.table.is_marked_reserved(entity) {
+            return Err(Fault::NotCreatedYet { placeholder: target });
+        }
+        Ok(entity)
+    }
+
+    /// Assigns the ids of a placeholder and of those that follow it to the next entities that are created.
+    pub(super) fn assign_ids(&mut self, first: Entity, count: usize) -> Result<(), Fault> {
+        if count == 0 {
+            return Ok(());
+        }
+        let ids = self.resolved.ids_from(first)?;
+        let ids = ids.get(..count).ok_or(Fault::NotCreatedYet { placeholder: first })?;
+        self.entities.sync_for_move([]);
+        let assigned = self.entities.storage.table.release_reserved(ids);
+        assigned.map_err(|entity| Fault::PromiseBroken { entity })
+    }
+
+    /// Creates an entity of each set on all threads, with the ids of a placeholder and of those that follow it. Returns false, and
+    /// creates nothing, if a set might be refused.
+    pub(super) fn spawn_parallel<S: ComponentSet>(
+        &mut self,
+        first: Entity,
+        sets: Spaced<S>,
+    ) -> bool {
+        let Ok(ids) = self.resolved.ids_from(first) else { return false };
+        let Some(ids) = ids.get(..sets.count()) else { return false };
+        let table = &self.entities.storage.table;
+        ids.iter().all(|&id| table.is_marked_reserved(id)) && self.entities.spawn_spaced(sets, ids)
+    }
+}
+
+/// Commands of a lane with the same sort key, applied in the order in which they were recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    key: u64,
+    pub(super) lane: usize,
+    /// First run in the lane's stream.
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl CommandLog {
+    /// Lists the commands in the order of playback.
+    pub(super) fn list_segments(&self, segments: &mut Vec<Segment>) {
+        segments.clear();
+        let mut has_keys = false;
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let (mut key, mut start) = (NO_KEY, 0);
+            let mut push = |key, start, end| {
+                if start < end {
+                    segments.push(Segment { key, lane: number, start, end });
+                }
+            };
+            for &(run, next) in &lane.keys {
+                push(key, start, run);
+                (key, start) = (next, run);
+                has_keys = true;
+            }
+            push(key, start, lane.stream.run_count());
+        }
+        if has_keys {
+            // Commands with equal keys stay in their order. A stable sort would allocate.
+            segments.sort_unstable_by_key(|segment| (segment.key, segment.lane, segment.start));
+        }
+    }
+
+    /// Applies all commands.
+    ///
+    /// # Errors
+    ///
+    /// The first command that fails. Commands before it are applied, commands after it are not.
+    pub(super) fn play(&mut self, entities: &mut EntityManager) -> Result<(), StoppedAt> {
+        let mut guard = PlaybackGuard { log: self, entities, is_finished: false };
+        guard.assign_ids();
+        let played = guard.play();
+        guard.is_finished = played.is_ok();
+        // A value that panics when it is dropped now takes the error with it, which would be leaked otherwise.
+        drop(guard);
+        played
+    }
+}
+
+/// Log during playback. Restores it when playback ends, also by a panic.
+struct PlaybackGuard<'p> {
+    log: &'p mut CommandLog,
+    entities: &'p mut EntityManager,
+    is_finished: bool,
+}
+
+impl PlaybackGuard<'_> {
+    /// Assigns ids to created entities without a reserved one, in the order in which they were recorded.
+    fn assign_ids(&mut self) {
+        let Self { log, entities, .. } = self;
+        let CommandLog { lanes, resolved, stamps, reusable, .. } = &mut **log;
+        resolved.stamps.clone_from(stamps);
+        entities.sync_for_move([]);
+        let table = &mut entities.storage.table;
+        resolved.lanes.resize_with(lanes.len(), LaneIds::default);
+        for (lane, of_lane) in lanes.iter_mut().zip(&mut resolved.lanes) {
+            let created = lane.created as usize;
+            if *reusable {
+                of_lane.ids.clear();
+            } else {
+                // Reuses the memory of the lane's list.
+                of_lane.ids = mem::take(&mut lane.ids);
+            }
+            (of_lane.lane, of_lane.stamps) = (lane.lane, lane.stamps);
+            let reserved = of_lane.ids.iter().position(|id| id.is_null());
+            of_lane.reserved = reserved.unwrap_or(of_lane.ids.len());
+            for id in of_lane.ids.iter_mut().filter(|id| id.is_null()) {
+                *id = table.reserve();
+            }
+            table.reserve_many_mut(created - of_lane.ids.len(), &mut of_lane.ids);
+        }
+        log.reserved_by = None;
+    }
+
+    fn play(&mut self) -> Result<(), StoppedAt> {
+        let mut segments = mem::take(&mut self.log.segments);
+        self.log.list_segments(&mut segments);
+        let mut context = Context {
+            entities: &mut *self.entities,
+            resolved: &self.log.resolved,
+            keeps: self.log.reusable,
+            list: mem::take(&mut self.log.list),
+            members: mem::take(&mut self.log.members),
+            panic: None,
+        };
+        let played = Playback::new(&self.log.lanes, &segments).play(&mut context);
+        let Context { list, members, .. } = context;
+        (self.log.segments, self.log.list, self.log.members) = (segments, list, members);
+        played.map_err(|mut stopped| {
+            stopped.commands = self.log.len();
+            stopped
+        })
+    }
+}
+
+impl Drop for PlaybackGuard<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            let lanes = &mut self.log.resolved.lanes;
+            self.entities.reclaim_unused_ids(lanes.iter_mut().flat_map(|lane| &mut lane.ids));
+        }
+        self.log.is_played = true;
+        self.log.continues_lane = false;
+        if !self.log.reusable {
+            // Drops commands that were not applied. The first panic ends it.
+            for lane in &mut self.log.lanes {
+                lane.keys.clear();
+                lane.stream.clear();
+            }
+        }
+    }
+}
+
+/// Position in the commands of a log that is being played.
+#[derive(Clone, Copy)]
+pub(super) struct Playback<'l> {
+    lanes: &'l [CommandRecorder],
+    segments: &'l [Segment],
+    /// Current run of the first segment.
+    run: usize,
+    /// The rest of the current run, if commands of it were applied.
+    rest: Option<RunCursor<'l>>,
+    /// Number of commands that were applied or skipped.
+    played: usize,
+}
+
+impl<'l> Playback<'l> {
+    fn new(lanes: &'l [CommandRecorder], segments: &'l [Segment]) -> Self {
+        let run = segments.first().map_or(0, |segment| segment.start);
+        Self { lanes, segments, run, rest: None, played: 0 }
+    }
+
+    /// Tests whether runs are so short that coalescing pays.
+    fn should_coalesce(&self) -> bool {
+        let runs: usize = self.segments.iter().map(|segment| segment.end - segment.start).sum();
+        let commands: usize = self.lanes.iter().map(CommandRecorder::len).sum();
+        runs > 1 && commands < runs * LONG_RUN
+    }
+
+    /// The lane and the rest of the current run.
+    #[inline]
+    fn current_run(&self) -> Option<(&'l CommandRecorder, RunCursor<'l>)> {
+        let segment = self.segments.first()?;
+        let lane = &self.lanes[segment.lane];
+        Some((lane, self.rest.unwrap_or_else(|| lane.stream.run(self.run))))
+    }
+
+    /// The rest of the current run.
+    #[inline]
+    pub(super) fn rest_of_run(&self) -> Option<RunCursor<'l>> {
+        self.current_run().map(|(_, rest)| rest)
+    }
+
+    /// Moves past commands of the current run, to the rest of it.
+    #[inline]
+    fn advance(&mut self, count: usize, rest: RunCursor<'l>) {
+        self.played += count;
+        self.rest = Some(rest);
+        if rest.left() == 0 {
+            self.rest = None;
+            self.run += 1;
+            if self.segments.first().is_some_and(|segment| self.run == segment.end) {
+                self.segments = &self.segments[1..];
+                self.run = self.segments.first().map_or(0, |segment| segment.start);
+            }
+        }
+    }
+
+    /// Moves past the current run without applying it.
+    pub(super) fn skip_run(&mut self) {
+        if let Some(rest) = self.rest_of_run() {
+            // A cursor without commands ends the run.
+            self.advance(rest.left(), rest.emptied());
+        }
+    }
+
+    /// Applies all remaining commands.
+    fn play(&mut self, context: &mut Context<'_>) -> Result<(), StoppedAt> {
+        if self.should_coalesce() {
+            return self.play_coalesced(context);
+        }
+        self.skip_cancelled(context);
+        while let Some(rest) = self.rest_of_run() {
+            self.play_some(context, rest.left())?;
+            self.skip_cancelled(context);
+        }
+        Ok(())
+    }
+
+    /// Applies `count` commands run by run, or fewer if there are fewer or a command fails.
+    fn play_some(&mut self, context: &mut Context<'_>, count: usize) -> Result<(), StoppedAt> {
+        let mut left = count;
+        while left > 0
+            && let Some((lane, rest)) = self.current_run()
+        {
+            let now = rest.first(left);
+            // SAFETY: commands behind the position were not used, and the playback borrows the log exclusively.
+            let (run, result) = unsafe { ActiveRun::apply(now, context) };
+            if let Err(fault) = result {
+                let number = self.played + now.left() - run.left();
+                return Err(stopped_at(&run, context.resolved, fault, number, lane.job));
+            }
+            debug_assert_eq!(run.left(), 0, "a vtable takes commands until there are no more");
+            self.advance(now.left(), run.cursor().rest());
+            left -= now.left();
+        }
+        Ok(())
+    }
+
+    /// Applies all remaining commands, in coalesced batches where possible.
+    fn play_coalesced(&mut self, context: &mut Context<'_>) -> Result<(), StoppedAt> {
+        context.entities.coalesced.clear();
+        while let Some(rest) = self.rest_of_run() {
+            if rest.vtable().coalesce.is_none() {
+                self.play_some(context, rest.left())?;
+                continue;
+            }
+            let first = *self;
+            self.coalesce_batch(context);
+            let count = self.played - first.played;
+            let panic = context.panic.take();
+            // A single command is applied directly.
+            let applied = if count > 1 { apply_batch(context) } else { BatchOutcome::Refused };
+            context.entities.clear_coalesced();
+            let panic = match applied {
+                BatchOutcome::Applied => panic,
+                BatchOutcome::Refused => {
+                    *self = first;
+                    self.play_some(context, count)?;
+                    panic
+                }
+                BatchOutcome::Panicked(earlier) => {
+                    // Applies the commands before the one that panicked, as far as they can be told.
+                    *self = first;
+                    let _ = self.play_some(context, count);
+                    Some(earlier)
+                }
+            };
+            if let Some(panic) = panic {
+                resume_unwind(panic);
+            }
+            if count < MAX_BATCH {
+                // The next command could not be coalesced.
+                self.play_some(context, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Coalesces commands until one cannot be, or the batch is full.
+    fn coalesce_batch(&mut self, context: &mut Context<'_>) {
+        let end = self.played + MAX_BATCH;
+        while self.played < end
+            && let Some(rest) = self.rest_of_run()
+            && rest.vtable().coalesce.is_some()
+        {
+            let mut cursor = rest.first(end - self.played);
+            let count = cursor.left();
+            while let Some(command) = cursor.peek() {
+                // SAFETY: commands behind the position were not used, and the playback borrows the log exclusively.
+                if !unsafe { command.coalesce(context) } {
+                    break;
+                }
+                cursor.skip(command);
+            }
+            self.advance(count - cursor.left(), cursor.rest());
+            if cursor.left() > 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// Result of applying a coalesced batch.
+enum BatchOutcome {
+    Applied,
+    /// Nothing was applied: memory is missing.
+    Refused,
+    Panicked(Panic),
+}
+
+/// Applies the coalesced batch.
+fn apply_batch(context: &mut Context<'_>) -> BatchOutcome {
+    // User code may run, and panic, before anything is changed.
+    match catch_unwind(AssertUnwindSafe(|| context.entities.prepare_coalesced())) {
+        Ok(Ok(())) => {
+            context.entities.apply_coalesced();
+            BatchOutcome::Applied
+        }
+        Ok(Err(_)) => BatchOutcome::Refused,
+        Err(panic) => BatchOutcome::Panicked(panic),
+    }
+}
+
+/// Report of the command of a run that has failed: the last one taken.
+#[cold]
+fn stopped_at(
+    run: &ActiveRun<'_>,
+    resolved: &ResolvedIds,
+    fault: Fault,
+    number: usize,
+    job: Option<&'static str>,
+) -> StoppedAt {
+    let command = match run.last() {
+        Some((command, target)) => {
+            let target = resolved.shown(target);
+            fmt::from_fn(|f| command.describe(target, f)).to_string()
+        }
+        None => "begin".to_owned(),
+    };
+    StoppedAt { number, commands: 0, command, job, fault, is_checked: false }
+}

@@ -1,0 +1,359 @@
+//! Commands that create entities.
+
+use std::fmt::{self, Formatter};
+use std::marker::PhantomData;
+
+use super::coalesce::Coalescing;
+use super::error::Result;
+use super::modify::duplicate_set;
+use super::placeholder::Placeholders;
+use super::playback::Context;
+use super::recorder::{CommandRecorder, too_many_entities};
+use super::vtable::{Aspect, Command, Effect, NoElement, Recorded, TypeNames, TypedRun};
+use crate::entity::Entity;
+use crate::field::EntityRemap;
+use crate::manager::{Archetype, MANY_BYTES};
+use crate::set::{CloneSet, ComponentSet};
+
+impl CommandRecorder {
+    /// Creates an entity with these components. Returns its placeholder.
+    ///
+    /// # Panics
+    ///
+    /// With A0083 if the commands of a lane create more than sixteen million entities before the buffer is played.
+    // The set was just put together: a call would copy it once more.
+    #[inline(always)]
+    #[track_caller]
+    pub fn spawn<S: ComponentSet>(&mut self, set: S) -> Entity {
+        let target = self.take_placeholders(1).target();
+        self.record(target, Spawn(set));
+        target
+    }
+
+    /// Creates `count` entities, each with clones of these components. Returns their placeholders.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[track_caller]
+    pub fn spawn_many<S: CloneSet>(&mut self, set: S, count: usize) -> Placeholders {
+        let created = self.take_placeholders(count);
+        self.record(created.target(), SpawnMany { set, count });
+        created
+    }
+
+    /// Creates an entity of each set of components that an iterator yields. Returns their placeholders.
+    ///
+    /// If the iterator panics, no entity is created.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[track_caller]
+    pub fn spawn_batch<I>(&mut self, sets: I) -> Placeholders
+    where
+        I: IntoIterator,
+        I::Item: ComponentSet,
+    {
+        let target = self.take_placeholders(0).target();
+        let command = SpawnBatch(PhantomData::<fn() -> I::Item>);
+        let max = self.max_to_create();
+        let Some(count) = self.record_list_up_to(target, command, sets, max) else {
+            too_many_entities();
+        };
+        self.take_placeholders(count)
+    }
+
+    /// Creates an entity of an archetype of the world in which this is played, with default values. Returns its placeholder.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[track_caller]
+    pub fn create(&mut self, archetype: Archetype) -> Entity {
+        self.create_many(archetype, 1).target()
+    }
+
+    /// Creates `count` entities of an archetype of the world in which this is played, with default values. Returns their
+    /// placeholders.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[track_caller]
+    pub fn create_many(&mut self, archetype: Archetype, count: usize) -> Placeholders {
+        let created = self.take_placeholders(count);
+        self.record(created.target(), Create { archetype, count });
+        created
+    }
+
+    /// Creates an entity with copies of another entity's components, as [`instantiate`](crate::EntityManager::instantiate) does.
+    /// Returns its placeholder.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[track_caller]
+    pub fn instantiate(&mut self, source: Entity) -> Entity {
+        self.instantiate_many(source, 1).target()
+    }
+
+    /// Creates `count` entities with copies of another entity's components. Returns their placeholders.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[track_caller]
+    pub fn instantiate_many(&mut self, source: Entity, count: usize) -> Placeholders {
+        let created = self.take_placeholders(count);
+        self.record(created.target(), Instantiate { source, count });
+        created
+    }
+}
+
+/// Number of entities that get their ids together: few enough that the entity table stays in the cache.
+const IDS_AT_ONCE: usize = 1024;
+
+/// Minimum length of a run to create its entities together.
+const MIN_RUN: usize = 8;
+
+struct Spawn<S>(S);
+
+impl<S: ComponentSet> Command for Spawn<S> {
+    type Element = NoElement;
+
+    const COALESCES: bool = !S::SHARED;
+    const EFFECT: Effect = Effect::create::<S>();
+
+    fn coalesce(coalescing: Coalescing<'_, '_, Self>) -> bool {
+        coalescing.create(|Self(set)| set)
+    }
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let Self(mut set) = command.take()?;
+        if S::HAS_ENTITIES {
+            context.resolved.resolve_set(&mut set)?;
+        }
+        context.assign_ids(target, 1)?;
+        context.entities.try_spawn(set).map_err(|rejected| rejected.error)?;
+        Ok(())
+    }
+
+    fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
+        // Looking for what a few have in common does not pay.
+        if run.left() < MIN_RUN {
+            while let Some((target, command)) = run.next() {
+                Self::apply(command, context, target)?;
+            }
+            return Ok(());
+        }
+        let is_large = run.left() * size_of::<S>() >= MANY_BYTES && !S::HAS_ENTITIES;
+        if is_large
+            && let Some(first) = run.next_target()
+            && run.take_all(|Self(set)| set, |sets| context.spawn_parallel(first, sets))
+        {
+            return Ok(());
+        }
+        // Consecutive commands create entities with consecutive placeholders.
+        while let Some(first) = run.next_target() {
+            let count = run.left().min(IDS_AT_ONCE);
+            if let Err(fault) = context.assign_ids(first, count) {
+                // The error names the command that was taken last.
+                if let Some((_, command)) = run.next() {
+                    drop(command.take()?);
+                }
+                return Err(fault);
+            }
+            let resolved = context.resolved;
+            let mut fault = None;
+            let sets = (0..count).map_while(
+                #[inline(always)]
+                |_| {
+                    let (_, command) = run.next().expect("so many are left");
+                    let set = command.take().and_then(
+                        #[inline(always)]
+                        |Self(mut set)| {
+                            if S::HAS_ENTITIES {
+                                resolved.resolve_set(&mut set)?;
+                            }
+                            Ok(set)
+                        },
+                    );
+                    set.map_err(|why| fault = Some(why)).ok()
+                },
+            );
+            context.entities.spawn_each(sets)?;
+            if let Some(fault) = fault {
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        duplicate_set(&mut self.0).map(Self)
+    }
+
+    fn describe(_: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "spawn {target} with {}", TypeNames(S::types))
+    }
+
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+        Aspect::adds::<S>(each);
+    }
+}
+
+struct SpawnMany<S> {
+    set: S,
+    count: usize,
+}
+
+impl<S: CloneSet> Command for SpawnMany<S> {
+    type Element = NoElement;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let Self { mut set, count } = command.take()?;
+        context.resolved.resolve_set(&mut set)?;
+        context.assign_ids(target, count)?;
+        context.entities.try_spawn_many(count, &mut set)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self { set: duplicate_set(&mut self.set)?, count: self.count })
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let count = this.count;
+        write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        inspect_created(target, command.count, each);
+        Aspect::adds::<S>(each);
+    }
+}
+
+/// Reports the first of `count` created entities.
+fn inspect_created(target: Entity, count: usize, each: &mut dyn FnMut(Aspect)) {
+    if count > 0 {
+        each(Aspect::Changes(target));
+    }
+}
+
+struct SpawnBatch<S>(PhantomData<fn() -> S>);
+
+impl<S: ComponentSet> Command for SpawnBatch<S> {
+    type Element = S;
+
+    const LISTED: bool = true;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let (_, mut sets) = command.take_parts()?;
+        let (resolved, keeps) = (context.resolved, context.keeps);
+        if S::HAS_ENTITIES {
+            // If the entities of the last set are refused, no entity is created.
+            let all = sets.rest_mut();
+            let remap = |map: &mut EntityRemap<'_>| {
+                all.iter_mut().for_each(|set| set.remap_entities(map));
+            };
+            if keeps { resolved.check_all(remap) } else { resolved.resolve_all(remap) }?;
+        }
+        context.assign_ids(target, sets.len())?;
+        let mut fault = None;
+        let next = || {
+            let duplicate = |set: &mut S| {
+                let mut other = duplicate_set(set)?;
+                if S::HAS_ENTITIES {
+                    resolved.resolve_set(&mut other)?;
+                }
+                Ok(other)
+            };
+            sets.next(duplicate)?.map_err(|why| fault = Some(why)).ok()
+        };
+        context.entities.spawn_each(std::iter::from_fn(next))?;
+        fault.map_or(Ok(()), Err)
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self(PhantomData))
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let count = this.count();
+        write!(f, "spawn {count} entities from {target} on with {}", TypeNames(S::types))
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        inspect_created(target, command.count(), each);
+        Aspect::adds::<S>(each);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Create {
+    archetype: Archetype,
+    count: usize,
+}
+
+impl Command for Create {
+    type Element = NoElement;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let Self { archetype, count } = *command;
+        context.assign_ids(target, count)?;
+        context.entities.create_many(archetype, count)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        match this.count {
+            1 => write!(f, "create {target} of an archetype"),
+            count => write!(f, "create {count} entities from {target} on of an archetype"),
+        }
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        inspect_created(target, command.count, each);
+        each(Aspect::AddsArchetype(command.archetype));
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Instantiate {
+    source: Entity,
+    count: usize,
+}
+
+impl Command for Instantiate {
+    type Element = NoElement;
+
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result {
+        let Self { source, count } = *command;
+        let source = context.target(source)?;
+        context.assign_ids(target, count)?;
+        context.entities.instantiate_many(source, count)?;
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<Self> {
+        Ok(*self)
+    }
+
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
+        let source = this.source;
+        match this.count {
+            1 => write!(f, "instantiate {source} as {target}"),
+            count => write!(f, "instantiate {source} {count} times from {target} on"),
+        }
+    }
+
+    fn inspect(command: &Recorded<'_, Self>, _: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Reads(command.source));
+    }
+}

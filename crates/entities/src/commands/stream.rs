@@ -1,0 +1,612 @@
+//! Memory of recorded commands.
+//!
+//! ```text
+//! bytes:  target payload, target payload, target header elements, …
+//! runs:   2 commands of vtable A, 1 command of vtable B, …
+//! ```
+
+#![expect(unsafe_code, reason = "payloads of many types in one block of memory")]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::ptr::{self, NonNull};
+
+use super::playback::{Context, Fault};
+use super::vtable::{Aspect, CommandVTable, Effect, ListHeader};
+use crate::entity::Entity;
+use crate::panics::FirstPanic;
+
+/// Target of a command whose payload was used. Neither an entity nor a placeholder.
+const USED: Entity = Entity::from_bits(u64::MAX);
+
+/// Recorded instead of [`USED`], if a caller passes it: a placeholder that no buffer returns.
+const INVALID: Entity = Entity::from_bits(u64::MAX - 1);
+
+/// Target as it is recorded.
+#[inline(always)]
+fn recorded(target: Entity) -> Entity {
+    if target.to_bits() == USED.to_bits() { INVALID } else { target }
+}
+
+/// Alignment of commands in a stream.
+const STEP: usize = align_of::<Entity>();
+
+/// Recorded commands: for each its target and its payload, in one block of memory.
+///
+/// Positions are offsets in bytes. They stay valid when the memory moves, since it is aligned to the largest payload.
+pub(super) struct CommandStream {
+    data: NonNull<u8>,
+    capacity: usize,
+    align: usize,
+    /// Bytes in use.
+    len: usize,
+    /// Vtables of the commands, in order.
+    runs: Vec<StreamRun>,
+    /// Set if the next command begins a run, even if its vtable is that of the last run.
+    begins_run: bool,
+    /// Set if payloads have to be dropped.
+    has_drops: bool,
+}
+
+/// Consecutive commands with one vtable.
+#[derive(Clone, Copy)]
+struct StreamRun {
+    vtable: &'static CommandVTable,
+    /// Position of the first command.
+    start: usize,
+    count: usize,
+}
+
+// SAFETY: payloads are `Send`.
+unsafe impl Send for CommandStream {}
+// SAFETY: through a shared reference, safe functions only copy plain fields and elements of payloads, and never change them.
+unsafe impl Sync for CommandStream {}
+
+/// One command in a stream.
+#[derive(Clone, Copy)]
+pub(super) struct StoredCommand<'l> {
+    vtable: &'static CommandVTable,
+    slot: *mut Entity,
+    payload: *mut u8,
+    /// Position of the next command.
+    next: usize,
+    stream: PhantomData<&'l CommandStream>,
+}
+
+impl StoredCommand<'_> {
+    /// Target of the command, unless its payload was used.
+    #[inline(always)]
+    pub(super) fn target(self) -> Option<Entity> {
+        // SAFETY: the stream is borrowed, so the command is still there. Only the thread that plays the stream writes targets.
+        let target = unsafe { *self.slot };
+        if target.to_bits() == USED.to_bits() { None } else { Some(target) }
+    }
+
+    /// Describes the command in words.
+    pub(super) fn describe(self, target: Entity, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: the stream is borrowed, so the bytes of the payload are still there.
+        unsafe { (self.vtable.describe)(self.payload, target, f) }
+    }
+
+    /// Reports the entities that the command uses and the components that it adds.
+    pub(super) fn inspect(self, each: &mut dyn FnMut(Aspect)) {
+        if let Some(target) = self.target() {
+            // SAFETY: the stream is borrowed, so the payload is still there, and it is not marked as used.
+            unsafe { (self.vtable.inspect)(self.payload, target, each) };
+        }
+    }
+
+    /// Coalesces the command, unless it would fail or does not coalesce. Returns whether it did.
+    ///
+    /// # Safety
+    ///
+    /// - the payload was not used, and only this playback uses the stream
+    #[inline(always)]
+    pub(super) unsafe fn coalesce(self, context: &mut Context<'_>) -> bool {
+        let Some(coalesce) = self.vtable.coalesce else { return false };
+        let target = self.target().expect("a command is carried out once");
+        // SAFETY: it is an unused payload of the vtable, and the slot is the command's. Only the playback uses them.
+        unsafe { coalesce(context, target, self.payload, self.slot) }
+    }
+}
+
+/// Marks the payload of a command as used, so that it is not dropped.
+///
+/// # Safety
+///
+/// - the address is that of a command's target slot, which nothing else uses
+#[inline(always)]
+pub(crate) unsafe fn mark_used(slot: *mut Entity) {
+    // SAFETY: there is a slot at this address, which nothing else uses.
+    unsafe { *slot = USED };
+}
+
+/// Position in a run of commands, and the number of those that remain.
+#[derive(Clone, Copy)]
+pub(super) struct RunCursor<'l> {
+    data: *mut u8,
+    vtable: &'static CommandVTable,
+    position: usize,
+    left: usize,
+    /// Commands of the run beyond those that [`first`](Self::first) selected.
+    beyond: usize,
+    stream: PhantomData<&'l CommandStream>,
+}
+
+impl<'l> RunCursor<'l> {
+    pub(super) fn vtable(self) -> &'static CommandVTable {
+        self.vtable
+    }
+
+    /// Number of commands that remain.
+    #[inline(always)]
+    pub(super) fn left(self) -> usize {
+        self.left
+    }
+
+    /// The first `count` commands, or all if there are fewer.
+    #[inline]
+    pub(super) fn first(self, count: usize) -> Self {
+        let left = self.left.min(count);
+        Self { left, beyond: self.beyond + (self.left - left), ..self }
+    }
+
+    /// All commands of the run that remain.
+    #[inline]
+    pub(super) fn rest(self) -> Self {
+        Self { left: self.left + self.beyond, beyond: 0, ..self }
+    }
+
+    /// Cursor without commands.
+    #[inline]
+    pub(super) fn emptied(self) -> Self {
+        Self { left: 0, beyond: 0, ..self }
+    }
+
+    /// The next command, which remains.
+    #[inline(always)]
+    pub(super) fn peek(self) -> Option<StoredCommand<'l>> {
+        // SAFETY: a cursor has commands of its stream, which is borrowed, from its position on.
+        (self.left > 0).then(|| unsafe { command_at(self.vtable, self.data, self.position) })
+    }
+
+    /// Moves past a command that [`peek`](Self::peek) returned.
+    #[inline(always)]
+    pub(super) fn skip(&mut self, command: StoredCommand<'l>) {
+        debug_assert!(self.left > 0 && command.next > self.position);
+        (self.position, self.left) = (command.next, self.left - 1);
+    }
+
+    /// Targets of the remaining commands, up to the first that was used.
+    pub(super) fn targets(mut self) -> impl Iterator<Item = Entity> {
+        std::iter::from_fn(move || {
+            let command = self.peek()?;
+            self.skip(command);
+            command.target()
+        })
+    }
+
+    /// Target of the last command.
+    pub(super) fn last_target(self) -> Option<Entity> {
+        if !self.is_evenly_spaced() {
+            return self.targets().last();
+        }
+        let step = self.peek()?.next - self.position;
+        let position = self.position + step * (self.left - 1);
+        // SAFETY: all commands have the same distance, so the last one of them is at this position.
+        unsafe { command_at(self.vtable, self.data, position) }.target()
+    }
+
+    /// Tests whether all commands of the run have the same distance.
+    fn is_evenly_spaced(self) -> bool {
+        self.vtable.size != CommandVTable::LISTED && self.vtable.align <= align_of::<Entity>()
+    }
+}
+
+/// Run of commands that are being applied.
+pub(super) struct ActiveRun<'l> {
+    cursor: RunCursor<'l>,
+    keeps: bool,
+    /// The last command that was taken, and its target.
+    last: Option<(StoredCommand<'l>, Entity)>,
+}
+
+impl<'l> ActiveRun<'l> {
+    /// Applies the commands at a cursor, until all are applied or one fails.
+    ///
+    /// # Safety
+    ///
+    /// - none of the commands was used, and only this playback uses the stream
+    pub(super) unsafe fn apply(
+        cursor: RunCursor<'l>,
+        context: &mut Context<'_>,
+    ) -> (Self, Result<(), Fault>) {
+        let mut run = Self { cursor, keeps: context.keeps, last: None };
+        // SAFETY: the run is one of its vtable.
+        let result = unsafe { (cursor.vtable.apply)(context, &mut run) };
+        (run, result)
+    }
+
+    pub(super) fn cursor(&self) -> RunCursor<'l> {
+        self.cursor
+    }
+
+    #[inline(always)]
+    pub(super) fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    /// Number of commands that were not taken.
+    pub(super) fn left(&self) -> usize {
+        self.cursor.left
+    }
+
+    /// Target of the next command.
+    pub(super) fn next_target(&self) -> Option<Entity> {
+        self.cursor.peek()?.target()
+    }
+
+    /// The last command that was taken, and its target.
+    pub(super) fn last(&self) -> Option<(StoredCommand<'l>, Entity)> {
+        self.last
+    }
+
+    /// Takes the next command: returns its target and its payload, which the caller owns unless it is kept.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<(Entity, *mut u8)> {
+        let command = self.cursor.peek()?;
+        let target = command.target().expect("a command is carried out once");
+        self.cursor.skip(command);
+        if self.cursor.vtable.drop.is_some() && !self.keeps {
+            // SAFETY: it is the target slot of the command, which only this playback uses.
+            unsafe { mark_used(command.slot) };
+        }
+        self.last = Some((command, target));
+        Some((target, command.payload))
+    }
+
+    /// Takes all remaining commands, if a function returns that it has used them. It gets the payload of the first, their distance
+    /// in bytes and their number. Returns false, without calling it, if they are not evenly spaced.
+    pub(super) fn take_all(
+        &mut self,
+        function: impl FnOnce(*mut u8, usize, usize) -> bool,
+    ) -> bool {
+        let RunCursor { vtable, position, left, .. } = self.cursor;
+        let Some(first) = self.cursor.peek().filter(|_| self.cursor.is_evenly_spaced()) else {
+            return false;
+        };
+        let step = first.next - position;
+        if !function(first.payload, step, left) {
+            return false;
+        }
+        if vtable.drop.is_some() {
+            while self.next().is_some() {}
+        } else {
+            (self.cursor.position, self.cursor.left) = (position + step * left, 0);
+        }
+        true
+    }
+}
+
+impl CommandStream {
+    pub(super) const fn new() -> Self {
+        Self {
+            data: NonNull::dangling(),
+            capacity: 0,
+            align: STEP,
+            len: 0,
+            runs: Vec::new(),
+            begins_run: true,
+            has_drops: false,
+        }
+    }
+
+    pub(super) fn run_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Cursor at the beginning of a run.
+    #[inline]
+    pub(super) fn run(&self, index: usize) -> RunCursor<'_> {
+        let StreamRun { vtable, start: position, count: left } = self.runs[index];
+        let data = self.data.as_ptr();
+        RunCursor { data, vtable, position, left, beyond: 0, stream: PhantomData }
+    }
+
+    /// Makes the next command begin a run. Returns the index of that run.
+    pub(super) fn begin_run(&mut self) -> usize {
+        self.begins_run = true;
+        self.runs.len()
+    }
+
+    /// Counts a command that begins at a position.
+    #[inline(always)]
+    fn count(&mut self, vtable: &'static CommandVTable, start: usize) {
+        // The compiler may have made two vtables for one type. Then there are more runs, with the same result. Only despawning
+        // depends on runs: of entities that are despawned together, other rows take the places.
+        let is_same = |other: &'static CommandVTable| {
+            let despawns = |vtable: &CommandVTable| matches!(vtable.effect, Effect::Despawn);
+            ptr::eq(other, vtable) || despawns(vtable) && despawns(other)
+        };
+        match self.runs.last_mut() {
+            Some(run) if is_same(run.vtable) && !self.begins_run => run.count += 1,
+            _ => self.push_run(vtable, start),
+        }
+    }
+
+    #[inline(never)]
+    fn push_run(&mut self, vtable: &'static CommandVTable, start: usize) {
+        self.runs.push(StreamRun { vtable, start, count: 1 });
+        self.begins_run = false;
+        self.has_drops |= vtable.drop.is_some();
+    }
+
+    /// Adds a command without a list.
+    ///
+    /// # Safety
+    ///
+    /// - the vtable is that of commands of type `P`, without a list
+    #[inline(always)]
+    pub(super) unsafe fn push<P>(
+        &mut self,
+        vtable: &'static CommandVTable,
+        target: Entity,
+        payload: P,
+    ) {
+        debug_assert!(vtable.size == size_of::<P>() && vtable.align == align_of::<P>());
+        let at = self.len;
+        let place = payload_at(at, align_of::<P>());
+        let end = align_up(place + size_of::<P>(), STEP);
+        if end > self.capacity || align_of::<P>() > self.align {
+            self.grow(at, end, align_of::<P>());
+        }
+        // SAFETY: the memory has room up to `end`, and both positions are aligned.
+        unsafe {
+            let data = self.data.as_ptr();
+            data.add(at).cast::<Entity>().write(recorded(target));
+            data.add(place).cast::<P>().write(payload);
+        }
+        self.count(vtable, at);
+        self.len = end;
+    }
+
+    /// Adds a command with a list. Returns the number of elements, or `None` if there are more than `max`: then nothing is added.
+    ///
+    /// # Safety
+    ///
+    /// - the vtable is that of commands of type `P` with a list of `T`
+    pub(super) unsafe fn push_list<P, T>(
+        &mut self,
+        vtable: &'static CommandVTable,
+        target: Entity,
+        command: P,
+        elements: impl IntoIterator<Item = T>,
+        max: usize,
+    ) -> Option<usize> {
+        /// Elements of a command that is not complete. Drops them if the iterator panics.
+        struct Unfinished<'l, T> {
+            memory: &'l mut CommandStream,
+            first: usize,
+            count: usize,
+            of: PhantomData<T>,
+        }
+
+        impl<T> Drop for Unfinished<'_, T> {
+            fn drop(&mut self) {
+                // SAFETY: `count` elements were written from `first` on, and are not used again.
+                unsafe {
+                    let first = self.memory.data.as_ptr().add(self.first).cast::<T>();
+                    drop_each(first, self.count);
+                }
+            }
+        }
+
+        debug_assert!(
+            vtable.size == CommandVTable::LISTED && vtable.align == ListHeader::<P>::align::<T>()
+        );
+        let at = self.len;
+        let place = payload_at(at, ListHeader::<P>::align::<T>());
+        let first = place + ListHeader::<P>::first::<T>();
+        if first > self.capacity || vtable.align > self.align {
+            self.grow(at, first, vtable.align);
+        }
+        let elements = elements.into_iter();
+        if elements.size_hint().0 > max {
+            return None;
+        }
+        let expected = first.saturating_add(elements.size_hint().0.saturating_mul(size_of::<T>()));
+        // The hint may be wrong: room for more is made when they come.
+        let expected = expected.min(first + (1 << 24));
+        if expected > self.capacity {
+            self.grow(first, expected, vtable.align);
+        }
+        let mut unfinished = Unfinished::<T> { memory: self, first, count: 0, of: PhantomData };
+        elements.for_each(
+            #[inline(always)]
+            |element: T| {
+                let used = first + unfinished.count * size_of::<T>();
+                if used + size_of::<T>() > unfinished.memory.capacity {
+                    unfinished.memory.grow(used, used + size_of::<T>(), vtable.align);
+                }
+                // SAFETY: the memory has room for one more element, and the position is aligned.
+                unsafe { unfinished.memory.data.as_ptr().add(used).cast::<T>().write(element) };
+                unfinished.count += 1;
+            },
+        );
+        let count = unfinished.count;
+        if count > max {
+            return None;
+        }
+        mem::forget(unfinished);
+        let bytes = first - place + count * size_of::<T>();
+        let end = align_up(place + bytes, STEP);
+        if end > self.capacity {
+            self.grow(place + bytes, end, vtable.align);
+        }
+        // SAFETY: the memory has room up to `end`, and both positions are aligned.
+        unsafe {
+            let data = self.data.as_ptr();
+            data.add(at).cast::<Entity>().write(recorded(target));
+            data.add(place).cast::<ListHeader<P>>().write(ListHeader { bytes, count, command });
+        }
+        self.count(vtable, at);
+        self.len = end;
+        Some(count)
+    }
+
+    /// Drops all unused payloads. Keeps the memory.
+    pub(super) fn clear(&mut self) {
+        /// Payloads that are still to be dropped.
+        struct Undropped<'l> {
+            stream: &'l mut CommandStream,
+            run: usize,
+            done: usize,
+            position: usize,
+        }
+
+        impl Undropped<'_> {
+            fn drop_all(&mut self) {
+                while let Some(&StreamRun { vtable, start, count }) = self.stream.runs.get(self.run)
+                {
+                    if let Some(drop) = vtable.drop {
+                        if self.done == 0 {
+                            self.position = start;
+                        }
+                        while self.done < count {
+                            let data = self.stream.data.as_ptr();
+                            // SAFETY: there is a command of the vtable at this position.
+                            let command = unsafe { command_at(vtable, data, self.position) };
+                            (self.position, self.done) = (command.next, self.done + 1);
+                            if command.target().is_some() {
+                                // SAFETY: it is a payload of the vtable, which was not used and is not used again.
+                                unsafe { drop(command.payload) };
+                            }
+                        }
+                    }
+                    (self.run, self.done) = (self.run + 1, 0);
+                }
+            }
+        }
+
+        (self.len, self.begins_run) = (0, true);
+        let mut panics = FirstPanic::default();
+        if mem::take(&mut self.has_drops) {
+            let mut rest = Undropped { stream: self, run: 0, done: 0, position: 0 };
+            // A payload that panics was dropped, and the others are dropped too.
+            while rest.run < rest.stream.runs.len() {
+                panics.during(|| rest.drop_all());
+            }
+        }
+        self.runs.clear();
+        panics.go_on();
+    }
+
+    /// Moves the used bytes to memory with at least the needed size and alignment.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, used: usize, needed: usize, align: usize) {
+        let capacity = needed.max(self.capacity * 2).max(1024);
+        let align = align.max(self.align);
+        let layout = Layout::from_size_align(capacity, align)
+            .unwrap_or_else(|_| panic!("commands take more memory than there is"));
+        // SAFETY: the layout has at least 1024 bytes.
+        let data = unsafe { alloc(layout) };
+        let Some(data) = NonNull::new(data) else { handle_alloc_error(layout) };
+        // SAFETY: `used` bytes are in use, and the new memory, which is another, has room for them.
+        unsafe { data.copy_from_nonoverlapping(self.data, used) };
+        self.free();
+        (self.data, self.capacity, self.align) = (data, capacity, align);
+    }
+
+    fn free(&mut self) {
+        if self.capacity > 0 {
+            // SAFETY: the memory was allocated with this layout.
+            unsafe {
+                let layout = Layout::from_size_align_unchecked(self.capacity, self.align);
+                dealloc(self.data.as_ptr(), layout);
+            }
+        }
+    }
+}
+
+/// The command of a vtable at a position of memory that begins at an address.
+///
+/// # Safety
+///
+/// - there is a command of this vtable, in memory that is borrowed for `'l`
+#[inline(always)]
+unsafe fn command_at<'l>(
+    vtable: &'static CommandVTable,
+    data: *mut u8,
+    position: usize,
+) -> StoredCommand<'l> {
+    let place = payload_at(position, vtable.align);
+    // SAFETY: there is such a command, whose payload is aligned. Payloads with a list begin with their size.
+    unsafe {
+        let payload = data.add(place);
+        let is_listed = vtable.size == CommandVTable::LISTED;
+        let size = if is_listed { *payload.cast::<usize>() } else { vtable.size };
+        let next = align_up(place + size, STEP);
+        let slot = data.add(position).cast();
+        StoredCommand { vtable, slot, payload, next, stream: PhantomData }
+    }
+}
+
+/// Drops contiguous values: all of them, even if some panic.
+///
+/// # Safety
+///
+/// - there are `count` values from `first` on, which are not used again
+pub(super) unsafe fn drop_each<T>(first: *mut T, count: usize) {
+    if !mem::needs_drop::<T>() {
+        return;
+    }
+    let mut panics = FirstPanic::default();
+    let mut done = 0;
+    while done < count {
+        panics.during(|| {
+            while done < count {
+                done += 1;
+                // SAFETY: there is a value at this index, which is dropped once and not used again.
+                unsafe { ptr::drop_in_place(first.add(done - 1)) };
+            }
+        });
+    }
+    panics.go_on();
+}
+
+/// Position of the payload of a command.
+#[inline(always)]
+fn payload_at(position: usize, align: usize) -> usize {
+    align_up(position + size_of::<Entity>(), align)
+}
+
+/// Rounds up to a multiple of a power of two.
+#[inline(always)]
+fn align_up(position: usize, align: usize) -> usize {
+    debug_assert!(align.is_power_of_two());
+    (position + align - 1) & !(align - 1)
+}
+
+impl Drop for CommandStream {
+    fn drop(&mut self) {
+        /// Frees the memory even if a payload panics.
+        struct Free<'l>(&'l mut CommandStream);
+
+        impl Drop for Free<'_> {
+            fn drop(&mut self) {
+                self.0.free();
+            }
+        }
+
+        Free(self).0.clear();
+    }
+}
+
+impl fmt::Debug for CommandStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandStream").field("bytes", &self.len).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,667 @@
+//! Command types and their vtables.
+//!
+//! A [`Command`] is the typed form of one recorded operation. Its [`CommandVTable`] is the erased form, which the
+//! [stream](super::stream) stores for each run of equal commands. The functions of a vtable take the address of a *payload*: the
+//! command, and behind it, for commands with a list, a header and the elements.
+
+#![expect(unsafe_code, reason = "payloads are stored as bytes; their vtables restore the types")]
+
+use std::alloc::Layout;
+use std::fmt::{self, Formatter};
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, needs_drop};
+use std::ops::Deref;
+use std::ptr;
+use std::slice;
+
+use super::coalesce::Coalescing;
+use super::error::Result;
+use super::playback::Context;
+use super::recorder::CommandRecorder;
+use super::stream::{ActiveRun, drop_each};
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::manager::{Archetype, EntityManager, Spaced, StagedValue, ValueOwner, WriteFn};
+use crate::set::ComponentSet;
+use crate::storage::{RowPlace, SetOperation, StagingArena};
+
+/// One recorded operation, apart from its target.
+pub(super) trait Command: Sized + Send + 'static {
+    /// Element of the list that follows the command; [`NoElement`] without a list.
+    type Element: Send + 'static;
+
+    /// True for commands that a list of elements follows.
+    const LISTED: bool = false;
+
+    /// True for commands that implement [`coalesce`](Self::coalesce).
+    const COALESCES: bool = false;
+
+    const EFFECT: Effect = Effect::Other;
+
+    /// Applies the command.
+    fn apply(command: Recorded<'_, Self>, context: &mut Context<'_>, target: Entity) -> Result;
+
+    /// Applies consecutive commands until the run is empty or a command fails.
+    #[inline]
+    fn apply_run(context: &mut Context<'_>, run: &mut TypedRun<'_, '_, Self>) -> Result {
+        while let Some((target, command)) = run.next() {
+            Self::apply(command, context, target)?;
+        }
+        Ok(())
+    }
+
+    /// Records the command's effect for a batch, instead of applying it. Returns false if the command would fail.
+    #[inline]
+    fn coalesce(_: Coalescing<'_, '_, Self>) -> bool {
+        false
+    }
+
+    /// Duplicates the command, without its list, for buffers that are played several times.
+    fn duplicate(&mut self) -> Result<Self>;
+
+    /// Describes the command in words. Its payload may have been moved: read only fields that are `Copy`, and no elements.
+    fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result;
+
+    /// Reports each entity that the command uses, and each component that it adds.
+    fn inspect(_: &Recorded<'_, Self>, target: Entity, each: &mut dyn FnMut(Aspect)) {
+        each(Aspect::Changes(target));
+    }
+}
+
+/// Element type of commands without a list.
+pub(super) enum NoElement {}
+
+/// Part of what a command does, reported before playback.
+#[derive(Clone, Copy)]
+pub(super) enum Aspect {
+    Reads(Entity),
+    /// Creates or changes the entity.
+    Changes(Entity),
+    RemovesFrom(Entity),
+    Despawns(Entity),
+    Adds(ComponentType),
+    AddsArchetype(Archetype),
+    /// Runs a function, which may add anything.
+    AddsUnknown,
+}
+
+impl Aspect {
+    /// Reports that the components of a set are added.
+    pub(super) fn adds<S: ComponentSet>(each: &mut dyn FnMut(Self)) {
+        S::types(&mut |ty| each(Self::Adds(ty)));
+    }
+}
+
+/// Effect of a command on its target, for commands that a later one can cancel.
+#[derive(Clone, Copy)]
+pub(super) enum Effect {
+    /// Creates the target with a set.
+    Create(SetNumber),
+    /// Adds, replaces or removes a set.
+    Change(SetOperation, SetNumber),
+    Despawn,
+    /// Something else, or an effect that depends on the recorded values.
+    Other,
+}
+
+/// Function that returns the number of a component set in a world, if the set is valid.
+pub(super) type SetNumber = fn(&mut EntityManager) -> Option<u32>;
+
+impl Effect {
+    /// Effect of a command that creates its target with a set.
+    pub(super) const fn create<S: ComponentSet>() -> Self {
+        if S::SHARED || S::HAS_ENTITIES { Self::Other } else { Self::Create(set_number::<S>) }
+    }
+
+    /// Effect of a command that adds or replaces a set.
+    pub(super) const fn write<S: ComponentSet>(change: SetOperation) -> Self {
+        // Whether other sets are refused depends on their values.
+        if S::SHARED || S::HAS_ENTITIES {
+            Self::Other
+        } else {
+            Self::Change(change, set_number::<S>)
+        }
+    }
+
+    /// Effect of a command that removes a set.
+    pub(super) const fn remove<S: ComponentSet>() -> Self {
+        Self::Change(SetOperation::Remove, set_number::<S>)
+    }
+}
+
+fn set_number<S: ComponentSet>(entities: &mut EntityManager) -> Option<u32> {
+    entities.set_number::<S>().ok()
+}
+
+/// Type-erased functions of a [`Command`].
+pub(super) struct CommandVTable {
+    /// Alignment of payloads.
+    pub(super) align: usize,
+    /// Bytes of a payload, or [`LISTED`](Self::LISTED).
+    pub(super) size: usize,
+    /// Drops an unused payload, if it needs dropping.
+    ///
+    /// # Safety
+    ///
+    /// - there is a payload of this vtable, which is not used afterwards
+    pub(super) drop: Option<unsafe fn(*mut u8)>,
+    /// Applies a run until it is empty or a command fails, which is the last one taken from the run.
+    ///
+    /// # Safety
+    ///
+    /// - the run is one of this vtable
+    pub(super) apply: unsafe fn(&mut Context<'_>, &mut ActiveRun<'_>) -> Result,
+    pub(super) coalesce: Option<CoalesceFn>,
+    /// Describes a command in words.
+    ///
+    /// # Safety
+    ///
+    /// - there is a payload of this vtable, which may have been used: its bytes are still there
+    pub(super) describe: unsafe fn(*mut u8, Entity, &mut Formatter<'_>) -> fmt::Result,
+    /// Reports the entities that a command uses and the components that it adds.
+    ///
+    /// # Safety
+    ///
+    /// - there is an unused payload of this vtable, which nothing else uses during the call
+    pub(super) inspect: unsafe fn(*mut u8, Entity, &mut dyn FnMut(Aspect)),
+    pub(super) effect: Effect,
+}
+
+/// Function that coalesces a command: takes its target, its payload and the address of its target slot. Returns false if the
+/// command would fail.
+///
+/// # Safety
+///
+/// - there is an unused payload of the vtable, which only the playback uses
+/// - the address is that of the command's target slot
+pub(super) type CoalesceFn = unsafe fn(&mut Context<'_>, Entity, *mut u8, *mut Entity) -> bool;
+
+impl CommandVTable {
+    /// Size of payloads that begin with a [`ListHeader`], which has the number of bytes.
+    pub(super) const LISTED: usize = usize::MAX;
+}
+
+/// Beginning of a payload with a list. The elements follow it.
+#[repr(C)]
+pub(super) struct ListHeader<C> {
+    /// Bytes of the payload.
+    pub(super) bytes: usize,
+    /// Number of elements.
+    pub(super) count: usize,
+    pub(super) command: C,
+}
+
+impl<C> ListHeader<C> {
+    /// Offset of the first element in the payload.
+    pub(super) const fn first<T>() -> usize {
+        size_of::<Self>().next_multiple_of(align_of::<T>())
+    }
+
+    /// Alignment of the payload.
+    pub(super) const fn align<T>() -> usize {
+        if align_of::<T>() > align_of::<Self>() { align_of::<T>() } else { align_of::<Self>() }
+    }
+}
+
+/// Carrier of the vtable of a command type.
+struct VTableOf<C>(C);
+
+impl<C: Command> VTableOf<C> {
+    const VTABLE: &'static CommandVTable = &CommandVTable {
+        align: if C::LISTED { ListHeader::<C>::align::<C::Element>() } else { align_of::<C>() },
+        size: if C::LISTED { CommandVTable::LISTED } else { size_of::<C>() },
+        drop: if needs_drop::<C>() || C::LISTED && needs_drop::<C::Element>() {
+            Some(drop_payload::<C>)
+        } else {
+            None
+        },
+        apply: apply_run::<C>,
+        coalesce: if C::COALESCES { Some(coalesce_payload::<C>) } else { None },
+        describe: describe_payload::<C>,
+        inspect: inspect_payload::<C>,
+        effect: C::EFFECT,
+    };
+}
+
+/// See [`CommandVTable::drop`].
+///
+/// # Safety
+///
+/// - there is a payload of `C`, which is not used afterwards
+unsafe fn drop_payload<C: Command>(payload: *mut u8) {
+    // SAFETY: there is such a payload, which is unused and dropped here.
+    drop(unsafe { Recorded::<C>::new(payload, false) });
+}
+
+/// See [`CommandVTable::apply`].
+///
+/// # Safety
+///
+/// - the run is one of commands of type `C`
+unsafe fn apply_run<C: Command>(context: &mut Context<'_>, run: &mut ActiveRun<'_>) -> Result {
+    C::apply_run(context, &mut TypedRun { run, of: PhantomData })
+}
+
+/// See [`CoalesceFn`].
+///
+/// # Safety
+///
+/// - there is an unused payload of `C`, which only the playback uses
+/// - the address is that of the command's target slot
+unsafe fn coalesce_payload<C: Command>(
+    context: &mut Context<'_>,
+    target: Entity,
+    payload: *mut u8,
+    slot: *mut Entity,
+) -> bool {
+    // SAFETY: there is such a payload, which only the playback uses. It is kept: the batch takes or drops its values.
+    let command = unsafe { Recorded::new(payload, true) };
+    C::coalesce(Coalescing::new(context, target, command, slot))
+}
+
+/// See [`CommandVTable::describe`].
+///
+/// # Safety
+///
+/// - there is a payload of `C`, which may have been used
+unsafe fn describe_payload<C: Command>(
+    payload: *mut u8,
+    target: Entity,
+    f: &mut Formatter<'_>,
+) -> fmt::Result {
+    // SAFETY: the bytes of such a payload are there, and kept. `Command::describe` reads only fields that are `Copy`.
+    C::describe(&unsafe { Recorded::new(payload, true) }, target, f)
+}
+
+/// See [`CommandVTable::inspect`].
+///
+/// # Safety
+///
+/// - there is an unused payload of `C`, which nothing else uses during the call
+unsafe fn inspect_payload<C: Command>(
+    payload: *mut u8,
+    target: Entity,
+    each: &mut dyn FnMut(Aspect),
+) {
+    // SAFETY: there is such a payload, which nothing else uses, and which is kept.
+    C::inspect(&unsafe { Recorded::new(payload, true) }, target, each);
+}
+
+/// A command in the memory of a stream, with its list.
+///
+/// Unless the buffer keeps its commands, this owns the command and the elements, and drops what is not taken.
+pub(super) struct Recorded<'p, C: Command> {
+    command: *mut C,
+    elements: *mut C::Element,
+    count: usize,
+    keeps: bool,
+    memory: PhantomData<&'p mut C>,
+}
+
+impl<'p, C: Command> Recorded<'p, C> {
+    /// Wraps a payload.
+    ///
+    /// # Safety
+    ///
+    /// - there is a payload of `C`, which nothing else uses for `'p`, and which is not used afterwards unless it is kept
+    /// - if it was used before, it is kept, and only fields that are `Copy` and the number of elements are read
+    #[inline(always)]
+    unsafe fn new(payload: *mut u8, keeps: bool) -> Self {
+        let memory = PhantomData;
+        if !C::LISTED {
+            let elements = ptr::without_provenance_mut(align_of::<C::Element>());
+            return Self { command: payload.cast(), elements, count: 0, keeps, memory };
+        }
+        let header = payload.cast::<ListHeader<C>>();
+        // SAFETY: the payload begins with a header, whose count is initialised. The first element is inside the payload.
+        let (command, count, elements) = unsafe {
+            let first = payload.add(ListHeader::<C>::first::<C::Element>());
+            (&raw mut (*header).command, (&raw const (*header).count).read(), first.cast())
+        };
+        Self { command, elements, count, keeps, memory }
+    }
+
+    /// Tests whether the buffer keeps the command for the next playback.
+    #[inline(always)]
+    pub(super) fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    /// Number of elements.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The elements.
+    pub(super) fn elements(&self) -> &[C::Element] {
+        // SAFETY: there are `count` elements, which nothing else uses.
+        unsafe { slice::from_raw_parts(self.elements, self.count) }
+    }
+
+    /// The command and its elements.
+    #[inline(always)]
+    pub(super) fn parts_mut(&mut self) -> (&mut C, &[C::Element]) {
+        // SAFETY: there are a command and `count` elements, which nothing else uses. They do not overlap.
+        unsafe { (&mut *self.command, slice::from_raw_parts(self.elements, self.count)) }
+    }
+
+    /// Takes the command, or a duplicate if it is kept. Drops the elements.
+    #[inline(always)]
+    pub(super) fn take(self) -> Result<C> {
+        self.take_with(Ok)
+    }
+
+    /// Passes the command, or a duplicate if it is kept, to a function. Drops the elements.
+    // The function is inlined for both: commands that are not kept are moved once, also large ones.
+    #[inline(always)]
+    pub(super) fn take_with<R>(mut self, function: impl FnOnce(C) -> Result<R>) -> Result<R> {
+        if self.keeps {
+            return function(self.parts_mut().0.duplicate()?);
+        }
+        let this = ManuallyDrop::new(self);
+        let _elements = this.take_elements();
+        // SAFETY: there is a command, which is not used or dropped again.
+        function(unsafe { this.command.read() })
+    }
+
+    /// Takes the command, or a duplicate if it is kept, and the elements.
+    #[inline(always)]
+    pub(super) fn take_parts(mut self) -> Result<(C, Elements<'p, C::Element>)> {
+        if self.keeps {
+            let command = self.parts_mut().0.duplicate()?;
+            return Ok((command, self.take_elements()));
+        }
+        let this = ManuallyDrop::new(self);
+        // SAFETY: there is a command, which is not used or dropped again.
+        Ok((unsafe { this.command.read() }, this.take_elements()))
+    }
+
+    /// The elements, which this must not use or drop afterwards unless they are kept.
+    #[inline(always)]
+    fn take_elements(&self) -> Elements<'p, C::Element> {
+        let Self { elements: first, count, keeps, .. } = *self;
+        Elements { first, count, next: 0, keeps, memory: PhantomData }
+    }
+}
+
+impl<C: Command> Deref for Recorded<'_, C> {
+    type Target = C;
+
+    #[inline(always)]
+    fn deref(&self) -> &C {
+        // SAFETY: there is a command, which nothing else uses. Of one that was used, only fields that are `Copy` are read.
+        unsafe { &*self.command }
+    }
+}
+
+impl<C: Command> Drop for Recorded<'_, C> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.keeps {
+            return;
+        }
+        // Dropped also if the command panics.
+        let _elements = self.take_elements();
+        // SAFETY: there is a command, which was not taken and is not used again.
+        unsafe { self.command.drop_in_place() };
+    }
+}
+
+/// Elements of a command's list. Unless they are kept, this owns them and drops those that are not taken.
+pub(super) struct Elements<'e, T> {
+    first: *mut T,
+    count: usize,
+    next: usize,
+    keeps: bool,
+    memory: PhantomData<&'e mut T>,
+}
+
+impl<T> Elements<'_, T> {
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Takes the next element, or a duplicate if they are kept.
+    #[inline(always)]
+    pub(super) fn next(
+        &mut self,
+        duplicate: impl FnOnce(&mut T) -> Result<T>,
+    ) -> Option<Result<T>> {
+        if self.next == self.count {
+            return None;
+        }
+        // SAFETY: the index is below `count`.
+        let element = unsafe { self.first.add(self.next) };
+        self.next += 1;
+        Some(if self.keeps {
+            // SAFETY: there is an element, which nothing else uses.
+            duplicate(unsafe { &mut *element })
+        } else {
+            // SAFETY: there is an element, which is not used or dropped again, since `next` is behind it.
+            Ok(unsafe { element.read() })
+        })
+    }
+
+    /// The elements that were not taken. Those that are kept must not change.
+    pub(super) fn rest_mut(&mut self) -> &mut [T] {
+        // SAFETY: there are `count` elements. Those from `next` on were not taken, and nothing else uses them.
+        unsafe { slice::from_raw_parts_mut(self.first.add(self.next), self.count - self.next) }
+    }
+
+    /// Duplicates all elements into an arena: all of them, or none if one fails.
+    pub(super) fn duplicates<'c>(
+        &mut self,
+        arena: &'c mut StagingArena,
+        mut duplicate: impl FnMut(&mut T) -> Result<T>,
+    ) -> Result<Duplicates<'c, T>> {
+        let layout = Layout::array::<T>(self.count).expect("as large as what was recorded");
+        let first = arena.place(layout).cast::<T>();
+        let mut made = Duplicates { first, count: 0, next: 0, memory: PhantomData };
+        for element in self.rest_mut() {
+            let other = duplicate(element)?;
+            // SAFETY: the memory has room for `self.count` elements, and at most as many are written.
+            unsafe { first.add(made.count).write(other) };
+            made.count += 1;
+        }
+        Ok(made)
+    }
+}
+
+impl<T: Copy> Elements<'_, T> {
+    pub(super) fn as_slice(&self) -> &[T] {
+        // SAFETY: there are `count` elements. Elements that are `Copy` stay valid when they are taken.
+        unsafe { slice::from_raw_parts(self.first, self.count) }
+    }
+}
+
+impl<T> Drop for Elements<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.keeps && needs_drop::<T>() {
+            // SAFETY: the elements from `next` on were not taken, and are not used again.
+            unsafe { drop_each(self.first.add(self.next), self.count - self.next) };
+        }
+    }
+}
+
+/// Iterator over duplicated elements. Drops those that are not taken.
+pub(super) struct Duplicates<'c, T> {
+    first: *mut T,
+    count: usize,
+    next: usize,
+    memory: PhantomData<&'c mut T>,
+}
+
+impl<T> Iterator for Duplicates<'_, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        if self.next == self.count {
+            return None;
+        }
+        self.next += 1;
+        // SAFETY: `count` elements were written, and each is read once.
+        Some(unsafe { self.first.add(self.next - 1).read() })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.count - self.next;
+        (left, Some(left))
+    }
+}
+
+impl<T> Drop for Duplicates<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: the elements from `next` on were written and not taken, and are not used again.
+        unsafe { drop_each(self.first.add(self.next), self.count - self.next) };
+    }
+}
+
+/// Consecutive commands of one type.
+pub(super) struct TypedRun<'a, 'r, C> {
+    run: &'a mut ActiveRun<'r>,
+    of: PhantomData<C>,
+}
+
+impl<'r, C: Command> TypedRun<'_, 'r, C> {
+    /// Takes the next command and its target.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<(Entity, Recorded<'r, C>)> {
+        let keeps = self.run.keeps();
+        let (target, payload) = self.run.next()?;
+        // SAFETY: the run is one of `C`, so there is such a payload. The run gives each out once, and marks it as used unless it is
+        // kept.
+        Some((target, unsafe { Recorded::new(payload, keeps) }))
+    }
+
+    /// Number of commands that were not taken.
+    pub(super) fn left(&self) -> usize {
+        self.run.left()
+    }
+
+    /// Target of the next command.
+    pub(super) fn next_target(&self) -> Option<Entity> {
+        self.run.next_target()
+    }
+
+    /// Passes the same field of all remaining commands to a function, which returns whether it moved the values. Returns false,
+    /// without calling it, if commands are kept or not evenly spaced.
+    pub(super) fn take_all<S>(
+        &mut self,
+        field: impl FnOnce(&mut C) -> &mut S,
+        function: impl FnOnce(Spaced<S>) -> bool,
+    ) -> bool {
+        !self.run.keeps()
+            && self.run.take_all(|payload, step, count| {
+                // SAFETY: the run is one of `C`, so there is such a command, which nothing else uses.
+                let first = ptr::from_mut(field(unsafe { &mut *payload.cast::<C>() }));
+                let offset = first.addr() - payload.addr();
+                // SAFETY: there are `count` commands at this distance, each with such a field. They belong to the function, and are not
+                // used again if it returns true.
+                function(unsafe { Spaced::new(payload.add(offset).cast(), step, count) })
+            })
+    }
+}
+
+impl CommandRecorder {
+    /// Records a command without a list.
+    #[inline(always)]
+    pub(super) fn record<C: Command>(&mut self, target: Entity, command: C) {
+        const { assert!(!C::LISTED) };
+        // SAFETY: the vtable is that of `C`, which has no list.
+        unsafe { self.stream.push(VTableOf::<C>::VTABLE, target, command) };
+        self.commands += 1;
+    }
+
+    /// Records a command with a list.
+    pub(super) fn record_list<C: Command>(
+        &mut self,
+        target: Entity,
+        command: C,
+        elements: impl IntoIterator<Item = C::Element>,
+    ) {
+        self.record_list_up_to(target, command, elements, usize::MAX);
+    }
+
+    /// Records a command with a list of at most `max` elements. Returns their number, or `None` if there are more: then nothing is
+    /// recorded.
+    pub(super) fn record_list_up_to<C: Command>(
+        &mut self,
+        target: Entity,
+        command: C,
+        elements: impl IntoIterator<Item = C::Element>,
+        max: usize,
+    ) -> Option<usize> {
+        const { assert!(C::LISTED) };
+        let vtable = VTableOf::<C>::VTABLE;
+        // SAFETY: the vtable is that of `C`, whose list has such elements.
+        let count = unsafe { self.stream.push_list(vtable, target, command, elements, max) }?;
+        self.commands += 1;
+        Some(count)
+    }
+}
+
+/// Values of a set, to be written when the coalesced batch is applied.
+pub(super) fn staged_set<S: ComponentSet>(values: *mut u8, owner: ValueOwner) -> StagedValue {
+    StagedValue { values, write_fn: SetWriter::<S>::GIVING, owner }
+}
+
+/// Moves a set to an arena, which drops it unless the coalesced batch takes it.
+pub(super) fn stage_in_arena<S: ComponentSet>(arena: &mut StagingArena, set: S) -> StagedValue {
+    let values = arena.place(Layout::new::<S>());
+    // SAFETY: the arena has room for a set at this address.
+    unsafe { values.cast::<S>().write(set) };
+    let owner = if needs_drop::<S>() {
+        // SAFETY: a set was written at this address.
+        ValueOwner::StagingArena(unsafe { arena.drop_later_by(drop_set::<S>, values) })
+    } else {
+        ValueOwner::Nobody
+    };
+    staged_set::<S>(values, owner)
+}
+
+/// Carrier of the function that writes sets of a type.
+struct SetWriter<S>(S);
+
+impl<S: ComponentSet> SetWriter<S> {
+    const GIVING: &'static WriteFn = &WriteFn { write: write_set::<S> };
+}
+
+/// Moves a set to a row.
+///
+/// # Safety
+///
+/// - there is a set of type `S` at the address, which is not used afterwards
+/// - the place is as [`ComponentSet::write`] requires
+unsafe fn write_set<S: ComponentSet>(values: *mut u8, place: RowPlace) {
+    // SAFETY: there is such a set, which is not used afterwards, and the place is as `write` requires.
+    unsafe { values.cast::<S>().read().write(place) }
+}
+
+/// Drops a set.
+///
+/// # Safety
+///
+/// - there is a set of type `S` at the address, which is not used afterwards
+unsafe fn drop_set<S>(values: *mut u8) {
+    // SAFETY: there is such a set, which is not used afterwards.
+    unsafe { values.cast::<S>().drop_in_place() }
+}
+
+/// Display of type names in messages: `Health`, `Armour`.
+pub(super) struct TypeNames(pub(super) fn(&mut dyn FnMut(ComponentType)));
+
+impl fmt::Display for TypeNames {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut result = Ok(());
+        let mut is_first = true;
+        (self.0)(&mut |ty| {
+            let comma = if is_first { "" } else { ", " };
+            is_first = false;
+            if result.is_ok() {
+                result = write!(f, "{comma}`{ty}`");
+            }
+        });
+        if is_first { f.write_str("nothing") } else { result }
+    }
+}

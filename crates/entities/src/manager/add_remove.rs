@@ -1,0 +1,595 @@
+//! Adding components to entities, and removing them: the entity moves to another archetype.
+
+#![expect(unsafe_code, reason = "writes components to rows that move")]
+
+use std::any::TypeId;
+use std::iter;
+
+use ancho_collections::Rejected;
+
+use super::shared_components::shared_values_of;
+use super::{Archetype, EntityManager, RecentTransfer};
+use crate::component::{ComponentType, SharedValue};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::set::ComponentSet;
+use crate::shared::{Shared, SharedComponent};
+use crate::storage::{
+    DropColumns, INLINE_SHARED, InlineVec, Location, RowPlace, SetOperation, SlotMut, Storage,
+    Transfer,
+};
+
+/// The operation whose last transfer is cached.
+#[derive(Clone, Copy)]
+enum Recent {
+    Add = 0,
+    Remove = 1,
+}
+
+impl EntityManager {
+    /// Adds components to an entity. Components that it has already are replaced. Returns whether one was new.
+    ///
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// The entity moves once, for all components together.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, a type occurs twice, the entity would be larger than a chunk, or there is no memory. In a strict
+    /// world, if the entity has one of them. The error returns the components.
+    ///
+    /// # Complexity
+    ///
+    /// A structural change: all components of the entity are copied to another chunk, unless none is new.
+    #[inline]
+    pub fn add<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+    ) -> Result<bool, Rejected<S, EntityError>> {
+        if S::COUNT == 0 {
+            // Nothing is written, so shared memory stays shared.
+            return match self.locate(entity) {
+                Ok(_) => Ok(false),
+                Err(error) => Err(Rejected { value: set, error }),
+            };
+        }
+        if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Add) {
+            // SAFETY:
+            // - `recent_transfer` returns the number of a transfer that exists, and a chunk that its archetype lists
+            // - the offsets are those of the set in the archetype of that chunk
+            // - the row after the last has room and no values: both chunks pass `moves_simply`
+            // - the set writes all columns that the transfer does not move
+            unsafe {
+                let transfer = self.transfers.at(transfer);
+                let chunk = self.storage.chunks.get_unchecked(to);
+                set.write(chunk.row(chunk.len, &transfer.offsets));
+                self.storage.move_row_simply(entity, slot, transfer, to);
+            }
+            return Ok(true);
+        }
+        self.add_with_care(entity, set)
+    }
+
+    #[inline(never)]
+    fn add_with_care<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+    ) -> Result<bool, Rejected<S, EntityError>> {
+        if S::SHARED {
+            let given = self.insert_shared(entity, set, SetOperation::Add)?;
+            return Ok(matches!(given, InsertOutcome::New));
+        }
+        let (location, transfer, to) = match self.prepare_add::<S>(entity) {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(Rejected { value: set, error }),
+        };
+        let Some(to) = to else {
+            // SAFETY: `prepare_add` returned a transfer from the entity's archetype to itself, and made the chunk unique.
+            unsafe { self.replace(location, transfer, set) };
+            return Ok(false);
+        };
+        // SAFETY: `prepare_add` returned a transfer of this set from the entity's archetype, made the chunk unique, and found or
+        // opened a chunk of the new archetype with room.
+        unsafe { self.write_and_move(entity, location, transfer, to, set) };
+        Ok(true)
+    }
+
+    /// Writes a set to the row after the last of a chunk, and moves the entity there.
+    ///
+    /// # Safety
+    ///
+    /// - the transfer is one of this set, from the archetype of the place
+    /// - the chunk of the place is unshared
+    /// - the other chunk is of the transfer's archetype, of another group if the archetypes are the same, and has room for a row
+    #[inline(always)]
+    unsafe fn write_and_move<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        location: Location,
+        transfer: u32,
+        to: u32,
+        set: S,
+    ) {
+        let transfer = &self.transfers[transfer];
+        // SAFETY:
+        // - the caller says that the chunk exists, is of the archetype whose offsets these are, and has room after its last row
+        // - the set writes all columns that the transfer does not move
+        // - the chunk of the place is unshared, and not the same
+        unsafe {
+            let chunk = self.storage.chunks.get_unchecked(to);
+            set.write(chunk.row(chunk.len, &transfer.offsets));
+            self.storage.move_row(entity, location, transfer, to, &transfer.left);
+        }
+    }
+
+    /// Returns the location of the entity, its transfer, and the chunk to move to, unless it stays. The chunk of the entity is unshared
+    /// then.
+    #[inline]
+    fn prepare_add<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<(Location, u32, Option<u32>), EntityError> {
+        let location = self.locate(entity)?;
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer_of::<S>(from, SetOperation::Add)?;
+        self.remember_transfer::<S>(from, number, Recent::Add);
+        let transfer = &self.transfers[number];
+        if self.strict
+            && let Some(component) = transfer.present
+        {
+            return Err(EntityError::AlreadyPresent { entity, component });
+        }
+        self.sync_for_transfer(location, number);
+        // SAFETY: the table refers only to chunks that exist.
+        unsafe { self.storage.make_unique_unchecked(location.chunk)? };
+        let stays = transfer.to == from;
+        let to = if stays { None } else { Some(self.storage.room_by(transfer, location.chunk)?) };
+        Ok((location, number, to))
+    }
+
+    /// Adds the components that an entity lacks, with their default values. Returns whether there was one.
+    ///
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// Values that the entity has do not change.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`add`](Self::add), and if one of the components has no default value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, World};
+    ///
+    /// #[derive(Component, Default, Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let player = world.spawn(Score(7));
+    /// let score = ComponentType::of::<Score>();
+    /// assert_eq!(world.add_types(player, &[score]), Ok(false));
+    /// assert_eq!(world.get(player), Ok(&Score(7)));
+    /// ```
+    pub fn add_types(
+        &mut self,
+        entity: Entity,
+        types: &[ComponentType],
+    ) -> Result<bool, EntityError> {
+        let location = self.locate(entity)?;
+        let set = self.set_number_of(types)?;
+        let from = self.storage.chunks[location.chunk].archetype;
+        let number = self.transfer(from, set, SetOperation::AddMissing)?;
+        if self.strict
+            && let Some(component) = self.transfers[number].present
+        {
+            return Err(EntityError::AlreadyPresent { entity, component });
+        }
+        let transfer = &self.transfers[number];
+        if transfer.to == from {
+            return Ok(false);
+        }
+        self.sync_for_transfer(location, number);
+        self.storage.move_with_initial(&mut self.runs, entity, location, transfer)?;
+        Ok(true)
+    }
+
+    /// Adds a component whose value the function writes. Returns false, without an effect, if the entity has it.
+    pub(super) fn add_with(
+        &mut self,
+        entity: Entity,
+        ty: ComponentType,
+        write: impl FnOnce(*mut u8),
+    ) -> Result<bool, EntityError> {
+        let location = self.locate(entity)?;
+        let set = self.set_number_of(&[ty])?;
+        let from = self.storage.chunks[location.chunk].archetype;
+        let number = self.transfer(from, set, SetOperation::Add)?;
+        let transfer = &self.transfers[number];
+        if transfer.to == from {
+            return if self.strict {
+                Err(EntityError::AlreadyPresent { entity, component: ty })
+            } else {
+                Ok(false)
+            };
+        }
+        self.sync_for_transfer(location, number);
+        self.storage.make_unique(location.chunk)?;
+        let to = self.storage.room_by(transfer, location.chunk)?;
+        let chunk = &self.storage.chunks[to];
+        write(chunk.column(transfer.offsets[0]).wrapping_add(chunk.len as usize * ty.size()));
+        // SAFETY: the column that the transfer does not move was just written, the old chunk was made unique, and the new one has room.
+        unsafe {
+            self.storage.move_row(entity, location, transfer, to, &transfer.left);
+        };
+        Ok(true)
+    }
+
+    /// Removes those of the components that an entity has. Returns whether it had one.
+    ///
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// The entity moves once, for all components together.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory. In a strict world, if the entity does not exist, or lacks one of them.
+    ///
+    /// # Complexity
+    ///
+    /// A structural change: all other components of the entity are copied to another chunk.
+    #[inline]
+    pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Remove) {
+            // SAFETY:
+            // - `recent_transfer` returns the number of a transfer that exists, and a chunk that its archetype lists
+            // - a removal writes no new column, and recent transfers leave no value to be dropped
+            // - both chunks pass `moves_simply`
+            unsafe {
+                let transfer = self.transfers.at(transfer);
+                self.storage.move_row_simply(entity, slot, transfer, to);
+            }
+            return Ok(true);
+        }
+        self.remove_with_care::<S>(entity)
+    }
+
+    #[inline(never)]
+    fn remove_with_care<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        let Some(location) = self.storage.table.locate(entity) else {
+            // A set that cannot be is an error also where there is nothing to be removed.
+            self.set_number::<S>()?;
+            return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
+        };
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer_of::<S>(from, SetOperation::Remove)?;
+        self.remember_transfer::<S>(from, number, Recent::Remove);
+        self.remove_by(entity, location, number)
+    }
+
+    /// Removes those of the components that an entity has. Returns whether it had one.
+    ///
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`remove`](Self::remove), and if a type occurs twice.
+    pub fn remove_types(
+        &mut self,
+        entity: Entity,
+        types: &[ComponentType],
+    ) -> Result<bool, EntityError> {
+        let set = self.set_number_of(types)?;
+        let Some(location) = self.storage.table.locate(entity) else {
+            return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
+        };
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer(from, set, SetOperation::Remove)?;
+        self.remove_by(entity, location, number)
+    }
+
+    /// Removes the components that a transfer takes away.
+    #[inline]
+    fn remove_by(
+        &mut self,
+        entity: Entity,
+        location: Location,
+        number: u32,
+    ) -> Result<bool, EntityError> {
+        let transfer = &self.transfers[number];
+        if self.strict
+            && let Some(component) = transfer.missing
+        {
+            return Err(EntityError::MissingComponent { entity, component });
+        }
+        if transfer.present.is_none() {
+            return Ok(false);
+        }
+        self.sync_for_transfer(location, number);
+        // SAFETY:
+        // - the table refers only to chunks that exist, and the chunk is made unique first
+        // - no value of the row was moved or dropped before
+        // - the archetype that the entity moves to has no new column, and its chunk has room
+        unsafe {
+            self.storage.make_unique_unchecked(location.chunk)?;
+            if transfer.ends {
+                self.storage.destroy_row(entity, location, DropColumns::All);
+            } else {
+                let to = self.storage.room_by(transfer, location.chunk)?;
+                self.storage.move_row(entity, location, transfer, to, &transfer.left);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes components from an entity and returns them.
+    ///
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, lacks one of them, a type occurs twice, or there is no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Debug, PartialEq)]
+    /// struct Cargo(String);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let ship = world.spawn(Cargo("tea".into()));
+    /// assert_eq!(world.take::<Cargo>(ship), Ok(Cargo("tea".into())));
+    /// assert!(!world.has::<Cargo>(ship));
+    /// ```
+    pub fn take<S: ComponentSet>(&mut self, entity: Entity) -> Result<S, EntityError> {
+        // The transfer that would replace the components has their offsets.
+        let (location, read) = self.find_set::<S>(entity)?;
+        if S::COUNT == 0 {
+            let nowhere = RowPlace::new(std::ptr::null_mut(), &[], 0);
+            // SAFETY: an empty set reads nothing.
+            return Ok(unsafe { S::read(nowhere, &mut iter::empty()) });
+        }
+        let from = self.storage.chunks[location.chunk].archetype;
+        let set = self.set_number::<S>()?;
+        let number = self.transfer(from, set, SetOperation::Remove)?;
+        self.sync_for_transfer(location, number);
+        self.storage.make_unique(location.chunk)?;
+        let transfer = &self.transfers[number];
+        let to = if transfer.ends {
+            None
+        } else {
+            Some(self.storage.room_by(transfer, location.chunk)?)
+        };
+        let shared = if S::SHARED { self.shared_of_set(location.chunk, set) } else { Vec::new() };
+        let place =
+            self.storage.chunks[location.chunk].row(location.row, &self.transfers[read].offsets);
+        // SAFETY:
+        // - `find_set` returned the place of an entity that has these types, and its chunk was made unique
+        // - the values are read once: no column is left to be dropped in the row
+        // - the archetype that the entity moves to has no new column, and its chunk has room
+        unsafe {
+            let values = S::read(place, &mut shared.into_iter());
+            match to {
+                Some(to) => self.storage.move_row(entity, location, transfer, to, &[]),
+                None => self.storage.destroy_row(entity, location, DropColumns::Only(&[])),
+            }
+            Ok(values)
+        }
+    }
+
+    /// Moves an entity to another archetype. Components of both archetypes keep their values; new ones have their default values.
+    ///
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist or is [only left for cleanup](Self::is_cleanup_only). If the archetype is another world's, a new
+    /// component has no default value, or a cleanup component would be dropped. If there is no memory.
+    pub fn set_archetype(
+        &mut self,
+        entity: Entity,
+        archetype: Archetype,
+    ) -> Result<(), EntityError> {
+        let mut to = self.check_archetype(archetype)?;
+        let location = self.locate(entity)?;
+        let from = self.storage.chunks[location.chunk].archetype;
+        if !self.storage.archetypes[from].shape.is_cleanup_only() {
+            to = self.archetype_of_living(to)?;
+        }
+        if from == to {
+            return Ok(());
+        }
+        let (shape, new) =
+            (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
+        if let Some(&component) = shape.types.iter().find(|&&ty| ty.is_cleanup() && !new.has(ty)) {
+            return Err(EntityError::WouldLoseCleanup { entity, component });
+        }
+        if shape.is_cleanup_only() && !new.is_cleanup_only() {
+            // Without the marker it would be alive again.
+            return Err(EntityError::CleanupOnly { entity });
+        }
+        self.sync_for_move([from, to]);
+        let shapes = (&self.storage.archetypes[from].shape, &self.storage.archetypes[to].shape);
+        let transfer = Transfer::new(shapes.0, shapes.1, to, &[], SetOperation::AddMissing);
+        self.storage.move_with_initial(&mut self.runs, entity, location, &transfer)
+    }
+
+    /// Returns the slot of an entity, the transfer and the chunk to move to, if it makes the same transfer as the last one.
+    #[inline(always)]
+    fn recent_transfer<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        change: Recent,
+    ) -> Option<(SlotMut, u32, u32)> {
+        if self.jobs.are_live() {
+            // Jobs may conflict, which the slow path handles. Opening the slot may copy its page, which jobs may be reading.
+            return None;
+        }
+        let slot = self.storage.table.open(entity)?;
+        // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
+        let source = unsafe { self.storage.chunks.get_unchecked(slot.location().chunk) };
+        let RecentTransfer { set, from, transfer, mut to, room_changes } =
+            self.recent_transfers[change as usize];
+        if from != source.archetype || set != TypeId::of::<S>() || !source.moves_simply() {
+            return None;
+        }
+        if room_changes != self.storage.room_changes {
+            to = self.renew_transfer(change)?;
+        }
+        // SAFETY: the chunk is one that its archetype lists as having room, and archetypes list chunks that exist.
+        let target = unsafe { self.storage.chunks.get_unchecked(to) };
+        target.moves_simply().then_some((slot, transfer, to))
+    }
+
+    /// Finds the chunk with room again that entities of the cached transfer move to.
+    #[inline(never)]
+    fn renew_transfer(&mut self, change: Recent) -> Option<u32> {
+        let Storage { archetypes, room_changes, .. } = &self.storage;
+        let way = &mut self.recent_transfers[change as usize];
+        way.to = *archetypes[self.transfers[way.transfer].to].with_room.last()?;
+        way.room_changes = *room_changes;
+        Some(way.to)
+    }
+
+    /// Caches a transfer that only moves values.
+    fn remember_transfer<S: ComponentSet>(&mut self, from: u32, number: u32, change: Recent) {
+        let transfer = &self.transfers[number];
+        if !self.strict && transfer.to != from && transfer.left.is_empty() && !transfer.ends {
+            let set = TypeId::of::<S>();
+            // The next call finds the chunk.
+            let way = RecentTransfer { set, from, transfer: number, to: 0, room_changes: u64::MAX };
+            self.recent_transfers[change as usize] = way;
+        }
+    }
+}
+
+/// The effect of inserting a set into an entity.
+pub(super) enum InsertOutcome {
+    /// The entity did not move.
+    Same,
+    /// The entity had all components, and moved to a chunk with the new shared values.
+    Moved,
+    /// The entity lacked one of them.
+    New,
+}
+
+/// The steps that insert a set into an entity.
+enum InsertAction {
+    /// The entity has these values.
+    Nothing,
+    /// The entity has the shared values; the other values are replaced in place.
+    Replace(Location, u32),
+    /// The entity moves to a chunk: location, transfer and chunk.
+    Move(Location, u32, u32),
+}
+
+impl EntityManager {
+    /// Inserts a set with shared components into an entity.
+    pub(super) fn insert_shared<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+        change: SetOperation,
+    ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
+        // Dropped at the end: writing the set drops its own handles in the midst of the change.
+        let given = shared_values_of(&set);
+        let action = match self.plan_insert::<S>(entity, &given, change) {
+            Ok(action) => action,
+            Err(error) => return Err(Rejected { value: set, error }),
+        };
+        match action {
+            InsertAction::Nothing => Ok(InsertOutcome::Same),
+            InsertAction::Replace(location, transfer) => {
+                // SAFETY: `plan_insert` returned a transfer from the entity's archetype to itself, and made the chunk unique.
+                unsafe { self.replace(location, transfer, set) };
+                Ok(InsertOutcome::Same)
+            }
+            InsertAction::Move(location, transfer, to) => {
+                let is_new = self.transfers[transfer].to != self.storage.archetype_at(location);
+                // SAFETY: `plan_insert` returned a transfer of this set from the entity's archetype, made the chunk unique, and
+                // found or opened a chunk of the new archetype, or of another group, with room.
+                unsafe { self.write_and_move(entity, location, transfer, to, set) };
+                Ok(if is_new { InsertOutcome::New } else { InsertOutcome::Moved })
+            }
+        }
+    }
+
+    /// Fast path: moves an entity to a chunk with room that has the value, and otherwise the entity's shared values. Returns whether it
+    /// moved, or `None` if there is no such chunk.
+    pub(super) fn set_known_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+        value: &T,
+    ) -> Result<Option<bool>, EntityError> {
+        let location = self.locate(entity)?;
+        let component = ComponentType::of_shared::<T>();
+        // Entities with different values are far apart: the row is prefetched while the values are searched.
+        self.storage.fetch_row(location);
+        let Some(to) = self.storage.room_with(location.chunk, component, value) else {
+            let has = self.storage.chunks[location.chunk].shape().has(component);
+            return if has {
+                Ok(None)
+            } else {
+                Err(EntityError::MissingComponent { entity, component })
+            };
+        };
+        if to == location.chunk {
+            return Ok(Some(false));
+        }
+        let from = self.storage.archetype_at(location);
+        let transfer = self.transfer_of::<Shared<T>>(from, SetOperation::Set)?;
+        self.sync_for_transfer(location, transfer);
+        self.storage.make_unique(location.chunk)?;
+        self.storage.make_unique(to)?;
+        let transfer = &self.transfers[transfer];
+        // SAFETY: the chunks are of one archetype and two groups, both were made unique, and the second has room. Only the shared value
+        // is new, which is that of the group.
+        unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
+        Ok(Some(true))
+    }
+
+    fn plan_insert<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        given: &InlineVec<SharedValue, INLINE_SHARED>,
+        change: SetOperation,
+    ) -> Result<InsertAction, EntityError> {
+        let location = self.locate(entity)?;
+        let set = self.set_number::<S>()?;
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer(from, set, change)?;
+        let transfer = &self.transfers[number];
+        match change {
+            SetOperation::Set => {
+                if let Some(component) = transfer.missing {
+                    return Err(EntityError::MissingComponent { entity, component });
+                }
+            }
+            _ => {
+                if self.strict
+                    && let Some(component) = transfer.present
+                {
+                    return Err(EntityError::AlreadyPresent { entity, component });
+                }
+            }
+        }
+        self.sync_for_transfer(location, number);
+        let sought = self.storage.look_up_shared(&self.sets.get(set).types, given);
+        let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
+        let wanted = self.storage.group_key_with(&transfer.shared, from, given_of);
+        if self.storage.has_group_key(location.chunk, transfer.to, &wanted) {
+            if given.len() == S::COUNT {
+                return Ok(InsertAction::Nothing);
+            }
+            self.storage.make_unique(location.chunk)?;
+            return Ok(InsertAction::Replace(location, number));
+        }
+        self.storage.make_unique(location.chunk)?;
+        let to = self.storage.room_for(transfer.to, wanted)?;
+        Ok(InsertAction::Move(location, number, to))
+    }
+}

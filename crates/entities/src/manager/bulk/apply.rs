@@ -1,0 +1,514 @@
+//! Writing the new values of a planned bulk change, and applying it.
+
+#![expect(unsafe_code, reason = "writes components to rows that were reserved for them")]
+
+use std::mem::{self, ManuallyDrop};
+use std::ptr;
+
+use super::RowSelection;
+use super::plan::{BulkMove, BulkPlan, BulkStep, PlanLists, RowAction};
+use crate::component::{ComponentType, Copying};
+use crate::set::{CloneSet, ComponentSet};
+use crate::storage::{
+    ArchetypeShape, ChunkMemory, DeferredDrop, InlineIndices, NewRows, RowPlace, RowRange,
+    StagedRows, Storage, Transfer, Transfers, repeat_bytes, write_initial,
+};
+
+/// The new values of a change.
+pub(super) enum NewValues<'a> {
+    Nothing,
+    /// Default values of the types.
+    Initial,
+    /// Clones of a set.
+    Clones(&'a dyn Clones),
+    /// A set for each entity, in the order of the rows. All sets are moved when the values are written.
+    Each(&'a dyn Sets),
+}
+
+/// Type-erased sets to move to rows. None of their types is shared.
+pub(super) trait Sets {
+    /// Moves `rows` sets, beginning with `first`, to rows from the place on.
+    ///
+    /// # Safety
+    ///
+    /// - the sets exist, and none is moved twice or used afterwards
+    /// - the place has an offset for each type of a set, in their order
+    /// - the `rows` rows from the place on have no values to be dropped
+    unsafe fn write(&self, first: usize, rows: usize, place: RowPlace);
+}
+
+impl<S: ComponentSet> Sets for Vec<ManuallyDrop<S>> {
+    unsafe fn write(&self, first: usize, rows: usize, place: RowPlace) {
+        for (at, set) in self[first..first + rows].iter().enumerate() {
+            // SAFETY: the caller moves each set once and does not use it afterwards; the place has the offsets of the set and rows
+            // without values.
+            unsafe { ptr::read(&raw const **set).write(place.rows_after(at)) };
+        }
+    }
+}
+
+/// A type-erased set to clone.
+pub(super) trait Clones {
+    /// See [`CloneSet::fill`].
+    ///
+    /// # Safety
+    ///
+    /// - the conditions of [`CloneSet::fill`]
+    unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize);
+}
+
+impl<S: CloneSet> Clones for S {
+    unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
+        // SAFETY: the caller's conditions are those of `CloneSet::fill`.
+        unsafe { CloneSet::fill(self, place, rows, done) }
+    }
+}
+
+/// A plan whose values are written: applying it cannot fail.
+pub(super) struct FilledPlan<'s> {
+    pub(super) plan: BulkPlan<'s>,
+    /// One row is staged, whose bytes are repeated. Otherwise the values of each replacing step are staged, in their order.
+    pub(super) is_pattern: bool,
+}
+
+/// New rows with values: all columns of the first moves, and some columns of the next. They are dropped if user code panics.
+struct FilledMoves<'a> {
+    plan: &'a BulkPlan<'a>,
+    transfers: &'a Transfers,
+    /// The columns that are written for a transfer, in their order.
+    columns: &'a dyn Fn(&Transfer) -> InlineIndices,
+    moves: usize,
+    /// The number of written columns of the move after those.
+    done: usize,
+}
+
+impl FilledMoves<'_> {
+    /// Counts the current move as complete.
+    fn end_move(&mut self) {
+        self.moves += 1;
+        self.done = 0;
+    }
+
+    /// Hands the rows over to the plan.
+    fn keep(self) {
+        mem::forget(self);
+    }
+}
+
+impl Drop for FilledMoves<'_> {
+    fn drop(&mut self) {
+        for (at, row_move) in self.plan.lists.moves[..].iter().enumerate().take(self.moves + 1) {
+            let columns = (self.columns)(&self.transfers[row_move.transfer]);
+            let done = if at < self.moves { columns.len() } else { self.done };
+            let mut rows = self.plan.new_rows(row_move);
+            rows.columns.extend_from_slice(&columns[..done]);
+        }
+    }
+}
+
+impl<'s> BulkPlan<'s> {
+    /// Creates all values. Values of moving rows are written to their new rows, the others are staged. If user code panics, all are
+    /// dropped.
+    pub(super) fn write_values(
+        mut self,
+        transfers: &Transfers,
+        types: &[ComponentType],
+        values: &NewValues<'_>,
+    ) -> FilledPlan<'s> {
+        let mut is_pattern = false;
+        match *values {
+            NewValues::Nothing => {}
+            NewValues::Initial => self.write_initial(transfers),
+            NewValues::Clones(set) if is_pattern_of(types) => {
+                is_pattern = true;
+                self.stage(types, set, 1);
+            }
+            NewValues::Clones(set) => self.write_clones(transfers, types, set),
+            NewValues::Each(sets) => self.write_each(transfers, types, sets),
+        }
+        FilledPlan { plan: self, is_pattern }
+    }
+
+    /// Stages clones for `rows` rows.
+    fn stage(&mut self, types: &[ComponentType], set: &dyn Clones, rows: usize) {
+        let mut staged = self.lists.stage();
+        // SAFETY: the set has these types, and is borrowed here alone.
+        let fill = |place, done: &mut usize| unsafe { set.fill(place, rows, done) };
+        // SAFETY: the function writes `rows` rows of these types.
+        unsafe { staged.write(types, rows, fill) };
+        self.lists.staged.push(staged);
+    }
+
+    /// Writes initial values to the new rows.
+    fn write_initial(&self, transfers: &Transfers) {
+        let columns = |transfer: &Transfer| transfer.written.iter().copied().collect();
+        let mut filled =
+            FilledMoves { plan: self, transfers, columns: &columns, moves: 0, done: 0 };
+        for row_move in &self.lists.moves {
+            let chunk = &self.reserved.storage.chunks[row_move.to.chunk];
+            for &column in &transfers[row_move.transfer].written {
+                let (first, rows) = (row_move.to.first, row_move.to.rows);
+                // SAFETY: the rows are reserved, and `transfer_for` checked that the column has an initial value.
+                unsafe { write_initial(chunk.shape(), chunk.data(), column, first, rows) };
+                filled.done += 1;
+            }
+            filled.end_move();
+        }
+        for (step, transfer, shape) in self.whole_steps(transfers) {
+            let data = self.reserved.storage.chunks[step.chunk].data();
+            for &column in &transfer.written {
+                // SAFETY: the columns have no bytes, in any chunk, and `transfer_for` checked that they have an initial value.
+                unsafe { write_initial(shape, data, column, 0, step.rows) };
+            }
+        }
+        filled.keep();
+    }
+
+    /// Writes clones to the new rows, and stages those for rows that stay.
+    fn write_clones(&mut self, transfers: &Transfers, types: &[ComponentType], set: &dyn Clones) {
+        // Staged values come first, since they are dropped with the lists.
+        for at in 0..self.lists.steps.len() {
+            if self.lists.steps[at].action == RowAction::Replace {
+                let rows = self.lists.steps[at].rows as usize;
+                self.stage(types, set, rows);
+            }
+        }
+        // Columns in the order of the set, which differs from that of the archetype.
+        let columns = |transfer: &Transfer| {
+            let index = &self.reserved.storage.archetypes[transfer.to].shape.index;
+            types.iter().filter_map(|&ty| index.find(ty)).map(|found| found.column).collect()
+        };
+        let mut filled =
+            FilledMoves { plan: self, transfers, columns: &columns, moves: 0, done: 0 };
+        for row_move in &self.lists.moves {
+            let offsets = &transfers[row_move.transfer].offsets;
+            let place =
+                self.reserved.storage.chunks[row_move.to.chunk].row(row_move.to.first, offsets);
+            // SAFETY:
+            // - the offsets are those of the set in the chunk's archetype
+            // - the rows are reserved, after the last row of the chunk
+            // - the set is borrowed here alone
+            unsafe { set.fill(place, row_move.to.rows as usize, &mut filled.done) };
+            filled.end_move();
+        }
+        for (step, transfer, _) in self.whole_steps(transfers) {
+            let place = self.reserved.storage.chunks[step.chunk].row(0, &transfer.offsets);
+            // SAFETY: no type of the set has bytes or drop glue, so that an aligned address is enough.
+            unsafe { set.fill(place, step.rows as usize, &mut 0) };
+        }
+        filled.keep();
+    }
+
+    /// Moves a set to each of the new rows, and stages those for rows that stay. No user code runs.
+    fn write_each(&mut self, transfers: &Transfers, types: &[ComponentType], sets: &dyn Sets) {
+        let (mut first, mut moves) = (0, 0);
+        for at in 0..self.lists.steps.len() {
+            let BulkStep { chunk, action, rows, .. } = self.lists.steps[at];
+            let rows = rows as usize;
+            match action {
+                RowAction::Replace => {
+                    let mut staged = self.lists.stage();
+                    let write = |place, done: &mut usize| {
+                        // SAFETY: the sets from `first` on belong to these rows, and the place has room for their types.
+                        unsafe { sets.write(first, rows, place) };
+                        *done += types.len();
+                    };
+                    // SAFETY: the function writes `rows` rows of these types.
+                    unsafe { staged.write(types, rows, write) };
+                    self.lists.staged.push(staged);
+                }
+                RowAction::Rows(_) => {
+                    let mut now = first;
+                    for row_move in &self.lists.moves[moves..] {
+                        if row_move.chunk != chunk {
+                            break;
+                        }
+                        let offsets = &transfers[row_move.transfer].offsets;
+                        let to = &self.reserved.storage.chunks[row_move.to.chunk];
+                        let (place, moved) =
+                            (to.row(row_move.to.first, offsets), row_move.to.rows as usize);
+                        // SAFETY:
+                        // - moves and sets are both in the order of the rows
+                        // - the offsets are those of the set in the chunk's archetype
+                        // - the rows are reserved, after the last row of the chunk
+                        unsafe { sets.write(now, moved, place) };
+                        (now, moves) = (now + moved, moves + 1);
+                    }
+                    assert_eq!(now, first + rows, "the moves of a step have its rows");
+                }
+                // The chunk stays or moves as a whole: the sets have neither bytes nor drop glue.
+                RowAction::Open | RowAction::Stay | RowAction::Whole(_) | RowAction::Destroy => {}
+                RowAction::Follow(_) | RowAction::Refit(_) => {
+                    unreachable!("such rows have nothing to be written before")
+                }
+            }
+            first += rows;
+        }
+    }
+
+    /// Iterates over the steps that move whole chunks, with their transfers and target shapes.
+    fn whole_steps<'a>(
+        &'a self,
+        transfers: &'a Transfers,
+    ) -> impl Iterator<Item = (&'a BulkStep, &'a Transfer, &'a ArchetypeShape)> {
+        let whole =
+            self.lists.steps.iter().filter(|step| matches!(step.action, RowAction::Whole(_)));
+        whole.map(move |step| {
+            let transfer = &transfers[step.transfer];
+            (step, transfer, &*self.reserved.storage.archetypes[transfer.to].shape)
+        })
+    }
+
+    /// Returns the target rows of a move, without any columns.
+    fn new_rows(&self, row_move: &BulkMove) -> NewRows<'_> {
+        let chunk = &self.reserved.storage.chunks[row_move.to.chunk];
+        // SAFETY: the rows are reserved and have no owner, and columns are added only once they are written.
+        unsafe { NewRows::new(chunk.shape(), chunk.data(), row_move.to.first, row_move.to.rows) }
+    }
+}
+
+/// Returns whether all values of a set are duplicated by copying bytes, so that one row is enough.
+pub(super) fn is_pattern_of(types: &[ComponentType]) -> bool {
+    types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes))
+}
+
+/// Writes the values of one row to others, for all types of a set that have bytes.
+///
+/// # Safety
+///
+/// - the chunk has room for the rows, and is unshared; the rows have no values to be dropped
+/// - it has all types of the set, whose values are duplicated by copying their bytes
+pub(super) unsafe fn repeat_pattern(
+    storage: &Storage,
+    pattern: &StagedRows,
+    chunk: u32,
+    first: u32,
+    rows: u32,
+) {
+    let chunk = &storage.chunks[chunk];
+    for (ty, value) in pattern.columns().filter(|(ty, _)| ty.size() > 0) {
+        let found = chunk.find(ty).expect("the archetype has all types of the set");
+        let to = chunk.column(found.offset).wrapping_add(first as usize * ty.size());
+        // SAFETY: there is one value, and the caller says that the chunk has room for `rows` of them.
+        unsafe { repeat_bytes(value, to, ty.size(), rows as usize) };
+    }
+}
+
+impl FilledPlan<'_> {
+    /// Applies the plan. It cannot fail, and runs no user code. Returns the lists and the deferred drops.
+    pub(super) fn apply<'t>(
+        self,
+        transfers: &'t Transfers,
+        found: &RowSelection,
+    ) -> (PlanLists, DeferredDrop<'t>) {
+        let Self { plan: BulkPlan { reserved, mut lists }, is_pattern } = self;
+        let mut dead = DeferredDrop::new(mem::take(&mut lists.dead));
+        let PlanLists { steps, moves, emptied, spare, staged, .. } = &mut lists;
+        let storage = reserved.into_storage();
+        for &archetype in &*emptied {
+            storage.unlist_chunks(archetype);
+        }
+        let (pattern, mut staged) =
+            if is_pattern { (staged.first(), [].iter()) } else { (None, staged.iter()) };
+        let mut moves = moves.as_slice();
+        for (at, step) in steps.iter().enumerate() {
+            match step.action {
+                // Whole chunks move last: a shared chunk with room must not get rows of other steps.
+                RowAction::Open | RowAction::Stay | RowAction::Whole(_) => {}
+                RowAction::Replace => {
+                    note_written(storage, step, transfers, found);
+                    for run in step.runs(found) {
+                        let Some(pattern) = pattern else { break };
+                        // SAFETY: `prepare_chunk` made the chunk unique. Its entities have all types of the set, which are copied as
+                        // bytes.
+                        unsafe { repeat_pattern(storage, pattern, run.chunk, run.first, run.rows) };
+                    }
+                    if let Some(rows) = staged.next() {
+                        exchange(storage, rows, step.runs(found));
+                    }
+                }
+                RowAction::Rows(_) => {
+                    let count =
+                        moves.iter().take_while(|row_move| row_move.chunk == step.chunk).count();
+                    let (now, later) = moves.split_at(count);
+                    moves = later;
+                    now.iter().for_each(|row_move| {
+                        move_piece(storage, row_move, transfers, pattern, None);
+                    });
+                    let left = &transfers[step.transfer].left;
+                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves.
+                    drop(unsafe { remove_rows(storage, step, found, left, &mut dead) });
+                }
+                RowAction::Follow(group) => {
+                    let transfer = &transfers[step.transfer];
+                    let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
+                    let soon = soon.map(|soon| soon.chunk);
+                    for run in step.runs(found) {
+                        let (mut first, end) = (run.first, run.first + run.rows);
+                        while first < end {
+                            let to = room_for(storage, transfer.to, group, end - first, spare);
+                            let (chunk, transfer) = (step.chunk, step.transfer);
+                            let row_move = BulkMove { chunk, first, to, transfer };
+                            move_piece(storage, &row_move, transfers, pattern, soon);
+                            first += to.rows;
+                        }
+                    }
+                    // SAFETY: all values of the rows were moved, except the columns that the transfer leaves.
+                    spare.extend(unsafe {
+                        remove_rows(storage, step, found, &transfer.left, &mut dead)
+                    });
+                }
+                RowAction::Refit(group) => {
+                    let transfer = &transfers[step.transfer];
+                    let soon = steps.get(at + 1).filter(|soon| soon.transfer == step.transfer);
+                    let kept = step.rows.min(storage.archetypes[transfer.to].shape.capacity);
+                    let mut first = kept;
+                    while first < step.rows {
+                        let rows = step.rows - first;
+                        let to = room_for(storage, transfer.to, group, rows, spare);
+                        let (chunk, transfer) = (step.chunk, step.transfer);
+                        let row_move = BulkMove { chunk, first, to, transfer };
+                        move_piece(storage, &row_move, transfers, pattern, None);
+                        first += to.rows;
+                    }
+                    // SAFETY: the plan checked that the chunk can be repacked, and that the group belongs to the archetype. The rows
+                    // after those that are kept were moved.
+                    unsafe {
+                        let soon = soon.map(|soon| soon.chunk);
+                        storage.repack_chunk(step.chunk, kept, group, transfer, soon);
+                    }
+                    if let Some(pattern) = pattern {
+                        // SAFETY: the chunk has the rows, is unshared, and has all types of the set, which are copied as bytes.
+                        unsafe { repeat_pattern(storage, pattern, step.chunk, 0, kept) };
+                    }
+                }
+                RowAction::Destroy => {
+                    let chunk = &storage.chunks[step.chunk];
+                    // SAFETY: archetypes live as long as the storage, which outlives the deferred drops.
+                    let shape = unsafe { chunk.unbound_shape() };
+                    for run in step.runs(found) {
+                        let entities = &chunk.entities()[run.first as usize..][..run.rows as usize];
+                        storage.table.free_rows(entities);
+                    }
+                    // SAFETY: the entities are freed, and all their values are still in the rows.
+                    drop(unsafe { remove_rows(storage, step, found, &shape.dropped, &mut dead) });
+                }
+            }
+        }
+        for step in &*steps {
+            let RowAction::Whole(group) = step.action else { continue };
+            // SAFETY: the plan checked that the transfer keeps chunks whole, that the group belongs to the archetype, and that new
+            // columns can be duplicated if the memory is shared.
+            unsafe { storage.relabel_chunk(step.chunk, group, &transfers[step.transfer]) };
+        }
+        (lists, dead)
+    }
+}
+
+/// Returns free rows of a chunk of a group, at most `rows`. The chunk is made of spare memory if none has room.
+fn room_for(
+    storage: &mut Storage,
+    archetype: u32,
+    group: u32,
+    rows: u32,
+    spare: &mut Vec<ChunkMemory>,
+) -> RowRange {
+    let chunk = match storage.archetypes.rooms(archetype, group).last() {
+        Some(&chunk) => chunk,
+        None => {
+            let memory = spare.pop().expect("the plan has seen to it that there is enough");
+            storage.open_chunk_with(archetype, group, memory)
+        }
+    };
+    let first = storage.chunks[chunk].len;
+    let room = storage.chunks[chunk].capacity() - first;
+    RowRange { chunk, first, rows: rows.min(room) }
+}
+
+/// Moves rows to reserved rows, and writes the pattern. `soon` is the chunk of the next move, which is prefetched.
+fn move_piece(
+    storage: &mut Storage,
+    row_move: &BulkMove,
+    transfers: &Transfers,
+    pattern: Option<&StagedRows>,
+    soon: Option<u32>,
+) {
+    let &BulkMove { chunk, first, to, transfer } = row_move;
+    if let Some(pattern) = pattern {
+        // SAFETY: the rows are reserved, in a chunk of an archetype with all types of the set, which are copied as bytes.
+        unsafe { repeat_pattern(storage, pattern, to.chunk, to.first, to.rows) };
+    }
+    // SAFETY:
+    // - the selected rows have not moved since. Both chunks are unshared, or the first has only bytes and is freed as a whole. They
+    //   differ, since the second is of another archetype or group
+    // - the second chunk has room after its last row
+    // - the transfer is one of the first chunk's archetype, and the columns that it adds are written
+    unsafe { storage.copy_rows(chunk, first, to, &transfers[transfer], soon) };
+}
+
+/// Removes rows from their chunk, or the chunk from all lists if it has no others. Returns the chunk's memory if no value is left in it.
+///
+/// # Safety
+///
+/// - the entities of the rows are in other rows, or freed
+/// - the values of all other columns were moved, or need no drop
+unsafe fn remove_rows<'t>(
+    storage: &mut Storage,
+    step: &BulkStep,
+    found: &RowSelection,
+    left: &'t [u32],
+    dead: &mut DeferredDrop<'t>,
+) -> Option<ChunkMemory> {
+    if step.rows == storage.chunks[step.chunk].len {
+        storage.chunks[step.chunk].note_order(storage.version);
+        let chunk = storage.close_chunk(step.chunk);
+        // SAFETY: the caller says which values are left. Archetypes live as long as the storage, which is borrowed.
+        return unsafe { dead.add_chunk(chunk, left) };
+    }
+    // From the last on, so that no removed row fills the gap of another.
+    for run in step.runs(found).iter().rev() {
+        // SAFETY: the chunk has more rows, and was made unique. The caller says that the entities left the rows, and which values are
+        // left.
+        unsafe { storage.close_gap(step.chunk, run.first, run.rows, left) };
+    }
+    // SAFETY: the remaining values of the runs are after the last row, one run after the other. They are not overwritten before they are
+    // dropped: rows are added only to chunks with reserved rows, which lose none.
+    unsafe { dead.add_rows(&storage.chunks[step.chunk], step.rows, left) };
+    None
+}
+
+/// Marks components as changed.
+fn note_written(
+    storage: &mut Storage,
+    step: &BulkStep,
+    transfers: &Transfers,
+    found: &RowSelection,
+) {
+    let chunk = &mut storage.chunks[step.chunk];
+    for column in &transfers[step.transfer].written {
+        if chunk.shape().shared.contains(column) {
+            continue;
+        }
+        for run in step.runs(found) {
+            chunk.note_written(*column, run.first, run.rows, storage.version);
+        }
+    }
+}
+
+/// Swaps staged values with those of rows, for all types with bytes.
+fn exchange(storage: &Storage, values: &StagedRows, runs: &[RowRange]) {
+    for (ty, first) in values.columns().filter(|(ty, _)| ty.size() > 0) {
+        let mut value = first;
+        for run in runs {
+            let chunk = &storage.chunks[run.chunk];
+            let found = chunk.find(ty).expect("the entities have it");
+            let row = chunk.column(found.offset).wrapping_add(run.first as usize * ty.size());
+            let bytes = run.rows as usize * ty.size();
+            // SAFETY: both sides have this many values of the type, and do not overlap. The chunk was made unique.
+            unsafe {
+                ptr::swap_nonoverlapping(value, row, bytes);
+                value = value.add(bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! Structural changes of many rows at once: all that a query matches, or the entities of a batch.
+//!
+//! A change has three steps, so that it is made as a whole or not at all:
+//!
+//! 1. [`plan`] decides what happens to the rows of each chunk, and reserves rows for those that move. It fails without memory.
+//! 2. [`BulkPlan::write_values`](plan::BulkPlan::write_values) clones or creates the new values. That is user code, and can panic.
+//! 3. [`apply`] moves values, ids and whole chunks. It cannot fail. Old values are dropped at the end.
+
+mod apply;
+mod plan;
+
+use std::cell::Cell;
+use std::mem::{self, ManuallyDrop};
+
+use ancho_collections::Rejected;
+
+use super::linked_groups::GroupMemory;
+use super::shared_components::shared_values_of;
+use crate::builtin::Disabled;
+use crate::component::{ComponentType, SharedValue};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::manager::EntityManager;
+use crate::set::{CloneSet, ComponentSet};
+use crate::storage::{
+    INLINE_SHARED, InlineVec, NOWHERE, ReservedRows, RowRange, SetOperation, SharedLookup,
+};
+use apply::NewValues;
+pub(super) use plan::RowCursor;
+use plan::{BulkPlan, PlanLists};
+
+/// A selection of rows, by archetype and chunk.
+#[derive(Debug, Default)]
+pub(crate) struct RowSelection {
+    /// Grouped by archetype and by chunk, and rising within a chunk.
+    runs: Vec<RowRange>,
+    /// The archetypes, each with the number of its first run.
+    archetypes: Vec<(u32, usize)>,
+    /// Scratch bits of the changed rows of a chunk, for queries with change filters.
+    pub(crate) changed: Vec<u64>,
+}
+
+impl RowSelection {
+    /// Reserves room for runs.
+    pub(crate) fn reserve(&mut self, runs: usize) {
+        self.runs.reserve(runs);
+    }
+
+    /// Removes everything but keeps the memory.
+    fn clear(&mut self) {
+        self.runs.clear();
+        self.archetypes.clear();
+        self.changed.clear();
+    }
+
+    /// Adds rows of an archetype.
+    #[inline]
+    pub(crate) fn push(&mut self, archetype: u32, run: RowRange) {
+        if self.archetypes.last().is_none_or(|&(last, _)| last != archetype) {
+            self.archetypes.push((archetype, self.runs.len()));
+        }
+        self.runs.push(run);
+    }
+
+    /// Adds a row of an archetype after all others.
+    fn push_row(&mut self, archetype: u32, chunk: u32, row: u32) {
+        match self.runs.last_mut() {
+            Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
+            _ => self.push(archetype, RowRange { chunk, first: row, rows: 1 }),
+        }
+    }
+
+    /// Returns the number of rows.
+    pub(super) fn rows(&self) -> usize {
+        self.runs.iter().map(|run| run.rows as usize).sum()
+    }
+
+    /// Iterates over the archetypes, each with its runs.
+    pub(super) fn by_archetype(&self) -> impl Iterator<Item = (u32, &[RowRange])> {
+        let ends = self.archetypes.iter().skip(1).map(|&(_, first)| first);
+        let ends = ends.chain([self.runs.len()]);
+        self.archetypes
+            .iter()
+            .zip(ends)
+            .map(|(&(archetype, first), end)| (archetype, &self.runs[first..end]))
+    }
+}
+
+/// A change, and its values.
+struct BulkChange<'a> {
+    /// The number of the component set.
+    set: u32,
+    change: SetOperation,
+    values: NewValues<'a>,
+    /// The values of the set's shared types.
+    given: InlineVec<SharedValue, INLINE_SHARED>,
+}
+
+impl EntityManager {
+    /// Despawns the entities of rows, as [`Batch::despawn`](super::Batch::despawn) does. Returns their number.
+    pub(crate) fn despawn_rows(&mut self, found: &RowSelection) -> Result<usize, EntityError> {
+        let set = self.set_number::<()>()?;
+        let order = BulkChange {
+            set,
+            change: SetOperation::Despawn,
+            values: NewValues::Nothing,
+            given: InlineVec::new(),
+        };
+        if self.has_roots(found) {
+            let all = self.with_groups(found);
+            let despawned = self.change_found(&all, order);
+            self.keep_selection(all);
+            return despawned;
+        }
+        self.change_found(found, order)
+    }
+
+    /// Adds clones of components to the entities of rows, as [`add`](Self::add) does. Returns the number of entities that lacked one.
+    pub(crate) fn add_to_rows<S: CloneSet>(
+        &mut self,
+        found: &RowSelection,
+        set: S,
+    ) -> Result<usize, Rejected<S, EntityError>> {
+        let given = shared_values_of(&set);
+        let added = self.set_number::<S>().and_then(|number| {
+            let values = NewValues::Clones(&set);
+            self.change_found(
+                found,
+                BulkChange { set: number, change: SetOperation::Add, values, given },
+            )
+        });
+        match added {
+            Ok(added) => Ok(added),
+            Err(error) => Err(Rejected { value: set, error }),
+        }
+    }
+
+    /// Adds a set of its own to each entity of rows, in the order of `to_entities`. Returns the number of entities that lacked a
+    /// component.
+    pub(crate) fn add_each_to_rows<S: ComponentSet>(
+        &mut self,
+        found: &RowSelection,
+        sets: Vec<S>,
+    ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
+        const {
+            assert!(S::COUNT > 0, "`add_each` adds one component at least");
+            assert!(
+                !S::SHARED,
+                "`add_each` adds no shared component, since its values divide entities among chunks; use `add`, or `set_shared` \
+                 for each entity"
+            );
+        }
+        let (expected, given) = (found.rows(), sets.len());
+        if expected != given {
+            let mut first = None;
+            S::types(&mut |ty| _ = first.get_or_insert(ty));
+            let component = first.expect("there is one at least");
+            let error = EntityError::WrongCount { component, expected, found: given };
+            return Err(Rejected { value: sets, error });
+        }
+        // The sets are moved only if there is no error.
+        let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
+        let added = self.set_number::<S>().and_then(|set| {
+            let (change, values) = (SetOperation::Add, NewValues::Each(&sets));
+            self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
+        });
+        added.map_err(|error| {
+            let value = sets.into_iter().map(ManuallyDrop::into_inner).collect();
+            Rejected { value, error }
+        })
+    }
+
+    /// Adds missing components to the entities of rows, as [`add_types`](Self::add_types) does. Returns the number of entities that
+    /// lacked one.
+    pub(crate) fn add_types_to_rows(
+        &mut self,
+        found: &RowSelection,
+        types: &[ComponentType],
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number_of(types)?;
+        let (change, values) = (SetOperation::AddMissing, NewValues::Initial);
+        self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
+    }
+
+    /// Removes components from the entities of rows, as [`remove`](Self::remove) does. Returns the number of entities that had one.
+    pub(crate) fn remove_from_rows<S: ComponentSet>(
+        &mut self,
+        found: &RowSelection,
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number::<S>()?;
+        self.remove_set_from_found(found, set)
+    }
+
+    /// Removes components from the entities of rows, as [`remove_types`](Self::remove_types) does.
+    pub(crate) fn remove_types_from_rows(
+        &mut self,
+        found: &RowSelection,
+        types: &[ComponentType],
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number_of(types)?;
+        self.remove_set_from_found(found, set)
+    }
+
+    fn remove_set_from_found(
+        &mut self,
+        found: &RowSelection,
+        set: u32,
+    ) -> Result<usize, EntityError> {
+        let (change, values) = (SetOperation::Remove, NewValues::Nothing);
+        self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
+    }
+
+    /// Sets the value of a shared component for the entities of rows, as [`set_shared`](Self::set_shared) does. Returns the number of
+    /// entities that had another value.
+    pub(crate) fn set_shared_of_rows<S: ComponentSet>(
+        &mut self,
+        found: &RowSelection,
+        value: &S,
+    ) -> Result<usize, EntityError> {
+        debug_assert!(S::SHARED && S::COUNT == 1, "one shared value");
+        let set = self.set_number::<S>()?;
+        let given = shared_values_of(value);
+        let (change, values) = (SetOperation::Set, NewValues::Nothing);
+        self.change_found(found, BulkChange { set, change, values, given })
+    }
+
+    /// Appends the entities of rows to a list.
+    pub(crate) fn list_rows(&self, found: &RowSelection, list: &mut Vec<Entity>) {
+        for run in &found.runs {
+            let (first, rows) = (run.first as usize, run.rows as usize);
+            let entities = self.storage.chunks[run.chunk].entities();
+            list.extend_from_slice(&entities[first..first + rows]);
+        }
+    }
+
+    /// Returns an error unless all entities of rows have a component.
+    pub(crate) fn check_all_have(
+        &self,
+        found: &RowSelection,
+        component: ComponentType,
+    ) -> Result<(), EntityError> {
+        for &(archetype, first) in &found.archetypes {
+            if !self.storage.archetypes[archetype].shape.has(component) {
+                let entity = self.first_of(&found.runs[first]);
+                return Err(EntityError::MissingComponent { entity, component });
+            }
+        }
+        Ok(())
+    }
+
+    /// Iterates over the entities of rows, in their order.
+    pub(super) fn entities_in<'a>(
+        &'a self,
+        found: &'a RowSelection,
+    ) -> impl Iterator<Item = Entity> + 'a {
+        found.runs.iter().flat_map(|run| {
+            let entities = self.storage.chunks[run.chunk].entities();
+            entities[run.first as usize..][..run.rows as usize].iter().copied()
+        })
+    }
+
+    /// Returns the first entity of a run.
+    fn first_of(&self, run: &RowRange) -> Entity {
+        self.storage.chunks[run.chunk].entities()[run.first as usize]
+    }
+
+    /// Enables or disables the entities of rows, as [`set_enabled`](Self::set_enabled) does. Returns the number of entities that were
+    /// changed.
+    pub(crate) fn set_rows_enabled(
+        &mut self,
+        found: &RowSelection,
+        enabled: bool,
+    ) -> Result<usize, EntityError> {
+        let set = self.set_number::<Disabled>()?;
+        let all = self.has_roots(found).then(|| self.with_members(found));
+        let disabled = ComponentType::of::<Disabled>();
+        let mut switched = self.take_selection();
+        for run in &all.as_ref().unwrap_or(found).runs {
+            let chunk = &self.storage.chunks[run.chunk];
+            if chunk.shape().has(disabled) == enabled {
+                switched.push(chunk.archetype, *run);
+            }
+        }
+        let order = if enabled {
+            BulkChange {
+                set,
+                change: SetOperation::Remove,
+                values: NewValues::Nothing,
+                given: InlineVec::new(),
+            }
+        } else {
+            let values = NewValues::Clones(&Disabled);
+            BulkChange { set, change: SetOperation::Add, values, given: InlineVec::new() }
+        };
+        let changed = self.change_found(&switched, order);
+        self.keep_selection(switched);
+        all.into_iter().for_each(|all| self.keep_selection(all));
+        changed
+    }
+
+    /// Applies a change to all rows or, after an error, to none. Returns the number of entities that were changed.
+    fn change_found(
+        &mut self,
+        found: &RowSelection,
+        order: BulkChange<'_>,
+    ) -> Result<usize, EntityError> {
+        if found.runs.is_empty() {
+            return Ok(0);
+        }
+        let mut lists = mem::take(&mut self.memory.lists);
+        self.transfers_for(found, &order, &mut lists.transfer_numbers)?;
+        let from = found.archetypes.iter().map(|&(from, _)| from);
+        let to = lists.transfer_numbers.iter().filter(|&&action| action != NOWHERE);
+        let to = to.map(|&action| self.transfers[action].to);
+        self.sync_for_move(from.chain(to));
+        let held = self.hold_values(&order);
+        let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
+        let types = &sets.get(order.set).types;
+        let reserved = ReservedRows::nothing(storage, runs);
+        let plan = BulkPlan::new(reserved, transfers, &order, types, &held.values, lists, found)?;
+        let changed = plan.changed(transfers, order.change);
+        let written = plan.write_values(transfers, types, &order.values);
+        let (mut lists, dead) = written.apply(transfers, found);
+        // Dropped last, since that is user code. Unused shared values follow.
+        lists.dead = dead.finish();
+        lists.clear();
+        held.manager.memory.lists = lists;
+        Ok(changed)
+    }
+
+    /// Finds the shared values of a change, and keeps them alive as long as the result.
+    fn hold_values(&mut self, order: &BulkChange<'_>) -> HeldShared<'_> {
+        let shared = &self.storage.shared;
+        let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
+        // All values are searched before the first is inserted, since comparing them is user code.
+        let sought: InlineVec<(u32, SharedLookup), INLINE_SHARED> = types
+            .zip(order.given.iter())
+            .map(|(&ty, value)| {
+                let table = shared.table(ty).expect("the archetypes were looked for");
+                (table, shared.look_up(table, value))
+            })
+            .collect();
+        let mut held = HeldShared { manager: self, values: InlineVec::new() };
+        for (table, sought) in sought {
+            let shared = &mut held.manager.storage.shared;
+            let index = shared.resolve(table, sought);
+            shared.hold(table, index);
+            held.values.push((table, index));
+        }
+        held
+    }
+
+    /// Returns whether rows may contain roots of groups.
+    fn has_roots(&self, found: &RowSelection) -> bool {
+        found.archetypes.iter().any(|&(_, first)| self.has_groups(found.runs[first].chunk))
+    }
+
+    /// Returns the rows with the members of their groups, recursively.
+    fn with_groups(&mut self, found: &RowSelection) -> RowSelection {
+        let mut lists = mem::take(&mut self.group_lists);
+        let GroupMemory { members, next, rows, .. } = &mut lists;
+        rows.extend(rows_of(found));
+        self.list_members(found, next);
+        while let Some(entity) = next.pop() {
+            if let Some(at) = self.storage.table.locate(entity)
+                && members.insert(entity)
+            {
+                rows.push((self.storage.archetype_at(at), at.chunk, at.row));
+                next.extend(self.group_of(entity).iter().map(|member| member.0));
+            }
+        }
+        let all = self.found_of(rows);
+        lists.clear();
+        self.group_lists = lists;
+        all
+    }
+
+    /// Returns the rows with the members of their groups.
+    fn with_members(&mut self, found: &RowSelection) -> RowSelection {
+        let mut lists = mem::take(&mut self.group_lists);
+        let GroupMemory { next, rows, .. } = &mut lists;
+        rows.extend(rows_of(found));
+        self.list_members(found, next);
+        let members = next.iter().filter_map(|&member| self.storage.table.locate(member));
+        rows.extend(members.map(|at| (self.storage.archetype_at(at), at.chunk, at.row)));
+        let all = self.found_of(rows);
+        lists.clear();
+        self.group_lists = lists;
+        all
+    }
+
+    /// Returns all rows of the world.
+    pub(super) fn found_all(&self) -> RowSelection {
+        let mut found = RowSelection::default();
+        for (number, archetype) in self.storage.archetypes.iter() {
+            for &chunk in &archetype.chunks {
+                let rows = self.storage.chunks[chunk].len;
+                found.push(number, RowRange { chunk, first: 0, rows });
+            }
+        }
+        found
+    }
+
+    /// Returns the rows of entities. An entity may occur twice.
+    pub(super) fn found_entities(&self, entities: &[Entity]) -> Result<RowSelection, EntityError> {
+        let rows = entities.iter().map(|&entity| {
+            let at = self.locate(entity)?;
+            Ok((self.storage.archetype_at(at), at.chunk, at.row))
+        });
+        Ok(self.found_of(&mut rows.collect::<Result<_, EntityError>>()?))
+    }
+
+    /// Sorts rows, given as archetype, chunk and row, and removes duplicates.
+    fn found_of(&self, rows: &mut Vec<(u32, u32, u32)>) -> RowSelection {
+        rows.sort_unstable();
+        rows.dedup();
+        let mut found = self.take_selection();
+        rows.iter().for_each(|&(archetype, chunk, row)| found.push_row(archetype, chunk, row));
+        found
+    }
+
+    /// Lists the members of the groups whose roots are among the rows.
+    fn list_members(&self, found: &RowSelection, members: &mut Vec<Entity>) {
+        for run in found.runs.iter().filter(|run| self.has_groups(run.chunk)) {
+            let entities = self.storage.chunks[run.chunk].entities();
+            for &root in &entities[run.first as usize..][..run.rows as usize] {
+                members.extend(self.group_of(root).iter().map(|member| member.0));
+            }
+        }
+    }
+}
+
+/// Keeps shared values alive while no chunk has them.
+pub(super) struct HeldShared<'m> {
+    pub(super) manager: &'m mut EntityManager,
+    /// By table and index.
+    pub(super) values: InlineVec<(u32, u32), INLINE_SHARED>,
+}
+
+impl Drop for HeldShared<'_> {
+    fn drop(&mut self) {
+        let shared = &mut self.manager.storage.shared;
+        for &(table, index) in self.values.iter() {
+            shared.let_go(table, index, 0);
+        }
+        drop(shared.take_unused());
+    }
+}
+
+/// Iterates over rows as archetype, chunk and row.
+fn rows_of(found: &RowSelection) -> impl Iterator<Item = (u32, u32, u32)> {
+    let rows = |archetype, &RowRange { chunk, first, rows }: &RowRange| {
+        (first..first + rows).map(move |row| (archetype, chunk, row))
+    };
+    found
+        .by_archetype()
+        .flat_map(move |(archetype, runs)| runs.iter().flat_map(move |run| rows(archetype, run)))
+}
+
+/// Memory for bulk changes, reused by the next change. It is empty between two changes.
+///
+/// A change takes the lists it needs, and puts them back at its end. If user code panics meanwhile, they are dropped.
+#[derive(Default)]
+pub(in crate::manager) struct BulkMemory {
+    found: Cell<Vec<RowSelection>>,
+    lists: PlanLists,
+}
+
+/// The number of selections that are kept. More are never used at a time.
+const KEPT: usize = 4;
+
+impl EntityManager {
+    /// Returns an empty selection, with the memory of one that was [kept](Self::keep_selection).
+    pub(crate) fn take_selection(&self) -> RowSelection {
+        let mut kept = self.memory.found.take();
+        let found = kept.pop().unwrap_or_default();
+        self.memory.found.set(kept);
+        found
+    }
+
+    /// Keeps the memory of a selection for reuse.
+    pub(crate) fn keep_selection(&self, mut found: RowSelection) {
+        let mut kept = self.memory.found.take();
+        if kept.len() < KEPT {
+            found.clear();
+            kept.push(found);
+        }
+        self.memory.found.set(kept);
+    }
+}

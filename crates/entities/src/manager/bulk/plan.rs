@@ -1,0 +1,548 @@
+//! The plan of a bulk change: an action for the rows of each chunk, and reserved rows for those that move.
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use super::apply::{NewValues, is_pattern_of};
+use super::{BulkChange, RowSelection};
+use crate::component::{Beginning, ComponentType, Copying};
+use crate::error::EntityError;
+use crate::manager::EntityManager;
+use crate::storage::{
+    CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDropLists, INLINE_SHARED, InlineVec, NOWHERE,
+    OutOfMemory, ReservedRows, RowRange, SetOperation, SharedLookup, StagedRows, Storage, Transfer,
+    Transfers,
+};
+
+/// The rows of one chunk, and their action.
+pub(super) struct BulkStep {
+    pub(super) chunk: u32,
+    /// The first run of the chunk, and the number of its runs.
+    pub(super) first_run: u32,
+    pub(super) run_count: u32,
+    /// The number of rows in them.
+    pub(super) rows: u32,
+    /// The transfer, or [`NOWHERE`] if the entities are despawned.
+    pub(super) transfer: u32,
+    pub(super) action: RowAction,
+}
+
+/// The action for the rows of a chunk.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum RowAction {
+    /// Undecided.
+    Open,
+    /// No change.
+    Stay,
+    /// The rows stay, and get new values.
+    Replace,
+    /// The whole chunk moves to this group of the transfer's archetype.
+    Whole(u32),
+    /// The rows move to the target of this number.
+    Rows(u32),
+    /// The rows move to this group of the transfer's archetype, into memory that earlier steps have freed.
+    Follow(u32),
+    /// The chunk is repacked in place, up to the capacity of the transfer's archetype, and moves to this group of it. The remaining rows
+    /// move to other chunks.
+    Refit(u32),
+    /// The entities are despawned.
+    Destroy,
+}
+
+/// A target of rows: a group of an archetype, or an archetype without groups.
+struct BulkTarget {
+    archetype: u32,
+    group: u32,
+    /// The number of rows that move there.
+    rows: usize,
+    /// Its chunks have room, or will have after the change.
+    has_room: bool,
+    /// The number of free rows in the chunks that following rows fill.
+    left: usize,
+    room: RowCursor,
+}
+
+/// A position in a list of reserved runs, from which rows are taken in their order.
+#[derive(Default)]
+pub(in crate::manager) struct RowCursor {
+    run: usize,
+    used: u32,
+}
+
+impl RowCursor {
+    /// Creates a position after the last of the runs.
+    pub(in crate::manager) fn after(runs: &[RowRange]) -> Self {
+        Self { run: runs.len(), used: 0 }
+    }
+
+    /// Takes reserved rows for a run. Calls the function for each part of it, with its first row and its reserved rows.
+    pub(in crate::manager) fn assign(
+        &mut self,
+        reserved: &[RowRange],
+        run: RowRange,
+        mut each: impl FnMut(u32, RowRange),
+    ) {
+        let (mut first, mut rows) = (run.first, run.rows);
+        while rows > 0 {
+            let to = reserved[self.run];
+            let now = rows.min(to.rows - self.used);
+            each(first, RowRange { chunk: to.chunk, first: to.first + self.used, rows: now });
+            (first, rows, self.used) = (first + now, rows - now, self.used + now);
+            if self.used == to.rows {
+                (self.run, self.used) = (self.run + 1, 0);
+            }
+        }
+    }
+}
+
+/// A move of contiguous rows to contiguous rows.
+pub(super) struct BulkMove {
+    pub(super) chunk: u32,
+    pub(super) first: u32,
+    pub(super) to: RowRange,
+    pub(super) transfer: u32,
+}
+
+/// All steps of a change, with reserved rows. Dropping it changes nothing.
+pub(super) struct BulkPlan<'s> {
+    pub(super) reserved: ReservedRows<'s>,
+    pub(super) lists: PlanLists,
+}
+
+/// The lists of a plan, whose memory is reused.
+#[derive(Default)]
+pub(super) struct PlanLists {
+    /// The transfer of each archetype, or [`NOWHERE`] if its entities are despawned.
+    pub(super) transfer_numbers: Vec<u32>,
+    pub(super) steps: Vec<BulkStep>,
+    /// Archetypes, with the number of steps up to their end.
+    step_ends: Vec<(u32, usize)>,
+    targets: BulkTargets,
+    /// The moves of all steps, in their order.
+    pub(super) moves: Vec<BulkMove>,
+    /// Archetypes that lose all their chunks to others.
+    pub(super) emptied: Vec<u32>,
+    /// Additional chunk memory for following rows.
+    pub(super) spare: Vec<ChunkMemory>,
+    /// Values that are not in rows yet, or not any more.
+    pub(super) staged: Vec<StagedRows>,
+    /// Spare memory for such values.
+    spare_staged: Vec<StagedRows>,
+    /// Memory for deferred drops.
+    pub(super) dead: DeferredDropLists,
+}
+
+/// The number of staging buffers that are kept, and their maximum size in bytes.
+const KEPT: usize = 16;
+const KEPT_BYTES: usize = 1 << 16;
+
+impl PlanLists {
+    /// Returns a buffer for staged values.
+    pub(super) fn stage(&mut self) -> StagedRows {
+        self.spare_staged.pop().unwrap_or_default()
+    }
+
+    /// Clears the lists but keeps their memory. Drops values, which is user code.
+    pub(super) fn clear(&mut self) {
+        self.transfer_numbers.clear();
+        self.steps.clear();
+        self.step_ends.clear();
+        self.targets.clear();
+        self.moves.clear();
+        self.emptied.clear();
+        self.spare.clear();
+        self.staged.iter_mut().for_each(StagedRows::clear);
+        self.staged.retain(|staged| staged.bytes() <= KEPT_BYTES);
+        self.staged.truncate(KEPT - self.spare_staged.len());
+        self.spare_staged.append(&mut self.staged);
+    }
+}
+
+impl BulkStep {
+    /// Creates the step of the chunk of the first run, from the runs before `end`.
+    fn at(found: &RowSelection, first: usize, end: usize, transfer: u32) -> Self {
+        let runs = &found.runs[first..end];
+        let chunk = runs[0].chunk;
+        let mut step = Self {
+            chunk,
+            first_run: u32::try_from(first).expect("fewer runs than entities"),
+            run_count: 0,
+            rows: 0,
+            transfer,
+            action: RowAction::Open,
+        };
+        for run in runs.iter().take_while(|run| run.chunk == chunk) {
+            step.run_count += 1;
+            step.rows += run.rows;
+        }
+        step
+    }
+
+    /// Returns the runs in the chunk.
+    pub(super) fn runs<'f>(&self, found: &'f RowSelection) -> &'f [RowRange] {
+        &found.runs[self.first_run as usize..][..self.run_count as usize]
+    }
+}
+
+impl EntityManager {
+    /// Lists the transfer of a change for each archetype, or [`NOWHERE`] if its entities are despawned.
+    pub(super) fn transfers_for(
+        &mut self,
+        found: &RowSelection,
+        order: &BulkChange<'_>,
+        transfer_numbers: &mut Vec<u32>,
+    ) -> Result<(), EntityError> {
+        for &(from, first) in &found.archetypes {
+            transfer_numbers.push(self.transfer_for(from, &found.runs[first], order)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the transfer of a change for an archetype, or [`NOWHERE`] if its entities are despawned. Errors name the first entity of
+    /// the run.
+    fn transfer_for(
+        &mut self,
+        from: u32,
+        run: &RowRange,
+        order: &BulkChange<'_>,
+    ) -> Result<u32, EntityError> {
+        let change = order.change;
+        if change == SetOperation::Despawn && !self.storage.archetypes[from].shape.stays() {
+            return Ok(NOWHERE);
+        }
+        let number = self.transfer(from, order.set, change)?;
+        let Transfer { to, present, missing, ref written, .. } = self.transfers[number];
+        let entity = self.first_of(run);
+        let refused = match change {
+            SetOperation::Add | SetOperation::AddMissing if self.strict => {
+                present.map(|component| EntityError::AlreadyPresent { entity, component })
+            }
+            SetOperation::Remove if self.strict => {
+                missing.map(|component| EntityError::MissingComponent { entity, component })
+            }
+            SetOperation::Set => {
+                missing.map(|component| EntityError::MissingComponent { entity, component })
+            }
+            _ => None,
+        };
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        if change == SetOperation::AddMissing {
+            let types = &self.storage.archetypes[to].shape.types;
+            let mut types = written.iter().map(|&column| types[column as usize]);
+            let no_initial = |ty: &ComponentType| matches!(ty.0.beginning, Beginning::None);
+            if let Some(component) = types.find(no_initial) {
+                return Err(EntityError::NoInitialValue { component });
+            }
+        }
+        Ok(number)
+    }
+}
+
+impl<'s> BulkPlan<'s> {
+    /// Decides the actions of all rows, and reserves the rows that they move to.
+    ///
+    /// `types` are those of the set, and `given` are its shared values by table and index. The lists contain the transfers of the
+    /// archetypes, and are empty otherwise.
+    pub(super) fn new(
+        mut reserved: ReservedRows<'s>,
+        transfers: &Transfers,
+        order: &BulkChange<'_>,
+        types: &[ComponentType],
+        given: &InlineVec<(u32, u32), INLINE_SHARED>,
+        mut lists: PlanLists,
+        found: &RowSelection,
+    ) -> Result<Self, OutOfMemory> {
+        let PlanLists {
+            transfer_numbers, steps, step_ends, targets, moves, emptied, spare, ..
+        } = &mut lists;
+        let given = given.iter().map(|&(_, index)| SharedLookup::Found(index)).collect();
+        let chunks = reserved.storage.chunks.numbers();
+        steps.reserve(found.runs.len().min(chunks));
+        let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
+        let ends = ends.chain([found.runs.len()]);
+        for ((&(from, first), end), &number) in
+            found.archetypes.iter().zip(ends).zip(&*transfer_numbers)
+        {
+            let transfer = (number != NOWHERE).then(|| &transfers[number]);
+            let mut at = first;
+            while at < end {
+                let mut step = BulkStep::at(found, at, end, number);
+                at += step.run_count as usize;
+                step.action = match transfer {
+                    None => RowAction::Destroy,
+                    Some(transfer) => {
+                        targets.action_for(&mut reserved, &step, transfer, order, &given)
+                    }
+                };
+                prepare_chunk(reserved.storage, &step, transfer)?;
+                steps.push(step);
+            }
+            step_ends.push((from, steps.len()));
+        }
+        if can_follow(order, types) {
+            targets.follow(reserved.storage, steps, transfers, spare)?;
+        }
+        for target in &mut targets.list {
+            target.room = RowCursor::after(reserved.runs);
+            reserved.more(target.archetype, target.group, target.rows)?;
+        }
+        targets.cut(&reserved, steps, found, moves);
+        list_emptied(reserved.storage, transfers, steps, step_ends, emptied);
+        Ok(Self { reserved, lists })
+    }
+
+    /// Returns the number of entities that are changed.
+    pub(super) fn changed(&self, transfers: &Transfers, change: SetOperation) -> usize {
+        let is_changed = |step: &&BulkStep| match step.action {
+            RowAction::Open | RowAction::Stay | RowAction::Replace => false,
+            RowAction::Destroy => true,
+            // Another value of a shared component adds no component.
+            RowAction::Whole(_)
+            | RowAction::Rows(_)
+            | RowAction::Follow(_)
+            | RowAction::Refit(_) => {
+                change != SetOperation::Add || transfers[step.transfer].missing.is_some()
+            }
+        };
+        self.lists.steps.iter().filter(is_changed).map(|step| step.rows as usize).sum()
+    }
+}
+
+/// The targets, by archetype and group.
+#[derive(Default)]
+struct BulkTargets {
+    list: Vec<BulkTarget>,
+    by_place: HashMap<(u32, u32), u32, FixedState>,
+}
+
+impl BulkTargets {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.by_place.clear();
+    }
+
+    /// Returns the action for the rows of a chunk.
+    fn action_for(
+        &mut self,
+        reserved: &mut ReservedRows<'_>,
+        step: &BulkStep,
+        transfer: &Transfer,
+        order: &BulkChange<'_>,
+        given: &InlineVec<SharedLookup, INLINE_SHARED>,
+    ) -> RowAction {
+        let storage = &*reserved.storage;
+        let chunk = &storage.chunks[step.chunk];
+        let (from, to) = (chunk.archetype, transfer.to);
+        let group = match order.change {
+            SetOperation::Remove if transfer.present.is_none() => return RowAction::Stay,
+            SetOperation::Remove if transfer.ends => return RowAction::Destroy,
+            SetOperation::Add | SetOperation::Set if !transfer.shared.is_empty() => {
+                let (from, given) = (Some(step.chunk), |at| given.get(at));
+                let wanted = storage.group_key_with(&transfer.shared, from, given);
+                if storage.has_group_key(step.chunk, to, &wanted) {
+                    return replacing_action(transfer, chunk);
+                }
+                reserved.group_of(to, wanted)
+            }
+            SetOperation::Add if to == from => return replacing_action(transfer, chunk),
+            _ if to == from => return RowAction::Stay,
+            _ => reserved.group_by(transfer, step.chunk),
+        };
+        let chunk = &reserved.storage.chunks[step.chunk];
+        let is_whole = step.rows == chunk.len && transfer.whole;
+        let number = self.find(reserved.storage, to, group);
+        let target = &mut self.list[number as usize];
+        // A chunk with few rows would give the other archetype one more sparse chunk every time. So its rows move if there is room for
+        // them elsewhere, unless the chunk has chunk components, which would be lost, or only a shared value changes, since then no order
+        // version may change.
+        let is_small = to != from && chunk.len < chunk.capacity() / 2 && target.has_room;
+        if is_whole && (!is_small || chunk.shape().values.is_some()) {
+            target.has_room |= chunk.len < chunk.capacity();
+            return RowAction::Whole(group);
+        }
+        target.rows += step.rows as usize;
+        target.has_room = true;
+        RowAction::Rows(number)
+    }
+
+    fn find(&mut self, storage: &Storage, archetype: u32, group: u32) -> u32 {
+        // Often it is the target of the chunk before.
+        if let Some(last) = self.list.last()
+            && (last.archetype, last.group) == (archetype, group)
+        {
+            return self.list.len() as u32 - 1;
+        }
+        *self.by_place.entry((archetype, group)).or_insert_with(|| {
+            let has_room = !storage.archetypes.rooms(archetype, group).is_empty();
+            let target = BulkTarget {
+                archetype,
+                group,
+                rows: 0,
+                has_room,
+                left: 0,
+                room: RowCursor::default(),
+            };
+            self.list.push(target);
+            self.list.len() as u32 - 1
+        })
+    }
+
+    /// Lets rows that only have to be copied follow into memory that earlier steps have freed. That needs less memory, and writes to
+    /// lines that are still in the cache. Lists the memory that is needed in addition.
+    fn follow(
+        &mut self,
+        storage: &mut Storage,
+        steps: &mut [BulkStep],
+        transfers: &Transfers,
+        spare: &mut Vec<ChunkMemory>,
+    ) -> Result<(), OutOfMemory> {
+        // Existing chunks with room are used first, from the last on.
+        for &mut BulkTarget { archetype, group, rows, ref mut left, .. } in &mut self.list {
+            for at in (0..storage.archetypes.rooms(archetype, group).len()).rev() {
+                if *left >= rows {
+                    break;
+                }
+                let chunk = storage.archetypes.rooms(archetype, group)[at];
+                storage.make_unique(chunk)?;
+                *left += (storage.chunks[chunk].capacity() - storage.chunks[chunk].len) as usize;
+            }
+        }
+        // The maximum that is needed at a time.
+        let (mut opened, mut left, mut most) = (0_usize, 0, 0);
+        for step in steps {
+            let RowAction::Rows(number) = step.action else { continue };
+            let transfer = &transfers[step.transfer];
+            let shape = &storage.archetypes[transfer.to].shape;
+            // Freed memory has only the common alignment of all chunks.
+            if shape.values.is_some() || shape.align > CHUNK_ALIGN {
+                continue;
+            }
+            let target = &mut self.list[number as usize];
+            let chunk = &storage.chunks[step.chunk];
+            let refits = step.rows == chunk.len && is_refitted(chunk, transfer, shape.capacity);
+            let all = step.rows as usize;
+            target.rows -= all;
+            let room = &mut target.left;
+            let kept = if refits { all.min(shape.capacity as usize) } else { 0 };
+            let rows = all - kept;
+            let missing = rows.saturating_sub(*room).div_ceil(shape.capacity as usize);
+            opened += missing;
+            *room = *room + missing * shape.capacity as usize - rows;
+            most = most.max(opened.saturating_sub(left));
+            if refits {
+                step.action = RowAction::Refit(target.group);
+                *room += shape.capacity as usize - kept;
+                continue;
+            }
+            step.action = RowAction::Follow(target.group);
+            let is_free = step.rows == chunk.len && !chunk.may_be_shared();
+            left += usize::from(is_free && transfer.left.is_empty());
+        }
+        storage.chunks.expect(opened);
+        let settings = &storage.settings;
+        for _ in 0..most {
+            spare.push(settings.arena.allocate(settings.chunk_size, CHUNK_ALIGN)?);
+        }
+        Ok(())
+    }
+
+    /// Assigns reserved rows to each run that moves.
+    fn cut(
+        &mut self,
+        reserved: &ReservedRows<'_>,
+        steps: &[BulkStep],
+        found: &RowSelection,
+        moves: &mut Vec<BulkMove>,
+    ) {
+        for step in steps {
+            let RowAction::Rows(target) = step.action else { continue };
+            let room = &mut self.list[target as usize].room;
+            for &run in step.runs(found) {
+                room.assign(reserved.runs, run, |first, to| {
+                    moves.push(BulkMove { chunk: step.chunk, first, to, transfer: step.transfer });
+                });
+            }
+        }
+    }
+}
+
+/// Returns whether no value has to be written before the first row moves.
+fn can_follow(order: &BulkChange<'_>, types: &[ComponentType]) -> bool {
+    match order.values {
+        NewValues::Nothing => true,
+        NewValues::Initial | NewValues::Each(_) => false,
+        NewValues::Clones(_) => is_pattern_of(types),
+    }
+}
+
+/// Returns whether a chunk is repacked for the transfer's archetype, whose chunks have this capacity.
+fn is_refitted(chunk: &Chunk, transfer: &Transfer, capacity: u32) -> bool {
+    // Only if most rows of a nearly full chunk are selected: the other archetype would get sparse chunks otherwise.
+    transfer.repacks && !chunk.may_be_shared() && chunk.len >= capacity - capacity / 4
+}
+
+/// Lists the archetypes that lose all their chunks to others. Each archetype comes with the end of its steps.
+fn list_emptied(
+    storage: &Storage,
+    transfers: &Transfers,
+    steps: &[BulkStep],
+    ends: &[(u32, usize)],
+    emptied: &mut Vec<u32>,
+) {
+    let mut first = 0;
+    for &(from, end) in ends {
+        let becomes_other = |step: &&BulkStep| {
+            matches!(step.action, RowAction::Whole(_) | RowAction::Refit(_))
+                && transfers[step.transfer].to != from
+        };
+        let others = steps[first..end].iter().filter(becomes_other).count();
+        if others == storage.archetypes[from].chunks.len() {
+            emptied.push(from);
+        }
+        first = end;
+    }
+}
+
+/// Returns the action for rows that have all components of the set: their values are replaced, unless all are shared or chunk components.
+fn replacing_action(transfer: &Transfer, chunk: &Chunk) -> RowAction {
+    let is_shared = |column: &u32| chunk.shape().shared.contains(column);
+    if transfer.written.iter().all(is_shared) { RowAction::Stay } else { RowAction::Replace }
+}
+
+/// Makes the memory of a chunk unique if its action needs that.
+#[inline]
+fn prepare_chunk(
+    storage: &mut Storage,
+    step: &BulkStep,
+    transfer: Option<&Transfer>,
+) -> Result<(), OutOfMemory> {
+    let chunk = &storage.chunks[step.chunk];
+    if !chunk.may_be_shared() {
+        return Ok(());
+    }
+    let is_all = step.rows == chunk.len;
+    let is_written = match step.action {
+        RowAction::Open | RowAction::Stay => false,
+        RowAction::Replace => true,
+        // A world that later copies the memory has to duplicate the new columns too.
+        RowAction::Whole(_) => {
+            let (to, written) =
+                transfer.map_or((0, &[][..]), |transfer| (transfer.to, &transfer.written));
+            let types = &storage.archetypes[to].shape.types;
+            written
+                .iter()
+                .any(|&column| matches!(types[column as usize].0.copying, Copying::NotAtAll))
+        }
+        // Bytes are copied from shared memory too.
+        RowAction::Rows(_) | RowAction::Follow(_) | RowAction::Refit(_) => {
+            !(is_all && chunk.shape().is_bytes)
+        }
+        RowAction::Destroy => !is_all,
+    };
+    if is_written {
+        storage.make_unique(step.chunk)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,460 @@
+//! Applying recorded commands: moves values and ids. It cannot fail.
+
+#![expect(unsafe_code, reason = "moves rows between chunks, and values to them")]
+
+use super::archetype_cache::{ColumnMap, ColumnMaps};
+use super::record::{OpKind, RecordedOp, StagedValue, ValueOwner};
+use super::{CoalesceTarget, CoalescedBatch, TouchedEntity};
+use crate::commands::mark_used;
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::manager::EntityManager;
+use crate::manager::Sets;
+use crate::storage::{
+    ArchetypeShape, Chunk, DropColumns, Location, NOWHERE, RowMove, RowPlace, RowRange,
+    StagingArena, Storage, copy_value,
+};
+
+/// The write function of a type-erased set.
+pub(crate) struct WriteFn {
+    /// Moves the set to a row.
+    ///
+    /// # Safety
+    ///
+    /// - the address has such a set, which is not used afterwards
+    /// - the conditions of [`ComponentSet::write`](crate::ComponentSet)
+    pub(crate) write: unsafe fn(*mut u8, RowPlace),
+}
+
+/// The changes of a row's columns, as bits.
+#[derive(Clone, Copy, Default)]
+struct RowChanges {
+    /// Columns with a new value.
+    written: u64,
+    /// Columns that were removed and added again.
+    renewed: u64,
+    /// Columns that were enabled or disabled.
+    switched: u64,
+    /// Columns that were enabled.
+    on: u64,
+}
+
+// SAFETY: its addresses are those of commands and of `Send` values, and are used only while a buffer is played.
+unsafe impl Send for CoalescedBatch {}
+
+impl EntityManager {
+    /// Applies the prepared batch. It cannot fail. Remaining values are dropped when the batch is [cleared](CoalescedBatch::clear).
+    pub(crate) fn apply_coalesced(&mut self) {
+        let Self { coalesced, storage, sets, runs, .. } = self;
+        let mut runs = runs.iter();
+        for at in 0..coalesced.targets.len() {
+            let &CoalesceTarget { archetype, first, rows, .. } = &coalesced.targets[at];
+            let (mut next, mut left) = (first, rows);
+            while left > 0 {
+                let &run = runs.next().expect("there is room for all of them");
+                left -= run.rows;
+                // Chunks that track changes row by row get their rows one by one.
+                let is_tracked = storage.chunks[run.chunk].is_tracked();
+                let step = if is_tracked { 1 } else { run.rows };
+                for first in (run.first..run.first + run.rows).step_by(step as usize) {
+                    let run = RowRange { first, rows: step, ..run };
+                    // SAFETY: `prepare_coalesced` reserved the rows for entities of this target, and made the chunks of their rows
+                    // unique.
+                    unsafe { coalesced.fill(storage, sets, archetype, run, &mut next) };
+                }
+            }
+        }
+        coalesced.change_in_place(storage, sets);
+        coalesced.drop_despawned(storage);
+        coalesced.leave(storage);
+        for &at in &coalesced.gone {
+            let touched = &coalesced.touched[at as usize];
+            if touched.chunk == NOWHERE {
+                let was_free = storage.table.consume_id(touched.entity);
+                debug_assert!(was_free, "an entity that never was has its id");
+            } else {
+                storage.table.free(touched.entity);
+            }
+        }
+    }
+}
+
+impl CoalescedBatch {
+    /// Fills reserved rows of a chunk with the next entities of a target.
+    ///
+    /// # Safety
+    ///
+    /// - the rows are reserved, in an unshared chunk of the archetype
+    /// - the next entities, one for each row, end in the archetype; their rows are in unshared chunks
+    unsafe fn fill(
+        &mut self,
+        storage: &mut Storage,
+        sets: &Sets,
+        archetype: u32,
+        run: RowRange,
+        next: &mut u32,
+    ) {
+        let Self { shapes, column_maps, moves, touched, ops, staging, .. } = self;
+        let chunk = &storage.chunks[run.chunk];
+        // SAFETY: archetypes live as long as the storage.
+        let shape = unsafe { chunk.unbound_shape() };
+        let (data, version) = (chunk.data(), storage.version);
+        let is_masked = !chunk.enabled.is_empty();
+        let mut writer = RowWriter { column_maps, sets, staging, archetype, shape, data };
+        let (mut changed, mut is_new, mut is_uniform) = (0, false, false);
+        let mut followed = NOWHERE;
+        for row in run.first..run.first + run.rows {
+            let one = &touched[*next as usize];
+            *next = one.next;
+            // SAFETY:
+            // - the row is reserved and has no values, and the recorded values exist and were not written yet
+            // - ids are at the start of the chunk, which has room for the row
+            let done = unsafe {
+                data.cast::<Entity>().add(row as usize).write(one.entity);
+                writer.write(ops, one.last, row, false)
+            };
+            let location = Location { chunk: run.chunk, row };
+            if one.chunk == NOWHERE {
+                debug_assert_eq!(done.written.count_ones() as usize, shape.types.len());
+                storage.table.place_reserved(one.entity, location);
+                is_new = true;
+                if is_masked {
+                    storage.chunks[run.chunk].enabled.enable_rows(row, 1);
+                }
+            } else {
+                let archetype_move =
+                    moves.find(shapes[one.from].archetype, archetype, &storage.archetypes);
+                let archetype_move = moves.at(archetype_move);
+                // SAFETY: both chunks exist, and differ, since their archetypes do.
+                let [source, target] =
+                    unsafe { storage.chunks.get_pair_unchecked_mut(one.chunk, run.chunk) };
+                let old = source.data();
+                for carried in &archetype_move.moves {
+                    if done.written >> carried.column & 1 != 0 {
+                        continue;
+                    }
+                    let place = |start: u32, row: u32| {
+                        start as usize + row as usize * carried.size as usize
+                    };
+                    // SAFETY: both rows are in their chunks, in columns of the same type, and the chunks differ.
+                    unsafe {
+                        let from = old.add(place(carried.from, one.row));
+                        copy_value(from, data.add(place(carried.to, row)), carried.size);
+                    }
+                }
+                let replaced = archetype_move.dropped.iter();
+                let replaced = replaced.filter(|&&(_, new)| done.written >> new & 1 != 0);
+                let left = archetype_move.transfer.left.iter();
+                for &column in replaced.map(|(old, _)| old).chain(left) {
+                    // SAFETY: the value was not moved, since its column has a new value, or the new archetype lacks it. It is not used
+                    // afterwards.
+                    unsafe { drop_later_in(writer.staging, source, column, one.row) };
+                }
+                if followed != one.chunk {
+                    followed = one.chunk;
+                    is_uniform |= target.follow(
+                        RowMove { from: one.row, to: row, rows: 1 },
+                        source,
+                        &archetype_move.transfer,
+                        version,
+                    );
+                }
+                if is_masked {
+                    let (kept, new) =
+                        (&archetype_move.transfer.masks_kept, &archetype_move.transfer.masks_new);
+                    target.enabled.follow(row, &source.enabled, one.row, kept, new);
+                }
+                storage.table.relocate(one.entity, location);
+                changed |= done.written;
+            }
+            if is_masked {
+                done.switch(&mut storage.chunks[run.chunk], row);
+                changed |= done.switched;
+            }
+        }
+        let chunk = &mut storage.chunks[run.chunk];
+        if is_new {
+            is_uniform |= chunk.note_new(run.first, run.rows, version);
+        }
+        if is_uniform {
+            storage.chunks.note_uniform(run.chunk);
+        }
+        storage.add_rows(run.chunk, run.rows);
+        let chunk = &mut storage.chunks[run.chunk];
+        for column in bits(changed) {
+            chunk.note_written(column, run.first, run.rows, version);
+        }
+    }
+
+    /// Writes the new values of entities that stay in their rows.
+    fn change_in_place(&mut self, storage: &mut Storage, sets: &Sets) {
+        let Self { column_maps, touched, ops, staging, stay, .. } = self;
+        let version = storage.version;
+        for &at in &*stay {
+            let one = &touched[at as usize];
+            let chunk = &mut storage.chunks[one.chunk];
+            let (archetype, data) = (chunk.archetype, chunk.data());
+            // SAFETY: archetypes live as long as the storage.
+            let shape = unsafe { chunk.unbound_shape() };
+            let mut writer = RowWriter { column_maps, sets, staging, archetype, shape, data };
+            // SAFETY: the row has values, in a chunk that was made unique, and the recorded values were not written yet.
+            let done = unsafe { writer.write(ops, one.last, one.row, true) };
+            if !chunk.enabled.is_empty() {
+                done.switch(chunk, one.row);
+            }
+            for column in bits(done.written | done.switched) {
+                chunk.note_written(column, one.row, 1, version);
+            }
+        }
+    }
+
+    /// Moves the values of despawned entities to the staging arena, if they have drop glue.
+    fn drop_despawned(&mut self, storage: &Storage) {
+        for &at in &self.gone {
+            let &TouchedEntity { chunk, row, .. } = &self.touched[at as usize];
+            if chunk == NOWHERE {
+                continue;
+            }
+            let chunk = &storage.chunks[chunk];
+            for &column in &chunk.shape().dropped {
+                // SAFETY: the row has a value, which is not used afterwards, since its entity is despawned.
+                unsafe { drop_later_in(&mut self.staging, chunk, column, row) };
+            }
+        }
+    }
+
+    /// Removes the rows that entities have left, which have no values to be dropped.
+    fn leave(&mut self, storage: &mut Storage) {
+        self.leaving.sort_unstable();
+        let mut rest = &self.leaving[..];
+        while let Some(&last) = rest.last() {
+            let number = (last >> 32) as u32;
+            let others = rest.iter().rposition(|&place| place >> 32 != last >> 32);
+            let (before, mut rows) = rest.split_at(others.map_or(0, |at| at + 1));
+            rest = before;
+            if rows.len() == storage.chunks[number].len as usize {
+                storage.chunks[number].note_order(storage.version);
+                drop(storage.close_chunk(number).into_parts());
+                continue;
+            }
+            // From the last on, so that no removed row fills the gap of another.
+            while let Some(&last) = rows.last() {
+                let end = last as u32;
+                let side_by_side =
+                    rows.iter().rev().zip(0..).take_while(|&(&row, back)| row as u32 + back == end);
+                let count = side_by_side.count();
+                rows = &rows[..rows.len() - count];
+                let first = end + 1 - count as u32;
+                // SAFETY: the chunk has the rows, and more, and was made unique. Their entities are in other rows, or are freed next, and
+                // their values with drop glue were moved.
+                unsafe {
+                    if count == 1 {
+                        storage.remove_row(number, first, DropColumns::Only(&[]));
+                    } else {
+                        storage.close_gap(number, first, count as u32, &[]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl RowChanges {
+    /// Sets the enabled bits of a row. Components that were added again are enabled.
+    fn switch(self, chunk: &mut Chunk, row: u32) {
+        if self.renewed | self.switched == 0 {
+            return;
+        }
+        // SAFETY: archetypes live as long as the storage.
+        let shape = unsafe { chunk.unbound_shape() };
+        for (mask, &column) in (0..).zip(&shape.enableable) {
+            if (self.renewed | self.switched) >> column & 1 != 0 {
+                let is_on = self.switched >> column & 1 == 0 || self.on >> column & 1 != 0;
+                chunk.enabled.set(mask, row, is_on);
+            }
+        }
+    }
+}
+
+/// Writes recorded values to rows of a chunk.
+struct RowWriter<'w> {
+    column_maps: &'w mut ColumnMaps,
+    sets: &'w Sets,
+    staging: &'w mut StagingArena,
+    archetype: u32,
+    shape: &'w ArchetypeShape,
+    data: *mut u8,
+}
+
+impl RowWriter<'_> {
+    /// Writes the values of an entity to a row, from the last operation on, each component once. With `replaces`, old values are moved to
+    /// the staging arena.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has the row, and is unshared; with `replaces` the row has values, and otherwise nothing to be dropped
+    /// - the recorded values exist, and were not written yet
+    #[inline]
+    unsafe fn write(
+        &mut self,
+        ops: &[RecordedOp],
+        last: u32,
+        row: u32,
+        replaces: bool,
+    ) -> RowChanges {
+        let mut done = RowChanges::default();
+        let mut at = last;
+        while let Some(op) = ops.get(at as usize) {
+            at = op.before;
+            let (number, shape) = (self.archetype, self.shape);
+            match op.kind {
+                OpKind::Insert(given) => {
+                    let types = &self.sets.get(op.set).types;
+                    let map = self.column_maps.find(number, shape, op.set, types);
+                    let new = map.columns & !done.written;
+                    if new == 0 {
+                        // All its columns were written by later operations. Its owner drops it.
+                        continue;
+                    }
+                    if !map.is_whole || new != map.columns {
+                        // SAFETY: the caller's conditions are the same.
+                        unsafe { self.write_partly(given, op.set, row, done.written, replaces) };
+                    } else {
+                        if replaces && map.has_drops {
+                            for &column in &map.each {
+                                // SAFETY: with `replaces` the row has a value, which is overwritten next.
+                                unsafe {
+                                    drop_later_at(self.staging, shape, self.data, column, row);
+                                }
+                            }
+                        }
+                        let place = RowPlace::new(self.data, &map.offsets, row as usize);
+                        // SAFETY:
+                        // - the recorded set exists, and the offsets are its own in the archetype of the chunk, which has the row
+                        // - the set is moved then, and its command exists until the batch is cleared
+                        unsafe {
+                            (given.write_fn.write)(given.values, place);
+                            moved(given, self.staging);
+                        }
+                    }
+                    done.written |= new;
+                }
+                OpKind::Remove => {
+                    let types = &self.sets.get(op.set).types;
+                    let map = self.column_maps.find(number, shape, op.set, types);
+                    done.renewed |= map.columns;
+                    debug_assert_eq!(map.columns & !done.written, 0, "it was given again");
+                }
+                OpKind::SetEnabled(ty, is_on) => {
+                    let Some(found) = shape.index.find(ty) else { continue };
+                    let column = 1 << found.column;
+                    if (done.switched | done.renewed) & column == 0 {
+                        done.switched |= column;
+                        done.on |= if is_on { column } else { 0 };
+                    }
+                }
+            }
+        }
+        done
+    }
+
+    /// Writes those components of a set that the archetype has, and that later operations have not written.
+    ///
+    /// # Safety
+    ///
+    /// - the conditions of [`write`](Self::write)
+    #[cold]
+    unsafe fn write_partly(
+        &mut self,
+        given: StagedValue,
+        set: u32,
+        row: u32,
+        written: u64,
+        replaces: bool,
+    ) {
+        let types = &self.sets.get(set).types;
+        let map = self.column_maps.find(self.archetype, self.shape, set, types);
+        let ColumnMap { apart, each, .. } = map;
+        let (layout, apart_offsets) = apart.as_ref().expect("what is given is in memory already");
+        let values = self.staging.place(*layout);
+        // SAFETY: the recorded set exists, and the memory has room for it, with an offset for each of its types. It is moved once.
+        unsafe {
+            (given.write_fn.write)(given.values, RowPlace::new(values, apart_offsets, 0));
+            moved(given, self.staging);
+        }
+        for ((&ty, &column), &offset) in types.iter().zip(each).zip(apart_offsets) {
+            // SAFETY: the memory has a value of the type without an owner. With `replaces` the row has a value, which is overwritten
+            // next.
+            unsafe {
+                let value = values.add(offset as usize);
+                if column == NOWHERE || written >> column & 1 != 0 {
+                    self.staging.drop_later(ty, value);
+                    continue;
+                }
+                if replaces {
+                    drop_later_at(self.staging, self.shape, self.data, column, row);
+                }
+                let size = self.shape.columns[column as usize].size;
+                copy_value(value, place_of(self.shape, self.data, column, row), size);
+            }
+        }
+    }
+}
+
+/// Marks values as moved, so that their owner does not drop them.
+///
+/// # Safety
+///
+/// - the command that owns them exists
+unsafe fn moved(given: StagedValue, staging: &mut StagingArena) {
+    match given.owner {
+        ValueOwner::Nobody => {}
+        // SAFETY: the caller says that the command exists.
+        ValueOwner::Command(target) => unsafe { mark_used(target) },
+        ValueOwner::StagingArena(at) => staging.cancel_drop(at),
+    }
+}
+
+/// Returns the address of a value.
+fn place_of(shape: &ArchetypeShape, data: *mut u8, column: u32, row: u32) -> *mut u8 {
+    let column = shape.columns[column as usize];
+    data.wrapping_add(column.offset as usize + row as usize * column.size as usize)
+}
+
+/// Moves a value out of a row, to be dropped later.
+///
+/// # Safety
+///
+/// - the memory is a chunk of the shape, whose row has a value in the column, which is not used afterwards
+unsafe fn drop_later_at(
+    staging: &mut StagingArena,
+    shape: &ArchetypeShape,
+    data: *mut u8,
+    column: u32,
+    row: u32,
+) {
+    let ty: ComponentType = shape.types[column as usize];
+    // SAFETY: the caller's conditions are the same.
+    unsafe { staging.discard(ty, place_of(shape, data, column, row)) };
+}
+
+/// Moves a value out of a row of a chunk, to be dropped later.
+///
+/// # Safety
+///
+/// - the row has a value in the column, which is not used afterwards
+unsafe fn drop_later_in(staging: &mut StagingArena, chunk: &Chunk, column: u32, row: u32) {
+    // SAFETY: the caller's conditions are the same.
+    unsafe { drop_later_at(staging, chunk.shape(), chunk.data(), column, row) };
+}
+
+/// Iterates over the places of the set bits of a word.
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (word != 0).then(|| {
+            let at = word.trailing_zeros();
+            word &= word - 1;
+            at
+        })
+    })
+}

@@ -1,0 +1,375 @@
+//! Caches for coalesced commands: shapes, moves between archetypes, and columns of sets.
+//!
+//! No entity has an intermediate set of types in storage. So a shape is only a list of types, with cached edges to others. Archetypes are
+//! found for the last shapes alone.
+
+use std::alloc::Layout;
+
+use ancho_collections::FixedState;
+use hashbrown::HashMap;
+
+use crate::builtin::CleanupEntity;
+use crate::builtin::LinkedEntityGroup;
+use crate::component::ComponentType;
+use crate::manager::Sets;
+use crate::storage::{
+    ArchetypeShape, Archetypes, Edge, NOWHERE, SetOperation, StorageSettings, Transfer, sort_types,
+};
+
+/// The maximum number of types of a supported shape: one bit of a word for each.
+pub(super) const MOST_TYPES: usize = 64;
+
+/// A set of types in a simulation.
+pub(super) struct CachedShape {
+    /// In the order of archetypes.
+    pub(super) types: Box<[ComponentType]>,
+    /// The archetype of these types, or [`NOWHERE`] if it is not known yet.
+    pub(super) archetype: u32,
+    /// Commands for its entities can be coalesced.
+    pub(super) is_supported: bool,
+    /// One of the types is shared.
+    pub(super) has_shared: bool,
+    /// It has neither cleanup components nor a linked group, so that despawning affects the entity alone.
+    pub(super) despawns_alone: bool,
+    /// The target of this shape while a batch is applied, or [`NOWHERE`].
+    pub(super) target: u32,
+}
+
+/// The effect of a change on entities of a shape.
+#[derive(Clone, Copy)]
+pub(super) struct ShapeEdge {
+    pub(super) to: u32,
+    /// The shape has one of the types of the set.
+    pub(super) has_one: bool,
+    /// It has all of them.
+    pub(super) has_all: bool,
+    /// The shared values do not change.
+    pub(super) keeps_shared: bool,
+}
+
+/// All shapes, by their numbers. The first has no types.
+#[derive(Default)]
+pub(super) struct ShapeCache {
+    list: Vec<CachedShape>,
+    by_types: HashMap<Box<[ComponentType]>, u32, FixedState>,
+    /// The shape of each archetype, or [`NOWHERE`].
+    by_archetype: Vec<u32>,
+    ways: HashMap<Edge, ShapeEdge, FixedState>,
+    /// Cache of the last edges: often a few alternate.
+    recent: Vec<Option<(Edge, ShapeEdge)>>,
+}
+
+/// The number of edges that are found without the map.
+const RECENT: usize = 64;
+
+impl ShapeCache {
+    /// Returns the shape of an archetype.
+    #[inline]
+    pub(super) fn of_archetype(
+        &mut self,
+        archetype: u32,
+        archetypes: &Archetypes,
+        settings: &StorageSettings,
+    ) -> u32 {
+        match self.by_archetype.get(archetype as usize) {
+            Some(&shape) if shape != NOWHERE => shape,
+            _ => self.find_archetype(archetype, archetypes, settings),
+        }
+    }
+
+    #[cold]
+    fn find_archetype(
+        &mut self,
+        archetype: u32,
+        archetypes: &Archetypes,
+        settings: &StorageSettings,
+    ) -> u32 {
+        let number = self.of_types(&archetypes[archetype].shape.types, settings);
+        self.note_archetype(number, archetype);
+        number
+    }
+
+    /// Records the archetype of a shape.
+    pub(super) fn note_archetype(&mut self, shape: u32, archetype: u32) {
+        if archetype as usize >= self.by_archetype.len() {
+            self.by_archetype.resize(archetype as usize + 1, NOWHERE);
+        }
+        self.by_archetype[archetype as usize] = shape;
+        self[shape].archetype = archetype;
+    }
+
+    /// Returns the shape of sorted types.
+    fn of_types(&mut self, types: &[ComponentType], settings: &StorageSettings) -> u32 {
+        if self.list.is_empty() && !types.is_empty() {
+            self.of_types(&[], settings);
+        }
+        if let Some(&number) = self.by_types.get(types) {
+            return number;
+        }
+        let is_simple = |ty: &ComponentType| ty.0.per_chunk.is_none();
+        let is_cleanup_only = types.contains(&ComponentType::of::<CleanupEntity>());
+        let group = ComponentType::of_buffer::<LinkedEntityGroup>();
+        let is_supported = types.len() <= MOST_TYPES
+            && types.iter().all(is_simple)
+            && !is_cleanup_only
+            && ArchetypeShape::new(types, settings).is_ok();
+        let despawns_alone = types.iter().all(|&ty| !ty.is_cleanup() && ty != group);
+        let has_shared = types.iter().any(|ty| ty.is_shared());
+        let number = u32::try_from(self.list.len()).expect("fewer shapes than entities");
+        let (archetype, target) = (NOWHERE, NOWHERE);
+        self.list.push(CachedShape {
+            types: types.into(),
+            archetype,
+            is_supported,
+            has_shared,
+            despawns_alone,
+            target,
+        });
+        self.by_types.insert(types.into(), number);
+        number
+    }
+
+    /// Returns the shape without types, which new entities begin with.
+    #[inline]
+    pub(super) fn empty(&mut self, settings: &StorageSettings) -> u32 {
+        if self.list.is_empty() {
+            self.of_types(&[], settings);
+        }
+        0
+    }
+
+    /// Returns the effect of adding, setting or removing a set.
+    #[inline]
+    pub(super) fn edge(
+        &mut self,
+        edge: Edge,
+        sets: &Sets,
+        settings: &StorageSettings,
+    ) -> ShapeEdge {
+        let place = (edge.from ^ edge.set << 3 ^ (edge.change as u32) << 1) as usize % RECENT;
+        match self.recent.get(place) {
+            Some(&Some((recent, way))) if recent == edge => way,
+            _ => self.find_edge(edge, place, sets, settings),
+        }
+    }
+
+    #[inline(never)]
+    fn find_edge(
+        &mut self,
+        edge: Edge,
+        place: usize,
+        sets: &Sets,
+        settings: &StorageSettings,
+    ) -> ShapeEdge {
+        let way = match self.ways.get(&edge) {
+            Some(&way) => way,
+            None => {
+                let way = self.make_edge(edge, sets, settings);
+                self.ways.insert(edge, way);
+                way
+            }
+        };
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT, None);
+        }
+        self.recent[place] = Some((edge, way));
+        way
+    }
+
+    #[cold]
+    fn make_edge(&mut self, edge: Edge, sets: &Sets, settings: &StorageSettings) -> ShapeEdge {
+        let set = &sets.get(edge.set).types;
+        let mut types = self[edge.from].types.to_vec();
+        let has_one = set.iter().any(|ty| types.contains(ty));
+        let has_all = set.iter().all(|ty| types.contains(ty));
+        let is_lost =
+            |ty: &ComponentType| edge.change != SetOperation::Remove || types.contains(ty);
+        let keeps_shared = !set.iter().any(|ty| ty.is_shared() && is_lost(ty));
+        match edge.change {
+            SetOperation::Remove => types.retain(|ty| !set.contains(ty)),
+            SetOperation::Add => {
+                let new: Vec<_> = set.iter().filter(|ty| !types.contains(ty)).copied().collect();
+                types.extend(new);
+            }
+            _ => {}
+        }
+        let sorted = sort_types(&mut types);
+        debug_assert!(sorted.is_ok(), "sets have no type twice, and what is there is not added");
+        ShapeEdge { to: self.of_types(&types, settings), has_one, has_all, keeps_shared }
+    }
+}
+
+impl std::ops::Index<u32> for ShapeCache {
+    type Output = CachedShape;
+
+    #[inline]
+    fn index(&self, number: u32) -> &CachedShape {
+        &self.list[number as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for ShapeCache {
+    #[inline]
+    fn index_mut(&mut self, number: u32) -> &mut CachedShape {
+        &mut self.list[number as usize]
+    }
+}
+
+/// The columns that move from one archetype to another.
+pub(super) struct ArchetypeMove {
+    pub(super) transfer: Transfer,
+    /// Common columns with bytes.
+    pub(super) moves: Box<[MovedColumn]>,
+    /// Common columns with drop glue, as pairs of the old and the new column.
+    pub(super) dropped: Box<[(u32, u32)]>,
+}
+
+/// A common column.
+#[derive(Clone, Copy)]
+pub(super) struct MovedColumn {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) size: u32,
+    /// The column in the new archetype.
+    pub(super) column: u32,
+}
+
+impl ArchetypeMove {
+    fn new(from: &ArchetypeShape, to: &ArchetypeShape, to_number: u32) -> Self {
+        let transfer = Transfer::new(from, to, to_number, &[], SetOperation::AddMissing);
+        let moves = transfer.kept.iter().map(|&(old, new)| {
+            let (old, column) = (from.columns[old as usize], to.columns[new as usize]);
+            MovedColumn { from: old.offset, to: column.offset, size: column.size, column: new }
+        });
+        let has_drop = |&&(old, _): &&(u32, u32)| from.types[old as usize].0.drop.is_some();
+        Self {
+            moves: moves.filter(|carried| carried.size > 0).collect(),
+            dropped: transfer.kept.iter().filter(has_drop).copied().collect(),
+            transfer,
+        }
+    }
+}
+
+/// The moves that were needed so far, by source and target archetype.
+#[derive(Default)]
+pub(super) struct ArchetypeMoves(PairCache<ArchetypeMove, 32>);
+
+impl ArchetypeMoves {
+    /// Returns the number of the move from one archetype to another.
+    #[inline]
+    pub(super) fn find(&mut self, from: u32, to: u32, archetypes: &Archetypes) -> u32 {
+        self.0.find(from, to, || {
+            ArchetypeMove::new(&archetypes[from].shape, &archetypes[to].shape, to)
+        })
+    }
+
+    #[inline]
+    pub(super) fn at(&self, number: u32) -> &ArchetypeMove {
+        &self.0.list[number as usize]
+    }
+}
+
+/// The columns of a set in an archetype.
+pub(super) struct ColumnMap {
+    /// The columns that the archetype has, as bits.
+    pub(super) columns: u64,
+    /// It has all of them.
+    pub(super) is_whole: bool,
+    /// For each type of the set, the column, or [`NOWHERE`].
+    pub(super) each: Box<[u32]>,
+    /// The offset of each type's column, if the archetype has all of them.
+    pub(super) offsets: Box<[u32]>,
+    /// One of the columns has drop glue.
+    pub(super) has_drops: bool,
+    /// The layout of the set outside of rows, and the offset of each type. `None` if it is too large for any memory: then no such set
+    /// exists.
+    pub(super) apart: Option<(Layout, Box<[u32]>)>,
+}
+
+impl ColumnMap {
+    fn new(shape: &ArchetypeShape, set: &[ComponentType]) -> Self {
+        let found = set.iter().map(|&ty| shape.index.find(ty));
+        let each: Box<[u32]> =
+            found.clone().map(|found| found.map_or(NOWHERE, |found| found.column)).collect();
+        let columns = each.iter().filter(|&&column| column != NOWHERE);
+        Self {
+            apart: side_by_side(set),
+            columns: columns.clone().fold(0, |bits, column| bits | 1 << column),
+            is_whole: each.iter().all(|&column| column != NOWHERE),
+            offsets: found.map(|found| found.map_or(0, |found| found.offset)).collect(),
+            has_drops: columns.clone().any(|&column| shape.types[column as usize].0.drop.is_some()),
+            each,
+        }
+    }
+}
+
+/// Returns a layout with a value of each type, and their offsets.
+fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
+    let mut all = Layout::new::<()>();
+    let mut extend = |ty: &ComponentType| {
+        let value = Layout::from_size_align(ty.size(), ty.align()).ok()?;
+        let (together, offset) = all.extend(value).ok()?;
+        all = together;
+        u32::try_from(offset).ok()
+    };
+    let offsets = types.iter().map(&mut extend).collect::<Option<_>>()?;
+    Some((all, offsets))
+}
+
+/// The column maps that were needed so far, by archetype and set.
+#[derive(Default)]
+pub(super) struct ColumnMaps(PairCache<ColumnMap, 64>);
+
+impl ColumnMaps {
+    /// Returns the columns of a set in an archetype of this number and shape.
+    #[inline]
+    pub(super) fn find(
+        &mut self,
+        archetype: u32,
+        shape: &ArchetypeShape,
+        set: u32,
+        types: &[ComponentType],
+    ) -> &ColumnMap {
+        let number = self.0.find(archetype, set, || ColumnMap::new(shape, types));
+        &self.0.list[number as usize]
+    }
+}
+
+/// Values by pairs of numbers. The `RECENT` last pairs are found without a look at the map.
+struct PairCache<V, const RECENT: usize> {
+    list: Vec<V>,
+    by_pair: HashMap<(u32, u32), u32, FixedState>,
+    recent: Vec<Option<(u32, u32, u32)>>,
+}
+
+impl<V, const RECENT: usize> Default for PairCache<V, RECENT> {
+    fn default() -> Self {
+        Self { list: Vec::new(), by_pair: HashMap::default(), recent: Vec::new() }
+    }
+}
+
+impl<V, const RECENT: usize> PairCache<V, RECENT> {
+    /// Returns the place of a pair's value in the list, and makes the value if it is the first time.
+    #[inline]
+    fn find(&mut self, first: u32, second: u32, make: impl FnOnce() -> V) -> u32 {
+        let place = (first << 2 ^ second) as usize % RECENT;
+        match self.recent.get(place) {
+            Some(&Some((one, other, number))) if (one, other) == (first, second) => number,
+            _ => self.look_up(first, second, place, make),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, first: u32, second: u32, place: usize, make: impl FnOnce() -> V) -> u32 {
+        let Self { list, by_pair, recent } = self;
+        let number = *by_pair.entry((first, second)).or_insert_with(|| {
+            list.push(make());
+            list.len() as u32 - 1
+        });
+        if recent.is_empty() {
+            recent.resize(RECENT, None);
+        }
+        recent[place] = Some((first, second, number));
+        number
+    }
+}

@@ -1,0 +1,374 @@
+//! Recording of commands: their effects are simulated, and nothing changes.
+
+use super::apply::WriteFn;
+use super::archetype_cache::ShapeEdge;
+use super::{CoalescedBatch, TouchedEntity};
+use crate::component::{ComponentType, Copying};
+use crate::entity::Entity;
+use crate::manager::EntityManager;
+use crate::storage::{Edge, NOWHERE, SetOperation};
+
+/// An operation on an entity.
+pub(super) struct RecordedOp {
+    pub(super) kind: OpKind,
+    /// The number of the component set.
+    pub(super) set: u32,
+    /// The operation on the entity before, or [`NOWHERE`].
+    pub(super) before: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum OpKind {
+    /// Components are added or set.
+    Insert(StagedValue),
+    /// Components are removed.
+    Remove,
+    /// A component is enabled or disabled.
+    SetEnabled(ComponentType, bool),
+}
+
+/// The address of a set of values until it is written.
+#[derive(Clone, Copy)]
+pub(crate) struct StagedValue {
+    /// The set, which no other code uses before the batch is applied.
+    pub(crate) values: *mut u8,
+    pub(crate) write_fn: &'static WriteFn,
+    pub(crate) owner: ValueOwner,
+}
+
+/// The owner of staged values, which drops them unless they are moved.
+#[derive(Clone, Copy)]
+pub(crate) enum ValueOwner {
+    /// No owner: the values need no drop.
+    Nobody,
+    /// The command, unless it is marked as used at this address.
+    Command(*mut Entity),
+    /// The staging arena, unless the values are taken back from it.
+    StagingArena(u32),
+}
+
+/// The simulated state of an entity.
+enum State {
+    /// It exists: its place in `touched`.
+    Exists(u32),
+    /// It does not exist.
+    Missing,
+    /// The batch has despawned it.
+    Despawned,
+    /// Its commands are applied one by one.
+    Unsupported,
+}
+
+/// A checked insertion of components.
+pub(crate) struct InsertPlan {
+    /// Its place in `touched`, or [`NOWHERE`] if it is created.
+    at: u32,
+    entity: Entity,
+    /// The shape after the insertion.
+    to: u32,
+    set: u32,
+}
+
+impl EntityManager {
+    /// Returns the simulated state of an entity.
+    #[inline]
+    fn state_of(&mut self, entity: Entity) -> State {
+        if let Some(&mark) = self.coalesced.marks.get(entity.index() as usize)
+            && mark != 0
+        {
+            let touched = &self.coalesced.touched[mark as usize - 1];
+            // Only one version of an index can exist.
+            return if touched.entity == entity && touched.is_alive {
+                State::Exists(mark - 1)
+            } else {
+                State::Despawned
+            };
+        }
+        let Some(location) = self.storage.table.locate(entity) else { return State::Missing };
+        let archetype = self.storage.archetype_at(location);
+        let (archetypes, settings) = (&self.storage.archetypes, &self.storage.settings);
+        let shape = self.coalesced.shapes.of_archetype(archetype, archetypes, settings);
+        if !self.coalesced.shapes[shape].is_supported {
+            return State::Unsupported;
+        }
+        State::Exists(self.coalesced.touch(entity, location.chunk, location.row, shape))
+    }
+
+    /// Checks whether an entity can be created with a set of components.
+    #[inline]
+    pub(crate) fn can_create(&mut self, entity: Entity, set: u32) -> Option<InsertPlan> {
+        // Two commands can create one entity, if recorders were exchanged, and the table has only what was applied.
+        if !self.storage.table.is_marked_reserved(entity) || self.coalesced.is_touched(entity) {
+            return None;
+        }
+        let from = self.coalesced.shapes.empty(&self.storage.settings);
+        let to = self.edge(from, set, SetOperation::Add)?.to;
+        Some(InsertPlan { at: NOWHERE, entity, to, set })
+    }
+
+    /// Checks whether a set of components can be added or set.
+    #[inline]
+    pub(crate) fn can_insert(
+        &mut self,
+        entity: Entity,
+        set: u32,
+        change: SetOperation,
+    ) -> Option<InsertPlan> {
+        let State::Exists(at) = self.state_of(entity) else { return None };
+        let way = self.edge(self.coalesced.touched[at as usize].shape, set, change)?;
+        let is_allowed = match change {
+            SetOperation::Set => way.has_all,
+            _ => !self.strict || !way.has_one,
+        };
+        is_allowed.then_some(InsertPlan { at, entity, to: way.to, set })
+    }
+
+    /// Returns the shape after a change, if it is supported. Changes of shared values are applied one by one, since finding values is
+    /// user code.
+    #[inline]
+    fn edge(&mut self, from: u32, set: u32, change: SetOperation) -> Option<ShapeEdge> {
+        let edge = Edge { from, set, change };
+        let way = self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings);
+        (way.keeps_shared && self.coalesced.shapes[way.to].is_supported).then_some(way)
+    }
+
+    /// Records a checked insertion, and its values, if there are any.
+    #[inline]
+    pub(crate) fn record_insert(&mut self, gift: InsertPlan, given: Option<StagedValue>) {
+        let InsertPlan { at, entity, to, set } = gift;
+        let at = if at == NOWHERE { self.coalesced.touch(entity, NOWHERE, 0, NOWHERE) } else { at };
+        if let Some(given) = given {
+            self.coalesced.note(at, set, OpKind::Insert(given));
+        }
+        self.coalesced.touched[at as usize].shape = to;
+    }
+
+    /// Records the removal of components. Returns whether it is supported. With `may_come`, an entity that does not exist may be created
+    /// later.
+    #[inline]
+    pub(crate) fn record_remove(&mut self, entity: Entity, set: u32, may_come: bool) -> bool {
+        let at = match self.state_of(entity) {
+            State::Exists(at) => at,
+            State::Despawned => return !self.strict,
+            State::Missing => return self.passes_over(entity, may_come),
+            State::Unsupported => return false,
+        };
+        let from = self.coalesced.touched[at as usize].shape;
+        let Some(way) = self.edge(from, set, SetOperation::Remove) else { return false };
+        if self.strict && !way.has_all {
+            return false;
+        }
+        if way.has_one {
+            self.coalesced.note(at, set, OpKind::Remove);
+            self.coalesced.touched[at as usize].shape = way.to;
+        }
+        true
+    }
+
+    /// Records the despawning of an entity. Returns whether it is supported. With `may_come`, an entity that does not exist may be
+    /// created later.
+    #[inline]
+    pub(crate) fn record_despawn(&mut self, entity: Entity, may_come: bool) -> bool {
+        let at = match self.state_of(entity) {
+            State::Exists(at) => at,
+            State::Despawned => return !self.strict,
+            State::Missing => return self.passes_over(entity, may_come),
+            State::Unsupported => return false,
+        };
+        let touched = &mut self.coalesced.touched[at as usize];
+        if !self.coalesced.shapes[touched.shape].despawns_alone {
+            return false;
+        }
+        touched.is_alive = false;
+        self.coalesced.gone.push(at);
+        true
+    }
+
+    /// Records that a component is enabled or disabled. Returns whether it is supported.
+    pub(crate) fn record_enabled(&mut self, entity: Entity, ty: ComponentType, on: bool) -> bool {
+        let State::Exists(at) = self.state_of(entity) else { return false };
+        let shape = self.coalesced.touched[at as usize].shape;
+        let is_allowed = ty.0.enableable && self.coalesced.shapes[shape].types.contains(&ty);
+        if is_allowed {
+            self.coalesced.note(at, NOWHERE, OpKind::SetEnabled(ty, on));
+        }
+        is_allowed
+    }
+
+    /// Returns whether a command for an entity that does not exist has no effect.
+    fn passes_over(&self, entity: Entity, may_come: bool) -> bool {
+        !(self.strict || may_come && self.storage.table.is_marked_reserved(entity))
+    }
+}
+
+impl CoalescedBatch {
+    /// Returns whether a command has named an entity of this index.
+    #[inline]
+    fn is_touched(&self, entity: Entity) -> bool {
+        self.marks.get(entity.index() as usize).is_some_and(|&mark| mark != 0)
+    }
+
+    /// Adds an entity to `touched`, and returns its place.
+    #[inline]
+    fn touch(&mut self, entity: Entity, chunk: u32, row: u32, shape: u32) -> u32 {
+        let index = entity.index() as usize;
+        if index >= self.marks.len() {
+            self.marks.resize((index + 1).next_power_of_two(), 0);
+        }
+        let at = self.touched.len() as u32;
+        self.marks[index] = at + 1;
+        self.touched.push(TouchedEntity {
+            entity,
+            chunk,
+            row,
+            from: shape,
+            shape,
+            last: NOWHERE,
+            next: NOWHERE,
+            is_alive: true,
+        });
+        at
+    }
+
+    /// Adds an operation on an entity.
+    #[inline]
+    fn note(&mut self, at: u32, set: u32, kind: OpKind) {
+        let touched = &mut self.touched[at as usize];
+        let before = std::mem::replace(&mut touched.last, self.ops.len() as u32);
+        self.ops.push(RecordedOp { kind, set, before });
+    }
+}
+
+/// The maximum number of changes in a sequence.
+const MOST_STEPS: usize = 6;
+
+/// A sequence of changes, and its end, that is applied to each of many entities.
+#[derive(Clone, Copy)]
+pub(crate) struct ChangeSequence {
+    /// The first change creates the entities.
+    pub(crate) creates: bool,
+    /// Changes, and the numbers of their sets.
+    steps: [(SetOperation, u32); MOST_STEPS],
+    len: usize,
+    /// The archetype of the last entity that was checked, or [`NOWHERE`].
+    passed: u32,
+}
+
+/// The end of a sequence of changes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SequenceEnd {
+    /// The entities are despawned.
+    Despawned,
+    /// This set is removed from them.
+    Taken(u32),
+}
+
+impl ChangeSequence {
+    pub(crate) fn new() -> Self {
+        Self {
+            creates: false,
+            steps: [(SetOperation::Add, NOWHERE); MOST_STEPS],
+            len: 0,
+            passed: NOWHERE,
+        }
+    }
+
+    /// Appends a change. Returns whether there was room for it.
+    pub(crate) fn then(&mut self, change: SetOperation, set: u32) -> bool {
+        let Some(step) = self.steps.get_mut(self.len) else { return false };
+        *step = (change, set);
+        self.len += 1;
+        true
+    }
+
+    fn steps(&self) -> &[(SetOperation, u32)] {
+        &self.steps[..self.len]
+    }
+}
+
+impl EntityManager {
+    /// Returns whether values of a set can be duplicated.
+    pub(crate) fn can_be_duplicated(&self, set: u32) -> bool {
+        let types = &self.sets.get(set).types;
+        types.iter().all(|ty| !matches!(ty.0.copying, Copying::NotAtAll))
+    }
+
+    /// Returns whether a sequence inserts only components of this set.
+    pub(crate) fn inserts_only(&self, course: &ChangeSequence, set: u32) -> bool {
+        let taken = &self.sets.get(set).types;
+        let is_taken =
+            |&(_, given): &(_, u32)| self.sets.get(given).types.iter().all(|ty| taken.contains(ty));
+        !course.creates
+            && course.len > 0
+            && course.steps().iter().all(|&(change, _)| change != SetOperation::Remove)
+            && course.steps().iter().all(is_taken)
+    }
+
+    /// Returns whether a sequence succeeds for an entity and leaves no trace: the result is the same without its changes, and, if its end
+    /// is a removal, without the end. In a world that is not strict, it may be repeated too.
+    #[inline]
+    pub(crate) fn is_elidable(
+        &mut self,
+        entity: Entity,
+        course: &mut ChangeSequence,
+        end: SequenceEnd,
+    ) -> bool {
+        if course.creates {
+            return self.storage.table.is_marked_reserved(entity)
+                && (course.passed == 0 || self.is_elidable_new(course, end));
+        }
+        let Some(location) = self.storage.table.locate(entity) else { return false };
+        let archetype = self.storage.archetype_at(location);
+        archetype == course.passed || self.is_elidable_from(archetype, course, end)
+    }
+
+    #[inline(never)]
+    fn is_elidable_new(&mut self, course: &mut ChangeSequence, end: SequenceEnd) -> bool {
+        let shape = self.coalesced.shapes.empty(&self.storage.settings);
+        let is_elidable = self.is_shape_elidable(shape, course, end);
+        course.passed = if is_elidable { 0 } else { NOWHERE };
+        is_elidable
+    }
+
+    #[inline(never)]
+    fn is_elidable_from(
+        &mut self,
+        archetype: u32,
+        course: &mut ChangeSequence,
+        end: SequenceEnd,
+    ) -> bool {
+        let (archetypes, settings) = (&self.storage.archetypes, &self.storage.settings);
+        let shape = self.coalesced.shapes.of_archetype(archetype, archetypes, settings);
+        let is_elidable = self.is_shape_elidable(shape, course, end);
+        if is_elidable {
+            course.passed = archetype;
+        }
+        is_elidable
+    }
+
+    fn is_shape_elidable(&mut self, from: u32, course: &ChangeSequence, end: SequenceEnd) -> bool {
+        let mut shape = from;
+        if !self.is_simple(from, end) {
+            return false;
+        }
+        for &(change, set) in course.steps() {
+            let edge = Edge { from: shape, set, change };
+            let way = self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings);
+            let is_refused = change == SetOperation::Set && !way.has_all;
+            if is_refused || !way.keeps_shared || !self.is_simple(way.to, end) {
+                return false;
+            }
+            shape = way.to;
+        }
+        let SequenceEnd::Taken(set) = end else { return true };
+        // An entity that had one of the components before would lose it.
+        let edge = Edge { from, set, change: SetOperation::Remove };
+        !self.coalesced.shapes.edge(edge, &self.sets, &self.storage.settings).has_one
+    }
+
+    /// Returns whether a shape is supported, and has no special handling at this end.
+    fn is_simple(&self, shape: u32, end: SequenceEnd) -> bool {
+        let shape = &self.coalesced.shapes[shape];
+        shape.is_supported && (shape.despawns_alone || end != SequenceEnd::Despawned)
+    }
+}

@@ -1,0 +1,185 @@
+//! Despawning entities.
+
+#![expect(unsafe_code, reason = "removes rows of chunks")]
+
+use super::EntityManager;
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::storage::{Archetype, DropColumns, Location, SetOperation};
+
+impl EntityManager {
+    /// Despawns an entity and drops its components. Returns whether it existed.
+    ///
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// An entity with cleanup components ([`Component::CLEANUP`](crate::Component::CLEANUP)) loses the others, and exists until its
+    /// cleanup components are removed. Despawning it again has no effect and returns false.
+    ///
+    /// With the root of a [group](crate::LinkedEntityGroup), its members are despawned, and their groups.
+    ///
+    /// # Errors
+    ///
+    /// In a strict world, if it does not exist. If the memory is shared with a fork, and a copy cannot be allocated, or there is no
+    /// memory for cleanup components. Then no entity of a group was despawned.
+    // A call would take a fifth of the time.
+    #[inline(always)]
+    pub fn despawn(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        if self.jobs.are_live() {
+            // Opening the slot may copy its page, which jobs may be reading.
+            return self.despawn_after_jobs(entity);
+        }
+        let Some(slot) = self.storage.table.open(entity) else {
+            return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
+        };
+        // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
+        let (Location { chunk, row }, owner) = unsafe {
+            let location = slot.location();
+            (location, self.storage.chunks.get_unchecked(location.chunk))
+        };
+        if owner.removes_simply() {
+            // SAFETY:
+            // - the slot was opened for this entity
+            // - the table refers to rows that exist; a chunk that `removes_simply` is unshared, and has no values to be dropped
+            unsafe {
+                self.storage.table.free_open(slot, entity);
+                self.storage.remove_row_simply(chunk, row);
+            }
+            return Ok(true);
+        }
+        self.despawn_with_care(entity, Location { chunk, row })
+    }
+
+    /// Despawns an entity while jobs are live, after waiting for conflicting ones.
+    #[cold]
+    #[inline(never)]
+    fn despawn_after_jobs(&mut self, entity: Entity) -> Result<bool, EntityError> {
+        match self.storage.table.locate(entity) {
+            Some(location) => self.despawn_with_care(entity, location),
+            None if self.strict => Err(self.no_such(entity)),
+            None => Ok(false),
+        }
+    }
+
+    /// Despawns an entity of a chunk that the fast path does not handle.
+    #[inline(never)]
+    fn despawn_with_care(
+        &mut self,
+        entity: Entity,
+        location: Location,
+    ) -> Result<bool, EntityError> {
+        if self.has_groups(location.chunk) {
+            return Ok(self.despawn_group(entity)? > 0);
+        }
+        self.despawn_one(entity, location)
+    }
+
+    /// Despawns an entity without its group.
+    pub(super) fn despawn_one(
+        &mut self,
+        entity: Entity,
+        Location { chunk, row }: Location,
+    ) -> Result<bool, EntityError> {
+        let owner = &self.storage.chunks[chunk];
+        if owner.shape().stays() {
+            return self.despawn_partly(entity, Location { chunk, row });
+        }
+        self.sync_for_move([owner.archetype]);
+        if owner.len == 1 {
+            // No row moves, so shared memory does not have to be copied.
+            self.storage.destroy_chunk(chunk);
+            return Ok(true);
+        }
+        if owner.may_be_shared() {
+            self.storage.make_unique(chunk)?;
+        }
+        // SAFETY:
+        // - the table refers to rows that exist, and the chunk was made unique
+        // - no value was moved or dropped
+        unsafe { self.storage.destroy_row(entity, Location { chunk, row }, DropColumns::All) };
+        Ok(true)
+    }
+
+    /// Despawns an entity with cleanup components: drops the others. Returns whether there were others.
+    #[cold]
+    fn despawn_partly(&mut self, entity: Entity, location: Location) -> Result<bool, EntityError> {
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer_of::<()>(from, SetOperation::Despawn)?;
+        let transfer = &self.transfers[number];
+        if transfer.to == from {
+            return Ok(false);
+        }
+        self.sync_for_transfer(location, number);
+        self.storage.make_unique(location.chunk)?;
+        let to = self.storage.room_by(transfer, location.chunk)?;
+        // SAFETY: the new archetype has only a tag more, so the transfer moves all columns. The old chunk was made unique, and the new
+        // one has room.
+        unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
+        Ok(true)
+    }
+
+    /// Despawns entities one run of neighbours after another. See [`Batch::despawn`](super::Batch::despawn).
+    pub(crate) fn despawn_slice(&mut self, entities: &[Entity]) -> Result<usize, EntityError> {
+        if self.strict
+            && let Some(&missing) = entities.iter().find(|&&entity| !self.exists(entity))
+        {
+            return Err(self.no_such(missing));
+        }
+        // Jobs that use other rows, such as those of group members, are waited for when those rows move.
+        self.sync_for_move(self.archetypes_of(entities));
+        let mut despawned = 0;
+        let mut rest = entities;
+        while let Some((&entity, after)) = rest.split_first() {
+            let Some(Location { chunk, row }) = self.storage.table.locate(entity) else {
+                rest = after;
+                continue;
+            };
+            if self.has_groups(chunk) {
+                despawned += self.despawn_group(entity)?;
+                rest = after;
+                continue;
+            }
+            if self.storage.chunks[chunk].shape().stays() {
+                despawned += usize::from(self.despawn_partly(entity, Location { chunk, row })?);
+                rest = after;
+                continue;
+            }
+            let neighbours = &self.storage.chunks[chunk].entities()[row as usize..];
+            let rows = shared_prefix(neighbours, rest);
+            self.storage.destroy_rows(chunk, row, rows as u32)?;
+            despawned += rows;
+            rest = &rest[rows..];
+        }
+        Ok(despawned)
+    }
+
+    /// Despawns all entities. Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// If there are entities with cleanup components, which are kept, and there is no memory for them.
+    ///
+    /// # Determinism
+    ///
+    /// Unless entities are kept, ids are reused from the first on, with higher versions.
+    pub fn despawn_all(&mut self) -> Result<usize, EntityError> {
+        let stays = |(_, archetype): (u32, &Archetype)| {
+            !archetype.chunks.is_empty() && archetype.shape.stays()
+        };
+        if self.storage.archetypes.iter().any(stays) {
+            let all = self.all_entities();
+            return self.despawn_slice(&all);
+        }
+        self.jobs.sync_all();
+        self.names = Default::default();
+        Ok(self.storage.remove_all())
+    }
+}
+
+/// Returns the length of the common prefix of two slices.
+pub(super) fn shared_prefix(left: &[Entity], right: &[Entity]) -> usize {
+    // Whole chunks are the common case, and slices are compared faster than their elements.
+    if right.len() >= left.len() && right[..left.len()] == *left {
+        return left.len();
+    }
+    left.iter().zip(right).take_while(|(left, right)| left == right).count()
+}

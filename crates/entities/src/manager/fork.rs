@@ -1,0 +1,205 @@
+//! Whole managers: forks, duplicates, replacement, detaching for jobs, and the state hash.
+
+use std::mem;
+use std::sync::Arc;
+
+use ancho_jobs::JobFailed;
+
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::field::{EntityRemap, StateHasher};
+use crate::manager::EntityManager;
+use crate::storage::Storage;
+
+impl EntityManager {
+    pub(crate) fn fork(&mut self) -> Result<Self, EntityError> {
+        if let Some(component) = self.storage.not_duplicable() {
+            return Err(EntityError::NotDuplicable { component });
+        }
+        self.jobs.sync_all();
+        // The fork does not have the reserved ids, and has to continue as this world does.
+        self.reclaim_returned_ids();
+        let mut fork =
+            Self::with_storage(self.storage.fork()?, self.jobs.of_same_pool(), self.strict);
+        fork.names = Arc::clone(&self.names);
+        fork.world_transfers = self.world_transfers;
+        fork.caches = self.caches.clone();
+        fork.last_runs = self.last_runs.clone();
+        Ok(fork)
+    }
+
+    pub(crate) fn duplicate(&mut self) -> Result<Self, EntityError> {
+        let mut copy = self.fork()?;
+        copy.storage.make_all_unique()?;
+        Ok(copy)
+    }
+
+    /// Returns a hash of the state of all entities. Two worlds that will behave alike have the same hash.
+    ///
+    /// It includes the entities and their places, the values of their components field by field, and the next ids. Component types are
+    /// identified by their [stable names](crate::ComponentType::stable_name), so that renaming a crate or moving a type to another module
+    /// does not change the hash. It excludes the names of entities, crates, modules, fields and variants, versions, padding, addresses,
+    /// and opaque fields.
+    ///
+    /// # Panics
+    ///
+    /// With A0154 if entities have components of two types that share a stable name.
+    #[track_caller]
+    pub fn state_hash(&self) -> u64 {
+        self.jobs.sync_all();
+        let mut state = StateHasher::new();
+        self.storage.hash_state(&mut state);
+        state.finish()
+    }
+
+    /// Replaces every reference to an entity in components and shared values.
+    ///
+    /// # Errors
+    ///
+    /// If the memory is shared with a fork, and a copy cannot be allocated. Then nothing was replaced.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Target(Entity);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (old, new) = (world.spawn(()), world.spawn(()));
+    /// let hunter = world.spawn(Target(old));
+    /// world.remap_references(|entity| if entity == old { new } else { entity }).unwrap();
+    /// assert_eq!(world.get(hunter), Ok(&Target(new)));
+    /// ```
+    pub fn remap_references(
+        &mut self,
+        mut map: impl FnMut(Entity) -> Entity,
+    ) -> Result<(), EntityError> {
+        self.jobs.sync_all();
+        self.storage.make_all_unique()?;
+        let mut map = EntityRemap::new(&mut map);
+        self.remap_shared(&mut map)?;
+        self.storage.remap(&mut map);
+        Ok(())
+    }
+}
+
+impl EntityManager {
+    /// Takes all entities out, with their caches, for a job to work on. The manager that remains has none, and keeps the scheduler of the
+    /// world.
+    pub(crate) fn detach(&mut self) -> Self {
+        self.jobs.sync_all();
+        let empty = Storage::new(self.storage.settings.clone());
+        let stays = Self::with_storage(empty, self.jobs.of_same_pool(), self.strict);
+        let mut detached = mem::replace(self, stays);
+        mem::swap(&mut detached.jobs, &mut self.jobs);
+        detached
+    }
+
+    /// Completes all jobs over entities that were [detached](Self::detach). Their failures stay in the scheduler.
+    pub(crate) fn complete_jobs_over_detached(&mut self) {
+        self.jobs.sync_all();
+    }
+
+    /// Completes all jobs over entities that were [detached](Self::detach). Returns the first failure that was not reported yet.
+    ///
+    /// # Panics
+    ///
+    /// With A0006 inside a job over these entities.
+    #[track_caller]
+    pub(crate) fn complete_detached(&mut self) -> Option<JobFailed> {
+        self.complete_jobs_over_detached();
+        self.jobs.scheduler().take_failures().into_iter().next()
+    }
+
+    /// Puts [detached](Self::detach) entities back. Returns the first failure of a job over them that was not reported yet.
+    ///
+    /// # Panics
+    ///
+    /// With A0006 inside a job over these entities.
+    #[track_caller]
+    pub(crate) fn reattach(&mut self, mut detached: Self) -> Option<JobFailed> {
+        // The scheduler of the world does not have the jobs that were scheduled meanwhile, so they are completed first.
+        let failed = detached.complete_detached();
+        mem::swap(&mut detached.jobs, &mut self.jobs);
+        *self = detached;
+        failed
+    }
+}
+
+impl EntityManager {
+    /// Replaces all entities by those of another world, with the same ids, components, enabled bits, names and next ids.
+    ///
+    /// The two share memory, as a [fork](crate::World::fork) does with its world, until one of them writes to it. So a world that
+    /// repeatedly replaces its entities, as a view or a backup of another, pays for the changes alone. Change filters match the chunks
+    /// that differ from those before. Chunks with [managed](crate::ManagedComponent) or [chunk components](crate::PerChunk) are copied
+    /// each time, and match too. Unity's `CopyAndReplaceEntitiesFrom`.
+    ///
+    /// [Archetypes](crate::Archetype) and commands of this world are invalid afterwards; archetypes of the other world are valid.
+    ///
+    /// # Errors
+    ///
+    /// With A0130 if the worlds have different chunk sizes or capacity limits. If a component can neither be copied nor cloned, or there
+    /// is no memory. Then nothing was replaced.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of chunks of both worlds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let (mut game, mut shown) = (World::new("Game"), World::new("Shown"));
+    /// shown.spawn_many((), 5);
+    /// let orc = game.spawn(Health(20));
+    /// shown.copy_and_replace_from(&mut game).unwrap();
+    /// game.despawn(orc).unwrap();
+    /// assert_eq!((shown.entity_count(), shown.get(orc)), (1, Ok(&Health(20))));
+    /// ```
+    pub fn copy_and_replace_from(&mut self, source: &mut Self) -> Result<(), EntityError> {
+        if !self.storage.settings.has_same_layout(&source.storage.settings) {
+            return Err(EntityError::DifferentChunks);
+        }
+        if let Some(component) = source.storage.not_duplicable() {
+            return Err(EntityError::NotDuplicable { component });
+        }
+        source.jobs.sync_all();
+        self.jobs.sync_all();
+        // This runs user code, and may fail. Nothing was changed yet.
+        let mut storage = source.storage.fork()?;
+        storage.settings = self.storage.settings.clone();
+        storage.replace(&mut self.storage);
+        let jobs = self.jobs.of_same_pool();
+        let mut new = Self::with_storage(storage, jobs, self.strict);
+        new.names = Arc::clone(&source.names);
+        // Versions continue, so caches that compare versions stay valid.
+        new.id = self.id;
+        new.world_transfers = self.world_transfers + 1;
+        new.caches = mem::take(&mut self.caches);
+        new.last_runs = self.last_runs.take();
+        mem::swap(&mut new.jobs, &mut self.jobs);
+        // The old entities are dropped last, since that is user code.
+        let _old = mem::replace(self, new);
+        Ok(())
+    }
+
+    /// Replaces all entities by those of a snapshot, with their versions and caches. Completes jobs first. Returns the old entities.
+    #[must_use = "dropping them is user code"]
+    pub(crate) fn restore_from(&mut self, snapshot: &mut Self) -> Result<Self, EntityError> {
+        if !self.storage.settings.has_same_layout(&snapshot.storage.settings) {
+            return Err(EntityError::DifferentChunks);
+        }
+        self.jobs.sync_all();
+        let mut new = snapshot.fork()?;
+        new.storage.settings = self.storage.settings.clone();
+        new.strict = self.strict;
+        mem::swap(&mut new.jobs, &mut self.jobs);
+        Ok(mem::replace(self, new))
+    }
+}

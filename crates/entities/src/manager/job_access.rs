@@ -1,0 +1,487 @@
+//! The jobs of a world, and the data that each of them accesses.
+//!
+//! A job over entities runs after the call that scheduled it has returned. It has declared what it accesses. For each of these there is a
+//! fence:
+//!
+//! | data | read by | written by |
+//! |---|---|---|
+//! | the values of a component | jobs that read them, or their versions | jobs that can change them |
+//! | the enabled bits of a component | jobs whose queries depend on them | jobs that set them |
+//! | the rows of an archetype | jobs over its chunks | none: structural changes wait |
+//! | the entity table | jobs with lookups | none: structural changes wait |
+//!
+//! Fences order the jobs when they are scheduled. Before the thread of the world reads or changes data, the `sync_…` methods complete
+//! conflicting jobs. They are called before the first change, since completing a job runs user code. Without live jobs a call is one
+//! comparison.
+
+use std::cell::{Cell, OnceCell, RefCell};
+
+use ancho_collections::FixedState;
+use ancho_jobs::{
+    Access, AccessList, ContainerLabel, Fence, JobFailed, JobHandle, JobPool, JobScheduler,
+    current_job,
+};
+use hashbrown::HashMap;
+
+use super::EntityManager;
+use crate::component::ComponentType;
+use crate::query::{DeclaredJob, LookupMemory, Pool, Rows};
+
+/// Data of a world that jobs access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    /// The values of a component, and their versions.
+    Values(ComponentType),
+    /// The enabled bits of a component.
+    Mask(ComponentType),
+    /// The rows of an archetype, and their memory.
+    Rows(u32),
+    /// The entity table.
+    Table,
+}
+
+/// A resource, and the access to it.
+pub(crate) type ResourceUse = (Resource, Access);
+
+/// The fences of a world.
+#[derive(Default)]
+pub(crate) struct JobFences {
+    /// A job may be uncompleted.
+    is_live: Cell<bool>,
+    known: RefCell<FenceMap>,
+    /// Scratch list of accesses.
+    uses: Cell<Vec<ResourceUse>>,
+    /// Scheduled jobs, if they are listed.
+    scheduled: RefCell<Vec<JobHandle>>,
+    lists_scheduled: Cell<bool>,
+    has_scheduled: Cell<bool>,
+    /// Declared writes, if they are watched.
+    pub(super) writes: DeclaredWrites,
+}
+
+#[derive(Default)]
+struct FenceMap {
+    types: HashMap<ComponentType, TypeFences, FixedState>,
+    /// By the number of the archetype. Boxed, like all fences, since the scheduler keeps their addresses.
+    rows: Vec<Option<Box<Fence>>>,
+    table: Option<Box<Fence>>,
+    /// Scratch list of conflicting jobs.
+    conflicting: Vec<JobHandle>,
+    /// The number of jobs that were scheduled.
+    scheduled: u32,
+}
+
+#[derive(Default)]
+struct TypeFences {
+    values: Option<Box<Fence>>,
+    mask: Option<Box<Fence>>,
+}
+
+/// The number of scheduled jobs after which finished ones are forgotten.
+const FORGET_INTERVAL: u32 = 64;
+/// The number of uncompleted jobs from which all are completed.
+const MAX_UNCOMPLETED: usize = 1024;
+
+impl FenceMap {
+    /// Finds or creates the fence of a resource.
+    fn fence(&mut self, resource: Resource, scheduler: &JobScheduler) -> &Fence {
+        let (place, name) = match resource {
+            Resource::Values(ty) => (&mut self.types.entry(ty).or_default().values, ty.name()),
+            Resource::Mask(ty) => (&mut self.types.entry(ty).or_default().mask, ty.name()),
+            Resource::Table => (&mut self.table, "the table of entities"),
+            Resource::Rows(archetype) => {
+                let at = archetype as usize;
+                if at >= self.rows.len() {
+                    self.rows.resize_with(at + 1, || None);
+                }
+                (&mut self.rows[at], "the rows of an archetype")
+            }
+        };
+        place.get_or_insert_with(|| {
+            Box::new(scheduler.fence(ContainerLabel::of::<EntityManager>().named(name)))
+        })
+    }
+
+    /// Finds the fence of a resource.
+    fn find(&self, resource: Resource) -> Option<&Fence> {
+        let place = match resource {
+            Resource::Values(ty) => &self.types.get(&ty)?.values,
+            Resource::Mask(ty) => &self.types.get(&ty)?.mask,
+            Resource::Table => &self.table,
+            Resource::Rows(archetype) => self.rows.get(archetype as usize)?,
+        };
+        place.as_deref()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Fence> {
+        let of_types = self.types.values().flat_map(|of| [&of.values, &of.mask]);
+        of_types.chain(&self.rows).chain([&self.table]).filter_map(Option::as_deref)
+    }
+}
+
+impl JobFences {
+    /// A job may be uncompleted.
+    #[inline(always)]
+    pub(crate) fn is_live(&self) -> bool {
+        self.is_live.get()
+    }
+
+    #[inline(always)]
+    pub(super) fn has_scheduled(&self) -> bool {
+        self.has_scheduled.get()
+    }
+
+    #[inline(always)]
+    pub(super) fn list_scheduled(&self, listed: bool) -> bool {
+        self.lists_scheduled.replace(listed)
+    }
+
+    pub(super) fn take_scheduled(&self) -> Vec<JobHandle> {
+        self.has_scheduled.set(false);
+        self.scheduled.take()
+    }
+
+    pub(super) fn give_back_scheduled(&self, mut list: Vec<JobHandle>) {
+        list.clear();
+        self.scheduled.replace(list);
+    }
+
+    pub(super) fn record_returned(&self, job: JobHandle) {
+        let scheduled = &mut *self.scheduled.borrow_mut();
+        if self.lists_scheduled.get() && !scheduled.contains(&job) {
+            scheduled.push(job);
+            self.has_scheduled.set(true);
+        }
+    }
+
+    /// Declares the accesses of a job.
+    fn declare(&self, scheduler: &JobScheduler, uses: &[ResourceUse], accesses: &mut AccessList) {
+        let known = &mut *self.known.borrow_mut();
+        for &(resource, access) in uses {
+            accesses.order(known.fence(resource, scheduler), access);
+        }
+        self.is_live.set(true);
+        self.writes.declare(uses);
+    }
+
+    /// Completes the jobs that conflict with accesses.
+    #[cold]
+    fn complete(&self, scheduler: &JobScheduler, uses: impl Iterator<Item = ResourceUse>) {
+        self.complete_listed(scheduler, |known, conflicting| {
+            for (resource, access) in uses {
+                if let Some(fence) = known.find(resource) {
+                    fence.uncompleted(access, conflicting);
+                }
+            }
+        });
+        if scheduler.uncompleted() == 0 {
+            self.is_live.set(false);
+        }
+    }
+
+    /// Completes all jobs that use the world.
+    #[cold]
+    fn complete_all(&self, scheduler: &JobScheduler) {
+        self.complete_listed(scheduler, |known, conflicting| {
+            known.all().for_each(|fence| fence.uncompleted(Access::Write, conflicting));
+        });
+        self.is_live.set(false);
+    }
+
+    /// Completes the jobs that a function lists.
+    fn complete_listed(
+        &self,
+        scheduler: &JobScheduler,
+        list: impl FnOnce(&FenceMap, &mut Vec<JobHandle>),
+    ) {
+        let mut conflicting = std::mem::take(&mut self.known.borrow_mut().conflicting);
+        conflicting.clear();
+        list(&self.known.borrow(), &mut conflicting);
+        // Often several fences have the same job. If it is the only one, no thread has to be woken.
+        conflicting.dedup();
+        // Jobs run now, which are user code. Nothing is borrowed.
+        scheduler.complete_quietly(&conflicting);
+        self.known.borrow_mut().conflicting = conflicting;
+    }
+
+    /// Records a scheduled job. Bounds the memory of code that schedules repeatedly and never waits.
+    fn record_scheduled(&self, scheduler: &JobScheduler, job: JobHandle, name: &'static str) {
+        self.writes.scheduled(name);
+        if self.lists_scheduled.get() {
+            self.scheduled.borrow_mut().push(job);
+            self.has_scheduled.set(true);
+        }
+        let scheduled = {
+            let known = &mut *self.known.borrow_mut();
+            known.scheduled = known.scheduled.wrapping_add(1);
+            known.scheduled
+        };
+        if scheduled.is_multiple_of(FORGET_INTERVAL) {
+            scheduler.flush();
+            if scheduler.forget_finished() >= MAX_UNCOMPLETED {
+                self.complete_all(scheduler);
+            }
+        }
+    }
+}
+
+/// Calls of the world's thread before it accesses data.
+impl Jobs {
+    /// Returns whether a job over the world may be uncompleted.
+    #[inline(always)]
+    pub(crate) fn are_live(&self) -> bool {
+        self.fences.is_live()
+    }
+
+    /// Completes the jobs that conflict with accesses. Without [live](Self::are_live) jobs the call is not needed.
+    #[cold]
+    pub(crate) fn sync(&self, uses: impl IntoIterator<Item = ResourceUse>) {
+        self.fences.complete(self.scheduler(), uses.into_iter());
+    }
+
+    /// Completes the jobs that conflict with the accesses that a function lists.
+    pub(crate) fn sync_for_uses(&self, list: impl FnOnce(&mut Vec<ResourceUse>)) {
+        let mut uses = self.fences.uses.take();
+        uses.clear();
+        list(&mut uses);
+        self.sync(uses.iter().copied());
+        self.fences.uses.set(uses);
+    }
+
+    /// Completes the jobs that write the values of a component.
+    #[inline(always)]
+    pub(crate) fn sync_for_read(&self, ty: ComponentType) {
+        if self.are_live() {
+            self.sync([(Resource::Values(ty), Access::Read)]);
+        }
+    }
+
+    /// Completes the jobs that write the enabled bits of a component.
+    #[inline(always)]
+    pub(crate) fn sync_for_enabled_read(&self, ty: ComponentType) {
+        if self.are_live() {
+            self.sync([(Resource::Mask(ty), Access::Read)]);
+        }
+    }
+
+    /// Completes all jobs over the world.
+    #[inline(always)]
+    pub(crate) fn sync_all(&self) {
+        if self.are_live() {
+            self.fences.complete_all(self.scheduler());
+        }
+    }
+
+    /// Declares the accesses of a job.
+    pub(crate) fn declare(&self, uses: &[ResourceUse], accesses: &mut AccessList) {
+        self.fences.declare(self.scheduler(), uses, accesses);
+    }
+
+    /// Records a job after it was scheduled.
+    pub(crate) fn after_scheduling(&self, job: JobHandle, name: &'static str) {
+        self.fences.record_scheduled(self.scheduler(), job, name);
+    }
+}
+
+/// A job that was scheduled, and the components whose values or masks it writes.
+#[derive(Clone, Debug)]
+pub(crate) struct JobWrites {
+    pub(crate) name: &'static str,
+    pub(crate) writes: Vec<ComponentType>,
+}
+
+/// The jobs scheduled since the last call of [`Jobs::take_writes`]. Recorded only while watched.
+#[derive(Default)]
+pub(super) struct DeclaredWrites {
+    is_watched: Cell<bool>,
+    /// The declared writes of the job that is about to be scheduled.
+    declared: RefCell<Vec<ComponentType>>,
+    jobs: RefCell<Vec<JobWrites>>,
+}
+
+impl DeclaredWrites {
+    /// Begins another job. The scheduling of the last one may have failed.
+    #[inline(always)]
+    pub(super) fn begin(&self) {
+        if self.is_watched.get() {
+            self.declared.borrow_mut().clear();
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn declare(&self, uses: &[ResourceUse]) {
+        if self.is_watched.get() {
+            self.record_uses(uses);
+        }
+    }
+
+    #[cold]
+    fn record_uses(&self, uses: &[ResourceUse]) {
+        let declared = &mut *self.declared.borrow_mut();
+        for &(resource, access) in uses {
+            if let (Resource::Values(ty) | Resource::Mask(ty), Access::Write) = (resource, access)
+                && !declared.contains(&ty)
+            {
+                declared.push(ty);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn scheduled(&self, name: &'static str) {
+        if self.is_watched.get() {
+            let writes = self.declared.take();
+            self.jobs.borrow_mut().push(JobWrites { name, writes });
+        }
+    }
+}
+
+impl Jobs {
+    /// Sets whether declared writes are recorded.
+    pub(crate) fn watch_writes(&self, watched: bool) {
+        self.fences.writes.is_watched.set(watched);
+    }
+
+    /// Takes the recorded jobs, in their order.
+    pub(crate) fn take_writes(&self) -> Vec<JobWrites> {
+        self.fences.writes.jobs.take()
+    }
+
+    /// Begins the declaration of a job.
+    #[inline(always)]
+    pub(crate) fn begin_declaring(&self) {
+        self.fences.writes.begin();
+    }
+}
+
+/// The scheduler of a world, which is created at its first use, and memory for jobs.
+pub(crate) struct Jobs {
+    /// `None` is the pool of the process.
+    pool: Option<JobPool>,
+    scheduler: OnceCell<JobScheduler>,
+    pub(super) fences: JobFences,
+    /// Memory of completed jobs, for the next ones.
+    rows: Pool<Rows>,
+    lookups: Pool<LookupMemory>,
+    declared: DeclaredJob,
+}
+
+impl Jobs {
+    pub(crate) fn new(pool: Option<JobPool>) -> Self {
+        Self {
+            pool,
+            scheduler: OnceCell::new(),
+            fences: JobFences::default(),
+            rows: Pool::default(),
+            lookups: Pool::default(),
+            declared: DeclaredJob::default(),
+        }
+    }
+
+    /// Creates the jobs of a world with the same pool.
+    pub(super) fn of_same_pool(&self) -> Self {
+        Self::new(self.pool.clone())
+    }
+
+    #[inline]
+    pub(crate) fn scheduler(&self) -> &JobScheduler {
+        self.scheduler.get_or_init(|| match &self.pool {
+            Some(pool) => JobScheduler::new(pool),
+            None => JobScheduler::new(&JobPool::shared()),
+        })
+    }
+
+    /// Completes all jobs before their data is dropped. Returns false if that is impossible: then the data has to stay.
+    pub(super) fn end(&mut self) -> bool {
+        let Some(scheduler) = self.scheduler.take() else { return true };
+        // A job that drops its own world can wait neither for itself nor for jobs that wait for it.
+        let can_wait = scheduler.begin_drop();
+        let is_unused = can_wait || !self.fences.is_live();
+        // Dropping it waits for all jobs, also inside a job of another world.
+        drop(scheduler);
+        is_unused
+    }
+
+    /// Begins to drop the scheduler. Returns whether its jobs can be completed, also inside a job of another scheduler.
+    pub(crate) fn begin_drop(&self) -> bool {
+        self.scheduler.get().is_none_or(JobScheduler::begin_drop)
+    }
+
+    /// Returns whether the list of scheduled jobs has new entries.
+    #[inline(always)]
+    pub(crate) fn has_scheduled(&self) -> bool {
+        self.fences.has_scheduled()
+    }
+
+    /// Takes the list of scheduled jobs over entities, in their order.
+    pub(crate) fn scheduled(&self) -> Vec<JobHandle> {
+        self.fences.take_scheduled()
+    }
+
+    /// Puts the list back, whose memory is reused.
+    pub(crate) fn give_back_scheduled(&self, list: Vec<JobHandle>) {
+        self.fences.give_back_scheduled(list);
+    }
+
+    /// Sets whether scheduled jobs are listed. Returns the old setting.
+    #[inline(always)]
+    pub(crate) fn list_scheduled(&self, listed: bool) -> bool {
+        self.fences.list_scheduled(listed)
+    }
+
+    /// Lists a job that a system returned, unless it is listed already.
+    pub(crate) fn record_returned(&self, job: JobHandle) {
+        self.fences.record_returned(job);
+    }
+
+    /// Starts all scheduled jobs. Inside a job of another scheduler it does nothing.
+    #[inline]
+    pub(crate) fn start(&self) {
+        if let Some(scheduler) = self.scheduler.get()
+            && scheduler.uncompleted() > 0
+            && current_job().is_none()
+        {
+            scheduler.flush();
+        }
+    }
+
+    /// Takes the failures that were not reported yet.
+    pub(crate) fn take_failures(&self) -> Vec<JobFailed> {
+        self.scheduler.get().map_or_else(Vec::new, JobScheduler::take_failures)
+    }
+
+    /// Returns the memory for row lists of jobs.
+    pub(crate) fn rows(&self) -> &Pool<Rows> {
+        &self.rows
+    }
+
+    /// Returns the query of the job that is being declared.
+    pub(crate) fn declared(&self) -> &DeclaredJob {
+        &self.declared
+    }
+
+    /// Returns the memory for lookups of jobs.
+    pub(crate) fn lookups(&self) -> &Pool<LookupMemory> {
+        &self.lookups
+    }
+}
+
+impl EntityManager {
+    /// Returns the scheduler of the world, for its parallel loops and other jobs.
+    ///
+    /// It belongs to the pool of the [settings](crate::WorldSettings::job_pool).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let world = World::new("Simulation");
+    /// let jobs = world.jobs();
+    /// let sum = jobs.run((), |()| 1 + 1).unwrap();
+    /// assert_eq!(sum, 2);
+    /// ```
+    pub fn jobs(&self) -> &JobScheduler {
+        self.jobs.scheduler()
+    }
+}

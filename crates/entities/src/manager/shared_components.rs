@@ -1,0 +1,394 @@
+//! Shared components: one value for all entities of a chunk.
+
+use ancho_collections::{FixedState, Rejected};
+use hashbrown::HashMap;
+
+use super::EntityManager;
+use super::add_remove::InsertOutcome;
+use super::bulk::HeldShared;
+use super::despawn::shared_prefix;
+use crate::component::{ComponentType, SharedValue};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::field::EntityRemap;
+use crate::set::ComponentSet;
+use crate::shared::{Shared, SharedComponent};
+use crate::storage::{
+    GroupKey, INLINE_SHARED, InlineVec, Location, RowRange, SetOperation, SharedLookup,
+    SharedLookups,
+};
+
+impl EntityManager {
+    /// Returns the value of an entity's shared component.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, or lacks the component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let ant = world.spawn(Shared::new(Team(3)));
+    /// assert_eq!(world.shared(ant), Ok(&Team(3)));
+    /// ```
+    pub fn shared<T: SharedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
+        let ty = ComponentType::of_shared::<T>();
+        let location = self.locate(entity)?;
+        match self.storage.shared_value(&self.storage.chunks[location.chunk], ty) {
+            Some(value) => Ok(value.downcast_ref().expect("values are of the type of their table")),
+            None => Err(EntityError::MissingComponent { entity, component: ty }),
+        }
+    }
+
+    /// Replaces the value of an entity's shared component. Returns whether it differs from the old one.
+    ///
+    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// [`set`](Self::set) with a [`Shared`] does the same, for several components at once.
+    ///
+    /// # Errors
+    ///
+    /// If the entity does not exist, lacks the component, or there is no memory.
+    ///
+    /// # Complexity
+    ///
+    /// A structural change, unless the value is equal to the old one: all components of the entity are copied to another chunk.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let ant = world.spawn(Shared::new(Team(3)));
+    /// assert_eq!(world.set_shared(ant, Team(4)), Ok(true));
+    /// assert_eq!(world.set_shared(ant, Team(4)), Ok(false));
+    /// ```
+    pub fn set_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+        value: T,
+    ) -> Result<bool, EntityError> {
+        if let Some(moved) = self.set_known_shared::<T>(entity, &value)? {
+            return Ok(moved);
+        }
+        match self.insert_shared(entity, Shared::new(value), SetOperation::Set) {
+            Ok(given) => Ok(!matches!(given, InsertOutcome::Same)),
+            Err(rejected) => Err(rejected.error),
+        }
+    }
+
+    /// Replaces the value of a shared component of entities, one run of neighbours after another. Returns the number of entities that
+    /// had another value. See [`Batch::set_shared`](super::Batch::set_shared).
+    pub(crate) fn set_shared_for_all(
+        &mut self,
+        entities: &[Entity],
+        ty: ComponentType,
+        value: &SharedValue,
+    ) -> Result<usize, EntityError> {
+        for &entity in entities {
+            let Location { chunk, .. } = self.locate(entity)?;
+            if !self.storage.chunks[chunk].shape().has(ty) {
+                return Err(EntityError::MissingComponent { entity, component: ty });
+            }
+        }
+        let Some(table) = self.storage.shared.table(ty) else { return Ok(0) };
+        self.sync_for_move(self.archetypes_of(entities));
+        let sought = self.storage.shared.look_up(table, value);
+        let index = self.storage.shared.resolve(table, sought);
+        self.storage.shared.hold(table, index);
+        let values = [(table, index)].into_iter().collect();
+        let HeldShared { manager, .. } = &mut HeldShared { manager: self, values };
+        let set = manager
+            .sets
+            .number_of_types(&[ty])
+            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let (mut rest, mut changed) = (entities, 0);
+        while let Some(&first) = rest.first() {
+            let Location { chunk, row } = manager.locate(first)?;
+            let number = manager.transfer(
+                manager.storage.chunks[chunk].archetype,
+                set,
+                SetOperation::Set,
+            )?;
+            let transfer = &manager.transfers[number];
+            let neighbours = &manager.storage.chunks[chunk].entities()[row as usize..];
+            let rows = shared_prefix(neighbours, rest);
+            let given = [SharedLookup::Found(index)];
+            let wanted = manager.storage.group_key(&transfer.shared, Some(chunk), &given);
+            if !manager.storage.has_group_key(chunk, transfer.to, &wanted) {
+                let run = RowRange { chunk, first: row, rows: rows as u32 };
+                manager.storage.set_group_of_rows(&mut manager.runs, run, transfer, wanted)?;
+                changed += rows;
+            }
+            rest = &rest[rows..];
+        }
+        Ok(changed)
+    }
+
+    /// Iterates over the distinct values of a shared component. The first is the default value, if the type has one, even if no entity
+    /// has it.
+    ///
+    /// # Determinism
+    ///
+    /// The order depends only on the operations that were made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, Debug, Default, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// let teams: Vec<u32> = world.shared_values::<Team>().map(|team| team.0).collect();
+    /// assert_eq!(teams, [0, 3]);
+    /// ```
+    pub fn shared_values<T: SharedComponent>(&self) -> impl Iterator<Item = Shared<T>> {
+        let table = self.storage.shared.table(ComponentType::of_shared::<T>());
+        // A world without the type has no default value stored either.
+        let initial = if table.is_none() { Shared::initial() } else { None };
+        let kept = table.into_iter().flat_map(|table| self.storage.shared.iter(table));
+        initial.into_iter().chain(kept.map(|value| Shared::of_erased(value.clone())))
+    }
+
+    /// Returns the number of chunks with a value of a shared component. The world drops values without chunks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Shared::new(Team(3)), 10);
+    /// assert_eq!(world.shared_reference_count(&Team(3)), 1);
+    /// assert_eq!(world.shared_reference_count(&Team(4)), 0);
+    /// ```
+    pub fn shared_reference_count<T: SharedComponent>(&self, value: &T) -> usize {
+        match self.find_shared(value) {
+            Some((table, index)) => self.storage.shared.references(table, index) as usize,
+            None => 0,
+        }
+    }
+
+    /// Returns a number that rises when entities with this value of a shared component are created, despawned or moved.
+    ///
+    /// It never falls, also while no entity has the value. The world drops values that no entity has. For these the number is the highest
+    /// of all dropped values of the component, so that it may rise when another value is dropped.
+    ///
+    /// It rises by one for each entity or batch that is created or despawned, by two for one that moves between chunks with the value,
+    /// and by one for a chunk that gets or loses the value in place. Entities with other values do not change it.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the number of chunks with the component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Shared::new(Team(3)));
+    /// let before = world.shared_order_version(&Team(3));
+    /// world.spawn(Shared::new(Team(4)));
+    /// assert_eq!(world.shared_order_version(&Team(3)), before);
+    /// world.spawn(Shared::new(Team(3)));
+    /// assert_ne!(world.shared_order_version(&Team(3)), before);
+    /// ```
+    pub fn shared_order_version<T: SharedComponent>(&self, value: &T) -> u32 {
+        let ty = ComponentType::of_shared::<T>();
+        let Some(table) = self.storage.shared.table(ty) else { return 0 };
+        let Ok(index) = self.storage.shared.find(table, value) else {
+            return self.storage.shared.gone_events(table);
+        };
+        let mut sum = self.storage.shared.order_events(table, index);
+        for (_, archetype) in self.storage.archetypes.iter() {
+            if !archetype.shape.has(ty) {
+                continue;
+            }
+            for chunk in archetype.chunks.iter().map(|&chunk| &self.storage.chunks[chunk]) {
+                if self.storage.archetypes.shared_place(chunk, ty) == Some((table, index)) {
+                    sum = sum.wrapping_add(chunk.order_events);
+                }
+            }
+        }
+        sum
+    }
+
+    /// Returns the table and index of a value.
+    fn find_shared<T: SharedComponent>(&self, value: &T) -> Option<(u32, u32)> {
+        let table = self.storage.shared.table(ComponentType::of_shared::<T>())?;
+        Some((table, self.storage.shared.find(table, value).ok()?))
+    }
+}
+
+impl EntityManager {
+    /// Creates an entity with shared components. The error returns them.
+    #[inline(never)]
+    pub(super) fn try_spawn_shared<S: ComponentSet>(
+        &mut self,
+        set: S,
+    ) -> Result<Entity, Rejected<S, EntityError>> {
+        self.storage.table.require(1);
+        // Dropped at the end: writing the set drops its own handles in the midst of the change.
+        let given = shared_values_of(&set);
+        let room = self.set_number::<S>().and_then(|number| {
+            let archetype = self.layout(number)?.archetype;
+            self.sync_for_move([archetype]);
+            let wanted = self.wanted_by_set(number, &given);
+            Ok((number, self.storage.room_for(archetype, wanted)?))
+        });
+        match room {
+            Ok((number, chunk)) => Ok(self.spawn_in(number, chunk, set)),
+            Err(error) => Err(Rejected { value: set, error }),
+        }
+    }
+
+    /// Creates entities with shared components. Consecutive entities with the same values fill one chunk.
+    pub(super) fn spawn_batch_shared<S: ComponentSet>(
+        &mut self,
+        sets: impl Iterator<Item = S>,
+    ) -> Result<(), EntityError> {
+        for set in sets {
+            let entity = self.try_spawn_shared(set).map_err(|rejected| rejected.error)?;
+            let Location { chunk, row } = self.locate(entity)?;
+            match self.runs.last_mut() {
+                Some(run) if run.chunk == chunk && run.first + run.rows == row => run.rows += 1,
+                _ => self.runs.push(RowRange { chunk, first: row, rows: 1 }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the group of a set's archetype with the set's values. It may have no chunks yet.
+    pub(super) fn group_of_set<S: ComponentSet>(
+        &mut self,
+        number: u32,
+        archetype: u32,
+        set: &S,
+    ) -> u32 {
+        let wanted = self.wanted_by_set(number, &shared_values_of(set));
+        self.storage.group_of(archetype, wanted)
+    }
+
+    /// Returns the shared values of entities that are created from a set with a layout. Runs user code.
+    fn wanted_by_set(
+        &self,
+        number: u32,
+        given: &InlineVec<SharedValue, INLINE_SHARED>,
+    ) -> GroupKey {
+        let sought = self.storage.look_up_shared(&self.sets.get(number).types, given);
+        self.storage.group_key_with(self.sets.shared_sources(number), None, |at| sought.get(at))
+    }
+
+    /// Returns the values of a chunk for the shared types of a set, all of which it has.
+    pub(super) fn shared_of_set(&self, chunk: u32, set: u32) -> Vec<SharedValue> {
+        let chunk = &self.storage.chunks[chunk];
+        let shared = self.sets.get(set).types.iter().filter(|ty| ty.is_shared());
+        let value = |&ty: &ComponentType| self.storage.shared_value(chunk, ty).cloned();
+        shared.filter_map(value).collect()
+    }
+}
+
+/// Returns the shared values of a set, in its order.
+#[inline(always)]
+pub(super) fn shared_values_of<S: ComponentSet>(set: &S) -> InlineVec<SharedValue, INLINE_SHARED> {
+    let mut values = InlineVec::new();
+    if S::SHARED {
+        set.shared(&mut |value| values.push(value));
+    }
+    values
+}
+
+/// Replacement values by the places of the old ones. Keeps them alive while no chunk has them.
+struct Others<'m> {
+    manager: &'m mut EntityManager,
+    /// Table and index of the old value: table and index of the new one.
+    places: HashMap<(u32, u32), (u32, u32), FixedState>,
+}
+
+impl Drop for Others<'_> {
+    fn drop(&mut self) {
+        let shared = &mut self.manager.storage.shared;
+        // Sorted, since the order decides which places are reused.
+        let mut held: Vec<_> = self.places.values().copied().collect();
+        held.sort_unstable();
+        held.into_iter().for_each(|(table, index)| shared.let_go(table, index, 0));
+        drop(shared.take_unused());
+    }
+}
+
+impl EntityManager {
+    /// Replaces the references in shared values. Chunks get the new values in place. All new values are computed before the first is
+    /// replaced.
+    pub(super) fn remap_shared(&mut self, map: &mut EntityRemap<'_>) -> Result<(), EntityError> {
+        let shared = &self.storage.shared;
+        let mut sought = SharedLookups::default();
+        let mut old = Vec::new();
+        for (table, index) in shared.referring() {
+            if let Some(other) = shared.remapped(table, index, map) {
+                sought.look_up(shared, table, &other);
+                old.push((table, index));
+            }
+        }
+        if old.is_empty() {
+            return Ok(());
+        }
+        let new = sought.hold(&mut self.storage.shared);
+        let mut others = Others { manager: self, places: old.into_iter().zip(new).collect() };
+        let chunks: Vec<_> =
+            others.manager.storage.chunks.iter().map(|(number, _)| number).collect();
+        chunks.into_iter().try_for_each(|number| others.give_to(number))
+    }
+}
+
+impl Others<'_> {
+    /// Replaces the values of a chunk.
+    fn give_to(&mut self, number: u32) -> Result<(), EntityError> {
+        let Self { manager, places } = self;
+        let chunk = &manager.storage.chunks[number];
+        let (shape, archetype, rows) = (chunk.shape(), chunk.archetype, chunk.len);
+        let values = manager.storage.archetypes.values_of(chunk);
+        let (types, given): (Vec<ComponentType>, Vec<SharedLookup>) = shape
+            .shared
+            .iter()
+            .zip(values)
+            .filter_map(|(&column, at)| {
+                // Values with different references may be equal.
+                let &(_, index) = places.get(&at).filter(|&&other| other != at)?;
+                Some((shape.types[column as usize], SharedLookup::Found(index)))
+            })
+            .unzip();
+        if types.is_empty() {
+            return Ok(());
+        }
+        let set = manager
+            .sets
+            .number_of_types(&types)
+            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let transfer = manager.transfer(archetype, set, SetOperation::Set)?;
+        let transfer = &manager.transfers[transfer];
+        let wanted = manager.storage.group_key(&transfer.shared, Some(number), &given);
+        let all = RowRange { chunk: number, first: 0, rows };
+        manager.storage.set_group_of_rows(&mut manager.runs, all, transfer, wanted)?;
+        Ok(())
+    }
+}

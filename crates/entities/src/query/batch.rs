@@ -1,0 +1,914 @@
+//! [`Rows`]: the rows of a query, divided into batches for threads; and the view of a chunk that query data is fetched from.
+
+#![expect(unsafe_code, reason = "chunks of a world, which threads use while nothing conflicts")]
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ancho_jobs::{Access, AccessList};
+
+use super::choice::Choice;
+use super::chunk_rows::{Soon, rows_of_chunk, track};
+use super::data::{ChunkData, QueryData};
+use super::matched::{Masks, Match, matching_rows, rows_there};
+use super::runs::Runs;
+use super::walk::{LONG, Walk};
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::manager::{Jobs, Resource, ResourceUse};
+use crate::storage::{Archetypes, Chunk, OutOfMemory, SharedValues};
+use crate::version::Version;
+
+/// The rows of a query, for jobs and parallel loops.
+///
+/// It is filled in two steps. The world's thread [collects](Self::collect) the chunks of all archetypes that match. When the
+/// job runs, the rows are [prepared](Self::prepare) once: filters by change and enabled state are evaluated, since earlier jobs
+/// may have written them; chunks that are written are marked; and the rows are divided into batches, each for one thread.
+///
+/// The pointers stay valid as long as the rows are in use: no row of these archetypes is added or removed meanwhile, and matches
+/// do not move.
+pub(crate) struct Rows {
+    /// The chunks of the world, by number.
+    all_chunks: *const Chunk,
+    matches: Vec<CollectedMatch>,
+    chunks: Vec<CollectedChunk>,
+    /// The index of each of the chunks among all chunks of the matches. Empty if no chunk was left out.
+    unfiltered: Vec<u32>,
+    /// The values of shared components, of the chunks that have some.
+    shared: Vec<SharedPointer>,
+    /// All rows of all chunks match.
+    is_plain: bool,
+    /// Each chunk is a batch, and is marked when it is opened. The list of batches is not used.
+    is_undivided: bool,
+    batches: Vec<RowBatch>,
+    /// The batches before they are divided: whole chunks.
+    whole: Vec<RowBatch>,
+    /// Bits of rows that have changed, for queries that filter by it.
+    changed: Vec<u64>,
+    /// The bits of one chunk.
+    changed_of_one: Vec<u64>,
+    /// A flag for each batch whose values were yielded for writing, if chunks are [marked late](Self::mark_yielded).
+    yielded: Vec<AtomicBool>,
+    /// The runs of rows that match, with the index of the batch, for tracked columns of chunks that are marked late.
+    yielded_runs: Vec<(u32, Range<u32>)>,
+    /// Uses of the world that a job over the rows declares.
+    pub(super) uses: Vec<ResourceUse>,
+    /// A job over the rows runs immediately, since other views of the world conflict with it.
+    pub(super) at_once: bool,
+    /// A job over the rows reads versions of chunks, also of components that it only reads.
+    pub(super) reads_versions: bool,
+    choice: Choice,
+    version: Version,
+    /// The query writes enable bits, which may decide which rows match.
+    switches: bool,
+    /// Count of rows, matching or not.
+    all: usize,
+}
+
+/// Selects chunks by their entities.
+pub(super) type Pick<'a> = &'a mut dyn FnMut(&[Entity]) -> bool;
+
+pub(crate) type SharedPointer = *const (dyn Any + Send + Sync);
+
+/// An archetype that matches, and its chunks.
+struct CollectedMatch {
+    found: *const Match,
+    /// Index of its first chunk.
+    first: u32,
+    /// Index of the shared values of its first chunk. Each chunk has `shared_count` values, one chunk after the other.
+    shared: u32,
+    shared_count: u32,
+}
+
+/// A chunk of an archetype that matches.
+///
+/// It is small, since one thread writes the list and another reads it: each cache line goes from core to core.
+#[derive(Clone, Copy)]
+struct CollectedChunk {
+    number: u32,
+    /// Index of the match.
+    of: u32,
+}
+
+/// Contiguous rows of a chunk, for one thread.
+#[derive(Clone)]
+struct RowBatch {
+    /// Index of the chunk.
+    chunk: u32,
+    /// The first row is a multiple of 64, so that no other batch has bits in the same words.
+    rows: Range<u32>,
+    /// Words of `Rows::changed`.
+    changed: Range<u32>,
+    /// Count of matching entities before the batch, and in it, if they are numbered.
+    before: u32,
+    count: u32,
+}
+
+// SAFETY: threads read chunks, matches and the values of shared components, which are `Sync`. Nothing is written meanwhile,
+// except what the job has declared. Of that each thread uses the rows of its batches, and their bits, which are in words of
+// their own.
+unsafe impl Send for Rows {}
+// SAFETY: threads read chunks, matches and the values of shared components, which are `Sync`. Nothing is written meanwhile,
+// except what the job has declared. Of that each thread uses the rows of its batches, and their bits, which are in words of
+// their own.
+unsafe impl Sync for Rows {}
+
+/// Division of rows into batches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Divide {
+    /// Chunks are divided, so that all threads have work.
+    Rows,
+    /// As `Rows`, and the matching entities before each batch are counted.
+    Numbered,
+    /// Chunks stay whole.
+    Chunks,
+    /// As `Chunks`, and the matching entities before each batch are counted. Only chunks whose values are yielded are
+    /// [marked](Rows::mark_yielded), when the job is done.
+    NumberedChunks,
+    /// As `Chunks`, for slices, which also have values of disabled components.
+    Slices,
+    /// As `NumberedChunks`, for slices.
+    NumberedSlices,
+}
+
+impl Divide {
+    fn keeps_whole(self) -> bool {
+        !matches!(self, Self::Rows | Self::Numbered)
+    }
+
+    fn numbers(self) -> bool {
+        matches!(self, Self::Numbered | Self::NumberedChunks | Self::NumberedSlices)
+    }
+
+    /// Returns whether chunks are marked when the job is done, not before.
+    fn marks_late(self) -> bool {
+        matches!(self, Self::NumberedChunks | Self::NumberedSlices)
+    }
+
+    fn yields_slices(self) -> bool {
+        matches!(self, Self::Slices | Self::NumberedSlices)
+    }
+}
+
+/// Minimum count of batches, if there are enough rows, so that no thread waits long for the last. It does not depend on the
+/// count of threads, since a panic leaves the rest of a batch undone.
+const MIN_BATCHES: usize = 64;
+/// Distance of the batch that is prefetched.
+const PREFETCH_DISTANCE: usize = 4;
+
+/// A batch that a thread works on.
+///
+/// **Invariant:** it was opened once; or its data is read-only, or is only used for indices of one thread.
+pub(super) struct OpenBatch<'r, D: QueryData> {
+    pub(super) chunk: &'r Chunk,
+    found: &'r Match,
+    pub(super) fetch: D::Fetch,
+    pub(super) rows: Range<u32>,
+    changed: &'r [u64],
+    soon: Option<Soon>,
+    /// Indices of its entities in the query, if they are numbered.
+    pub(super) found_numbers: Range<usize>,
+    /// Index of the chunk among all chunks of the archetypes that match, unfiltered.
+    pub(super) chunk_number: usize,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self {
+            all_chunks: std::ptr::null(),
+            matches: Vec::new(),
+            chunks: Vec::new(),
+            unfiltered: Vec::new(),
+            shared: Vec::new(),
+            is_plain: false,
+            is_undivided: false,
+            batches: Vec::new(),
+            whole: Vec::new(),
+            changed: Vec::new(),
+            changed_of_one: Vec::new(),
+            yielded: Vec::new(),
+            yielded_runs: Vec::new(),
+            uses: Vec::new(),
+            at_once: false,
+            reads_versions: false,
+            choice: Choice::ALL,
+            version: Version::NEVER,
+            switches: false,
+            all: 0,
+        }
+    }
+}
+
+impl Rows {
+    /// Collects the chunks of all archetypes that match, and unshares those that are written.
+    ///
+    /// # Safety
+    ///
+    /// - the walk is that of a query of this data, and writes, unless the data is read-only
+    /// - nothing that was fetched from its chunks is in use
+    pub(super) unsafe fn collect<D: QueryData>(
+        &mut self,
+        walk: &Walk<'_>,
+    ) -> Result<(), OutOfMemory> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.collect_picked::<D>(walk, None) }
+    }
+
+    /// Collects the chunks of all archetypes that match whose entities the function picks, and unshares those that are written.
+    ///
+    /// # Safety
+    ///
+    /// - the walk is that of a query of this data, and writes, unless the data is read-only
+    /// - nothing that was fetched from its chunks is in use
+    pub(super) unsafe fn collect_picked<D: QueryData>(
+        &mut self,
+        walk: &Walk<'_>,
+        mut pick: Option<Pick<'_>>,
+    ) -> Result<(), OutOfMemory> {
+        self.matches.clear();
+        self.chunks.clear();
+        self.unfiltered.clear();
+        self.shared.clear();
+        // If the job never runs, nothing is yielded.
+        self.yielded.clear();
+        let mut before = 0;
+        self.choice = walk.choice();
+        self.version = walk.version;
+        self.switches = walk.matched.plan.parts.iter().any(|part| part.write && part.bits);
+        self.is_plain = walk.matches.iter().all(|found| self.choice.is_simple(found));
+        let uses_versions = D::MARKS || self.choice.asks_for_changes() || self.reads_versions;
+        // SAFETY: the walk's chunks are borrowed for its lifetime.
+        let may_be_shared = D::WRITES && unsafe { (*walk.chunks).may_be_shared() };
+        for found in walk.matches {
+            let archetype = &walk.archetypes[found.archetype];
+            let (first, shared) = (self.chunks.len(), self.shared.len() as u32);
+            let of = self.matches.len() as u32;
+            // The chunks' headers are not read, unless a filter needs them: with many chunks they are in another core's cache,
+            // and the job needs them in its own.
+            let listed = archetype.chunks.iter().map(|&number| CollectedChunk { number, of });
+            // SAFETY: archetypes list chunks that exist, and nothing writes the headers now.
+            let chunk = |number| unsafe { (*walk.chunks).get_unchecked(number) };
+            if walk.asks_for_values() || pick.is_some() {
+                for (number, found) in (before..).zip(listed) {
+                    let chunk = chunk(found.number);
+                    let has_values = !walk.asks_for_values() || walk.has_values(chunk);
+                    if has_values && pick.as_mut().is_none_or(|pick| pick(chunk.entities())) {
+                        self.chunks.push(found);
+                        self.unfiltered.push(number);
+                    }
+                }
+            } else {
+                self.chunks.extend(listed);
+            }
+            before += archetype.chunks.len() as u32;
+            let chunks = &self.chunks[first..];
+            if may_be_shared {
+                chunks.iter().try_for_each(|chunk| walk.prepare::<D>(chunk.number))?;
+            }
+            // SAFETY: the walk's chunks are borrowed for its lifetime, and nothing writes the headers now.
+            let all = unsafe { &*walk.chunks };
+            if uses_versions {
+                all.write_out_versions(&archetype.chunks);
+            }
+            let shared_count = archetype.shape.shared.len();
+            for chunk in chunks.iter().filter(|_| shared_count > 0) {
+                // SAFETY: archetypes list chunks that exist.
+                let chunk = unsafe { all.get_unchecked(chunk.number) };
+                let view = ChunkView { chunk, shared: walk.shared_of() };
+                self.shared.extend((0..shared_count).map(|at| view.shared_value(at)));
+            }
+            let (first, shared_count) = (first as u32, shared_count as u32);
+            self.matches.push(CollectedMatch { found, first, shared, shared_count });
+        }
+        self.all_chunks = walk.all_chunks();
+        Ok(())
+    }
+
+    /// Declares the uses of a job over the rows.
+    pub(super) fn declare(&self, jobs: &Jobs, accesses: &mut AccessList) {
+        jobs.declare(&self.uses, accesses);
+        if self.at_once {
+            accesses.complete_at_once();
+        }
+    }
+
+    /// Returns the version at which the rows were collected, and which writes are marked with.
+    pub(super) fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Counts the rows, matching or not.
+    pub(super) fn count_all(&mut self) -> usize {
+        // SAFETY: chunks and matches stay while the rows are in use.
+        let len = |&chunk: &CollectedChunk| unsafe { (*self.chunk_of(chunk)).len as usize };
+        self.all = self.chunks.iter().map(len).sum();
+        self.all
+    }
+
+    /// Returns the count of rows, matching or not, once they are [counted](Self::count_all).
+    pub(super) fn all(&self) -> usize {
+        self.all
+    }
+
+    /// Returns whether a job over the rows uses a resource: to write it, or in any way.
+    pub(super) fn uses(&self, resource: Resource, write: bool) -> bool {
+        let is_used =
+            |&(used, access): &ResourceUse| used == resource && (!write || access == Access::Write);
+        self.uses.iter().any(is_used)
+    }
+
+    /// Returns the value of a shared component that the chunk of a batch has.
+    pub(super) fn shared_value(&self, at: usize, ty: ComponentType) -> Option<SharedPointer> {
+        let index = if self.is_undivided { at } else { self.batches[at].chunk as usize };
+        let place = self.chunks[index];
+        // SAFETY: chunks stay while the rows are in use.
+        let chunk = unsafe { &*self.chunk_of(place) };
+        let nth = chunk.shape().shared.binary_search(&chunk.find(ty)?.column).ok()?;
+        Some(self.shared_of(index, place)[nth])
+    }
+
+    /// Returns the address of a chunk, which stays while the rows are in use.
+    #[inline(always)]
+    fn chunk_of(&self, chunk: CollectedChunk) -> *const Chunk {
+        self.all_chunks.wrapping_add(chunk.number as usize)
+    }
+
+    /// Returns the match of a chunk, which stays while the rows are in use.
+    #[inline(always)]
+    fn match_of(&self, chunk: CollectedChunk) -> *const Match {
+        self.matches[chunk.of as usize].found
+    }
+
+    /// Requires that chunks are marked before anything is yielded: captured lookups may read versions, and no thread may mark
+    /// then.
+    pub(super) fn mark_first(&mut self) {
+        self.is_plain = false;
+    }
+
+    /// Evaluates the filters, marks what is written, and divides the rows into batches. Returns their count.
+    ///
+    /// # Safety
+    ///
+    /// - the rows were collected for a query of this data
+    /// - from here on, nothing else writes what the query reads, or uses what it writes
+    pub(super) unsafe fn prepare<D: QueryData>(&mut self, divide: Divide) -> usize {
+        self.changed.clear();
+        // If all rows match, there is nothing to evaluate, and the thread that opens a chunk marks it, with the header in its
+        // cache. Tracked rows are marked before, and so is everything if captures may read versions.
+        self.is_undivided =
+            self.is_plain && divide.keeps_whole() && !divide.numbers() && !D::TRACKS;
+        if self.is_undivided {
+            return self.chunks.len();
+        }
+        self.yielded.clear();
+        self.yielded_runs.clear();
+        self.whole.clear();
+        self.whole.reserve(self.chunks.len());
+        let mut all = 0;
+        for at in 0..self.chunks.len() {
+            let place = self.chunks[at];
+            // SAFETY: chunks and matches stay while the rows are in use.
+            let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
+            let first = self.changed.len() as u32;
+            if !self.choice.is_simple(found) {
+                if !self.choice.choose(chunk, found, &mut self.changed_of_one) {
+                    continue;
+                }
+                if found.asks_for_rows {
+                    self.changed.extend_from_slice(&self.changed_of_one);
+                }
+            }
+            all += chunk.len as usize;
+            let changed = first..self.changed.len() as u32;
+            let rows = 0..chunk.len;
+            let batch = RowBatch { chunk: at as u32, rows, changed, before: 0, count: 0 };
+            if D::MARKS && divide.marks_late() {
+                self.note_runs::<D>(&batch);
+            } else if D::MARKS {
+                // SAFETY: the rows were collected for this data, and nothing else uses what the query writes.
+                unsafe { self.mark::<D>(&batch, divide.yields_slices()) };
+            }
+            self.whole.push(batch);
+        }
+        self.divide(all, divide);
+        if D::MARKS && divide.marks_late() {
+            self.yielded.resize_with(self.batches.len(), AtomicBool::default);
+        }
+        if divide.numbers() {
+            self.number();
+        }
+        self.batches.len()
+    }
+
+    /// Makes a batch of each whole chunk, without evaluating filters, and marks nothing.
+    pub(super) fn take_whole(&mut self) {
+        self.is_undivided = false;
+        self.batches.clear();
+        self.changed.clear();
+        let mut before = 0;
+        for (at, &place) in (0..).zip(&self.chunks) {
+            // SAFETY: the chunk stays while the rows are in use.
+            let count = unsafe { (*self.chunk_of(place)).len };
+            self.batches.push(RowBatch { chunk: at, rows: 0..count, changed: 0..0, before, count });
+            before += count;
+        }
+        self.all = before as usize;
+    }
+
+    /// Returns the batch of an entity, by its index, which is below the count. The batches are numbered.
+    pub(super) fn batch_of(&self, number: usize) -> usize {
+        self.batches.partition_point(|batch| batch.before as usize <= number) - 1
+    }
+
+    /// Marks all chunks as written.
+    ///
+    /// # Safety
+    ///
+    /// - the rows were collected for a query of this data, and [taken whole](Self::take_whole)
+    /// - nothing else uses what the query writes
+    pub(super) unsafe fn mark_taken<D: QueryData>(&self) {
+        for batch in self.batches.iter().filter(|_| D::MARKS) {
+            // SAFETY: the caller promises the same.
+            unsafe { self.mark::<D>(batch, false) };
+        }
+    }
+
+    /// Marks the written columns of a chunk, but no tracked rows.
+    ///
+    /// # Safety
+    ///
+    /// - the rows were collected for a query of this data, and nothing else uses what it writes
+    #[inline(always)]
+    unsafe fn mark_chunk<D: QueryData>(&self, place: CollectedChunk) {
+        // SAFETY: the chunk exists, and these are the places of the data in its archetype. Other threads may mark other
+        // columns, since the versions were written out when the chunk was collected.
+        unsafe {
+            let marks = &mut ChunkMarks { chunk: &*self.chunk_of(place), version: self.version };
+            D::mark(marks, &(*self.match_of(place)).places);
+        }
+    }
+
+    /// Marks the written columns of a whole chunk, and the matching rows of tracked columns, which are yielded as slices or one
+    /// by one.
+    ///
+    /// # Safety
+    ///
+    /// - the rows were collected for a query of this data, and nothing else uses what it writes
+    unsafe fn mark<D: QueryData>(&self, batch: &RowBatch, as_slices: bool) {
+        let place = self.chunks[batch.chunk as usize];
+        // SAFETY: the caller promises the same.
+        unsafe { self.mark_chunk::<D>(place) };
+        if !D::TRACKS {
+            return;
+        }
+        // Not by the threads of the job, which would write to the same words.
+        // SAFETY: the chunk was collected for this data, and these are rows of it. `track` writes nothing that is read here.
+        unsafe {
+            let fetch = self.fetch::<D>(batch.chunk as usize, place);
+            self.each_run_of(batch, |run| track_as::<D>(fetch, run, as_slices));
+        }
+    }
+
+    /// Calls a function for contiguous matching rows of a batch that is a whole chunk.
+    fn each_run_of(&self, batch: &RowBatch, mut function: impl FnMut(Range<u32>)) {
+        let place = self.chunks[batch.chunk as usize];
+        // SAFETY: chunks and matches stay while the rows are in use.
+        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
+        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(batch) };
+        let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
+        while !run.is_empty() {
+            function(run);
+            (run, runs) = runs.next(&masks);
+        }
+    }
+
+    /// Records the matching rows of the next whole chunk, if data that is marked late tracks rows: other rows would match later
+    /// if the job disables components.
+    fn note_runs<D: QueryData>(&mut self, batch: &RowBatch) {
+        if D::TRACKS {
+            let (at, mut kept) = (self.whole.len() as u32, std::mem::take(&mut self.yielded_runs));
+            self.each_run_of(batch, |run| kept.push((at, run)));
+            self.yielded_runs = kept;
+        }
+    }
+
+    /// Records that values of a batch are yielded for writing, for chunks that are [marked late](Self::mark_yielded).
+    #[inline(always)]
+    pub(super) fn note_yielded(&self, at: usize) {
+        if let Some(yielded) = self.yielded.get(at) {
+            // Relaxed: the flag is read when all threads are done.
+            yielded.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Marks the chunks whose values were [yielded](Self::note_yielded). Chunks that the job skipped do not count as changed.
+    ///
+    /// It is called when all threads are done, since lookups of the job may read versions while it runs.
+    ///
+    /// # Safety
+    ///
+    /// - if the rows were prepared since they were collected, it was for a query of this data, and all threads of the job are
+    ///   done
+    pub(super) unsafe fn mark_yielded<D: QueryData>(&self, as_slices: bool) {
+        for (batch, yielded) in self.batches.iter().zip(&self.yielded) {
+            if yielded.load(Ordering::Relaxed) {
+                // SAFETY: the job has declared that it writes the data, and nothing else uses it until the job has ended.
+                unsafe { self.mark_chunk::<D>(self.chunks[batch.chunk as usize]) };
+            }
+        }
+        let is_yielded = |at: u32| {
+            self.yielded.get(at as usize).is_some_and(|yielded| yielded.load(Ordering::Relaxed))
+        };
+        for (at, run) in self.yielded_runs.iter().filter(|(at, _)| is_yielded(*at)) {
+            let chunk = self.batches[*at as usize].chunk as usize;
+            // SAFETY: these are rows of the chunk, which was collected for this data. Nothing else uses what the job writes
+            // until it has ended.
+            unsafe {
+                track_as::<D>(self.fetch::<D>(chunk, self.chunks[chunk]), run.clone(), as_slices);
+            };
+        }
+    }
+
+    /// Divides whole chunks into batches, so that all threads have work.
+    fn divide(&mut self, rows: usize, divide: Divide) {
+        let most = rows.div_ceil(MIN_BATCHES).next_multiple_of(64).max(64);
+        if divide.keeps_whole() || self.whole.iter().all(|batch| batch.rows.len() <= most) {
+            return std::mem::swap(&mut self.batches, &mut self.whole);
+        }
+        self.batches.clear();
+        for chunk in &self.whole {
+            let Range { start, end } = chunk.rows;
+            self.batches.extend((start..end).step_by(most).map(|first| {
+                let rows = first..end.min(first.saturating_add(most as u32));
+                RowBatch { rows, ..chunk.clone() }
+            }));
+        }
+    }
+
+    /// Counts the matching entities before and in each batch.
+    fn number(&mut self) {
+        let mut before = 0;
+        for at in 0..self.batches.len() {
+            let count = self.count(&self.batches[at]);
+            (self.batches[at].before, self.batches[at].count) = (before, count);
+            before += count;
+        }
+    }
+
+    /// Counts the matching entities of a batch.
+    fn count(&self, batch: &RowBatch) -> u32 {
+        let place = self.chunks[batch.chunk as usize];
+        // SAFETY: chunks and matches stay while the rows are in use.
+        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
+        if found.bits.is_empty() {
+            return batch.rows.end - batch.rows.start;
+        }
+        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(batch) };
+        let words = batch.rows.start / u64::BITS..batch.rows.end.div_ceil(u64::BITS);
+        let rows = |word| {
+            matching_rows(&found.bits, &masks, word, chunk.len) & rows_there(word, batch.rows.end)
+        };
+        words.map(|word| rows(word).count_ones()).sum()
+    }
+
+    /// Returns the bits of the rows that have changed, if the query filters by it.
+    #[inline(always)]
+    fn changed_of(&self, batch: &RowBatch) -> &[u64] {
+        &self.changed[batch.changed.start as usize..batch.changed.end as usize]
+    }
+
+    /// Fetches the data from a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk, the one at this index, was collected for a query of this data
+    #[inline(always)]
+    unsafe fn fetch<D: QueryData>(&self, at: usize, place: CollectedChunk) -> D::Fetch {
+        let shared = SharedSource::Listed(self.shared_of(at, place));
+        // SAFETY: chunks and matches stay while the rows are in use, and these are the places of the data in the chunk's
+        // archetype.
+        unsafe {
+            let view = ChunkView { chunk: &*self.chunk_of(place), shared };
+            D::fetch(view, &(*self.match_of(place)).places)
+        }
+    }
+
+    /// Returns the values of the shared components of a chunk, the one at this index.
+    #[inline(always)]
+    fn shared_of(&self, at: usize, place: CollectedChunk) -> &[SharedPointer] {
+        let CollectedMatch { first, shared, shared_count, .. } = self.matches[place.of as usize];
+        if shared_count == 0 {
+            return &[];
+        }
+        let shared = shared as usize + (at - first as usize) * shared_count as usize;
+        &self.shared[shared..][..shared_count as usize]
+    }
+
+    /// Opens a batch.
+    ///
+    /// # Safety
+    ///
+    /// - the rows were prepared for a query of this data
+    /// - each batch is opened once, unless the data is `()`; or the chunks were [taken whole](Self::take_whole), and only the
+    ///   fetch is used
+    #[inline(always)]
+    pub(super) unsafe fn open<D: QueryData>(&self, at: usize) -> OpenBatch<'_, D> {
+        let chunk_index = if self.is_undivided { at } else { self.batches[at].chunk as usize };
+        let place = self.chunks[chunk_index];
+        // SAFETY: chunks and matches stay while the rows are in use.
+        let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
+        let (rows, changed, found_numbers, batches) = if self.is_undivided {
+            if D::MARKS {
+                // SAFETY: the job runs, so that nothing else uses what it writes, and the batch is opened once.
+                unsafe { self.mark_chunk::<D>(place) };
+            }
+            (0..chunk.len, &[][..], 0..0, self.chunks.len())
+        } else {
+            let batch = &self.batches[at];
+            let first = batch.before as usize;
+            let numbers = first..first + batch.count as usize;
+            (batch.rows.clone(), self.changed_of(batch), numbers, self.batches.len())
+        };
+        let soon = Some(at + PREFETCH_DISTANCE)
+            .filter(|&soon| D::ROW_BYTES > 0 && batches >= LONG && soon < batches)
+            .map(|soon| if self.is_undivided { soon } else { self.batches[soon].chunk as usize })
+            .map(|soon| self.chunks[soon])
+            .filter(|soon| soon.of == place.of);
+        // The bits of a later batch cannot be read if another thread may write them.
+        let may_look = !found.asks_for_rows && (found.bits.is_empty() || !self.switches);
+        let soon = soon.filter(|_| may_look).map(|soon| {
+            let chunk = self.chunk_of(soon);
+            // SAFETY: chunks stay while the rows are in use.
+            let memory = unsafe { (*chunk).memory_address() };
+            Soon { memory, chunk }
+        });
+        let chunk_number = self.unfiltered.get(chunk_index).map_or(chunk_index, |&at| at as usize);
+        OpenBatch {
+            chunk,
+            found,
+            // SAFETY: the rows were prepared, and so collected, for this data.
+            fetch: unsafe { self.fetch::<D>(chunk_index, place) },
+            rows,
+            changed,
+            soon,
+            found_numbers,
+            chunk_number,
+        }
+    }
+
+    /// Calls a function for each matching entity of some batches.
+    ///
+    /// # Safety
+    ///
+    /// - the rows were prepared for a query of this data, and nothing else uses what it writes for the lifetime
+    /// - it is called once for each batch
+    #[inline(always)]
+    pub(super) unsafe fn each_row<'w, D: QueryData>(
+        &self,
+        batches: Range<usize>,
+        mut function: impl FnMut(D::Item<'w>),
+    ) {
+        for at in batches {
+            // SAFETY: the rows were prepared for this data, and the batch is opened once. The row exists and comes once, so
+            // that nothing else uses what can be written, which is unshared.
+            unsafe {
+                let batch = self.open::<D>(at);
+                batch.each_row(
+                    #[inline(always)]
+                    |row| function(D::get(batch.fetch, row)),
+                );
+            }
+        }
+    }
+
+    /// Returns the first and the last entity of a batch, matching or not.
+    pub(super) fn ends_of(&self, at: usize) -> (Entity, Entity) {
+        let chunk = if self.is_undivided { at } else { self.batches[at].chunk as usize };
+        // SAFETY: chunks stay while the rows are in use.
+        let entities = unsafe { (*self.chunk_of(self.chunks[chunk])).entities() };
+        let rows = self.batches.get(at).filter(|_| !self.is_undivided);
+        let rows = rows
+            .map_or(0..entities.len(), |batch| batch.rows.start as usize..batch.rows.end as usize);
+        (entities[rows.start], entities[rows.end - 1])
+    }
+}
+
+/// Marks rows as changed, which are yielded as slices or one by one.
+///
+/// # Safety
+///
+/// - the fetch is that of a chunk with such rows, and nothing else uses what it can write
+unsafe fn track_as<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: bool) {
+    // SAFETY: the caller promises the same.
+    unsafe {
+        match as_slices {
+            true => track::<D, true>(fetch, rows),
+            false => track::<D, false>(fetch, rows),
+        }
+    }
+}
+
+impl<'r, D: QueryData> OpenBatch<'r, D> {
+    /// Calls a function for each matching row.
+    ///
+    /// # Safety
+    ///
+    /// - the batch is opened by one thread, once
+    #[inline(always)]
+    unsafe fn each_row(&self, function: impl FnMut(usize)) {
+        // SAFETY: the chunk exists, and the batch has rows of it. Chunks were marked before. Other threads write bits of other
+        // batches, in other words; if one does, no later batch is prefetched.
+        unsafe {
+            rows_of_chunk::<D, false>(
+                self.found,
+                (self.chunk, self.fetch, self.rows.clone()),
+                self.changed,
+                self.soon,
+                function,
+            );
+        }
+    }
+
+    /// Calls a function for contiguous matching rows. The batch is a whole chunk.
+    #[inline(always)]
+    pub(super) fn each_run(&self, mut function: impl FnMut(Range<u32>)) {
+        let masks = Masks { enabled: &self.chunk.enabled, changed: self.changed };
+        let (mut run, mut runs) = Runs::new(&self.found.bits, self.chunk).next(&masks);
+        while !run.is_empty() {
+            function(run);
+            (run, runs) = runs.next(&masks);
+        }
+    }
+
+    /// Calls a function for the rows that match, with their data and their numbers.
+    #[inline(always)]
+    pub(super) fn each_item(&mut self, mut function: impl FnMut(D::Item<'_>, usize)) {
+        // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The row exists and comes once, so that
+        // nothing else uses what can be written, which is unshared.
+        unsafe {
+            self.each_row(
+                #[inline(always)]
+                |row| function(D::get(self.fetch, row), row),
+            );
+        }
+    }
+
+    /// Calls a function for contiguous rows that match, with slices of their data and their numbers. The batch is a whole chunk.
+    #[inline(always)]
+    pub(super) fn each_slices(&mut self, mut function: impl FnMut(D::Slices<'_>, Range<usize>))
+    where
+        D: ChunkData,
+    {
+        self.each_run(
+            #[inline(always)]
+            |run| {
+                let rows = run.start as usize..run.end as usize;
+                // SAFETY: the batch was opened once, by this thread, and is borrowed mutably. The rows exist and come once, so
+                // that nothing else uses what can be written, which is unshared.
+                function(unsafe { D::slices(self.fetch, rows.start, rows.len()) }, rows);
+            },
+        );
+    }
+
+    /// Returns the same batch of no data.
+    pub(super) fn without_data(&self) -> OpenBatch<'r, ()> {
+        let Self { chunk, found, ref rows, changed, chunk_number, ref found_numbers, .. } = *self;
+        let (rows, found_numbers) = (rows.clone(), found_numbers.clone());
+        OpenBatch {
+            chunk,
+            found,
+            fetch: (),
+            rows,
+            changed,
+            soon: None,
+            found_numbers,
+            chunk_number,
+        }
+    }
+
+    /// Returns whether all rows match, because nothing that the query asks for can be disabled.
+    pub(super) fn is_whole(&self) -> bool {
+        self.found.bits.is_empty()
+    }
+}
+
+/// The chunk that query data is fetched from.
+///
+/// **Invariant:** the chunk is of the archetype of the places.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "users cannot have one")]
+pub struct ChunkView<'a> {
+    pub(crate) chunk: &'a Chunk,
+    pub(crate) shared: SharedSource<'a>,
+}
+
+/// The source of a chunk's shared values.
+#[derive(Clone, Copy)]
+pub(crate) enum SharedSource<'a> {
+    /// The tables of the world.
+    World { archetypes: &'a Archetypes, values: &'a SharedValues },
+    /// A list, with one value for each of the archetype's shared types.
+    Listed(&'a [SharedPointer]),
+}
+
+impl ChunkView<'_> {
+    /// Returns the value of one of the archetype's shared types. It stays as long as the chunk has it.
+    pub(crate) fn shared_value(&self, at: usize) -> SharedPointer {
+        match self.shared {
+            SharedSource::World { archetypes, values } => {
+                let groups = archetypes.groups(self.chunk.archetype).expect("it has shared types");
+                let index = groups.at(self.chunk.group).values[at];
+                &raw const **values.value(groups.tables[at], index)
+            }
+            SharedSource::Listed(values) => values[at],
+        }
+    }
+}
+
+/// The change versions of a chunk, for marking columns as written.
+#[expect(missing_debug_implementations, reason = "users cannot have one")]
+pub struct ChunkMarks<'a> {
+    /// Not borrowed mutably: jobs mark other columns of the chunk at the same time.
+    pub(super) chunk: &'a Chunk,
+    pub(super) version: Version,
+}
+
+impl ChunkMarks<'_> {
+    /// Marks a column as written.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has such a column
+    /// - nothing else uses the column's version; nor the versions of other columns, unless they were written out
+    #[inline(always)]
+    pub(crate) unsafe fn mark(&mut self, column: u32) {
+        // SAFETY: the caller promises the same.
+        unsafe { self.chunk.versions.set_version_of(column, self.version) };
+    }
+
+    /// Marks a tracked column as written. Its rows are marked afterwards.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has such a column
+    /// - nothing else uses the column's versions; nor the versions of other columns, unless they were written out
+    pub(crate) unsafe fn begin(&mut self, column: u32) {
+        // SAFETY: the caller promises the same.
+        unsafe { self.chunk.begin_writing(column, self.version) };
+    }
+}
+
+/// Values whose memory jobs return when they are done.
+pub(crate) struct Pool<T>(Arc<Mutex<Vec<Box<T>>>>);
+
+/// A value of a pool. Dropping it, on any thread, returns it.
+pub(crate) struct Pooled<T> {
+    /// `None` only while it is dropped.
+    value: Option<Box<T>>,
+    pool: Pool<T>,
+}
+
+/// Maximum count of values that a pool keeps.
+const MAX_POOLED: usize = 64;
+
+impl<T: Default> Pool<T> {
+    /// Takes a value that was returned, with the memory it has, or creates one.
+    pub(crate) fn take(&self) -> Pooled<T> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Pooled { value: Some(value.unwrap_or_default()), pool: self.clone() }
+    }
+}
+
+impl<T> Pooled<T> {
+    #[inline(always)]
+    pub(crate) fn get(&self) -> &T {
+        self.value.as_deref().expect("it is there until it is dropped")
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.value.as_deref_mut().expect("it is there until it is dropped")
+    }
+}
+
+impl<T> Clone for Pool<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T> Drop for Pooled<T> {
+    fn drop(&mut self) {
+        let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MAX_POOLED {
+            kept.extend(self.value.take());
+        }
+    }
+}

@@ -1,0 +1,530 @@
+//! Query results as lists and arrays, for jobs.
+
+#![expect(
+    unsafe_code,
+    reason = "jobs use values of chunks after the call that scheduled them has returned"
+)]
+
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::slice;
+
+use ancho_collections::List;
+use ancho_jobs::{
+    Access, AccessList, BatchInfo, CellWrite, ContainerLabel, JobData, JobHandle, JobScheduler,
+    ParallelJobData, ScheduleError, SliceRead,
+};
+
+use super::{QueryJob, refuse};
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::manager::{Jobs, Resource};
+use crate::query::batch::Pooled;
+use crate::query::batch::{OpenBatch, Rows};
+use crate::query::data::{QueryData, ReadOnlyData, track_rows};
+use crate::query::parallel::ParallelData;
+use crate::query::plan::{Need, Part};
+use crate::query::settings::Options;
+
+/// The entities of a query by index, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.
+///
+/// One array can have several components: each index of the job receives the data of one entity. In a job over batches, an
+/// array has `get_mut` for the indices of the batch, and `get` for any index if it only reads. The indices are those of
+/// [`to_entities`](crate::QueryRef::to_entities). Unity's `ComponentDataArray`, `EntityArray` and `BufferArray`.
+///
+/// The job is scheduled on the world's own [jobs](Self::jobs), and waits for jobs that conflict with the array's data, as every
+/// job over entities does.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Entity, QueryArray, World};
+/// use ancho_jobs::{ParallelFor, ParallelJobStruct};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Position(f32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Velocity(f32);
+///
+/// #[derive(ParallelJobStruct)]
+/// struct Move<'a> {
+///     bodies: QueryArray<'a, (&'static mut Position, &'static Velocity, Entity)>,
+///     dt: f32,
+/// }
+///
+/// impl ParallelFor for Move<'_> {
+///     fn execute(job: MoveItem<'_>, _index: usize) {
+///         let (position, velocity, _entity) = job.bodies;
+///         position.0 += velocity.0 * *job.dt;
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let stone = world.spawn((Position(0.0), Velocity(3.0)));
+/// let bodies = world.query_mut::<(&mut Position, &Velocity, Entity)>().job().into_array();
+/// let (jobs, count) = (bodies.jobs(), bodies.len());
+/// jobs.schedule_parallel_for(&[], Move { bodies, dt: 0.5 }, count, 64)?;
+/// assert_eq!(world.get::<Position>(stone)?.0, 1.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a job has to capture the array"]
+pub struct QueryArray<'w, D> {
+    rows: Pooled<Rows>,
+    jobs: &'w Jobs,
+    label: ContainerLabel,
+    /// Invariant in `D`: the columns of a subtype may be laid out differently.
+    of: PhantomData<fn(D) -> D>,
+}
+
+/// The part of a [`QueryArray`] that its job owns.
+pub struct ArrayHeld<D> {
+    rows: Pooled<Rows>,
+    /// Invariant in `D`: the columns of a subtype may be laid out differently.
+    of: PhantomData<fn(D) -> D>,
+}
+
+/// View of a [`QueryArray`] in a batch of indices.
+pub struct QueryArrayBatch<'v, D: QueryData> {
+    rows: &'v Rows,
+    /// Indices of the batch.
+    batch: Range<usize>,
+    /// Indices of the chunk of the last entity, and its fetch.
+    recent: Range<usize>,
+    fetch: Option<D::Fetch>,
+}
+
+impl<'w, D> QueryArray<'w, D> {
+    /// Returns the count of entities.
+    pub fn len(&self) -> usize {
+        self.rows.get().all()
+    }
+
+    /// Returns whether there are no entities.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the jobs of the world, on which a job with this array is scheduled.
+    pub fn jobs(&self) -> &'w JobScheduler {
+        self.jobs.scheduler()
+    }
+}
+
+impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
+    /// Returns the count of entities in the whole array.
+    pub fn len(&self) -> usize {
+        self.rows.all()
+    }
+
+    /// Returns whether the whole array is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the indices of the batch.
+    pub fn range(&self) -> Range<usize> {
+        self.batch.clone()
+    }
+
+    /// Returns the data of an index, of this batch or another.
+    ///
+    /// # Panics
+    ///
+    /// With A0077 if the index is not below the count of entities.
+    #[track_caller]
+    pub fn get(&mut self, index: usize) -> D::Item<'v>
+    where
+        D: ReadOnlyData,
+    {
+        self.check(index);
+        // SAFETY: the index is below the count, and the data is read-only.
+        unsafe { self.row(index) }
+    }
+
+    /// Returns the data of an index of the batch, for writing.
+    ///
+    /// # Panics
+    ///
+    /// With A0077 if the index is not below the count of entities, or is in another batch, which another thread may use.
+    #[inline]
+    #[track_caller]
+    pub fn get_mut(&mut self, index: usize) -> D::Item<'_> {
+        self.check(index);
+        assert!(
+            self.batch.contains(&index),
+            "A0077: index {index} is out of the restricted range {} to {} of this batch of a parallel job, of an array of \
+             `{}`; change what is in the range, or take an array that only reads",
+            self.batch.start,
+            self.batch.end.saturating_sub(1),
+            type_name::<D>()
+        );
+        // SAFETY: the index is below the count and in this batch, which is borrowed mutably.
+        unsafe { self.row(index) }
+    }
+
+    #[track_caller]
+    fn check(&self, index: usize) {
+        assert!(
+            index < self.len(),
+            "A0077: index {index} is asked of an array of {} entities, of `{}`; ask for one below that",
+            self.len(),
+            type_name::<D>()
+        );
+    }
+
+    /// Returns the data of an index.
+    ///
+    /// # Safety
+    ///
+    /// - the index is below the count of entities
+    /// - nothing else uses what can be written of it for the lifetime
+    #[inline]
+    unsafe fn row<'i>(&mut self, index: usize) -> D::Item<'i> {
+        let fetch = match self.fetch {
+            Some(fetch) if self.recent.contains(&index) => fetch,
+            _ => self.find(index),
+        };
+        // SAFETY: the chunk has the row. The caller promises that nothing else uses what can be written.
+        unsafe { D::get(fetch, index - self.recent.start) }
+    }
+
+    /// Moves to the chunk of an index.
+    #[inline(never)]
+    fn find(&mut self, index: usize) -> D::Fetch {
+        // SAFETY: the rows were taken whole, for this data.
+        let batch = unsafe { self.rows.open::<D>(self.rows.batch_of(index)) };
+        self.recent = batch.found_numbers.clone();
+        *self.fetch.insert(batch.fetch)
+    }
+}
+
+// SAFETY:
+// - the uses of the rows are declared, as uses of the world
+// - the world is borrowed for the lifetime: mutably, if something is written
+// - everything that the views reach lives as long as the world; the world completes its jobs before it is dropped, and the jobs
+//   that conflict before it changes anything
+unsafe impl<D: ParallelData + 'static> JobData for QueryArray<'_, D> {
+    type Held = ArrayHeld<D>;
+    type Whole<'v> = QueryArrayBatch<'v, D>;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        self.rows.get().declare(self.jobs, accesses);
+    }
+
+    fn hold(self) -> ArrayHeld<D> {
+        ArrayHeld { rows: self.rows, of: PhantomData }
+    }
+
+    unsafe fn whole(held: &mut ArrayHeld<D>) -> QueryArrayBatch<'_, D> {
+        let rows = held.rows.get();
+        QueryArrayBatch { rows, batch: 0..rows.all(), recent: 0..0, fetch: None }
+    }
+
+    const SETTLES: bool = D::MARKS;
+
+    unsafe fn settle(held: &mut ArrayHeld<D>) {
+        // Marks when everything is written. No job reads the versions before.
+        // SAFETY: the rows were taken whole, for this data, and no other job uses what it writes.
+        unsafe { held.rows.get().mark_taken::<D>() };
+    }
+}
+
+// SAFETY: everything that `JobData` requires holds. Only indices of the batch are yielded for writing. Data whose batches would
+// write bits of one word is refused.
+unsafe impl<D: ParallelData + 'static> ParallelJobData for QueryArray<'_, D> {
+    type Batch<'v> = QueryArrayBatch<'v, D>;
+    type Item<'b> = D::Item<'b>;
+
+    fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
+        let (container, length) = (self.label, self.len());
+        let too_short = ScheduleError::TooShort { container, job, length, count };
+        if count <= length { Ok(()) } else { Err(too_short) }
+    }
+
+    type Open<'v> = ();
+
+    unsafe fn open(_: &ArrayHeld<D>) {}
+
+    #[inline(always)]
+    unsafe fn batch<'v>(
+        held: &'v ArrayHeld<D>,
+        (): &(),
+        batch: &BatchInfo,
+    ) -> QueryArrayBatch<'v, D> {
+        let rows = held.rows.get();
+        assert!(batch.range.end <= rows.all(), "the array is too short for the batch");
+        QueryArrayBatch { rows, batch: batch.range.clone(), recent: 0..0, fetch: None }
+    }
+
+    #[inline(always)]
+    fn item<'b>(batch: &'b mut QueryArrayBatch<'_, D>, offset: usize) -> D::Item<'b> {
+        // The method is public, so that the offset can be any number. A sum that wraps is below the first index.
+        batch.get_mut(batch.batch.start.wrapping_add(offset))
+    }
+}
+
+impl<D> fmt::Debug for QueryArray<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueryArray<{}>({})", type_name::<D>(), self.len())
+    }
+}
+
+impl<D> fmt::Debug for ArrayHeld<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArrayHeld<{}>", type_name::<D>())
+    }
+}
+
+impl<D: QueryData> fmt::Debug for QueryArrayBatch<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueryArrayBatch<{}>({:?})", type_name::<D>(), self.batch)
+    }
+}
+
+/// Jobs that copy entities or components to lists, for later jobs, and back.
+///
+/// They do the same as [`to_entities`](crate::QueryRef::to_entities), [`to_components`](crate::QueryRef::to_components) and
+/// [`copy_from`](crate::QueryMut::copy_from), when the job runs: filters are evaluated then. Until a job is completed, only
+/// later jobs can use its list. Lists of one query have the same order, if nothing changes between two jobs.
+impl<'w, D: QueryData> QueryJob<'w, D> {
+    /// Converts the query into an array of its entities, which an ordinary parallel job captures. See [`QueryArray`].
+    ///
+    /// # Panics
+    ///
+    /// With A0076 if the query depends on enabled state or changes; or if chunks are shared with a fork, and memory for copies
+    /// runs out.
+    #[track_caller]
+    pub fn into_array(self) -> QueryArray<'w, D>
+    where
+        D: ParallelData,
+    {
+        // The enabled state of an optional part is read for each entity, in any batch, while another batch may write it.
+        let plan = &self.matched.plan;
+        let ignores = plan.options.has(Options::IGNORE_ENABLED);
+        let asks = |part: &Part| {
+            part.bits && part.write
+                || part.need == Need::Optional && part.ty.is_enableable() && !ignores
+        };
+        let asks = plan.parts.iter().any(asks);
+        if self.matched.asks_for_changes || self.matched.asks_for_bits || asks {
+            panic!(
+                "A0076: which entities the query of `{}` finds depends on what is switched off or has changed, so that \
+                 they have no numbers before the job runs; say `ignore_enabled`, leave out filters of changes, or schedule a \
+                 job over the query with `IndexInQuery`",
+                type_name::<D>()
+            );
+        }
+        let token = self.token::<(), ()>(());
+        let (mut rows, jobs) = (token.rows, token.jobs);
+        rows.get_mut().take_whole();
+        let label = ContainerLabel::of::<QueryArray<'static, D>>();
+        QueryArray { rows, jobs, label, of: PhantomData }
+    }
+
+    /// Schedules a job that copies the matching entities to a list, in the order of
+    /// [`to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// The list is cleared first. Jobs that write the query's data do not conflict, since the job does not use it. Unity's
+    /// `ToEntityListAsync`.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_entities::{Component, With, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Orc);
+    /// let mut orcs = NativeList::new();
+    /// let list = world.query::<()>().filter::<With<Orc>>().job().schedule_to_entities(orcs.write());
+    /// assert!(orcs.get().is_err(), "the job is not completed");
+    /// world.jobs().complete(list);
+    /// assert_eq!(orcs.get()?[..], [orc]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn schedule_to_entities(self, list: CellWrite<'_, List<Entity>>) -> JobHandle {
+        let name = self.name.unwrap_or("to_entities");
+        let token = self.token_to_find(None, list);
+        self.submit_single(name, token, |whole| {
+            let (rows, count, list) = whole.chunks();
+            let list: &mut List<Entity> = list;
+            list.clear();
+            each_chunk(rows, count, |chunk| {
+                let entities = chunk.chunk.entities();
+                chunk.each_run(|run| {
+                    list.extend_from_slice(&entities[run.start as usize..run.end as usize]);
+                });
+            });
+        })
+    }
+
+    /// Schedules a job that copies the values of a component to a list, in the order of
+    /// [`to_entities`](crate::QueryRef::to_entities).
+    ///
+    /// The list is cleared first. Unity's `ToComponentDataListAsync`.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`], and with A0135 unless the query's data has the component.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Health(1), Health(2)]);
+    /// world.query_mut::<&mut Health>().schedule(|health| health.0 *= 10);
+    /// let mut all = NativeList::<Health>::new();
+    /// let list = world.query::<&Health>().job().schedule_to_components(all.write());
+    /// world.jobs().complete(list);
+    /// assert_eq!(all.get()?[..], [Health(10), Health(20)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn schedule_to_components<T: Component + Clone>(
+        self,
+        list: CellWrite<'_, List<T>>,
+    ) -> JobHandle {
+        let component = self.require::<T>(false);
+        let name = self.name.unwrap_or("to_components");
+        let values = (Resource::Values(component), Access::Read);
+        let token = self.token_to_find(Some(values), list);
+        self.submit_single(name, token, |whole| {
+            let (rows, count, list) = whole.chunks();
+            let list: &mut List<T> = list;
+            list.clear();
+            each_chunk(rows, count, |chunk| {
+                let column = Column::<T>::of(&chunk);
+                chunk.each_run(|run| {
+                    let first = column.first.wrapping_add(run.start as usize).cast_const();
+                    // SAFETY: these are rows of the chunk. Every write to them waits for the job, which has declared that it
+                    // reads them.
+                    let values = unsafe { slice::from_raw_parts(first, run.len()) };
+                    list.reserve(values.len());
+                    list.extend(values.iter().cloned());
+                });
+            });
+        })
+    }
+
+    /// Schedules a job that copies values of a component to the entities, in the order of
+    /// [`to_entities`](crate::QueryRef::to_entities). The component counts as changed from then on.
+    ///
+    /// The values are the elements of a list or an array, which earlier jobs may still fill. Unity's
+    /// `CopyFromComponentDataListAsync`.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`], and with A0135 unless the query's data has the component for writing.
+    ///
+    /// The job panics with A0060, and writes nothing, unless there are as many values as entities when it runs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let mut saved = NativeList::<Health>::new();
+    /// let save = world.query::<&Health>().job().schedule_to_components(saved.write());
+    /// world.query_mut::<&mut Health>().schedule(|health| health.0 = 0);
+    /// world.query_mut::<&mut Health>().job().depends_on(&[save]).schedule_copy_from(saved.read_elements());
+    /// assert_eq!(world.get::<Health>(orc).unwrap().0, 20);
+    /// ```
+    #[track_caller]
+    pub fn schedule_copy_from<T: Component + Copy>(self, values: SliceRead<'_, T>) -> JobHandle
+    where
+        D: 'static,
+    {
+        let component = self.require::<T>(true);
+        let name = self.name.unwrap_or("copy_from");
+        let token = self.token_to_write((Resource::Values(component), Access::Write), values);
+        self.submit_single(name, token, move |whole| {
+            let (rows, count, values) = whole.chunks();
+            let values: &[T] = values;
+            let mut expected = 0;
+            each_chunk(rows, count, |chunk| chunk.each_run(|run| expected += run.len()));
+            let found = values.len();
+            if expected != found {
+                refuse(EntityError::WrongCount { component, expected, found });
+            }
+            let mut rest = values;
+            each_chunk(rows, count, |chunk| {
+                let column = Column::<T>::of(&chunk);
+                // SAFETY: every other use of the values, or of their versions, waits for the job, which has declared that it
+                // writes them. Versions were written out, since the query's data marks.
+                unsafe { chunk.chunk.begin_writing(column.number, rows.version()) };
+                let written = chunk.chunk.tracked_column(column.number);
+                chunk.each_run(|run| {
+                    let (now, later) = rest.split_at(run.len());
+                    let first = run.start as usize;
+                    // SAFETY: every other use of the values waits for the job. These are rows of the chunk, which was unshared
+                    // when the job was scheduled. `Copy` values need no drop.
+                    unsafe {
+                        track_rows(written, first, now.len());
+                        column.first.add(first).copy_from_nonoverlapping(now.as_ptr(), now.len());
+                    }
+                    rest = later;
+                });
+            });
+        })
+    }
+
+    /// Returns the type of a component that the query's data has, for writing or in any way.
+    ///
+    /// # Panics
+    ///
+    /// With A0135.
+    #[track_caller]
+    fn require<T: Component>(&self, to_change: bool) -> ComponentType {
+        let component = ComponentType::of::<T>();
+        if !self.matched.plan.gives(component, to_change) {
+            refuse(EntityError::NotGiven { component, to_change });
+        }
+        component
+    }
+}
+
+/// Calls a function for each chunk, as a batch of no data.
+fn each_chunk(rows: &Rows, count: usize, mut function: impl FnMut(OpenBatch<'_, ()>)) {
+    for at in 0..count {
+        // SAFETY: the rows are prepared for no data, of which nothing can be written.
+        function(unsafe { rows.open::<()>(at) });
+    }
+}
+
+/// A column of a chunk.
+struct Column<T> {
+    number: u32,
+    first: *mut T,
+}
+
+impl<T: Component> Column<T> {
+    /// Finds the column in a chunk whose archetype has the component.
+    fn of(batch: &OpenBatch<'_, ()>) -> Self {
+        let place = batch.chunk.find(ComponentType::of::<T>()).expect("the query requires it");
+        Self { number: place.column, first: batch.chunk.column(place.offset).cast() }
+    }
+}

@@ -1,0 +1,246 @@
+//! [`ChunkInJob`]: the chunk that a job struct is called for.
+
+#![expect(unsafe_code, reason = "values of chunks that the job has declared to use")]
+
+use std::any::type_name;
+use std::fmt;
+use std::ops::Range;
+use std::ptr::NonNull;
+
+use super::refuse;
+use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
+use crate::manager::Resource;
+use crate::per_chunk::PerChunk;
+use crate::query::batch::{ChunkMarks, ChunkView};
+use crate::query::batch::{OpenBatch, Rows};
+use crate::query::data::{ChunkData, QueryData, one_part};
+use crate::query::matched::Place;
+use crate::query::parallel::ParallelData;
+use crate::query::plan::{Need, Part};
+use crate::set::ComponentSet;
+use crate::shared::SharedComponent;
+use crate::version::Version;
+
+/// The chunk that a [`ChunkJob`](crate::ChunkJob) or an [`EntityJob`](crate::EntityJob) is called for.
+///
+/// The job reads the chunk's entities, shared values and order version freely. Values and versions of components are accessible
+/// if the query's data has the component, since only then other jobs wait: chunk components as `&PerChunk<T>` or `&mut
+/// PerChunk<T>`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{ChunkInJob, ChunkJob, Component, PerChunk, World};
+/// use ancho_jobs::ParallelJobStruct;
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Height(f32);
+///
+/// #[derive(Component, Clone, Copy, Default, Debug, PartialEq)]
+/// struct Highest(f32);
+///
+/// #[derive(ParallelJobStruct)]
+/// struct FindHighest {}
+///
+/// impl ChunkJob for FindHighest {
+///     type Query = (&'static Height, &'static mut PerChunk<Highest>);
+///
+///     fn execute(_: &mut FindHighestBatch<'_>, mut chunk: ChunkInJob<'_, Self::Query>) {
+///         let mut highest = 0.0;
+///         chunk.for_each_run(|(heights, ())| {
+///             highest = heights.iter().map(|height| height.0).fold(highest, f32::max);
+///         });
+///         chunk.chunk_component_mut::<Highest>().unwrap().0 = highest;
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let hill = world.spawn((Height(3.0), PerChunk::<Highest>::new()));
+/// world.spawn((Height(9.0), PerChunk::<Highest>::new()));
+/// world.query_mut::<(&Height, &mut PerChunk<Highest>)>().job().schedule_chunk_job_parallel(FindHighest {});
+/// // Reading a chunk component waits for the job.
+/// assert_eq!(world.chunk_component(hill), Ok(&Highest(9.0)));
+/// ```
+pub struct ChunkInJob<'c, D: QueryData = ()> {
+    batch: OpenBatch<'c, D>,
+    rows: &'c Rows,
+    /// Index of the batch.
+    at: usize,
+}
+
+impl<'c, D: QueryData> ChunkInJob<'c, D> {
+    pub(super) fn new(batch: OpenBatch<'c, D>, rows: &'c Rows, at: usize) -> Self {
+        Self { batch, rows, at }
+    }
+
+    /// Returns the index of the chunk among all chunks of the archetypes that match, before filters by change, enabled state
+    /// and shared values: the chunks that a job is called for can have gaps between them.
+    ///
+    /// It is below [`count_chunks_unfiltered`](crate::QueryRef::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
+    pub fn index(&self) -> usize {
+        self.batch.chunk_number
+    }
+
+    /// Returns the indices of the chunk's entities among all entities that match.
+    pub fn in_query(&self) -> Range<usize> {
+        self.batch.found_numbers.clone()
+    }
+
+    /// Returns the count of entities in the chunk, matching or not. It is never zero.
+    #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
+    pub fn len(&self) -> usize {
+        self.batch.chunk.len as usize
+    }
+
+    /// Returns the entities of the chunk, matching or not.
+    pub fn entities(&self) -> &[Entity] {
+        self.batch.chunk.entities()
+    }
+
+    /// Returns whether all entities of the chunk match, because nothing that the query asks for can be disabled.
+    pub fn is_whole(&self) -> bool {
+        self.batch.is_whole()
+    }
+
+    /// Returns whether the chunk's archetype has all components of a set: `T`, `PerChunk<T>`, `Shared<T>`, or a tuple.
+    pub fn has<S: ComponentSet>(&self) -> bool {
+        let (shape, mut has) = (self.batch.chunk.shape(), true);
+        S::types(&mut |ty| has &= shape.has(ty));
+        has
+    }
+
+    /// Returns the chunk's value of a shared component, or `None` if its archetype does not have it.
+    pub fn shared<T: SharedComponent>(&self) -> Option<&T> {
+        let value = self.rows.shared_value(self.at, ComponentType::of_shared::<T>())?;
+        // SAFETY: a chunk keeps its shared values as long as its rows stay, and the job has declared that it reads the rows.
+        // Shared values are `Sync` and never written.
+        unsafe { &*value }.downcast_ref()
+    }
+
+    /// Returns the chunk's value of a [chunk component](PerChunk), or `None` if its archetype does not have it.
+    ///
+    /// # Panics
+    ///
+    /// With A0135 unless the query's data has `&PerChunk<T>` or `&mut PerChunk<T>`, perhaps in an `Option`.
+    #[track_caller]
+    pub fn chunk_component<T: Component + Default>(&self) -> Option<&T> {
+        let value = self.chunk_value::<T>(false)?;
+        // SAFETY: there is a value of this type. The job has declared that it uses the chunk's values, and a reference that can
+        // write one borrows this mutably.
+        Some(unsafe { value.as_ref() })
+    }
+
+    /// Returns the chunk's value of a [chunk component](PerChunk) for writing, or `None` if its archetype does not have it.
+    ///
+    /// The chunk counts as changed, in all that the query can write.
+    ///
+    /// # Panics
+    ///
+    /// With A0135 unless the query's data has `&mut PerChunk<T>`, perhaps in an `Option`.
+    #[track_caller]
+    pub fn chunk_component_mut<T: Component + Default>(&mut self) -> Option<&mut T> {
+        let mut value = self.chunk_value::<T>(true)?;
+        self.rows.note_yielded(self.at);
+        // SAFETY: there is a value of this type. The job has declared that it writes the chunk's values; the chunk is in one
+        // batch, which was opened once, and this is borrowed mutably as long as the reference lives.
+        Some(unsafe { value.as_mut() })
+    }
+
+    /// Returns the version of the last write to a component in the chunk, or `None` if its archetype does not have it.
+    ///
+    /// Writes of the job itself count when it is done.
+    ///
+    /// # Panics
+    ///
+    /// With A0135 unless the query's data has the component, with a value, or the query filters by its change.
+    #[track_caller]
+    pub fn change_version<T: Component>(&self) -> Option<Version> {
+        let ty = ComponentType::of::<T>();
+        self.require(ty, false);
+        let found = self.batch.chunk.find(ty)?;
+        Some(self.batch.chunk.versions.version(found.column))
+    }
+
+    /// Returns whether a component was written in the chunk since a version. `false` if its archetype does not have it.
+    ///
+    /// # Panics
+    ///
+    /// As [`change_version`](Self::change_version).
+    #[track_caller]
+    pub fn did_change<T: Component>(&self, since: Version) -> bool {
+        self.change_version::<T>().is_some_and(|version| version.is_newer_than(since))
+    }
+
+    /// Returns the version of the last structural change of the chunk: an entity was added or removed.
+    pub fn order_version(&self) -> Version {
+        self.batch.chunk.order_version
+    }
+
+    #[track_caller]
+    fn chunk_value<T: Component + Default>(&self, write: bool) -> Option<NonNull<T>> {
+        let ty = ComponentType::of_chunk::<T>();
+        self.require(ty, write);
+        let (_, value) = self.batch.chunk.find_value(ty)?;
+        Some(value.cast())
+    }
+
+    /// Refuses to use the values of a component, or their versions, that the job has not declared.
+    #[track_caller]
+    fn require(&self, component: ComponentType, write: bool) {
+        if !self.rows.uses(Resource::Values(component), write) {
+            refuse(EntityError::NotGiven { component, to_change: write });
+        }
+    }
+}
+
+impl<D: ParallelData + ChunkData> ChunkInJob<'_, D> {
+    /// Calls a function with slices of contiguous entities that match: once if [all](Self::is_whole) match.
+    pub fn for_each_run(&mut self, mut function: impl FnMut(D::Slices<'_>)) {
+        self.for_each_run_at(|slices, _| function(slices));
+    }
+
+    /// Calls a function with slices of contiguous entities that match, and with their rows in the chunk.
+    pub fn for_each_run_at(&mut self, function: impl FnMut(D::Slices<'_>, Range<usize>)) {
+        self.rows.note_yielded(self.at);
+        self.batch.each_slices(function);
+    }
+}
+
+impl<D: QueryData> fmt::Debug for ChunkInJob<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ChunkInJob<{}>({}, {:?})", type_name::<D>(), self.index(), self.in_query())
+    }
+}
+
+// SAFETY: one part, the value of a chunk, which is written. Nothing is yielded for rows: only a job that has the whole chunk
+// reaches the value, by `ChunkInJob`.
+unsafe impl<T: Component + Default> QueryData for &mut PerChunk<T> {
+    type Item<'w> = ();
+    type Static = &'static mut PerChunk<T>;
+    type Fetch = ();
+    one_part!(ComponentType::of_chunk::<T>(), Need::On, true, false);
+
+    #[inline(always)]
+    unsafe fn fetch(_: ChunkView<'_>, _: &[Place]) {}
+
+    #[inline(always)]
+    unsafe fn is_on((): (), _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>((): (), _: usize) -> Self::Item<'w> {}
+}
+
+// SAFETY: nothing is yielded.
+unsafe impl<T: Component + Default> ParallelData for &mut PerChunk<T> {}
+
+// SAFETY: nothing is yielded.
+unsafe impl<T: Component + Default> ChunkData for &mut PerChunk<T> {
+    type Slices<'w> = ();
+
+    #[inline(always)]
+    unsafe fn slices<'w>((): (), _: usize, _: usize) -> Self::Slices<'w> {}
+}

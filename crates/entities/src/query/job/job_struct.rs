@@ -1,0 +1,277 @@
+//! Jobs over entities as structs: [`EntityJob`] and [`ChunkJob`].
+
+use ancho_jobs::{JobHandle, ParallelJobStruct};
+
+use super::QueryJob;
+use super::chunk::ChunkInJob;
+use super::schedule::{BatchWork, MarkRows, MarkSlices};
+use crate::query::batch::Divide;
+use crate::query::data::{ChunkData, QueryData};
+use crate::query::parallel::ParallelData;
+
+/// Indices of the entity that a job is called for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntityAt {
+    /// Index among all entities that match, from zero on, in the order of the chunks. Unity's `EntityIndexInQuery`.
+    pub in_query: usize,
+    /// Row in the chunk, also counting entities that do not match. Unity's `EntityIndexInChunk`.
+    pub row: usize,
+    /// Index among the entities of the chunk that match: the entity's element in each container that the job writes.
+    pub in_batch: usize,
+    /// Index of the chunk: see [`ChunkInJob::index`]. Unity's `ChunkIndexInQuery`.
+    pub chunk: usize,
+}
+
+/// A job as a struct that is called for each entity. Unity's `IJobEntity`.
+///
+/// The fields are captures: tokens of containers, [lookups](crate::JobLookup) and plain values, as for
+/// [`ParallelFor`](ancho_jobs::ParallelFor). The job is scheduled on a query of [`Self::Query`].
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, EntityAt, EntityJob, World};
+/// use ancho_jobs::{JobSlice, ParallelJobStruct, SliceWrite};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Position(f32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Velocity(f32);
+///
+/// #[derive(ParallelJobStruct)]
+/// struct Move<'a> {
+///     dt: f32,
+///     moved: SliceWrite<'a, f32>,
+/// }
+///
+/// impl EntityJob for Move<'_> {
+///     type Query = (&'static mut Position, &'static Velocity);
+///
+///     fn execute(job: &mut MoveBatch<'_>, (position, velocity): (&mut Position, &Velocity), at: EntityAt) {
+///         position.0 += velocity.0 * *job.dt;
+///         job.moved[at.in_batch] = position.0;
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_batch((0..1000).map(|x| (Position(x as f32), Velocity(2.0))));
+/// let mut moved = JobSlice::new(1000, 0.0);
+/// let job = Move { dt: 0.5, moved: moved.write() };
+/// let job = world.query_mut::<(&mut Position, &Velocity)>().job().schedule_job_parallel(job);
+/// world.jobs().complete(job);
+/// assert_eq!(moved.as_slice().unwrap()[999], 1000.0);
+/// ```
+pub trait EntityJob: ParallelJobStruct {
+    /// Query data of each entity.
+    type Query: ParallelData + 'static;
+
+    /// Processes one entity.
+    fn execute(
+        job: &mut Self::Batch<'_>,
+        entity: <Self::Query as QueryData>::Item<'_>,
+        at: EntityAt,
+    );
+
+    /// Called before the first entity of a chunk. Returns `false` to skip the chunk, which then does not count as changed.
+    ///
+    /// The entities that match are determined before the call.
+    fn begin_chunk(job: &mut Self::Batch<'_>, chunk: &mut ChunkInJob<'_>) -> bool {
+        _ = (job, chunk);
+        true
+    }
+
+    /// Called after the last entity of a chunk that was not skipped.
+    fn end_chunk(job: &mut Self::Batch<'_>, chunk: &mut ChunkInJob<'_>) {
+        _ = (job, chunk);
+    }
+}
+
+/// A job as a struct that is called for each chunk. Unity's `IJobChunk`.
+///
+/// It is called once for each chunk in which entities match. A chunk counts as changed if the job asks for
+/// [values](ChunkInJob::for_each_run) that it can write.
+///
+/// Captured containers are indexed by [chunk](ChunkInJob::index): of each container that the job writes, a chunk receives the one
+/// element of its index, as a slice of one. The container has an element for each of the
+/// [chunks](crate::QueryRef::count_chunks_unfiltered) of the query. To write an element for each entity, use [`EntityJob`].
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{ChunkInJob, ChunkJob, Component, World};
+/// use ancho_jobs::ParallelJobStruct;
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Heat(f32);
+///
+/// #[derive(ParallelJobStruct)]
+/// struct Even {
+///     share: f32,
+/// }
+///
+/// impl ChunkJob for Even {
+///     type Query = &'static mut Heat;
+///
+///     fn execute(job: &mut EvenBatch<'_>, mut chunk: ChunkInJob<'_, &'static mut Heat>) {
+///         chunk.for_each_run(|heat| {
+///             let mean = heat.iter().map(|heat| heat.0).sum::<f32>() / heat.len() as f32;
+///             heat.iter_mut().for_each(|heat| heat.0 += (mean - heat.0) * *job.share);
+///         });
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let stones: Vec<_> = world.spawn_batch([Heat(10.0), Heat(30.0)]).collect();
+/// world.query_mut::<&mut Heat>().job().schedule_chunk_job_parallel(Even { share: 0.5 });
+/// assert_eq!(world.get::<Heat>(stones[0]).unwrap().0, 15.0);
+/// ```
+///
+/// A sum for each chunk, in a container:
+///
+/// ```
+/// use ancho_entities::{ChunkInJob, ChunkJob, Component, World};
+/// use ancho_jobs::{JobSlice, ParallelJobStruct, SliceWrite};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Weight(u32);
+///
+/// #[derive(ParallelJobStruct)]
+/// struct Weigh<'a> {
+///     sums: SliceWrite<'a, u32>,
+/// }
+///
+/// impl ChunkJob for Weigh<'_> {
+///     type Query = &'static Weight;
+///
+///     fn execute(job: &mut WeighBatch<'_>, mut chunk: ChunkInJob<'_, &'static Weight>) {
+///         chunk.for_each_run(|weights| job.sums[0] += weights.iter().map(|weight| weight.0).sum::<u32>());
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(Weight(2), 1000);
+/// let query = world.query::<&Weight>();
+/// let mut sums = JobSlice::new(query.count_chunks_unfiltered(), 0);
+/// let weigh = query.job().schedule_chunk_job_parallel(Weigh { sums: sums.write() });
+/// world.jobs().complete(weigh);
+/// assert_eq!(sums.as_slice().unwrap().iter().sum::<u32>(), 2000);
+/// ```
+pub trait ChunkJob: ParallelJobStruct {
+    /// Query data of the entities of a chunk.
+    type Query: ParallelData + ChunkData + 'static;
+
+    /// Processes one chunk.
+    fn execute(job: &mut Self::Batch<'_>, chunk: ChunkInJob<'_, Self::Query>);
+}
+
+/// Calls a job for each entity of a chunk.
+#[inline(always)]
+fn each_entity<J: EntityJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
+    let (rows, at) = work.place();
+    let (mut batch, captures) = work.open_with(false);
+    let mut job = J::batch(captures);
+    let mut chunk = ChunkInJob::new(batch.without_data(), rows, at);
+    if !J::begin_chunk(&mut job, &mut chunk) {
+        return;
+    }
+    rows.note_yielded(at);
+    let (index, first) = (chunk.index(), chunk.in_query().start);
+    let mut in_batch = 0;
+    batch.each_item(
+        #[inline(always)]
+        |item, row| {
+            let at = EntityAt { in_query: first + in_batch, row, in_batch, chunk: index };
+            J::execute(&mut job, item, at);
+            in_batch += 1;
+        },
+    );
+    J::end_chunk(&mut job, &mut chunk);
+}
+
+/// Calls a job for a chunk.
+#[inline(always)]
+fn whole_chunk<J: ChunkJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
+    let (rows, at) = work.place();
+    let (batch, captures) = work.open_with(true);
+    J::execute(&mut J::batch(captures), ChunkInJob::new(batch, rows, at));
+}
+
+/// Job structs.
+///
+/// All panic with the codes of [`QueryJob`]. Those of an [`EntityJob`] panic with A0010 if a container that is written has fewer
+/// elements than the query has entities, and those of a [`ChunkJob`] with A0158 if it has fewer than the query has
+/// [chunks](crate::QueryRef::count_chunks_unfiltered).
+impl<D: ParallelData + 'static> QueryJob<'_, D> {
+    /// Schedules an [`EntityJob`] of one thread, in the order of the chunks.
+    #[track_caller]
+    pub fn schedule_job<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
+        let name = self.name_or::<J>();
+        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
+        self.check_count(&mut token, name);
+        self.submit_single(name, token, |whole| {
+            whole.each_batch(Divide::NumberedChunks, each_entity::<J>);
+        })
+    }
+
+    /// Schedules an [`EntityJob`] of all threads. Each chunk is processed by one thread.
+    #[track_caller]
+    #[expect(clippy::redundant_closure, reason = "a function item would require `J: 'static`")]
+    pub fn schedule_job_parallel<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
+        let name = self.name_or::<J>();
+        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
+        self.check_count(&mut token, name);
+        self.submit(name, token, Divide::NumberedChunks, |work| each_entity::<J>(work))
+    }
+
+    /// Runs an [`EntityJob`] now, on this thread.
+    ///
+    /// # Panics
+    ///
+    /// Also if the job panics.
+    #[track_caller]
+    pub fn run_job<J: EntityJob<Query = D>>(self, job: J) {
+        let name = self.name_or::<J>();
+        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
+        self.check_count(&mut token, name);
+        self.run_single(name, token, |whole| {
+            whole.each_batch(Divide::NumberedChunks, each_entity::<J>);
+        });
+    }
+
+    /// Schedules a [`ChunkJob`] of one thread, in the order of the chunks.
+    #[track_caller]
+    pub fn schedule_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
+        let (name, captures) = (self.name_or::<J>(), job.into_data());
+        self.check_chunk_count(&captures, name);
+        let token = self.token::<_, MarkSlices<D>>(captures);
+        self.submit_single(name, token, |whole| {
+            whole.each_batch(Divide::NumberedSlices, whole_chunk::<J>);
+        })
+    }
+
+    /// Schedules a [`ChunkJob`] of all threads.
+    #[track_caller]
+    #[expect(clippy::redundant_closure, reason = "a function item would require `J: 'static`")]
+    pub fn schedule_chunk_job_parallel<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
+        let (name, captures) = (self.name_or::<J>(), job.into_data());
+        self.check_chunk_count(&captures, name);
+        let token = self.token::<_, MarkSlices<D>>(captures);
+        self.submit(name, token, Divide::NumberedSlices, |work| whole_chunk::<J>(work))
+    }
+
+    /// Runs a [`ChunkJob`] now, on this thread.
+    ///
+    /// # Panics
+    ///
+    /// Also if the job panics.
+    #[track_caller]
+    pub fn run_chunk_job<J: ChunkJob<Query = D>>(self, job: J) {
+        let (name, captures) = (self.name_or::<J>(), job.into_data());
+        self.check_chunk_count(&captures, name);
+        let token = self.token::<_, MarkSlices<D>>(captures);
+        self.run_single(name, token, |whole| {
+            whole.each_batch(Divide::NumberedSlices, whole_chunk::<J>);
+        });
+    }
+}

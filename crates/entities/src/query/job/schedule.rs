@@ -1,0 +1,864 @@
+//! Scheduling of jobs over entities, and the data that such a job owns.
+
+#![expect(
+    unsafe_code,
+    reason = "jobs use values of chunks after the call that scheduled them has returned"
+)]
+
+use std::any::type_name;
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::ptr;
+
+use ancho_burst::{CpuLevel, dispatch_as};
+use ancho_jobs::{
+    Access, AccessList, BatchInfo, JobData, JobHandle, ParallelJobData, ScheduleError, note_panic,
+    thread_index,
+};
+
+use super::{QueryJob, refuse};
+use crate::manager::{Jobs, Resource, ResourceUse};
+use crate::query::batch::Pooled;
+use crate::query::batch::{Divide, OpenBatch, Rows};
+use crate::query::data::{ChunkData, QueryData};
+use crate::query::parallel::ParallelData;
+use crate::query::plan::Plan;
+use crate::query::uses::{Asked, add, add_copied, add_uses};
+use crate::query::walk::Walk;
+
+/// Builder of a job over the entities of a query, with captures. From [`QueryJob::with`].
+#[must_use = "nothing is scheduled until one of the `schedule` calls"]
+pub struct QueryJobWith<'w, D, X> {
+    pub(super) job: QueryJob<'w, D>,
+    pub(super) captures: X,
+}
+
+impl<'w, D: QueryData> QueryJob<'w, D> {
+    /// Schedules a job of one thread, which calls the function for each entity, in the order of the chunks.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Number(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Number(0), 100);
+    /// let mut next = 0;
+    /// world.query_mut::<&mut Number>().job().schedule(move |number| {
+    ///     number.0 = next;
+    ///     next += 1;
+    /// });
+    /// assert!(world.query::<&Number>().iter().map(|number| number.0).eq(0..100));
+    /// ```
+    #[track_caller]
+    pub fn schedule<C>(self, mut function: C) -> JobHandle
+    where
+        D: ParallelData + 'static,
+        C: FnMut(D::Item<'_>) + Send + 'static,
+    {
+        let name = self.name_or::<C>();
+        let token = self.token::<_, ()>(());
+        self.submit_single(name, token, move |whole| {
+            whole.each_item::<C>(
+                #[inline(always)]
+                move |item, ()| function(item),
+            );
+        })
+    }
+
+    /// Schedules a job of all threads, which calls the function for each entity.
+    ///
+    /// [`QueryMut::for_each_parallel`](crate::QueryMut::for_each_parallel) lists the guarantees.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`].
+    ///
+    /// # Examples
+    ///
+    /// See [`QueryJob`].
+    #[track_caller]
+    pub fn schedule_parallel<C>(self, function: C) -> JobHandle
+    where
+        D: ParallelData + 'static,
+        C: Fn(D::Item<'_>) + Send + Sync + 'static,
+    {
+        let name = self.name_or::<C>();
+        let token = self.token::<_, ()>(());
+        self.submit(
+            name,
+            token,
+            Divide::Rows,
+            #[inline(always)]
+            move |work| {
+                work.each_item(
+                    #[inline(always)]
+                    |item| function(item),
+                );
+            },
+        )
+    }
+
+    /// Schedules a job of all threads, which calls the function with slices of contiguous entities.
+    ///
+    /// See [`QueryRef::for_each_chunk`](crate::QueryRef::for_each_chunk).
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Heat(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let stone = world.spawn(Heat(20.0));
+    /// world.query_mut::<&mut Heat>().job().schedule_chunks_parallel(|heat| {
+    ///     heat.iter_mut().for_each(|heat| heat.0 *= 0.5);
+    /// });
+    /// assert_eq!(world.get::<Heat>(stone).unwrap().0, 10.0);
+    /// ```
+    #[track_caller]
+    pub fn schedule_chunks_parallel<C>(self, function: C) -> JobHandle
+    where
+        D: ParallelData + ChunkData + 'static,
+        C: Fn(D::Slices<'_>) + Send + Sync + 'static,
+    {
+        let name = self.name_or::<C>();
+        let token = self.token::<_, ()>(());
+        self.submit(
+            name,
+            token,
+            Divide::Slices,
+            #[inline(always)]
+            move |work| {
+                work.open().each_slices(
+                    #[inline(always)]
+                    |slices, _| function(slices),
+                );
+            },
+        )
+    }
+
+    /// Runs the job now, on this thread, and waits for jobs that conflict. The function may borrow.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`], and if the function panics.
+    #[track_caller]
+    pub fn run<C>(self, mut function: C)
+    where
+        D: ParallelData + 'static,
+        C: FnMut(D::Item<'_>),
+    {
+        let name = self.name_or::<C>();
+        let token = self.token::<_, ()>(());
+        self.run_single(name, token, move |whole| {
+            whole.each_item::<C>(
+                #[inline(always)]
+                move |item, ()| function(item),
+            );
+        });
+    }
+
+    /// Collects the rows and the uses of the query's data, for a job with captures.
+    ///
+    /// # Panics
+    ///
+    /// If memory for copies of shared chunks runs out.
+    #[track_caller]
+    pub(super) fn token<X: JobData, L: MarksLate>(&self, captures: X) -> QueryToken<'w, D, X, L> {
+        // SAFETY: it is the data of the query.
+        let mut rows = unsafe { self.collect::<D>(Asked::Data, None, L::SEES_CHUNKS) };
+        if X::USES_CONTAINERS {
+            rows.get_mut().mark_first();
+        }
+        self.token_of(rows, captures)
+    }
+
+    /// Collects the rows, and the uses of the query's filters and one more, for a job that does not use the query's data.
+    #[track_caller]
+    pub(super) fn token_to_find<X>(
+        &self,
+        also: Option<ResourceUse>,
+        captures: X,
+    ) -> QueryToken<'w, (), X, ()> {
+        // SAFETY: no data.
+        let rows = unsafe { self.collect::<()>(Asked::Found, also, false) };
+        self.token_of(rows, captures)
+    }
+
+    /// Collects the rows, and the uses of the query's filters and one more, for a job that writes one component of the query's
+    /// data.
+    ///
+    /// # Panics
+    ///
+    /// If memory for copies of shared chunks runs out.
+    #[track_caller]
+    pub(super) fn token_to_write<X>(
+        &self,
+        written: ResourceUse,
+        captures: X,
+    ) -> QueryToken<'w, D, X, ()> {
+        // SAFETY: it is the data of the query.
+        let rows = unsafe { self.collect::<D>(Asked::Found, Some(written), false) };
+        self.token_of(rows, captures)
+    }
+
+    fn token_of<W, X, L>(&self, rows: Pooled<Rows>, captures: X) -> QueryToken<'w, W, X, L> {
+        let (plan, jobs) = (&self.matched.plan, self.jobs());
+        QueryToken { rows, plan, jobs, captures, of: PhantomData, marks: PhantomData }
+    }
+
+    /// Collects the chunks that the query may match, and the uses of its data or only of its filters, and perhaps one more.
+    ///
+    /// # Panics
+    ///
+    /// If memory for copies of shared chunks runs out.
+    ///
+    /// # Safety
+    ///
+    /// - `W` is the data of the query, or `()`
+    #[track_caller]
+    unsafe fn collect<W: QueryData>(
+        &self,
+        asked: Asked,
+        also: Option<ResourceUse>,
+        reads_versions: bool,
+    ) -> Pooled<Rows> {
+        let (matched, jobs) = (self.matched, self.jobs());
+        jobs.begin_declaring();
+        // SAFETY: the manager is borrowed for the lifetime. Views that use other parts of it have references only during a call.
+        let storage = unsafe { &(*self.entities.as_ptr()).storage };
+        if W::WRITES && storage.chunks.may_be_shared() && jobs.are_live() {
+            jobs.sync_for_uses(|uses| {
+                add_copied(matched, &storage.archetypes, &storage.chunks, uses);
+            });
+        }
+        storage.chunks.stay();
+        let mut pooled = jobs.rows().take();
+        let rows = pooled.get_mut();
+        (rows.at_once, rows.reads_versions) = (self.at_once, reads_versions);
+        rows.uses.clear();
+        add_uses(matched, &storage.archetypes, asked, &mut rows.uses);
+        if let Some((resource, access)) = also {
+            add(&mut rows.uses, resource, access);
+        }
+        let used = matched.matches.iter().map(|found| found.archetype);
+        let used = used.filter(|&archetype| !storage.archetypes[archetype].chunks.is_empty());
+        rows.uses.extend(used.map(|archetype| (Resource::Rows(archetype), Access::Read)));
+        // SAFETY: the walk is that of this query, as promised to `new`, and writes nothing if the query is read-only. Every query
+        // is also one of no data.
+        let collected = unsafe {
+            let walk = Walk::writing(self.entities.as_ptr(), matched, &self.settings);
+            rows.collect::<W>(&walk)
+        };
+        match collected {
+            Ok(()) => pooled,
+            Err(error) => refuse(error),
+        }
+    }
+
+    /// Refuses captures that have too few elements for the entities, if the count of entities is known now.
+    ///
+    /// # Panics
+    ///
+    /// With A0010.
+    #[track_caller]
+    pub(super) fn check_count<W, X: ParallelJobData, L>(
+        &self,
+        token: &mut QueryToken<'_, W, X, L>,
+        name: &'static str,
+    ) {
+        let is_known = !self.matched.asks_for_changes && !self.matched.asks_for_bits;
+        // `()` fits any count: skip counting, which visits each chunk.
+        if is_known && (X::USES_CONTAINERS || size_of::<X>() > 0) {
+            let count = token.rows.get_mut().count_all();
+            if let Err(error) = token.captures.check_count(name, count) {
+                refuse(error);
+            }
+        }
+    }
+
+    /// Refuses captures that have too few elements for the chunks of the query, unfiltered.
+    ///
+    /// # Panics
+    ///
+    /// With A0158.
+    #[track_caller]
+    pub(super) fn check_chunk_count<X: ParallelJobData>(&self, captures: &X, name: &'static str) {
+        // SAFETY: the manager is borrowed for the lifetime, and other views have no mutable references to it.
+        let storage = unsafe { &(*self.entities.as_ptr()).storage };
+        match captures.check_count(name, self.matched.count_chunks(storage)) {
+            Ok(()) => {}
+            Err(ScheduleError::TooShort { container, job, length, count }) => panic!(
+                "A0158: chunk job `{job}` writes an element for each of {count} chunks, but {container} has {length} elements; \
+                 make it as long as `count_chunks_unfiltered` of the query, or write an element for each entity by an `EntityJob`"
+            ),
+            Err(error) => refuse(error),
+        }
+    }
+
+    /// Schedules a job of all threads, which calls the function for each batch.
+    #[track_caller]
+    pub(super) fn submit<W, X, L, C>(
+        self,
+        name: &'static str,
+        token: QueryToken<'w, W, X, L>,
+        divide: Divide,
+        function: C,
+    ) -> JobHandle
+    where
+        W: QueryData + 'static,
+        X: ParallelJobData,
+        L: MarksLate,
+        C: for<'b, 'v> Fn(BatchWork<'b, 'v, W, X>) + Send + Sync + 'static,
+    {
+        let scheduled = self.builder(name).schedule_deferred(
+            self.dependencies,
+            token,
+            move |whole: QueryWhole<'_, W, X>| whole.prepare(divide),
+            1,
+            #[inline(always)]
+            move |batch: QueryBatch<'_, W, X>, batches| {
+                batch.each(
+                    batches,
+                    #[inline(always)]
+                    |work| function(work),
+                );
+            },
+        );
+        self.record(name, scheduled)
+    }
+
+    /// Schedules a job of one thread, which calls the function once.
+    #[track_caller]
+    pub(super) fn submit_single<W, X, L, C>(
+        self,
+        name: &'static str,
+        token: QueryToken<'w, W, X, L>,
+        function: C,
+    ) -> JobHandle
+    where
+        W: QueryData + 'static,
+        X: JobData,
+        L: MarksLate,
+        C: for<'v> FnOnce(QueryWhole<'v, W, X>) + Send + 'static,
+    {
+        let scheduled = self.builder(name).schedule(self.dependencies, token, function);
+        self.record(name, scheduled)
+    }
+
+    /// Calls the function now, on this thread.
+    #[track_caller]
+    pub(super) fn run_single<W, X, L, C>(
+        self,
+        name: &'static str,
+        token: QueryToken<'w, W, X, L>,
+        function: C,
+    ) where
+        W: QueryData + 'static,
+        X: JobData,
+        L: MarksLate,
+        C: for<'v> FnOnce(QueryWhole<'v, W, X>),
+    {
+        if let Err(error) = self.builder(name).run(token, function) {
+            refuse(error);
+        }
+    }
+}
+
+impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
+    /// Schedules a job of one thread, which calls the function for each entity, in the order of the chunks.
+    ///
+    /// The function receives the captures as a job of one thread does: the whole of what is written.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    /// use ancho_jobs::JobCell;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch((0..1000).map(Health));
+    /// let mut sum = JobCell::new(0);
+    /// let job = world.query::<&Health>().job().with(sum.write()).schedule(|health, sum| **sum += health.0);
+    /// world.jobs().complete(job);
+    /// assert_eq!(*sum.get().unwrap(), 499_500);
+    /// ```
+    #[track_caller]
+    pub fn schedule<C>(self, function: C) -> JobHandle
+    where
+        C: FnMut(D::Item<'_>, &mut X::Whole<'_>) + Send + 'static,
+    {
+        let Self { job, captures } = self;
+        let name = job.name_or::<C>();
+        let token = job.token::<_, ()>(captures);
+        job.submit_single(name, token, move |whole| whole.each_item::<C>(function))
+    }
+
+    /// Schedules a job of all threads, which calls the function for each entity. See [`QueryJob::with`] for an example.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`], and with A0010 if a container that is written has fewer elements than the query has
+    /// entities. If the count depends on enabled state or changes, the job panics instead.
+    #[track_caller]
+    pub fn schedule_parallel<C>(self, function: C) -> JobHandle
+    where
+        X: ParallelJobData,
+        C: Fn(D::Item<'_>, X::Item<'_>) + Send + Sync + 'static,
+    {
+        let Self { job, captures } = self;
+        let name = job.name_or::<C>();
+        let mut token = job.token::<_, ()>(captures);
+        job.check_count(&mut token, name);
+        job.submit(
+            name,
+            token,
+            Divide::Numbered,
+            #[inline(always)]
+            move |work| {
+                let (mut batch, mut captures) = work.open_with(false);
+                let mut number = 0;
+                batch.each_item(
+                    #[inline(always)]
+                    |item, _| {
+                        function(item, X::item(&mut captures, number));
+                        number += 1;
+                    },
+                );
+            },
+        )
+    }
+
+    /// Runs the job now, on this thread, and waits for jobs that conflict. The function may borrow.
+    ///
+    /// # Panics
+    ///
+    /// With the codes of [`QueryJob`]; if the function panics; or if a job that [this one waits
+    /// for](QueryJob::wait_for_containers) writes one of its containers and fails.
+    #[track_caller]
+    pub fn run<C>(self, function: C)
+    where
+        C: FnMut(D::Item<'_>, &mut X::Whole<'_>),
+    {
+        let Self { job, captures } = self;
+        let name = job.name_or::<C>();
+        let token = job.token::<_, ()>(captures);
+        job.run_single(name, token, move |whole| whole.each_item::<C>(function));
+    }
+}
+
+impl<D, X> fmt::Debug for QueryJobWith<'_, D, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueryJobWith<{}, {}>", type_name::<D>(), type_name::<X>())
+    }
+}
+
+/// The data of a job over entities: the rows, collected for a query of `W`, and captures of type `X`.
+///
+/// `L` is the data that is marked as changed when the job is done: `()` for none, or if the job marks before it runs.
+pub(super) struct QueryToken<'w, W, X, L> {
+    pub(super) rows: Pooled<Rows>,
+    plan: &'w Plan,
+    /// Of the world, which is borrowed as the query requires.
+    pub(super) jobs: &'w Jobs,
+    pub(super) captures: X,
+    of: PhantomData<fn(W) -> W>,
+    marks: PhantomData<fn(L) -> L>,
+}
+
+/// The part of a [`QueryToken`] that its job owns.
+pub(super) struct QueryHeld<W, H> {
+    rows: Pooled<Rows>,
+    captures: H,
+    of: PhantomData<fn(W) -> W>,
+}
+
+/// View of the data in a job of one thread.
+///
+/// **Invariant:** the rows were collected for a query of `W`, the job runs, and this is its only view.
+pub(super) struct QueryWhole<'v, W, X: JobData> {
+    rows: &'v mut Rows,
+    captures: &'v mut X::Held,
+    of: PhantomData<fn(W) -> W>,
+}
+
+/// View of the data in one thread of a parallel job.
+///
+/// **Invariant:** the rows were prepared for a query of `W`, and the job runs.
+pub(super) struct QueryBatch<'v, W, X: ParallelJobData> {
+    rows: &'v Rows,
+    captures: &'v X::Held,
+    open: X::Open<'v>,
+    thread: usize,
+    of: PhantomData<fn(W) -> W>,
+}
+
+/// One batch of rows, to be opened once.
+///
+/// **Invariant:** the rows were prepared for a query of `W`, the job runs, and no other `BatchWork` is of this batch.
+pub(super) struct BatchWork<'b, 'v, W, X: ParallelJobData> {
+    view: &'b QueryBatch<'v, W, X>,
+    at: usize,
+}
+
+// SAFETY:
+// - the uses of the rows are declared, as uses of the world, and those of the captures by the captures
+// - the world is borrowed for the lifetime: mutably, if something is written
+// - everything that the views reach lives as long as the world; the world completes its jobs before it is dropped, and the jobs
+//   that conflict before it changes anything
+unsafe impl<W: QueryData + 'static, X: JobData, L: MarksLate> JobData for QueryToken<'_, W, X, L> {
+    type Held = QueryHeld<W, X::Held>;
+    type Whole<'v> = QueryWhole<'v, W, X>;
+
+    fn declare(&self, accesses: &mut AccessList) {
+        self.rows.get().declare(self.jobs, accesses);
+        if X::USES_CONTAINERS {
+            self.jobs.declared().declare(self.plan, || self.captures.declare(accesses));
+        }
+    }
+
+    fn hold(self) -> Self::Held {
+        QueryHeld { rows: self.rows, captures: self.captures.hold(), of: PhantomData }
+    }
+
+    unsafe fn whole(held: &mut Self::Held) -> QueryWhole<'_, W, X> {
+        QueryWhole { rows: held.rows.get_mut(), captures: &mut held.captures, of: PhantomData }
+    }
+
+    const SETTLES: bool = X::SETTLES || L::Data::MARKS;
+
+    unsafe fn settle(held: &mut Self::Held) {
+        if L::Data::MARKS {
+            // SAFETY: the rows were collected, and prepared if the job has run, for this data. All threads are done.
+            unsafe { held.rows.get().mark_yielded::<L::Data>(L::AS_SLICES) };
+        }
+        if X::SETTLES {
+            // SAFETY: the caller promises the same for the captures.
+            unsafe { X::settle(&mut held.captures) };
+        }
+    }
+
+    unsafe fn conclude(held: &mut Self::Held, failed: bool) {
+        // SAFETY: the caller promises the same for the captures.
+        unsafe { X::conclude(&mut held.captures, failed) };
+    }
+}
+
+// SAFETY: everything that `JobData` requires holds. Each batch of the job uses its own rows.
+unsafe impl<W: QueryData + 'static, X: ParallelJobData, L: MarksLate> ParallelJobData
+    for QueryToken<'_, W, X, L>
+{
+    type Batch<'v> = QueryBatch<'v, W, X>;
+    type Item<'b> = ();
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    type Open<'v> = ();
+
+    unsafe fn open(_: &Self::Held) {}
+
+    #[inline(always)]
+    unsafe fn batch<'v>(held: &'v Self::Held, (): &(), batch: &BatchInfo) -> QueryBatch<'v, W, X> {
+        // SAFETY: the caller promises the same for the captures.
+        let open = unsafe { X::open(&held.captures) };
+        let (rows, captures) = (held.rows.get(), &held.captures);
+        QueryBatch { rows, captures, open, thread: batch.thread, of: PhantomData }
+    }
+
+    fn item(_: &mut QueryBatch<'_, W, X>, _: usize) {}
+}
+
+/// Data of chunks that is marked as changed when a job is done, if it was yielded.
+pub(super) trait MarksLate {
+    type Data: QueryData;
+    /// The values are yielded as slices.
+    const AS_SLICES: bool = false;
+    /// The job sees its chunks, and can read versions of components that it only reads.
+    const SEES_CHUNKS: bool = true;
+}
+
+impl MarksLate for () {
+    type Data = ();
+    const SEES_CHUNKS: bool = false;
+}
+
+/// Marks data that is yielded entity by entity.
+pub(super) struct MarkRows<D>(PhantomData<D>);
+
+impl<D: QueryData> MarksLate for MarkRows<D> {
+    type Data = D;
+}
+
+/// Marks data that is yielded as slices.
+pub(super) struct MarkSlices<D>(PhantomData<D>);
+
+impl<D: QueryData> MarksLate for MarkSlices<D> {
+    type Data = D;
+    const AS_SLICES: bool = true;
+}
+
+impl<'v, W: QueryData, X: JobData> QueryWhole<'v, W, X> {
+    /// Evaluates the filters, marks what is written, and divides the rows into batches. Returns their count.
+    fn prepare(self, divide: Divide) -> usize {
+        // SAFETY: the rows were collected for this data. The job runs: the jobs that conflict are done, and no other begins.
+        unsafe { self.rows.prepare::<W>(divide) }
+    }
+
+    /// Evaluates the filters, and returns the matching chunks as batches of no data, their count, and the captures. Marks
+    /// nothing.
+    pub(super) fn chunks(self) -> (&'v Rows, usize, X::Whole<'v>) {
+        // SAFETY: every query is also one of no data. The job runs, and this is its only view.
+        let (count, captures) =
+            unsafe { (self.rows.prepare::<()>(Divide::Chunks), X::whole(self.captures)) };
+        (self.rows, count, captures)
+    }
+
+    /// Calls the function for each entity, compiled for the CPU at hand. `N` names the function in profiles.
+    #[inline(always)]
+    fn each_item<N>(self, mut function: impl FnMut(W::Item<'_>, &mut X::Whole<'_>)) {
+        let Self { rows, captures, .. } = self;
+        // SAFETY: the rows were collected for this data. The job runs, and this is its only view.
+        let (count, mut captures) =
+            unsafe { (rows.prepare::<W>(Divide::Chunks), X::whole(captures)) };
+        let rows = &*rows;
+        dispatch_as::<N, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            move || {
+                watch::<W>(
+                    rows,
+                    0..count,
+                    #[inline(always)]
+                    // SAFETY: the rows are prepared for this data, and each batch is opened once.
+                    |at| unsafe {
+                        rows.each_row::<W>(
+                            at..at + 1,
+                            #[inline(always)]
+                            |item| function(item, &mut captures),
+                        );
+                    },
+                );
+            },
+        );
+    }
+
+    /// Calls the function for each batch, compiled for the CPU at hand.
+    #[inline(always)]
+    pub(super) fn each_batch<C>(self, divide: Divide, function: C)
+    where
+        X: ParallelJobData,
+        C: Fn(BatchWork<'_, '_, W, X>),
+    {
+        let Self { rows, captures, .. } = self;
+        let captures = &*captures;
+        // SAFETY: the rows were collected for this data. The job runs, and this is its only view.
+        let (count, open) = unsafe { (rows.prepare::<W>(divide), X::open(captures)) };
+        let thread = thread_index().unwrap_or(0);
+        let view = QueryBatch { rows: &*rows, captures, open, thread, of: PhantomData };
+        dispatch_as::<C, _, _>(
+            CpuLevel::V4,
+            #[inline(always)]
+            move || view.each(0..count, function),
+        );
+    }
+}
+
+impl<'v, W: QueryData, X: ParallelJobData> QueryBatch<'v, W, X> {
+    /// Calls the function for each of some batches, which no other call is for.
+    #[inline(always)]
+    fn each(&self, batches: Range<usize>, function: impl Fn(BatchWork<'_, 'v, W, X>)) {
+        watch::<W>(
+            self.rows,
+            batches,
+            #[inline(always)]
+            |at| function(BatchWork { view: self, at }),
+        );
+    }
+}
+
+impl<'b, 'v, W: QueryData, X: ParallelJobData> BatchWork<'b, 'v, W, X> {
+    /// Returns the rows, and the index of the batch.
+    #[inline(always)]
+    pub(super) fn place(&self) -> (&'v Rows, usize) {
+        (self.view.rows, self.at)
+    }
+
+    /// Calls the function for each entity of the batch.
+    #[inline(always)]
+    fn each_item(self, function: impl FnMut(W::Item<'b>)) {
+        // SAFETY: the rows are prepared for this data, and the batch is opened once.
+        unsafe { self.view.rows.each_row::<W>(self.at..self.at + 1, function) }
+    }
+
+    /// Opens the batch.
+    #[inline(always)]
+    fn open(self) -> OpenBatch<'v, W> {
+        // SAFETY: the rows are prepared for this data, and the batch is opened once.
+        unsafe { self.view.rows.open::<W>(self.at) }
+    }
+
+    /// Opens the batch, with captures for its entities, by their indices in the query; or for its chunk, by the chunk's index,
+    /// if the rows are divided into whole chunks.
+    #[inline(always)]
+    pub(super) fn open_with(self, by_chunk: bool) -> (OpenBatch<'v, W>, X::Batch<'v>) {
+        let Self { view, at } = self;
+        // SAFETY: the rows are prepared for this data, and the batch is opened once.
+        let batch = unsafe { view.rows.open::<W>(at) };
+        let index = batch.chunk_number;
+        let range = if by_chunk { index..index + 1 } else { batch.found_numbers.clone() };
+        let info = BatchInfo { index: at, range, thread: view.thread };
+        // SAFETY: the job runs. Entities and chunks have indices of their own, and each batch is opened once, so that no other
+        // batch has one of these indices.
+        let captures = unsafe { X::batch(view.captures, &view.open, &info) };
+        (batch, captures)
+    }
+}
+
+/// Calls the function for each of some batches. If it panics, the panic is recorded with the batch's entities.
+#[inline(always)]
+fn watch<W: QueryData>(rows: &Rows, batches: Range<usize>, mut function: impl FnMut(usize)) {
+    for at in batches {
+        let working = Working { rows, at, query: type_name::<W> };
+        function(at);
+        std::mem::forget(working);
+    }
+}
+
+/// A batch in progress. Dropped only by a panic.
+struct Working<'r> {
+    rows: &'r Rows,
+    at: usize,
+    query: fn() -> &'static str,
+}
+
+impl Drop for Working<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        let (first, last) = self.rows.ends_of(self.at);
+        note_panic(format!("query `{}`, entities {first} to {last}", (self.query)()));
+    }
+}
+
+/// Capture that yields the index of each entity in the query, from zero on, in a parallel job.
+///
+/// The indices follow the order of the chunks, whichever threads run. Unity's `EntityIndexInQuery`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, IndexInQuery, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Number(usize);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_many(Number(0), 1000);
+/// let query = world.query_mut::<&mut Number>();
+/// query.job().with(IndexInQuery).schedule_parallel(|number, index| number.0 = index);
+/// assert!(world.query::<&Number>().iter().map(|number| number.0).eq(0..1000));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct IndexInQuery;
+
+// SAFETY: there is no memory to reach.
+unsafe impl JobData for IndexInQuery {
+    type Held = ();
+    type Whole<'v> = ();
+
+    const USES_CONTAINERS: bool = false;
+
+    fn declare(&self, _: &mut AccessList) {}
+
+    fn hold(self) {}
+
+    unsafe fn whole(_: &mut ()) {}
+}
+
+// SAFETY: there is no memory to reach.
+unsafe impl ParallelJobData for IndexInQuery {
+    type Batch<'v> = usize;
+    type Item<'b> = usize;
+
+    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    type Open<'v> = ();
+
+    unsafe fn open(_: &()) {}
+
+    #[inline(always)]
+    unsafe fn batch(_: &(), _: &(), batch: &BatchInfo) -> usize {
+        batch.range.start
+    }
+
+    #[inline(always)]
+    fn item(first: &mut usize, offset: usize) -> usize {
+        *first + offset
+    }
+}
+
+/// The query of the job that is being declared. Captured lookups compare it with their own.
+#[derive(Debug)]
+pub(crate) struct DeclaredJob {
+    /// Null, except while captures are declared.
+    plan: Cell<*const Plan>,
+}
+
+// SAFETY: the pointer is null whenever the world can be sent.
+unsafe impl Send for DeclaredJob {}
+
+impl Default for DeclaredJob {
+    fn default() -> Self {
+        Self { plan: Cell::new(ptr::null()) }
+    }
+}
+
+impl DeclaredJob {
+    /// Calls a function that declares the captures of a job over this query.
+    fn declare(&self, plan: &Plan, declare: impl FnOnce()) {
+        /// Resets the pointer, also if the function panics.
+        struct Declaring<'a>(&'a DeclaredJob);
+
+        impl Drop for Declaring<'_> {
+            fn drop(&mut self) {
+                self.0.plan.set(ptr::null());
+            }
+        }
+
+        let _declaring = Declaring(self);
+        self.plan.set(plan);
+        declare();
+    }
+
+    /// Returns whether a job over a query with this plan is being declared.
+    pub(super) fn is_over(&self, plan: &Plan) -> bool {
+        // SAFETY: the pointer is null, or the plan is borrowed until it is null again.
+        unsafe { self.plan.get().as_ref() }.is_some_and(|declared| declared == plan)
+    }
+}

@@ -1,0 +1,443 @@
+//! Operations on values of erased types: move, copy, drop, duplicate and prefetch.
+
+#![expect(unsafe_code, reason = "values of erased types")]
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use ancho_burst::dispatch;
+
+use super::archetype::{ArchetypeShape, ColumnSlot};
+use super::inline_vec::InlineIndices;
+use crate::component::{Beginning, ComponentType, Copying};
+
+/// The size of the largest value that [`copy_small_value`] copies.
+pub(crate) const SMALL: u32 = 64;
+
+/// Copies the bytes of one value.
+///
+/// # Safety
+///
+/// - both addresses are valid for `size` bytes, and the ranges are disjoint
+#[inline(always)]
+pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
+    // SAFETY: the contract of this function is that of both copies.
+    unsafe {
+        if size <= SMALL {
+            copy_small_value(from, to, size);
+        } else {
+            to.copy_from_nonoverlapping(from, size as usize);
+        }
+    }
+}
+
+/// Copies the bytes of one value without a call.
+///
+/// A call of `memcpy` costs more than copying values of the usual sizes. They are copied in two or four pieces that may
+/// overlap, so that a few piece sizes serve all of them.
+///
+/// # Safety
+///
+/// - both addresses are valid for `size` bytes, and the ranges are disjoint
+/// - `size` is at most [`SMALL`]
+#[inline(always)]
+pub(crate) unsafe fn copy_small_value(from: *const u8, to: *mut u8, size: u32) {
+    /// Copies the first and the last `EACH` pieces of the bytes.
+    ///
+    /// # Safety
+    ///
+    /// - both addresses are valid for `size` bytes, and the ranges are disjoint
+    /// - `EACH` pieces are at most as large as the value
+    #[inline(always)]
+    unsafe fn ends<Piece: Copy, const EACH: usize>(from: *const u8, to: *mut u8, size: usize) {
+        let last = size - EACH * size_of::<Piece>();
+        // SAFETY: the pieces are inside of the value. They may be uninitialised, and all are read before one is written.
+        unsafe {
+            let read = |from: *const u8| -> [MaybeUninit<Piece>; EACH] {
+                std::array::from_fn(|at| from.cast::<MaybeUninit<Piece>>().add(at).read_unaligned())
+            };
+            let write = |to: *mut u8, pieces: [MaybeUninit<Piece>; EACH]| {
+                for (at, piece) in pieces.into_iter().enumerate() {
+                    to.cast::<MaybeUninit<Piece>>().add(at).write_unaligned(piece);
+                }
+            };
+            let (first_pieces, last_pieces) = (read(from), read(from.add(last)));
+            write(to, first_pieces);
+            write(to.add(last), last_pieces);
+        }
+    }
+
+    debug_assert!(size <= SMALL);
+    let size = size as usize;
+    // SAFETY: both addresses are valid, and `EACH` pieces are at most `size` bytes in each case.
+    unsafe {
+        match size {
+            8..=16 => ends::<u64, 1>(from, to, size),
+            4..=7 => ends::<u32, 1>(from, to, size),
+            17..=32 => ends::<u128, 1>(from, to, size),
+            33.. => ends::<u128, 2>(from, to, size),
+            2..=3 => ends::<u16, 1>(from, to, size),
+            1 => ends::<u8, 1>(from, to, size),
+            0 => {}
+        }
+    }
+}
+
+/// Drops values of some columns of a chunk: all of them, even if one panics.
+///
+/// # Safety
+///
+/// - the memory is a chunk of the shape, with values in these columns and rows
+/// - the values are not used afterwards
+pub(crate) unsafe fn drop_values(
+    shape: &ArchetypeShape,
+    data: *mut u8,
+    columns: &[u32],
+    first_row: u32,
+    rows: u32,
+) {
+    for_each_to_end(columns, |&column| {
+        let place = shape.columns[column as usize];
+        if let Some(drop) = shape.types[column as usize].0.drop {
+            let first = place.offset as usize + first_row as usize * place.size as usize;
+            // SAFETY: the rows have values of this type, which are not used afterwards.
+            unsafe { drop(data.add(first), rows as usize) };
+        }
+    });
+}
+
+/// Calls a function for all items, even if a call panics. A second panic aborts the process.
+pub(super) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Item)) {
+    struct Guard<I: Iterator, F: FnMut(I::Item)> {
+        items: I,
+        call: F,
+    }
+
+    impl<I: Iterator, F: FnMut(I::Item)> Guard<I, F> {
+        fn call_rest(&mut self) {
+            self.items.by_ref().for_each(&mut self.call);
+        }
+    }
+
+    impl<I: Iterator, F: FnMut(I::Item)> Drop for Guard<I, F> {
+        fn drop(&mut self) {
+            self.call_rest();
+        }
+    }
+
+    Guard { items: items.into_iter(), call }.call_rest();
+}
+
+/// Columns that were written in new rows, which are dropped if something panics before the rows are visible.
+pub(crate) struct NewRows<'a> {
+    shape: &'a ArchetypeShape,
+    data: *mut u8,
+    first_row: u32,
+    rows: u32,
+    pub(crate) columns: InlineIndices,
+}
+
+// SAFETY: it owns the values, and components are `Send`. The shape is only read.
+unsafe impl Send for NewRows<'_> {}
+
+impl<'a> NewRows<'a> {
+    /// Begins without columns.
+    ///
+    /// # Safety
+    ///
+    /// - the memory is a chunk of the shape
+    /// - columns that are added have values in these rows, which nothing else owns until [`keep`](Self::keep)
+    pub(crate) unsafe fn new(
+        shape: &'a ArchetypeShape,
+        data: *mut u8,
+        first_row: u32,
+        rows: u32,
+    ) -> Self {
+        Self { shape, data, first_row, rows, columns: InlineIndices::default() }
+    }
+
+    /// Keeps the values: the rows have an owner now.
+    pub(crate) fn keep(mut self) {
+        self.columns.clear();
+    }
+}
+
+impl Drop for NewRows<'_> {
+    fn drop(&mut self) {
+        // SAFETY: these columns were written, and nothing else owns the values.
+        unsafe { drop_values(self.shape, self.data, &self.columns, self.first_row, self.rows) }
+    }
+}
+
+/// Duplicates all rows of a chunk with their ids: all of them or, if one panics, none.
+///
+/// # Safety
+///
+/// - both are chunks of the shape, the first with `rows` rows, the second without
+/// - all types of the shape can be duplicated
+pub(crate) unsafe fn duplicate_rows(
+    shape: &ArchetypeShape,
+    from: *const u8,
+    to: *mut u8,
+    rows: u32,
+) {
+    let rows_wide = rows as usize;
+    // SAFETY: the ids are at the beginning of both chunks. Only columns that were written are added to `done`.
+    let mut done = unsafe {
+        to.copy_from_nonoverlapping(from, rows_wide * size_of::<crate::Entity>());
+        NewRows::new(shape, to, 0, rows)
+    };
+    for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
+        let offset = column.offset as usize;
+        // SAFETY: both chunks have this column; the first has values in all rows, the second has room for them.
+        unsafe { duplicate_column(*ty, from.add(offset), to.add(offset), rows_wide) };
+        if ty.0.drop.is_some() {
+            done.columns.push(at);
+        }
+    }
+    done.keep();
+}
+
+/// Duplicates contiguous values of one type: all of them or, if a clone panics, none.
+///
+/// # Safety
+///
+/// - `from` has `count` values of the type, which can be duplicated
+/// - `to` has room for them, apart from the values
+pub(super) unsafe fn duplicate_column(
+    ty: ComponentType,
+    from: *const u8,
+    to: *mut u8,
+    count: usize,
+) {
+    // SAFETY: the values, the room for them, and that they are disjoint are the contract of this function.
+    unsafe {
+        match ty.0.copying {
+            Copying::Bytes => to.copy_from_nonoverlapping(from, count * ty.size()),
+            Copying::Deep(clone) | Copying::Clone(clone) => clone(from, to, count),
+            Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
+        }
+    }
+}
+
+/// Writes initial values to a column.
+///
+/// # Safety
+///
+/// - the memory is a chunk of the shape, with no values in this column and these rows
+/// - the type has an initial value
+pub(crate) unsafe fn write_initial(
+    shape: &ArchetypeShape,
+    data: *mut u8,
+    column: u32,
+    first_row: u32,
+    rows: u32,
+) {
+    let (ty, place) = (shape.types[column as usize], shape.columns[column as usize]);
+    let first = data.wrapping_add(place.offset as usize + first_row as usize * place.size as usize);
+    // SAFETY: the column has room for the rows. Every value of a runtime type, which begins as zeros, is bytes.
+    unsafe {
+        match ty.0.beginning {
+            Beginning::Default(write) => write(first, rows as usize),
+            Beginning::Zero => first.write_bytes(0, rows as usize * place.size as usize),
+            Beginning::None => unreachable!("`{ty}` has no initial value, which was checked"),
+        }
+    }
+}
+
+/// Exchanges two values.
+///
+/// # Safety
+///
+/// - both addresses are valid for `size` bytes, and the ranges are disjoint
+pub(crate) unsafe fn swap_values(one: *mut u8, other: *mut u8, size: u32) {
+    // SAFETY: both ranges are valid and disjoint.
+    unsafe { ptr::swap_nonoverlapping(one, other, size as usize) }
+}
+
+/// Writes copies of a value's bytes.
+///
+/// # Safety
+///
+/// - `value` is valid for `size` bytes, which is not zero
+/// - `to` has room for `count` values, apart from the value
+pub(crate) unsafe fn repeat_bytes(value: *const u8, to: *mut u8, size: usize, count: usize) {
+    /// The largest pattern that is kept in registers.
+    const MOST: usize = 128;
+
+    /// Writes a pattern of this type `count` times, from a few wide registers.
+    ///
+    /// # Safety
+    ///
+    /// - `to` has room for `count` values of type `T`
+    unsafe fn repeat<T: Copy>(pattern: &[MaybeUninit<u8>; MOST], to: *mut u8, count: usize) {
+        // SAFETY: the pattern is at least as large as `T`. Its bytes may be uninitialised. There is room for `count` values.
+        dispatch(|| unsafe {
+            let pattern = pattern.as_ptr().cast::<MaybeUninit<T>>().read_unaligned();
+            for index in 0..count {
+                to.cast::<MaybeUninit<T>>().add(index).write_unaligned(pattern);
+            }
+        });
+    }
+
+    // The number of values that end at a multiple of 16 bytes, the size of a register.
+    let values = 16 >> size.trailing_zeros().min(4);
+    let block = size * values;
+    if block > MOST {
+        // Too large for registers: copy the values one by one.
+        for index in 0..count {
+            // SAFETY: there is room for `count` values.
+            unsafe { to.add(index * size).copy_from_nonoverlapping(value, size) };
+        }
+        return;
+    }
+    let mut pattern = [MaybeUninit::<u8>::uninit(); MOST];
+    let (blocks, rest) = (count / values, count % values);
+    // SAFETY: the pattern has room for `values` values, and `to` for all blocks and the remaining values behind them.
+    unsafe {
+        for index in 0..values {
+            pattern.as_mut_ptr().add(index * size).copy_from_nonoverlapping(value.cast(), size);
+        }
+        match block / 16 {
+            1 => repeat::<[u64; 2]>(&pattern, to, blocks),
+            2 => repeat::<[u64; 4]>(&pattern, to, blocks),
+            3 => repeat::<[u64; 6]>(&pattern, to, blocks),
+            4 => repeat::<[u64; 8]>(&pattern, to, blocks),
+            5 => repeat::<[u64; 10]>(&pattern, to, blocks),
+            6 => repeat::<[u64; 12]>(&pattern, to, blocks),
+            7 => repeat::<[u64; 14]>(&pattern, to, blocks),
+            _ => repeat::<[u64; 16]>(&pattern, to, blocks),
+        }
+        to.add(blocks * block).copy_from_nonoverlapping(pattern.as_ptr().cast(), rest * size);
+    }
+}
+
+/// Copies the values of one row to others, column by column in memory order.
+///
+/// # Safety
+///
+/// - `from` is a chunk of the shape with this row, and `to` is a chunk of the shape, which may be the same
+/// - the new rows have room for values, apart from the row
+/// - all types of the shape are duplicated by copying their bytes
+pub(crate) unsafe fn repeat_row(
+    shape: &ArchetypeShape,
+    from: *const u8,
+    row: u32,
+    to: *mut u8,
+    first: u32,
+    rows: u32,
+) {
+    for &(_, ColumnSlot { offset, size }) in &shape.sized {
+        let value = |row: u32| offset as usize + row as usize * size as usize;
+        // SAFETY: the row has a value in this column, and the other rows have room for one.
+        unsafe {
+            repeat_bytes(from.add(value(row)), to.add(value(first)), size as usize, rows as usize);
+        };
+    }
+}
+
+/// Duplicates one value `count` times: all or, if one clone panics, none.
+///
+/// # Safety
+///
+/// - `value` is a value of the type, which can be duplicated
+/// - `to` has room for `count` values, apart from the value
+pub(crate) unsafe fn duplicate_value(
+    ty: ComponentType,
+    value: *const u8,
+    to: *mut u8,
+    count: usize,
+) {
+    /// Values that are dropped if a clone panics.
+    struct WrittenGuard {
+        ty: ComponentType,
+        first: *mut u8,
+        count: usize,
+    }
+
+    impl Drop for WrittenGuard {
+        fn drop(&mut self) {
+            if let Some(drop) = self.ty.0.drop {
+                // SAFETY: this number of values was written, and nothing else owns them.
+                unsafe { drop(self.first, self.count) };
+            }
+        }
+    }
+
+    let size = ty.size();
+    match ty.0.copying {
+        Copying::Bytes if size == 0 => {}
+        // SAFETY: the value has `size` bytes, and there is room for `count` values.
+        Copying::Bytes => unsafe { repeat_bytes(value, to, size, count) },
+        Copying::Deep(clone) | Copying::Clone(clone) => {
+            let mut written = WrittenGuard { ty, first: to, count: 0 };
+            for index in 0..count {
+                // SAFETY: there is a value, and room for one more.
+                unsafe { clone(value, to.add(index * size), 1) };
+                written.count = index + 1;
+            }
+            std::mem::forget(written);
+        }
+        Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
+    }
+}
+
+/// Prefetches memory into the caches. The address need not be valid.
+#[inline(always)]
+pub(crate) fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Prefetches memory into the second-level cache, which can wait for more lines at a time. The address need not be valid.
+#[inline(always)]
+pub(crate) fn prefetch_soon(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        let address: *const i8 = ptr::without_provenance(address);
+        // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_repeated_for_all_sizes_and_counts() {
+        for size in (1..=130).chain([256, 320, 1000]) {
+            for count in [0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 33] {
+                let value: Vec<u8> = (0..size).map(|at| at as u8).collect();
+                let mut to = vec![0xee; size * count + 16];
+                // SAFETY: there is a value, and room for `count` copies.
+                unsafe { repeat_bytes(value.as_ptr(), to.as_mut_ptr(), size, count) };
+                assert!(
+                    to[..size * count].chunks(size).all(|found| found == value),
+                    "{size} {count}"
+                );
+                assert_eq!(to[size * count..], [0xee; 16], "{size} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_of_all_sizes_are_copied() {
+        for size in 0..200 {
+            let from: Vec<u8> = (1..=size as u8).collect();
+            let mut to = vec![0; size + 8];
+            // SAFETY: both are valid for `size` bytes.
+            unsafe { copy_value(from.as_ptr(), to.as_mut_ptr(), size as u32) };
+            assert_eq!((&to[..size], &to[size..]), (&from[..], &[0; 8][..]));
+        }
+    }
+}

@@ -1,0 +1,559 @@
+//! Moves of rows between chunks, and of whole chunks between archetypes and groups.
+//!
+//! From the cheapest to the most general:
+//!
+//! | method | moves | copies |
+//! |---|---|---|
+//! | [`relabel_chunk`](Storage::relabel_chunk) | a whole chunk | nothing |
+//! | [`repack_chunk`](Storage::repack_chunk) | the first rows of a chunk | columns, within the chunk's memory |
+//! | [`copy_rows`](Storage::copy_rows), then [`close_gap`](Storage::close_gap) | contiguous rows | columns |
+//! | [`move_row_simply`](Storage::move_row_simply) | one row of small values | values, without a call |
+//! | [`move_row`](Storage::move_row) | one row | values |
+//!
+//! A [`Transfer`] says which columns move, stay behind or are written. The methods take rows that are reserved and values that
+//! are written: they run no user code and cannot fail halfway.
+
+#![expect(unsafe_code, reason = "moves values between chunks")]
+
+use std::{mem, ptr};
+
+use super::arena::OutOfMemory;
+use super::chunk::NOWHERE;
+use super::entity_table::SlotMut;
+use super::raw_values::{NewRows, copy_small_value, copy_value, prefetch_soon, write_initial};
+use super::reserve::{ReservedRows, RowRange};
+use super::rows::DropColumns;
+use super::shared_groups::GroupKey;
+use super::transfer::{ColumnMove, Transfer};
+use super::{Location, Storage};
+use crate::component::Beginning;
+use crate::entity::Entity;
+use crate::error::EntityError;
+
+/// Contiguous rows on their way from one chunk to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowMove {
+    /// The first row in the chunk that the rows come from.
+    pub(crate) from: u32,
+    /// The first row in the chunk that the rows go to, which has no entities there yet.
+    pub(crate) to: u32,
+    /// The number of rows.
+    pub(crate) rows: u32,
+}
+
+/// Single rows.
+impl Storage {
+    /// Moves an entity's row to the first free row of another chunk, where both chunks are of the simplest kind.
+    ///
+    /// # Safety
+    ///
+    /// - `slot` was just opened for `entity`
+    /// - both chunks [move rows simply](super::Chunk::moves_simply), and chunk `to` has room
+    /// - `transfer` leads from the archetype of the entity to that of `to`, another one, and leaves nothing to be dropped
+    /// - the new row has values in all columns that `transfer` writes
+    #[inline(never)]
+    pub(crate) unsafe fn move_row_simply(
+        &mut self,
+        entity: Entity,
+        slot: SlotMut,
+        transfer: &Transfer,
+        to: u32,
+    ) {
+        // SAFETY:
+        // - the slot was just opened
+        // - the entity table names existing chunks, `to` has room, and the two differ because their archetypes do
+        let (from, [source, target]) = unsafe {
+            let from = slot.location();
+            (from, self.chunks.get_pair_unchecked_mut(from.chunk, to))
+        };
+        let row = target.len;
+        // SAFETY: both rows are inside of their chunks, in columns of one type with small values; the chunks differ.
+        unsafe {
+            for column in &transfer.moves {
+                let size = column.size as usize;
+                let old = source.column(column.from).wrapping_add(from.row as usize * size);
+                let new = target.column(column.to).wrapping_add(row as usize * size);
+                copy_small_value(old, new, column.size);
+            }
+            target.id(row).write(entity);
+        }
+        let moved = RowMove { from: from.row, to: row, rows: 1 };
+        let is_uniform = target.follow(moved, source, transfer, self.version);
+        target.note_order(self.version);
+        target.len = row + 1;
+        let is_full = target.len == target.capacity();
+        // SAFETY:
+        // - the slot was opened before, and the table was not used since
+        // - the source row exists, in unshared memory without masks, tracking or large values
+        // - the transfer leaves nothing of the row to be dropped
+        unsafe {
+            slot.relocate(Location { chunk: to, row });
+            self.remove_row_simply(from.chunk, from.row);
+        }
+        if is_full {
+            self.note_full(to);
+        }
+        if is_uniform {
+            self.chunks.note_uniform(to);
+        }
+    }
+
+    /// Moves an entity's row to the first free row of another chunk.
+    ///
+    /// # Safety
+    ///
+    /// - `entity` exists at `from`; its chunk and chunk `to` are unshared, and `to` has room
+    /// - `transfer` leads from the archetype of the one chunk to that of the other; if those are the same, the groups differ
+    /// - the new row has values in all columns that `transfer` writes
+    /// - `left` names the columns of the old row whose values are not moved, neither by `transfer` nor otherwise
+    #[inline(never)]
+    pub(crate) unsafe fn move_row(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+        to: u32,
+        left: &[u32],
+    ) {
+        // SAFETY: both chunks exist, and differ because their archetypes or groups do.
+        let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from.chunk, to) };
+        let row = target.len;
+        let (data, new_data) = (source.data(), target.data());
+        // SAFETY: both rows are inside of their chunks, in columns of one type; the chunks differ.
+        unsafe {
+            for column in &transfer.moves {
+                let size = column.size as usize;
+                let old = data.add(column.from as usize + from.row as usize * size);
+                let new = new_data.add(column.to as usize + row as usize * size);
+                copy_value(old, new, column.size);
+            }
+            target.id(row).write(entity);
+        }
+        let moved = RowMove { from: from.row, to: row, rows: 1 };
+        let is_uniform = target.follow(moved, source, transfer, self.version);
+        if !target.enabled.is_empty() {
+            let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
+            target.enabled.follow(row, &source.enabled, from.row, kept, new);
+        }
+        target.note_order(self.version);
+        target.len += 1;
+        self.table.relocate(entity, Location { chunk: to, row });
+        if target.len == target.capacity() {
+            self.note_full(to);
+        }
+        if is_uniform {
+            self.chunks.note_uniform(to);
+        }
+        // SAFETY:
+        // - the source row exists, in unshared memory
+        // - `left` names the values that are still there
+        unsafe { self.remove_row(from.chunk, from.row, DropColumns::Only(left)) };
+    }
+
+    /// Moves an entity's row to another archetype. Components that are new there get their initial values.
+    pub(crate) fn move_with_initial(
+        &mut self,
+        runs: &mut Vec<RowRange>,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+    ) -> Result<(), EntityError> {
+        let shape = self.archetypes[transfer.to].shape.clone();
+        let no_initial =
+            |&&column: &&u32| matches!(shape.types[column as usize].0.beginning, Beginning::None);
+        if let Some(&column) = transfer.written.iter().find(no_initial) {
+            return Err(EntityError::NoInitialValue { component: shape.types[column as usize] });
+        }
+        self.make_unique(from.chunk)?;
+        let group = self.group_by(transfer, from.chunk);
+        let reserved = ReservedRows::in_group(self, runs, transfer.to, group, 1)?;
+        let run = reserved.runs[0];
+        let data = reserved.storage.chunks[run.chunk].data();
+        // SAFETY: the row is reserved, so that it has no values and no owner, and a column is added only once it is written. All
+        // types have initial values, as checked above.
+        unsafe {
+            let mut new = NewRows::new(&shape, data, run.first, 1);
+            for &column in &transfer.written {
+                write_initial(&shape, data, column, run.first, 1);
+                new.columns.push(column);
+            }
+            new.keep();
+        }
+        let storage = reserved.into_storage();
+        // SAFETY:
+        // - the entity exists at `from`, in a chunk that was made unshared; the reserved chunk is unshared and has room
+        // - the transfer leads to the archetype of the reserved chunk
+        // - all columns that the transfer writes were just written
+        // - the transfer lists the columns that it leaves
+        unsafe { storage.move_row(entity, from, transfer, run.chunk, &transfer.left) };
+        Ok(())
+    }
+
+    /// Exchanges two entities: each gets all components of the other.
+    ///
+    /// # Safety
+    ///
+    /// - both rows exist, in two chunks of one archetype, whose memory is unshared
+    pub(crate) unsafe fn swap_entities(&mut self, left: Location, right: Location) {
+        // SAFETY: both chunks exist and differ, and both rows are inside of them. Their memory is unshared.
+        let [one, other] = unsafe {
+            let [one, other] = self.chunks.get_pair_unchecked_mut(left.chunk, right.chunk);
+            ptr::swap(one.id(left.row), other.id(right.row));
+            [one, other]
+        };
+        let are_uniform = [(one, left), (other, right)].map(|(chunk, location)| {
+            self.table.relocate(chunk.entities()[location.row as usize], location);
+            chunk.note_order(self.version);
+            (location.chunk, chunk.note_written_row(location.row, self.version))
+        });
+        for (number, _) in are_uniform.into_iter().filter(|&(_, is_uniform)| is_uniform) {
+            self.chunks.note_uniform(number);
+        }
+    }
+}
+
+/// Contiguous rows.
+impl Storage {
+    /// Moves rows of a chunk to the first free rows of another. The source chunk does not change: the caller closes the gap.
+    ///
+    /// If a third chunk of the source's archetype follows soon, the same rows of it are prefetched.
+    ///
+    /// # Safety
+    ///
+    /// - the rows exist, and the chunks differ
+    /// - both chunks are unshared, but the source may be shared if all its values are duplicated by copying their bytes
+    /// - `to` names free rows of the target, right behind its last row
+    /// - `transfer` leads from the archetype of the source to that of the target
+    /// - the new rows have values in all columns that `transfer` writes, or get them before anything reads them
+    pub(crate) unsafe fn copy_rows(
+        &mut self,
+        from: u32,
+        first: u32,
+        to: RowRange,
+        transfer: &Transfer,
+        soon: Option<u32>,
+    ) {
+        let soon = soon.and_then(|soon| self.chunks.get(soon)).map(|soon| soon.data().addr());
+        // SAFETY: both chunks exist and differ.
+        let [source, target] = unsafe { self.chunks.get_pair_unchecked_mut(from, to.chunk) };
+        debug_assert_eq!(target.len, to.first);
+        debug_assert!(first + to.rows <= source.len && to.rows <= target.capacity() - to.first);
+        // The distance from the source to the chunk that is prefetched.
+        let ahead = soon.map(|soon| soon.wrapping_sub(source.data().addr()));
+        // SAFETY: the rows are inside of their chunks, with room for their ids, and in columns of one type; the chunks differ.
+        unsafe {
+            let bytes = to.rows as usize * size_of::<Entity>();
+            copy_bytes(source.id(first).cast(), target.id(to.first).cast(), bytes, ahead);
+            for column in &transfer.moves {
+                let size = column.size as usize;
+                let old = source.data().add(column.from as usize + first as usize * size);
+                let new = target.data().add(column.to as usize + to.first as usize * size);
+                copy_bytes(old, new, to.rows as usize * size, ahead);
+            }
+        }
+        let moved = RowMove { from: first, to: to.first, rows: to.rows };
+        if !target.enabled.is_empty() {
+            let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
+            target.enabled.follow_rows(moved, &source.enabled, kept, new);
+        }
+        let entities = &source.entities()[first as usize..][..to.rows as usize];
+        self.table.relocate_rows(entities, to.chunk, to.first);
+        if target.follow(moved, source, transfer, self.version) {
+            self.chunks.note_uniform(to.chunk);
+        }
+        self.add_rows(to.chunk, to.rows);
+    }
+
+    /// Fills a gap with the last rows of a chunk: rows whose entities have moved to another chunk or are gone.
+    ///
+    /// The values of the columns `left` were not moved. They end up behind the last row, in as many rows.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has these rows, and more; its memory is unshared
+    /// - the values of all other columns were moved, or need not be dropped
+    pub(crate) unsafe fn close_gap(&mut self, number: u32, first: u32, rows: u32, left: &[u32]) {
+        let chunk = &mut self.chunks[number];
+        debug_assert!(!chunk.may_be_shared() && rows < chunk.len);
+        let (len, after) = (chunk.len, first + rows);
+        // If fewer rows follow the gap than it has, only those move.
+        let moved = rows.min(len - after);
+        let tail = len - moved;
+        // SAFETY: both ranges are rows of the chunk, and disjoint, since `tail` is not before `after`.
+        unsafe {
+            for &(at, column) in &chunk.shape().sized {
+                let row = |row: u32| column.offset as usize + row as usize * column.size as usize;
+                let bytes = moved as usize * column.size as usize;
+                let (last, gap) = (chunk.data().add(row(tail)), chunk.data().add(row(first)));
+                if left.contains(&at) {
+                    ptr::swap_nonoverlapping(gap, last, bytes);
+                } else {
+                    gap.copy_from_nonoverlapping(last, bytes);
+                }
+            }
+            if moved > 0 {
+                chunk.id(first).copy_from_nonoverlapping(chunk.id(tail), moved as usize);
+            }
+        }
+        if !chunk.enabled.is_empty() {
+            chunk.enabled.copy_rows(tail, first, moved);
+            chunk.enabled.clear_rows(len - rows, rows);
+        }
+        if chunk.is_tracked() {
+            chunk.copy_tracked(tail, first, moved);
+            chunk.clear_tracked(len - rows, rows);
+        }
+        chunk.len = len - rows;
+        chunk.note_order(self.version);
+        let moved = &chunk.entities()[first as usize..][..moved as usize];
+        self.table.relocate_rows(moved, number, first);
+        self.note_room(number);
+    }
+
+    /// Moves contiguous rows to another group of their archetype, so that they have other shared values.
+    ///
+    /// If the range covers all rows of the chunk, no row moves, but all count as having left and arrived.
+    ///
+    /// `transfer` leads from the archetype of the chunk to itself, and the chunk is not in the group yet.
+    pub(crate) fn set_group_of_rows(
+        &mut self,
+        runs: &mut Vec<RowRange>,
+        RowRange { chunk: number, first, rows }: RowRange,
+        transfer: &Transfer,
+        key: GroupKey,
+    ) -> Result<(), OutOfMemory> {
+        debug_assert_eq!(self.chunks[number].archetype, transfer.to);
+        debug_assert!(!self.has_group_key(number, transfer.to, &key));
+        if rows == self.chunks[number].len {
+            let group = self.group_of(transfer.to, key);
+            // SAFETY: the chunk exists, the transfer leads from its archetype to itself, which keeps chunks whole, and the
+            // group is one of that archetype. No type is new.
+            unsafe { self.relabel_as_moved(number, group, transfer) };
+            drop(self.shared.take_unused());
+            return Ok(());
+        }
+        self.make_unique(number)?;
+        let group = self.group_of(transfer.to, key);
+        ReservedRows::in_group(self, runs, transfer.to, group, rows as usize)?.into_storage();
+        let mut from = first;
+        // SAFETY:
+        // - the rows exist; the reserved ones are in unshared chunks of another group, right behind their last rows
+        // - the transfer leads from the archetype to itself, and writes only shared types, which have no bytes
+        // - the chunk was made unshared, and has more rows than these, all of whose values were moved
+        unsafe {
+            for &target in &*runs {
+                self.copy_rows(number, from, target, transfer, None);
+                from += target.rows;
+            }
+            self.close_gap(number, first, rows, &[]);
+        }
+        Ok(())
+    }
+}
+
+/// Whole chunks.
+impl Storage {
+    /// Removes all chunks from the list of their archetype at once, before [`relabel_chunk`](Self::relabel_chunk) moves them all
+    /// to another. One by one, each removal would move the last chunk of the list.
+    pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
+        self.archetypes.unlist_chunks(archetype);
+    }
+
+    /// Moves a chunk to another group, and possibly another archetype, with all its rows. The entities keep their places, and the
+    /// memory of the chunk is not written: it may be shared.
+    ///
+    /// A move to another archetype counts as all rows leaving the one and arriving in the other. A move within the archetype
+    /// counts only for the shared values that differ.
+    ///
+    /// Shared values that no chunk has any more are [unused](super::SharedValues::take_unused) afterwards.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk exists, and `transfer` begins at its archetype
+    /// - `transfer` keeps chunks [whole](Transfer::whole), or the columns were moved as it [lists](Transfer::repacks)
+    /// - `group` is a group of the archetype that `transfer` leads to, if that has groups
+    /// - if the memory is shared, all new types can be duplicated
+    #[inline]
+    pub(crate) unsafe fn relabel_chunk(&mut self, number: u32, group: u32, transfer: &Transfer) {
+        let chunk = &self.chunks[number];
+        let stays = chunk.archetype == transfer.to;
+        if stays {
+            self.count_other_values(transfer.to, chunk.group, group);
+        }
+        // SAFETY: the contract of this function is that of both.
+        unsafe {
+            if stays {
+                self.relabel(number, group, transfer);
+            } else {
+                self.relabel_as_moved(number, group, transfer);
+            }
+        }
+    }
+
+    /// Moves a chunk to another group or archetype, and counts all its rows as having left and arrived.
+    ///
+    /// # Safety
+    ///
+    /// - the contract of [`relabel_chunk`](Self::relabel_chunk) holds
+    #[inline]
+    unsafe fn relabel_as_moved(&mut self, number: u32, group: u32, transfer: &Transfer) {
+        self.chunks[number].note_order(self.version);
+        // SAFETY: the contract of this function is that of `relabel`.
+        unsafe { self.relabel(number, group, transfer) };
+        self.chunks[number].note_order(self.version);
+    }
+
+    /// Moves a chunk to another group or archetype, without counting rows as moved.
+    ///
+    /// # Safety
+    ///
+    /// - the contract of [`relabel_chunk`](Self::relabel_chunk) holds
+    #[inline]
+    unsafe fn relabel(&mut self, number: u32, group: u32, transfer: &Transfer) {
+        let chunk = &mut self.chunks[number];
+        let (from, old_group, old_room) = (chunk.archetype, chunk.group, chunk.room_place);
+        let to = transfer.to;
+        // The events of the chunk so far count for the old archetype and group.
+        let events = mem::take(&mut chunk.order_events);
+        // The new group first: a value that both groups have must not become unused in between.
+        if group != NOWHERE {
+            self.enter_group(to, group);
+        }
+        if old_room != NOWHERE {
+            self.leave_room_list(from, old_group, old_room);
+        }
+        let chunk = &mut self.chunks[number];
+        chunk.room_place = NOWHERE;
+        chunk.group = group;
+        if to == from {
+            for &column in &transfer.written {
+                chunk.note_written(column, 0, chunk.len, self.version);
+            }
+            let owner = &mut self.archetypes[from];
+            owner.order_events = owner.order_events.wrapping_add(events);
+        } else {
+            let place = mem::replace(&mut chunk.place, NOWHERE);
+            let owner = &mut self.archetypes[from];
+            owner.order_events = owner.order_events.wrapping_add(events);
+            let is_listed = !owner.chunks.is_empty();
+            if is_listed && let Some(moved) = self.archetypes.unlist_chunk(from, place) {
+                self.chunks[moved].place = place;
+            }
+            let shape = &self.archetypes[to].shape;
+            // SAFETY:
+            // - the chunk exists
+            // - the shape is that of the archetype, and archetypes live as long as the storage
+            // - the transfer begins at the archetype of the chunk, and keeps it whole or was applied to its columns: the
+            //   contract of this function
+            unsafe { self.chunks.change_archetype(number, shape, transfer, self.version) };
+            self.chunks[number].place = self.archetypes.list_chunk(to, number);
+        }
+        let chunk = &self.chunks[number];
+        if chunk.len < chunk.capacity() {
+            self.note_room(number);
+        }
+        if old_group != NOWHERE {
+            self.leave_group(from, old_group, events);
+        }
+    }
+
+    /// Moves a chunk with its first rows to a group of another archetype, by shifting columns within its memory.
+    ///
+    /// The rows keep their places, so that the entity table does not change. If another chunk of the archetype follows soon, its
+    /// columns are prefetched.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk exists, its memory is unshared, and `transfer` begins at its archetype and [repacks](Transfer::repacks) chunks
+    /// - the chunk has `rows` rows, the other archetype has room for them, and all rows behind them were moved
+    /// - `group` is a group of the archetype that `transfer` leads to, if that has groups
+    /// - the columns that `transfer` writes get values before anything reads them
+    pub(crate) unsafe fn repack_chunk(
+        &mut self,
+        number: u32,
+        rows: u32,
+        group: u32,
+        transfer: &Transfer,
+        soon: Option<u32>,
+    ) {
+        let soon = soon.and_then(|soon| self.chunks.get(soon)).map(|soon| soon.data().addr());
+        let chunk = &mut self.chunks[number];
+        debug_assert!(!chunk.may_be_shared() && rows <= chunk.len);
+        if rows < chunk.len {
+            let gone = chunk.len - rows;
+            chunk.enabled.clear_rows(rows, gone);
+            chunk.len = rows;
+        }
+        let data = chunk.data();
+        let ahead = soon.map(|soon| soon.wrapping_sub(data.addr()));
+        // SAFETY:
+        // - the memory is that of an unshared chunk, and has room for the rows of each column before and after
+        // - the columns are then where the other archetype has them; the rest is the contract of this function
+        unsafe {
+            for column in &transfer.repacked {
+                shift_column(data, column, rows as usize, ahead);
+            }
+            self.relabel_chunk(number, group, transfer);
+        }
+    }
+}
+
+/// The number of bytes that are copied between two prefetches. With more, more cache misses would be pending than a CPU can track.
+const PIECE: usize = 512;
+
+/// Prefetches the bytes of a piece that are `ahead` bytes further.
+#[inline]
+fn prefetch_piece(address: usize, piece: usize, ahead: usize) {
+    for line in (0..piece).step_by(64) {
+        prefetch_soon(address.wrapping_add(line).wrapping_add(ahead));
+    }
+}
+
+/// Copies bytes, and prefetches those that are `ahead` bytes further.
+///
+/// Without that, the hardware prefetcher guesses wrong at the end of each column.
+///
+/// # Safety
+///
+/// - both addresses are valid for `bytes` bytes, and the ranges are disjoint
+unsafe fn copy_bytes(from: *const u8, to: *mut u8, bytes: usize, ahead: Option<usize>) {
+    // SAFETY: all pieces are in the two ranges, which are valid and disjoint.
+    unsafe {
+        let Some(ahead) = ahead else {
+            return to.copy_from_nonoverlapping(from, bytes);
+        };
+        for at in (0..bytes).step_by(PIECE) {
+            let piece = PIECE.min(bytes - at);
+            prefetch_piece(from.addr().wrapping_add(at), piece, ahead);
+            to.add(at).copy_from_nonoverlapping(from.add(at), piece);
+        }
+    }
+}
+
+/// Moves the values of a column within the memory of a chunk, and prefetches those that are `ahead` bytes further.
+///
+/// # Safety
+///
+/// - the memory is valid for `rows` values of the column, at the old and at the new offset, and is not used otherwise
+unsafe fn shift_column(data: *mut u8, column: &ColumnMove, rows: usize, ahead: Option<usize>) {
+    let bytes = rows * column.size as usize;
+    let (from, to) = (column.from as usize, column.to as usize);
+    let move_piece = |at: usize| {
+        let piece = PIECE.min(bytes - at);
+        // SAFETY: the piece is inside of the column, at both offsets.
+        unsafe {
+            let (old, new) = (data.add(from + at), data.add(to + at));
+            if let Some(ahead) = ahead {
+                prefetch_piece(old.addr(), piece, ahead);
+            }
+            new.copy_from(old, piece);
+        }
+    };
+    // In the direction in which no piece overwrites one that has not moved yet.
+    let pieces = (0..bytes).step_by(PIECE);
+    if to < from {
+        pieces.for_each(move_piece);
+    } else if to > from {
+        pieces.rev().for_each(move_piece);
+    }
+}

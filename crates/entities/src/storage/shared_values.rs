@@ -1,0 +1,443 @@
+//! The values of shared components, each stored once as long as a chunk has it.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use ancho_collections::FixedState;
+use hashbrown::{HashMap, HashTable};
+
+use crate::component::{ComponentType, SharedFunctions, SharedValue};
+use crate::field::{EntityRemap, StateHasher};
+
+/// All shared values of a world, one table per type.
+///
+/// Comparing and hashing values is user code. It runs only in [`look_up`](Self::look_up), [`find`](Self::find) and when a table
+/// is [created](Self::ensure), before anything is changed. Values that no chunk has any more are kept until they are
+/// [taken](Self::take_unused) at the end of a change.
+#[derive(Default)]
+pub(crate) struct SharedValues {
+    tables: Vec<SharedTable>,
+    by_type: HashMap<ComponentType, u32, FixedState>,
+    unused: Vec<SharedValue>,
+}
+
+/// The values of one type.
+///
+/// The default value, if the type has one, is at index 0 and stays. All other values stay as long as a chunk has them.
+#[derive(Clone)]
+struct SharedTable {
+    functions: SharedFunctions,
+    slots: Vec<ValueSlot>,
+    /// The free indices. The last one is used next.
+    free: Vec<u32>,
+    /// The indices, by the hashes of their values.
+    by_value: HashTable<u32>,
+    /// The largest event count of a removed value. New values begin with it, so that the count of a value that returns never
+    /// decreases.
+    gone_events: u32,
+}
+
+#[derive(Clone)]
+struct ValueSlot {
+    /// `None` if the index is free.
+    value: Option<SharedValue>,
+    hash: u64,
+    /// The number of chunks with the value.
+    references: u32,
+    /// Counts rows that were added or removed in chunks that are gone, and moves of whole chunks between groups.
+    order_events: u32,
+}
+
+/// The result of looking a value up.
+#[derive(Clone)]
+pub(crate) enum SharedLookup {
+    /// The index of the value.
+    Found(u32),
+    /// The hash of a value that is not in the table, and the value.
+    Missing(u64, SharedValue),
+}
+
+/// Values that no chunk has any more. Dropping this drops all of them, even if one panics, and keeps the memory of the list.
+#[must_use = "dropping them runs user code: do it at the end of a change"]
+pub(crate) struct UnusedValues<'s>(&'s mut Vec<SharedValue>);
+
+impl Drop for UnusedValues<'_> {
+    fn drop(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl SharedValues {
+    /// Returns the table of a type, if there is one.
+    pub(crate) fn table(&self, ty: ComponentType) -> Option<u32> {
+        self.by_type.get(&ty).copied()
+    }
+
+    /// Returns the table of a shared type. Creates it if necessary, which runs user code.
+    pub(crate) fn ensure(&mut self, ty: ComponentType) -> u32 {
+        if let Some(number) = self.table(ty) {
+            return number;
+        }
+        let table = SharedTable::new(ty.0.shared.expect("only types that are shared have tables"));
+        let number = u32::try_from(self.tables.len()).expect("fewer types than numbers for them");
+        self.tables.push(table);
+        self.by_type.insert(ty, number);
+        number
+    }
+
+    /// Looks a value up. Runs user code.
+    pub(crate) fn look_up(&self, table: u32, value: &SharedValue) -> SharedLookup {
+        match self.find(table, &**value) {
+            Ok(index) => SharedLookup::Found(index),
+            Err(hash) => SharedLookup::Missing(hash, value.clone()),
+        }
+    }
+
+    /// Returns the index of a value, or the hash that it would have. Runs user code.
+    pub(crate) fn find(&self, table: u32, value: &(dyn Any + Send + Sync)) -> Result<u32, u64> {
+        let SharedTable { functions, by_value, slots, .. } = &self.tables[table as usize];
+        let hash = (functions.hash)(value);
+        let equal = |&index: &u32| {
+            let slot = &slots[index as usize];
+            let other = slot.value.as_ref().expect("values that are found are there");
+            slot.hash == hash && (functions.equal)(&**other, value)
+        };
+        by_value.find(hash, equal).copied().ok_or(hash)
+    }
+
+    /// Returns whether values of a table may refer to entities.
+    pub(crate) fn may_refer(&self, table: u32) -> bool {
+        self.tables[table as usize].functions.remap.is_some()
+    }
+
+    /// Returns table and index of all values that chunks have and that may refer to entities.
+    pub(crate) fn referring(&self) -> impl Iterator<Item = (u32, u32)> {
+        let tables = (0..).zip(&self.tables).filter(|(_, table)| table.functions.remap.is_some());
+        tables.flat_map(|(number, table)| {
+            let held = (0..).zip(&table.slots).filter(|(_, slot)| slot.references > 0);
+            held.map(move |(index, _)| (number, index))
+        })
+    }
+
+    /// Returns the value at an index with its entity references replaced, or `None` if nothing changes. Runs user code.
+    pub(crate) fn remapped(
+        &self,
+        table: u32,
+        index: u32,
+        map: &mut EntityRemap<'_>,
+    ) -> Option<SharedValue> {
+        let remap = self.tables[table as usize].functions.remap?;
+        remap(&**self.value(table, index), map)
+    }
+
+    /// Returns whether two values of a table are equal. Runs user code.
+    pub(super) fn are_equal(&self, table: u32, left: &SharedValue, right: &SharedValue) -> bool {
+        (self.tables[table as usize].functions.equal)(&**left, &**right)
+    }
+
+    /// Returns the index of a value that was looked up. A missing value is inserted, and has to be [held](Self::hold).
+    pub(crate) fn resolve(&mut self, table: u32, lookup: SharedLookup) -> u32 {
+        match lookup {
+            SharedLookup::Found(index) => index,
+            SharedLookup::Missing(hash, value) => self.tables[table as usize].insert(hash, value),
+        }
+    }
+
+    /// Returns the value at an index.
+    pub(crate) fn value(&self, table: u32, index: u32) -> &SharedValue {
+        self.tables[table as usize].slots[index as usize]
+            .value
+            .as_ref()
+            .expect("chunks have values that are there")
+    }
+
+    /// Feeds the value at an index to a hasher.
+    pub(crate) fn feed(&self, table: u32, index: u32, state: &mut StateHasher) {
+        (self.tables[table as usize].functions.feed)(&**self.value(table, index), state);
+    }
+
+    /// Iterates over all values. The default comes first, if there is one, even if no chunk has it.
+    pub(crate) fn iter(&self, table: u32) -> impl Iterator<Item = &SharedValue> {
+        self.tables[table as usize].slots.iter().filter_map(|slot| slot.value.as_ref())
+    }
+
+    /// Returns the number of chunks with the value at an index.
+    pub(crate) fn references(&self, table: u32, index: u32) -> u32 {
+        self.tables[table as usize].slots[index as usize].references
+    }
+
+    /// Returns the count of events in chunks that had the value and are gone, and of moves of whole chunks.
+    pub(crate) fn order_events(&self, table: u32, index: u32) -> u32 {
+        self.tables[table as usize].slots[index as usize].order_events
+    }
+
+    /// Returns the event count of a value that is not in the table: at least what it was when the value was removed.
+    pub(crate) fn gone_events(&self, table: u32) -> u32 {
+        self.tables[table as usize].gone_events
+    }
+
+    /// Continues the event counts of tables that these replace: no count is less than it was there. Runs no user code.
+    ///
+    /// `chunks` returns what chunks have counted for a value of the other tables, by table and index, in addition to the count
+    /// of the table.
+    pub(crate) fn replace(&mut self, before: &Self, chunks: impl Fn(u32, u32) -> u32) {
+        // In the order of the tables, so that new tables get the same numbers in every run.
+        let mut types: Vec<_> = before.by_type.iter().map(|(&ty, &number)| (number, ty)).collect();
+        types.sort_unstable_by_key(|&(number, _)| number);
+        for (number, ty) in types {
+            let other = &before.tables[number as usize];
+            let total = |index: u32| {
+                other.slots[index as usize].order_events.wrapping_add(chunks(number, index))
+            };
+            let table = match self.by_type.get(&ty) {
+                Some(&own) => &mut self.tables[own as usize],
+                None => {
+                    let own =
+                        u32::try_from(self.tables.len()).expect("fewer than there were types");
+                    self.by_type.insert(ty, own);
+                    self.tables.push(other.emptied());
+                    self.tables.last_mut().expect("it was just added")
+                }
+            };
+            // Values that both storages share have the same address. Values at different addresses may still be equal.
+            let mut left: HashMap<*const (), u32, FixedState> = (0..)
+                .zip(&other.slots)
+                .filter_map(|(index, slot)| Some((address(slot.value.as_ref()?), index)))
+                .collect();
+            let has_default = table.functions.default.is_some();
+            let mut others = Vec::new();
+            for (index, slot) in (0..).zip(&mut table.slots) {
+                let Some(value) = &slot.value else { continue };
+                let is_default = index == 0 && has_default;
+                let old = if is_default { other.slots[0].value.as_ref() } else { Some(value) };
+                match old.and_then(|old| left.remove(&address(old))) {
+                    Some(old) => slot.order_events = total(old),
+                    None => others.push(slot),
+                }
+            }
+            let gone = left.values().map(|&index| total(index)).fold(other.gone_events, newest);
+            others.into_iter().for_each(|slot| slot.order_events = gone);
+            table.gone_events = gone;
+        }
+    }
+
+    /// Subtracts events from the count of a value that a chunk continues to count.
+    pub(crate) fn uncount(&mut self, table: u32, index: u32, events: u32) {
+        let slot = &mut self.tables[table as usize].slots[index as usize];
+        slot.order_events = slot.order_events.wrapping_sub(events);
+    }
+
+    /// Counts an event of a value that no chunk counts.
+    pub(crate) fn count_event(&mut self, table: u32, index: u32) {
+        let slot = &mut self.tables[table as usize].slots[index as usize];
+        slot.order_events = slot.order_events.wrapping_add(1);
+    }
+
+    /// Counts one more chunk with a value.
+    pub(crate) fn hold(&mut self, table: u32, index: u32) {
+        self.tables[table as usize].slots[index as usize].references += 1;
+    }
+
+    /// Counts one chunk less with a value, and adds the events of the chunk.
+    pub(crate) fn let_go(&mut self, table: u32, index: u32, events: u32) {
+        let slot = &mut self.tables[table as usize].slots[index as usize];
+        slot.references -= 1;
+        slot.order_events = slot.order_events.wrapping_add(events);
+        self.forget_unused(table, index);
+    }
+
+    /// Removes a value that no chunk has, unless it is the default.
+    pub(crate) fn forget_unused(&mut self, table: u32, index: u32) {
+        let table = &mut self.tables[table as usize];
+        let is_default = index == 0 && table.functions.default.is_some();
+        let slot = &mut table.slots[index as usize];
+        if slot.references > 0 || is_default {
+            return;
+        }
+        let Some(value) = slot.value.take() else { return };
+        table.gone_events = newest(table.gone_events, slot.order_events);
+        // By index, so that no user code runs.
+        if let Ok(entry) = table.by_value.find_entry(slot.hash, |&at| at == index) {
+            entry.remove();
+        }
+        table.free.push(index);
+        self.unused.push(value);
+    }
+
+    /// Returns the values that no chunk has any more, to be dropped when everything else is done.
+    pub(crate) fn take_unused(&mut self) -> UnusedValues<'_> {
+        UnusedValues(&mut self.unused)
+    }
+
+    /// Copies the tables, with the same values. Runs no user code.
+    pub(crate) fn fork(&self) -> Self {
+        Self { tables: self.tables.clone(), by_type: self.by_type.clone(), unused: Vec::new() }
+    }
+
+    /// Checks that the reference counts are as counted by table and index.
+    pub(crate) fn check(
+        &self,
+        counted: &HashMap<(u32, u32), u32, FixedState>,
+    ) -> Result<(), String> {
+        if !self.unused.is_empty() {
+            return Err(format!("{} shared values are dead and not dropped", self.unused.len()));
+        }
+        for (number, table) in (0_u32..).zip(&self.tables) {
+            for (index, slot) in (0_u32..).zip(&table.slots) {
+                let place = format!("value {index} of table {number}");
+                let references = counted.get(&(number, index)).copied().unwrap_or(0);
+                if references != slot.references {
+                    let has = slot.references;
+                    return Err(format!("{references} chunks have {place}, which counts {has}"));
+                }
+                let is_default = index == 0 && table.functions.default.is_some();
+                if slot.value.is_some() != (references > 0 || is_default) {
+                    return Err(format!("{place} has {references} owners, and is there or not"));
+                }
+                let is_free = table.free.iter().filter(|&&free| free == index).count();
+                if is_free != usize::from(slot.value.is_none()) {
+                    return Err(format!("{place} is {is_free} times among those that are free"));
+                }
+                let found = table.by_value.find(slot.hash, |&at| at == index).is_some();
+                if found != slot.value.is_some() {
+                    return Err(format!("{place} is found by its hash, or should be"));
+                }
+            }
+            let there = table.slots.len() - table.free.len();
+            if table.by_value.len() != there {
+                return Err(format!("{there} values of table {number} are there, and not found"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SharedTable {
+    /// Creates a table with the default value, if there is one. Runs user code.
+    fn new(functions: SharedFunctions) -> Self {
+        let mut table = Self {
+            functions,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_value: HashTable::new(),
+            gone_events: 0,
+        };
+        if let Some(make) = functions.default {
+            let value = make();
+            let hash = (functions.hash)(&*value);
+            table.insert(hash, value);
+        }
+        table
+    }
+
+    /// Creates a table of the same type with the default value, if there is one. Runs no user code.
+    fn emptied(&self) -> Self {
+        let mut table = Self {
+            functions: self.functions,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_value: HashTable::new(),
+            gone_events: 0,
+        };
+        if self.functions.default.is_some() {
+            let ValueSlot { hash, value, .. } = &self.slots[0];
+            table.insert(*hash, value.clone().expect("the default stays"));
+        }
+        table
+    }
+
+    fn insert(&mut self, hash: u64, value: SharedValue) -> u32 {
+        let order_events = self.gone_events;
+        let slot = ValueSlot { value: Some(value), hash, references: 0, order_events };
+        let index = if let Some(index) = self.free.pop() {
+            self.slots[index as usize] = slot;
+            index
+        } else {
+            self.slots.push(slot);
+            let slots = &self.slots;
+            make_roomy(&mut self.by_value, slots.len(), |&at| slots[at as usize].hash);
+            u32::try_from(slots.len() - 1).expect("fewer shared values than entities")
+        };
+        let slots = &self.slots;
+        self.by_value.insert_unique(hash, index, |&at| slots[at as usize].hash);
+        index
+    }
+}
+
+/// Returns the greater of two counts, which may have wrapped around.
+fn newest(one: u32, other: u32) -> u32 {
+    if one.wrapping_sub(other).cast_signed() > 0 { one } else { other }
+}
+
+/// Returns the address of a value, which identifies it without user code.
+fn address(value: &SharedValue) -> *const () {
+    Arc::as_ptr(value).cast()
+}
+
+/// Reserves memory in a hash table of at most `most` values that are inserted and removed, so that it never allocates again.
+///
+/// Removed entries are not reused at once. When no others are left, they are cleaned up in place if the table is at least half
+/// empty; otherwise it would grow.
+pub(super) fn make_roomy(table: &mut HashTable<u32>, most: usize, hash: impl Fn(&u32) -> u64) {
+    // One in eight of the buckets stays empty.
+    if table.num_buckets() < 4 * most {
+        table.reserve(3 * most - table.len(), hash);
+    }
+}
+
+/// Shared values that are all looked up before the first is inserted, since looking up is user code.
+///
+/// Equal values that are not in a table yet get one index.
+#[derive(Default)]
+pub(crate) struct SharedLookups {
+    /// The table and the result of each lookup.
+    all: Vec<(u32, PendingLookup)>,
+    /// The missing values, by table and hash.
+    new: HashMap<(u32, u64), Vec<usize>, FixedState>,
+}
+
+enum PendingLookup {
+    Sought(SharedLookup),
+    /// Equal to the missing value of this number.
+    As(usize),
+}
+
+impl SharedLookups {
+    /// Looks a value up in its table. Runs user code.
+    pub(crate) fn look_up(&mut self, values: &SharedValues, table: u32, value: &SharedValue) {
+        let known = match values.look_up(table, value) {
+            SharedLookup::Found(index) => PendingLookup::Sought(SharedLookup::Found(index)),
+            SharedLookup::Missing(hash, value) => {
+                let alike = self.new.entry((table, hash)).or_default();
+                let is_same = |&at: &usize| match &self.all[at].1 {
+                    PendingLookup::Sought(SharedLookup::Missing(_, other)) => {
+                        values.are_equal(table, other, &value)
+                    }
+                    _ => false,
+                };
+                if let Some(at) = alike.iter().copied().find(is_same) {
+                    PendingLookup::As(at)
+                } else {
+                    alike.push(self.all.len());
+                    PendingLookup::Sought(SharedLookup::Missing(hash, value))
+                }
+            }
+        };
+        self.all.push((table, known));
+    }
+
+    /// Inserts missing values, and counts one more chunk for each value. Returns tables and indices in the order of the
+    /// lookups. Runs no user code.
+    pub(crate) fn hold(self, values: &mut SharedValues) -> Vec<(u32, u32)> {
+        let mut places = Vec::<(u32, u32)>::with_capacity(self.all.len());
+        for (table, known) in self.all {
+            let index = match known {
+                PendingLookup::Sought(lookup) => values.resolve(table, lookup),
+                PendingLookup::As(at) => places[at].1,
+            };
+            values.hold(table, index);
+            places.push((table, index));
+        }
+        places
+    }
+}

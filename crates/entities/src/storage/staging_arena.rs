@@ -1,0 +1,301 @@
+//! Staging memory for values outside of any chunk, which drops what is left in it.
+
+#![expect(unsafe_code, reason = "values of erased types, in memory of the global allocator")]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem;
+use std::ptr::NonNull;
+
+use super::chunk::RowPlace;
+use super::raw_values::for_each_to_end;
+use crate::component::ComponentType;
+
+/// The minimum size of a block.
+const MIN_BLOCK_SIZE: usize = 4096;
+
+/// The minimum alignment of a block.
+const MIN_BLOCK_ALIGN: usize = 64;
+
+/// An arena for values that wait to be moved into a chunk, or to be dropped when a change is done.
+///
+/// Blocks never move, so that addresses stay valid. [`clear`](Self::clear) keeps the largest block, so that the next use does
+/// not allocate.
+#[derive(Default)]
+pub(crate) struct StagingArena {
+    blocks: Vec<StagingBlock>,
+    /// The number of used bytes in the last block.
+    used: usize,
+    /// The values to be dropped.
+    pending: Vec<PendingDrop>,
+}
+
+/// A value that [`StagingArena::clear`] drops.
+struct PendingDrop {
+    value: *mut u8,
+    drop: unsafe fn(*mut u8),
+    ty: Option<ComponentType>,
+}
+
+struct StagingBlock {
+    memory: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it owns its memory, as a box does. The values are components and sets of them, which are `Send`.
+unsafe impl Send for StagingArena {}
+
+impl StagingArena {
+    /// Allocates memory for a value, until the arena is cleared.
+    pub(crate) fn place(&mut self, layout: Layout) -> *mut u8 {
+        if let Some(block) = self.blocks.last() {
+            let first = block.memory.as_ptr().addr() + self.used;
+            let start = self.used + (first.next_multiple_of(layout.align()) - first);
+            if start + layout.size() <= block.layout.size() {
+                self.used = start + layout.size();
+                // SAFETY: the range is inside of the block.
+                return unsafe { block.memory.as_ptr().add(start) };
+            }
+        }
+        self.open_block(layout)
+    }
+
+    /// Allocates a block, and returns its beginning as the place of a value.
+    #[cold]
+    fn open_block(&mut self, value: Layout) -> *mut u8 {
+        let before = self.blocks.last().map_or(0, |block| block.layout.size());
+        let size = value.size().max(before * 2).max(MIN_BLOCK_SIZE);
+        let layout = Layout::from_size_align(size, value.align().max(MIN_BLOCK_ALIGN));
+        let layout = layout.expect("as large as what is in memory already");
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { alloc(layout) };
+        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
+        self.blocks.push(StagingBlock { memory, layout });
+        self.used = value.size();
+        memory.as_ptr()
+    }
+
+    /// Drops a value in the arena when it is cleared.
+    ///
+    /// # Safety
+    ///
+    /// - there is a value of the type at the address, in this arena, and nothing else owns it
+    pub(crate) unsafe fn drop_later(&mut self, ty: ComponentType, value: *mut u8) {
+        if ty.0.drop.is_some() {
+            self.pending.push(PendingDrop { value, drop: drop_nothing, ty: Some(ty) });
+        }
+    }
+
+    /// Drops a value with a function when the arena is cleared. Returns a number for [`cancel_drop`](Self::cancel_drop).
+    ///
+    /// # Safety
+    ///
+    /// - `drop` drops the value at the address, which is in this arena and has no other owner unless the drop is cancelled
+    pub(crate) unsafe fn drop_later_by(&mut self, drop: unsafe fn(*mut u8), value: *mut u8) -> u32 {
+        let at = u32::try_from(self.pending.len()).expect("fewer values than entities");
+        self.pending.push(PendingDrop { value, drop, ty: None });
+        at
+    }
+
+    /// Cancels the drop of a value that has another owner now.
+    pub(crate) fn cancel_drop(&mut self, at: u32) {
+        self.pending[at as usize].drop = drop_nothing;
+    }
+
+    /// Moves a value into the arena, to be dropped when it is cleared.
+    ///
+    /// # Safety
+    ///
+    /// - there is a value of the type at the address, which is not used there afterwards
+    pub(crate) unsafe fn discard(&mut self, ty: ComponentType, value: *const u8) {
+        if ty.0.drop.is_none() {
+            return;
+        }
+        let layout = Layout::from_size_align(ty.size(), ty.align()).expect("the layout of a type");
+        let place = self.place(layout);
+        // SAFETY: there is a value at the one address and room at the other. The arena owns the value then.
+        unsafe {
+            place.copy_from_nonoverlapping(value, ty.size());
+            self.drop_later(ty, place);
+        }
+    }
+
+    /// Drops all pending values, even if one panics, and keeps the largest block.
+    pub(crate) fn clear(&mut self) {
+        /// Continues with the remaining values if one panics.
+        struct DropGuard<'c>(&'c mut StagingArena);
+
+        impl DropGuard<'_> {
+            fn drop_rest(&mut self) {
+                while let Some(PendingDrop { value, drop, ty }) = self.0.pending.pop() {
+                    match ty.and_then(|ty| ty.0.drop) {
+                        // SAFETY: there is a value of the type at the address, which nothing else owns.
+                        Some(drop) => unsafe { drop(value, 1) },
+                        // SAFETY: the function drops the value at the address, or does nothing.
+                        None => unsafe { drop(value) },
+                    }
+                }
+            }
+        }
+
+        impl Drop for DropGuard<'_> {
+            fn drop(&mut self) {
+                self.drop_rest();
+                let StagingArena { blocks, used, .. } = &mut *self.0;
+                *used = 0;
+                // The last block is the largest.
+                if blocks.len() > 1 {
+                    blocks.drain(..blocks.len() - 1);
+                }
+            }
+        }
+
+        if !self.pending.is_empty() || !self.blocks.is_empty() {
+            DropGuard(self).drop_rest();
+        }
+    }
+}
+
+/// Does drop_nothing, in place of a cancelled drop.
+///
+/// # Safety
+///
+/// - none
+unsafe fn drop_nothing(_: *mut u8) {}
+
+impl Drop for StagingArena {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl Drop for StagingBlock {
+    fn drop(&mut self) {
+        // SAFETY: the memory was allocated with this layout, and is not used afterwards.
+        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+    }
+}
+
+/// Values of a set of components, for some rows, that wait to be moved into chunks. They are dropped if they are not.
+///
+/// The columns follow one another in the order of the set. The memory is reused for the next values.
+#[derive(Default)]
+pub(crate) struct StagedRows {
+    memory: ColumnMemory,
+    types: Vec<ComponentType>,
+    offsets: Vec<u32>,
+    rows: usize,
+    /// The number of columns with values.
+    done: usize,
+}
+
+/// ColumnMemory for columns, possibly none.
+struct ColumnMemory {
+    first: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it owns its memory, as a box does, and components are `Send`.
+unsafe impl Send for ColumnMemory {}
+
+impl StagedRows {
+    /// Writes values with a function, which gets the place of the first row and counts finished columns. There are no values
+    /// before. If the function panics, finished columns are dropped later.
+    ///
+    /// # Safety
+    ///
+    /// - `write` writes values of these types to `rows` rows from the place on, one column after the other
+    pub(crate) unsafe fn write(
+        &mut self,
+        types: &[ComponentType],
+        rows: usize,
+        write: impl FnOnce(RowPlace, &mut usize),
+    ) {
+        assert_eq!(self.done, 0, "what is there is dropped first");
+        // One byte, so that the allocation is not empty even if no value has bytes.
+        let mut layout = Layout::new::<u8>();
+        self.offsets.clear();
+        for ty in types {
+            let column = Layout::from_size_align(ty.size() * rows, ty.align());
+            let (all, offset) = layout
+                .extend(column.expect("as large as a chunk at most"))
+                .expect("as large as a chunk of each at most");
+            layout = all;
+            self.offsets.push(u32::try_from(offset).expect("as large as a chunk of each at most"));
+        }
+        self.types.clear();
+        self.types.extend_from_slice(types);
+        self.rows = rows;
+        self.memory.require(layout);
+        write(RowPlace::new(self.memory.first.as_ptr(), &self.offsets, 0), &mut self.done);
+        debug_assert_eq!(self.done, self.types.len());
+    }
+
+    /// Returns the address of the first value of each type.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (ComponentType, *mut u8)> {
+        let columns = self.types.iter().zip(&self.offsets);
+        // SAFETY: the offsets are inside of the memory.
+        columns.map(|(&ty, &offset)| (ty, unsafe { self.memory.column(offset) }))
+    }
+
+    /// Returns the size of the memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.memory.layout.size()
+    }
+
+    /// Drops the values, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        let end = mem::take(&mut self.done);
+        for_each_to_end(self.types.iter().zip(&self.offsets).take(end), |(ty, &offset)| {
+            if let Some(drop) = ty.0.drop {
+                // SAFETY: the offset is that of a column with a value for each row, which are not used afterwards.
+                unsafe { drop(self.memory.column(offset), self.rows) };
+            }
+        });
+    }
+}
+
+impl Drop for StagedRows {
+    fn drop(&mut self) {
+        // If this panics, the memory is still freed.
+        self.clear();
+    }
+}
+
+impl ColumnMemory {
+    /// Makes the memory large enough for a layout. Its contents are lost.
+    fn require(&mut self, layout: Layout) {
+        if layout.size() <= self.layout.size() && layout.align() <= self.layout.align() {
+            return;
+        }
+        *self = Self::default();
+        // SAFETY: the layout is not empty.
+        let first = unsafe { alloc(layout) };
+        let first = NonNull::new(first).unwrap_or_else(|| handle_alloc_error(layout));
+        *self = Self { first, layout };
+    }
+
+    /// Returns the beginning of a column.
+    ///
+    /// # Safety
+    ///
+    /// - the offset is inside of the memory
+    unsafe fn column(&self, offset: u32) -> *mut u8 {
+        // SAFETY: the offset is inside of the memory.
+        unsafe { self.first.add(offset as usize).as_ptr() }
+    }
+}
+
+impl Default for ColumnMemory {
+    fn default() -> Self {
+        Self { first: NonNull::dangling(), layout: Layout::new::<()>() }
+    }
+}
+
+impl Drop for ColumnMemory {
+    fn drop(&mut self) {
+        if self.layout.size() > 0 {
+            // SAFETY: the memory was allocated with this layout, and is not used afterwards.
+            unsafe { dealloc(self.first.as_ptr(), self.layout) };
+        }
+    }
+}

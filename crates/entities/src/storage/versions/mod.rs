@@ -1,0 +1,278 @@
+//! Change versions: when the components of a chunk, and of single rows, were last written.
+
+#![expect(unsafe_code, reason = "versions that jobs write through shared references")]
+
+mod chunk_versions;
+mod row_versions;
+
+use super::archetype::ArchetypeShape;
+use super::chunk::Chunk;
+use super::row_moves::RowMove;
+use super::transfer::Transfer;
+use crate::version::Version;
+
+pub(super) use chunk_versions::{ChunkVersions, MetadataPool, UniformChunks, allocate, free};
+pub(super) use row_versions::RowVersions;
+pub(crate) use row_versions::TrackedColumn;
+
+impl Chunk {
+    /// Returns the place of a column among the tracked ones.
+    fn tracked_place(&self, column: u32) -> Option<u32> {
+        self.shape().tracked.binary_search(&column).ok().map(|at| at as u32)
+    }
+
+    /// Records that the values of contiguous rows were written, or lent out to be.
+    #[inline]
+    pub(crate) fn note_written(&mut self, column: u32, first: u32, rows: u32, version: Version) {
+        // SAFETY: the chunk is borrowed mutably, so nothing else uses the versions of any column.
+        unsafe { self.note_written_beside(column, first, rows, version) };
+    }
+
+    /// Records that the values of contiguous rows were written, while jobs may be using other columns of the chunk.
+    ///
+    /// # Safety
+    ///
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    #[inline]
+    pub(crate) unsafe fn note_written_beside(
+        &self,
+        column: u32,
+        first: u32,
+        rows: u32,
+        version: Version,
+    ) {
+        // SAFETY: the contract of this function is that of both calls.
+        unsafe {
+            self.set_version_beside(column, version);
+            if self.is_tracked() {
+                self.track(column, version, |tracked| tracked.mark(first, rows));
+            }
+        }
+    }
+
+    /// Records that values of a column were written, if that takes nothing but setting a version. Returns whether it did.
+    ///
+    /// # Safety
+    ///
+    /// - the column exists
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    #[inline]
+    pub(crate) unsafe fn note_written_quickly(&self, column: u32, version: Version) -> bool {
+        // SAFETY: the contract of this function is that of the call.
+        !self.is_tracked() && unsafe { self.versions.set_version_quickly(column, version) }
+    }
+
+    /// Begins writing rows of a column at this version, if the column is tracked, and marks some of them.
+    ///
+    /// # Safety
+    ///
+    /// - nothing else uses the row versions of the column
+    #[inline(never)]
+    unsafe fn track(&self, column: u32, version: Version, mark: impl FnOnce(&mut TrackedColumn)) {
+        // SAFETY: the address is null, or that of a tracked column that nothing else uses.
+        if let Some(tracked) = unsafe { self.tracked_column(column).as_mut() } {
+            tracked.begin(version, self.len);
+            mark(tracked);
+        }
+    }
+
+    /// Records that some of 64 rows were written, enabled or disabled: those with a bit in `rows`.
+    ///
+    /// # Safety
+    ///
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    #[inline]
+    pub(crate) unsafe fn note_written_bits(
+        &self,
+        column: u32,
+        word: u32,
+        rows: u64,
+        version: Version,
+    ) {
+        // SAFETY: the contract of this function is that of both calls.
+        unsafe {
+            self.set_version_beside(column, version);
+            if self.is_tracked() {
+                self.track(column, version, |tracked| tracked.mark_bits(word, rows));
+            }
+        }
+    }
+
+    /// Sets the version of a column, which may be that of a chunk component.
+    ///
+    /// # Safety
+    ///
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    #[inline]
+    pub(crate) unsafe fn set_version_beside(&self, column: u32, version: Version) {
+        assert!((column as usize) < self.versions.types());
+        // SAFETY: the column exists. The rest is the contract of this function.
+        unsafe { self.versions.set_version_of(column, version) };
+    }
+
+    /// Records that all values of a row were written. Returns whether the chunk has to be
+    /// [recorded](super::Chunks::note_uniform) as uniform.
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
+    pub(crate) fn note_written_row(&mut self, row: u32, version: Version) -> bool {
+        let is_uniform = self.versions.set_all(version);
+        self.track_all(row, 1, version, self.len);
+        is_uniform
+    }
+
+    /// Records that all values of all rows were written. Returns whether the chunk has to be
+    /// [recorded](super::Chunks::note_uniform) as uniform.
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
+    pub(crate) fn note_all_written(&mut self, version: Version) -> bool {
+        let is_uniform = self.versions.set_all(version);
+        self.track_all(0, self.len, version, self.len);
+        is_uniform
+    }
+
+    /// Records that rows behind the last are new, with all their values. Returns whether the chunk has to be
+    /// [recorded](super::Chunks::note_uniform) as uniform.
+    #[inline]
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
+    pub(crate) fn note_new(&mut self, first: u32, rows: u32, version: Version) -> bool {
+        let is_uniform = self.versions.set_all(version);
+        if self.is_tracked() {
+            self.track_all(first, rows, version, first);
+        }
+        is_uniform
+    }
+
+    /// Records that all values of rows were written. `len` is the number of rows without new ones.
+    #[inline(never)]
+    fn track_all(&mut self, first: u32, rows: u32, version: Version, len: u32) {
+        if let Some(tracking) = self.versions.tracking_mut() {
+            tracking.mark_all(first, rows, version, len);
+        }
+    }
+
+    /// Records that a column is going to be written. If it is tracked, mark the rows in its
+    /// [`TrackedColumn`](Self::tracked_column) before they are lent out.
+    ///
+    /// Takes a shared reference, since jobs do so for other columns at the same time.
+    ///
+    /// # Safety
+    ///
+    /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
+    #[inline]
+    pub(crate) unsafe fn begin_writing(&self, column: u32, version: Version) {
+        // SAFETY: the contract of this function is that of both calls.
+        unsafe {
+            self.set_version_beside(column, version);
+            if self.is_tracked() {
+                self.track(column, version, |_| {});
+            }
+        }
+    }
+
+    /// Returns the row versions of a column, or null if it is not tracked.
+    #[inline]
+    pub(crate) fn tracked_column(&self, column: u32) -> *mut TrackedColumn {
+        match (self.tracked_place(column), self.versions.tracking()) {
+            (Some(at), Some(tracking)) => tracking.address(at).as_ptr(),
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// Returns the version at which the value of a row was last written. If the column is not tracked, that of any row counts.
+    ///
+    /// # Safety
+    ///
+    /// - the column and the row exist
+    /// - nothing records writes to the column meanwhile
+    pub(crate) unsafe fn row_version(&self, column: u32, row: u32) -> Version {
+        // Only this column is borrowed: jobs may be using others. SAFETY: the address is null, or that of a tracked column that
+        // nothing changes meanwhile.
+        match unsafe { self.tracked_column(column).as_ref() } {
+            Some(tracked) => tracked.version(row),
+            None => self.versions.version(column),
+        }
+    }
+
+    /// Records that rows behind the last have arrived from another chunk. The versions of their values come with them; values
+    /// that the transfer writes are new.
+    #[inline(always)]
+    #[must_use = "`Chunks` keeps a list of uniform chunks"]
+    pub(crate) fn follow(
+        &mut self,
+        moved: RowMove,
+        from: &Self,
+        transfer: &Transfer,
+        version: Version,
+    ) -> bool {
+        let is_uniform =
+            self.versions.follow(&from.versions, &transfer.kept, &transfer.written, version);
+        if self.is_tracked() {
+            self.follow_tracked(moved, from, transfer, version);
+        }
+        is_uniform
+    }
+
+    /// Takes the row versions of rows over from another chunk.
+    #[inline(never)]
+    fn follow_tracked(
+        &mut self,
+        moved: RowMove,
+        from: &Self,
+        transfer: &Transfer,
+        version: Version,
+    ) {
+        let kept = &transfer.kept;
+        // SAFETY: the archetype outlives the chunk, which is borrowed.
+        let shape = unsafe { self.unbound_shape() };
+        let tracking = self.versions.tracking_mut().expect("the shape has tracked columns");
+        for (at, &column) in (0..).zip(&shape.tracked) {
+            let theirs = kept.iter().find(|&&(_, ours)| ours == column).map(|&(theirs, _)| theirs);
+            match theirs.and_then(|theirs| from.tracked_place(theirs)).zip(from.versions.tracking())
+            {
+                Some((theirs, source)) => {
+                    tracking.follow_rows(at, moved, source, theirs);
+                }
+                None => tracking.mark(at, moved.to, moved.rows, version, moved.to),
+            }
+        }
+    }
+
+    /// Takes the row versions out, adapted to the archetype that a transfer leads to. Columns that both archetypes have keep
+    /// their versions; those that the transfer writes are new in all rows.
+    pub(crate) fn take_tracking_for(
+        &mut self,
+        shape: &ArchetypeShape,
+        transfer: &Transfer,
+        version: Version,
+        memory: &mut MetadataPool,
+    ) -> Option<RowVersions> {
+        let old = self.versions.take_tracking();
+        let theirs = |column: u32| {
+            let pair = transfer.kept.iter().find(|&&(_, ours)| ours == column);
+            pair.and_then(|&(theirs, _)| self.tracked_place(theirs))
+        };
+        let columns = shape.tracked.iter().map(|&column| theirs(column));
+        RowVersions::rearranged(old, columns, shape.capacity, version, memory)
+    }
+
+    /// Moves the row versions of a row to another, which may be the same.
+    #[inline]
+    pub(crate) fn move_tracked(&mut self, from: u32, to: u32) {
+        if let Some(tracking) = self.versions.tracking_mut() {
+            tracking.move_row(from, to);
+        }
+    }
+
+    /// Copies the row versions of contiguous rows to disjoint ones.
+    pub(crate) fn copy_tracked(&mut self, from: u32, to: u32, rows: u32) {
+        if let Some(tracking) = self.versions.tracking_mut() {
+            tracking.copy_rows(from, to, rows);
+        }
+    }
+
+    /// Clears the row versions of removed rows.
+    #[inline]
+    pub(crate) fn clear_tracked(&mut self, first: u32, rows: u32) {
+        if let Some(tracking) = self.versions.tracking_mut() {
+            tracking.clear_rows(first, rows);
+        }
+    }
+}

@@ -1,0 +1,670 @@
+//! The parameters that access a world: the cell through which they borrow it, and their declaration and fetching.
+
+#![expect(unsafe_code, reason = "several parameters borrow one world")]
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use ancho_collections::Allocator;
+use ancho_jobs::JobScheduler;
+
+use super::values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
+use super::{
+    ParamAccess, ParamConflict, ParamSetup, ParamState, SystemAccess, SystemParam, short_name,
+};
+use crate::commands::{CommandError, Commands, EntityCommandBuffer};
+use crate::manager::EntityManager;
+use crate::query::{Lookup, Query, QueryData, QueryFilter, SystemQuery};
+use crate::system::SystemId;
+use crate::system::error::SystemFault;
+use crate::system::point::{CommandPoint, CommandsAt};
+use crate::system::system::System;
+use crate::time::Time;
+use crate::version::Version;
+use crate::world::World;
+
+/// A world that the parameters of a running system share.
+///
+/// It is the exclusive borrow of the world for `'w`, copied to each parameter. No method checks borrows: `SystemParam::declare`
+/// refuses systems whose parameters conflict, and each parameter accesses only the data that it declared. Bevy's type of the
+/// same name has the same role.
+#[derive(Clone, Copy, Debug)]
+pub struct UnsafeWorldCell<'w> {
+    world: NonNull<World>,
+    /// The version of the system's last run.
+    since: Version,
+    borrow: PhantomData<&'w mut World>,
+}
+
+impl<'w> UnsafeWorldCell<'w> {
+    #[inline]
+    pub(super) fn new(world: &'w mut World, since: Version) -> Self {
+        Self { world: NonNull::from(world), since, borrow: PhantomData }
+    }
+
+    /// The address of the entities.
+    #[inline(always)]
+    fn entities(self) -> NonNull<EntityManager> {
+        // SAFETY: the pointer is valid for `'w`, and this only computes the address of a field, which is not null.
+        unsafe { NonNull::new_unchecked(&raw mut (*self.world.as_ptr()).entities) }
+    }
+
+    /// The address of a resource, if the world has it.
+    ///
+    /// # Safety
+    ///
+    /// - no parameter in use inserts or removes resources
+    #[inline]
+    unsafe fn resource<T: Send + 'static>(self, place: u32) -> Option<NonNull<T>> {
+        // SAFETY: the pointer is valid for `'w`. By the contract the table of resources does not change; the values that other
+        // parameters write are not part of it.
+        unsafe { (*self.world.as_ptr()).resources.get_at::<T>(place) }
+    }
+}
+
+/// The state of [`Query`], [`Lookup`] and [`Single`].
+pub struct QueryParamState {
+    kept: SystemQuery,
+    /// The index of the parameter in the system's access.
+    index: usize,
+    /// Set if its entities count for `require_matching`, and in tools.
+    is_counted: bool,
+}
+
+impl QueryParamState {
+    /// Declares a query as the parameter `P`.
+    fn declare<P>(
+        setup: &mut ParamSetup<'_>,
+        kept: SystemQuery,
+        is_counted: bool,
+    ) -> Result<Self, ParamConflict> {
+        let (plan, is_lookup) = (kept.plan().clone(), kept.is_lookup());
+        let index = setup.declare::<P>(ParamAccess::Query { plan, is_lookup })?;
+        Ok(Self { kept, index, is_counted })
+    }
+}
+
+impl ParamState for QueryParamState {
+    fn settle(&mut self, access: &SystemAccess) {
+        self.kept.settle(access.concurrent_queries(self.index));
+    }
+
+    fn add_entities(&mut self, entities: &EntityManager, count: &mut usize) {
+        if self.is_counted {
+            *count += self.kept.entity_count(entities);
+        }
+    }
+
+    fn has_entities(&mut self, entities: &EntityManager) -> Option<bool> {
+        self.is_counted.then(|| self.kept.has_chunks(entities))
+    }
+}
+
+impl fmt::Debug for QueryParamState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryParamState").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+// SAFETY:
+// - the query's components are declared
+// - the query accesses nothing else
+unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Query<'_, D, F> {
+    type State = QueryParamState;
+    type Item<'w, 's> = Query<'w, D, F>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
+        let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
+        QueryParamState::declare::<Self>(setup, kept, true)
+    }
+
+    #[inline]
+    fn prepare(state: &mut QueryParamState, world: &mut World) -> Result<(), SystemFault> {
+        Ok(state.kept.prepare(&mut world.entities)?)
+    }
+
+    #[inline]
+    unsafe fn fetch<'w>(
+        state: &mut QueryParamState,
+        world: UnsafeWorldCell<'w>,
+    ) -> Query<'w, D, F> {
+        // SAFETY:
+        // - `declare` made the state of `D` and `F`, and the caller prepared it for this world
+        // - the cell borrows the manager mutably for `'w`; parameters in use do not conflict, so they access it by views only
+        // - views that conflict with this one were refused
+        // - the state was settled with the system's other queries after they were declared
+        unsafe { state.kept.query(world.entities(), world.since) }
+    }
+}
+
+// SAFETY:
+// - the lookup's components are declared
+// - the lookup accesses nothing else
+unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Lookup<'_, D, F> {
+    type State = QueryParamState;
+    type Item<'w, 's> = Lookup<'w, D, F>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
+        let kept = SystemQuery::of_lookup::<D, F>(&setup.world.entities);
+        QueryParamState::declare::<Self>(setup, kept, false)
+    }
+
+    #[inline]
+    fn prepare(state: &mut QueryParamState, world: &mut World) -> Result<(), SystemFault> {
+        Query::<D, F>::prepare(state, world)
+    }
+
+    #[inline]
+    unsafe fn fetch<'w>(
+        state: &mut QueryParamState,
+        world: UnsafeWorldCell<'w>,
+    ) -> Lookup<'w, D, F> {
+        // SAFETY:
+        // - `declare` made the state of `D` and `F`, and the caller prepared it for this world
+        // - the cell borrows the manager mutably for `'w`; parameters in use do not conflict, so they access it by views only
+        // - views that conflict with this one were refused
+        // - the state was settled with the system's other queries after they were declared
+        unsafe { state.kept.lookup(world.entities()) }
+    }
+}
+
+/// Prepares a single, and refuses the run if the number of matches is not in `minimum..=1`.
+fn prepare_single<D: QueryData, F: QueryFilter>(
+    state: &mut QueryParamState,
+    world: &mut World,
+    minimum: usize,
+) -> Result<(), SystemFault> {
+    state.kept.prepare(&mut world.entities)?;
+    let entities = NonNull::from(&mut world.entities);
+    // A singleton matches in each run, so `Changed` compares with no version.
+    // SAFETY:
+    // - `declare` made the state of `D` and `F`, and it was just prepared for this manager
+    // - the manager is borrowed mutably, and the view ends in this statement
+    // - there is no other view
+    // - the state was settled after all parameters were declared
+    let found = unsafe { state.kept.query::<D, F>(entities, Version::NEVER) }.count();
+    if found > 1 || found < minimum {
+        let query = short_name::<Single<'_, D, F>>();
+        return Err(SystemFault::NotSingle { query, found });
+    }
+    Ok(())
+}
+
+/// Fetches the item of the only match, or returns the number of matches.
+///
+/// # Safety
+///
+/// - the contract of `SystemParam::fetch`
+unsafe fn fetch_single<'w, D: QueryData, F: QueryFilter>(
+    state: &mut QueryParamState,
+    world: UnsafeWorldCell<'w>,
+) -> Result<Single<'w, D, F>, usize> {
+    let since = Version::NEVER;
+    // SAFETY: the contract of `Query::fetch` is the caller's. A state of `Single` is one of `Query` with the same types.
+    let query = unsafe { Query::<D, F>::fetch(state, UnsafeWorldCell { since, ..world }) };
+    Ok(Single { item: query.into_only()?, filter: PhantomData })
+}
+
+/// Panics for a single in a parameter set, whose entity another member has enabled or disabled.
+#[cold]
+fn refuse_single<D: QueryData, F: QueryFilter>(found: usize) -> ! {
+    let (single, query) = (short_name::<Single<'_, D, F>>(), short_name::<Query<'_, D, F>>());
+    panic!(
+        "A0136: `{single}` finds {found} entities by now, and one was expected: another parameter of its set has switched \
+         components; have the single before that, or ask for a `{query}` in its place"
+    );
+}
+
+// SAFETY:
+// - the query's components are declared
+// - the query accesses nothing else
+unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Single<'_, D, F> {
+    type State = QueryParamState;
+    type Item<'w, 's> = Single<'w, D, F>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
+        let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
+        QueryParamState::declare::<Self>(setup, kept, true)
+    }
+
+    fn prepare(state: &mut QueryParamState, world: &mut World) -> Result<(), SystemFault> {
+        prepare_single::<D, F>(state, world, 1)
+    }
+
+    unsafe fn fetch<'w>(
+        state: &mut QueryParamState,
+        world: UnsafeWorldCell<'w>,
+    ) -> Single<'w, D, F> {
+        // SAFETY: the contract is this function's own.
+        unsafe { fetch_single(state, world) }.unwrap_or_else(|found| refuse_single::<D, F>(found))
+    }
+}
+
+// SAFETY:
+// - the query's components are declared
+// - the query accesses nothing else
+unsafe impl<D: QueryData, F: QueryFilter> SystemParam for Option<Single<'_, D, F>> {
+    type State = QueryParamState;
+    type Item<'w, 's> = Option<Single<'w, D, F>>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<QueryParamState, ParamConflict> {
+        let kept = SystemQuery::of_query::<D, F>(&setup.world.entities);
+        QueryParamState::declare::<Single<'_, D, F>>(setup, kept, false)
+    }
+
+    fn prepare(state: &mut QueryParamState, world: &mut World) -> Result<(), SystemFault> {
+        prepare_single::<D, F>(state, world, 0)
+    }
+
+    unsafe fn fetch<'w>(
+        state: &mut QueryParamState,
+        world: UnsafeWorldCell<'w>,
+    ) -> Option<Single<'w, D, F>> {
+        // SAFETY: the contract is this function's own.
+        match unsafe { fetch_single(state, world) } {
+            Ok(single) => Some(single),
+            Err(0) => None,
+            Err(found) => refuse_single::<D, F>(found),
+        }
+    }
+}
+
+/// The place of a resource in the world.
+impl ParamState for u32 {}
+
+fn declare_resource<T: Send + 'static, P>(
+    setup: &mut ParamSetup<'_>,
+    write: bool,
+) -> Result<u32, ParamConflict> {
+    let (ty, name) = (TypeId::of::<T>(), type_name::<T>());
+    setup.declare::<P>(ParamAccess::Resource { ty, name, write })?;
+    Ok(setup.world.resources.place_of::<T>())
+}
+
+fn prepare_resource<T: Send + 'static>(place: u32, world: &World) -> Result<(), SystemFault> {
+    match world.resources.get_at::<T>(place) {
+        Some(_) => Ok(()),
+        None => Err(SystemFault::NoResource { resource: type_name::<T>() }),
+    }
+}
+
+// SAFETY:
+// - the resource is declared
+// - nothing else is accessed
+unsafe impl<T: Send + 'static> SystemParam for Res<'_, T> {
+    type State = u32;
+    type Item<'w, 's> = Res<'w, T>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+        declare_resource::<T, Self>(setup, false)
+    }
+
+    fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
+        prepare_resource::<T>(*state, world)
+    }
+
+    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Res<'w, T> {
+        // SAFETY: the contract is this function's own, and both types declare the same access.
+        unsafe { Option::<Res<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
+    }
+}
+
+// SAFETY:
+// - the resource is declared as written
+// - nothing else is accessed
+unsafe impl<T: Send + 'static> SystemParam for ResMut<'_, T> {
+    type State = u32;
+    type Item<'w, 's> = ResMut<'w, T>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+        declare_resource::<T, Self>(setup, true)
+    }
+
+    fn prepare(state: &mut u32, world: &mut World) -> Result<(), SystemFault> {
+        prepare_resource::<T>(*state, world)
+    }
+
+    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> ResMut<'w, T> {
+        // SAFETY: the contract is this function's own, and both types declare the same access.
+        unsafe { Option::<ResMut<'_, T>>::fetch(state, world) }.expect("`prepare` found it")
+    }
+}
+
+// SAFETY:
+// - the resource is declared
+// - nothing else is accessed
+unsafe impl<T: Send + 'static> SystemParam for Option<Res<'_, T>> {
+    type State = u32;
+    type Item<'w, 's> = Option<Res<'w, T>>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+        declare_resource::<T, Self>(setup, false)
+    }
+
+    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Option<Res<'w, T>> {
+        // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
+        // borrowed for `'w`, and a parameter that writes this resource conflicts with this one.
+        unsafe { world.resource::<T>(*state).map(|found| Res { value: found.as_ref() }) }
+    }
+}
+
+// SAFETY:
+// - the resource is declared as written
+// - nothing else is accessed
+unsafe impl<T: Send + 'static> SystemParam for Option<ResMut<'_, T>> {
+    type State = u32;
+    type Item<'w, 's> = Option<ResMut<'w, T>>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<u32, ParamConflict> {
+        declare_resource::<T, Self>(setup, true)
+    }
+
+    unsafe fn fetch<'w>(state: &mut u32, world: UnsafeWorldCell<'w>) -> Option<ResMut<'w, T>> {
+        // SAFETY: only `&mut World` inserts and removes resources, and it conflicts with every parameter. The world is
+        // borrowed mutably for `'w`, and a parameter that accesses this resource conflicts with this one.
+        unsafe { world.resource::<T>(*state).map(|mut found| ResMut { value: found.as_mut() }) }
+    }
+}
+
+/// A command buffer of a parameter, and the entities whose ids it reserves.
+pub(crate) struct ParamBuffer<'s> {
+    pub(crate) buffer: &'s mut EntityCommandBuffer,
+    entities: NonNull<EntityManager>,
+    borrow: PhantomData<&'s EntityManager>,
+}
+
+impl<'s> ParamBuffer<'s> {
+    /// Records commands on this thread, for the lifetime of the buffer's borrow.
+    fn into_commands(self) -> Result<Commands<'s>, CommandError> {
+        // SAFETY:
+        // - the manager is borrowed for `'s`: a buffer is made in `fetch`, of a cell that borrows the world longer. Parameters
+        //   beside it access the manager by views, which hold no mutable reference to it
+        // - the buffer is played in the world of its system. If that has other entities by then, playback refuses the ids
+        unsafe { self.buffer.commands_beside_views(self.entities) }
+    }
+
+    /// Records commands on this thread.
+    pub(crate) fn commands(&mut self) -> Result<Commands<'_>, CommandError> {
+        let (entities, borrow) = (self.entities, PhantomData);
+        ParamBuffer { buffer: &mut *self.buffer, entities, borrow }.into_commands()
+    }
+}
+
+/// The state of [`Commands`]: the buffer that is played after the system.
+#[derive(Debug)]
+pub struct CommandsState {
+    buffer: EntityCommandBuffer,
+    /// Set while the buffer may hold commands.
+    is_open: bool,
+}
+
+impl ParamState for CommandsState {
+    fn finish(&mut self, world: &mut World) -> Result<(), SystemFault> {
+        if self.buffer.is_empty() {
+            self.is_open = false;
+            return Ok(());
+        }
+        // If user code panics here, the buffer stays open, and the next run replaces it.
+        let played = world.entities.play(&mut self.buffer);
+        self.is_open = self.buffer.clear().is_err();
+        Ok(played?)
+    }
+}
+
+// SAFETY:
+// - reserving ids is declared
+// - nothing else is accessed
+unsafe impl SystemParam for Commands<'_> {
+    type State = CommandsState;
+    type Item<'w, 's> = Commands<'s>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<CommandsState, ParamConflict> {
+        setup.declare::<Self>(ParamAccess::Ids { at_once: true })?;
+        Ok(CommandsState { buffer: EntityCommandBuffer::new().named("commands"), is_open: false })
+    }
+
+    fn prepare(state: &mut CommandsState, _: &mut World) -> Result<(), SystemFault> {
+        // The last run failed, or its playback did, or the world has other entities, to which the ids do not belong.
+        if state.is_open {
+            state.buffer = EntityCommandBuffer::new().named("commands");
+        }
+        state.is_open = true;
+        Ok(())
+    }
+
+    unsafe fn fetch<'s>(state: &'s mut CommandsState, world: UnsafeWorldCell<'_>) -> Commands<'s> {
+        let (buffer, entities) = (&mut state.buffer, world.entities());
+        let buffer = ParamBuffer { buffer, entities, borrow: PhantomData };
+        buffer.into_commands().expect("no job has the buffer")
+    }
+}
+
+/// The state of [`CommandsAt`]: the buffer for the next run of a command point.
+#[derive(Debug)]
+pub struct CommandsAtState {
+    /// The index of the point in the world.
+    point: u32,
+    /// The recording system, and its name.
+    recorder: (Option<SystemId>, Arc<str>),
+    buffer: Option<EntityCommandBuffer>,
+}
+
+impl ParamState for CommandsAtState {
+    fn finish(&mut self, world: &mut World) -> Result<(), SystemFault> {
+        if let Some(buffer) = self.buffer.take() {
+            world.systems.points.push(self.point, buffer, &self.recorder);
+        }
+        Ok(())
+    }
+}
+
+// SAFETY:
+// - reserving ids is declared
+// - nothing else is accessed
+unsafe impl<P: CommandPoint> SystemParam for CommandsAt<'_, P> {
+    type State = CommandsAtState;
+    type Item<'w, 's> = CommandsAt<'s, P>;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<CommandsAtState, ParamConflict> {
+        setup.declare::<Self>(ParamAccess::Ids { at_once: false })?;
+        let systems = &mut setup.world.systems;
+        let recorder = (systems.executing, setup.name.into());
+        Ok(CommandsAtState { point: systems.points.place_of::<P>(), recorder, buffer: None })
+    }
+
+    fn prepare(state: &mut CommandsAtState, world: &mut World) -> Result<(), SystemFault> {
+        // A buffer that is left belongs to a run that failed.
+        state.buffer = Some(world.systems.points.take_buffer(state.point)?);
+        Ok(())
+    }
+
+    unsafe fn fetch<'s>(
+        state: &'s mut CommandsAtState,
+        world: UnsafeWorldCell<'_>,
+    ) -> CommandsAt<'s, P> {
+        let buffer = state.buffer.as_mut().expect("`prepare` began it");
+        CommandsAt::new(ParamBuffer { buffer, entities: world.entities(), borrow: PhantomData })
+    }
+}
+
+/// The state of [`Local`].
+#[derive(Debug)]
+pub struct LocalState<T>(T);
+
+impl<T: Send + 'static> ParamState for LocalState<T> {}
+
+// SAFETY: nothing of the world is accessed.
+unsafe impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
+    type State = LocalState<T>;
+    type Item<'w, 's> = Local<'s, T>;
+
+    fn declare(_: &mut ParamSetup<'_>) -> Result<LocalState<T>, ParamConflict> {
+        Ok(LocalState(T::default()))
+    }
+
+    #[inline]
+    unsafe fn fetch<'s>(state: &'s mut LocalState<T>, _: UnsafeWorldCell<'_>) -> Local<'s, T> {
+        Local { value: &mut state.0 }
+    }
+}
+
+/// The struct system that was found last.
+impl ParamState for Option<SystemId> {}
+
+// SAFETY:
+// - reading systems is declared
+// - nothing else is accessed
+unsafe impl<S: System> SystemParam for SystemData<'_, S> {
+    type State = Option<SystemId>;
+    type Item<'w, 's> = SystemData<'w, S>;
+
+    const REACHES_SYSTEMS: bool = true;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<Option<SystemId>, ParamConflict> {
+        setup.declare::<Self>(ParamAccess::Systems)?;
+        Ok(None)
+    }
+
+    fn prepare(state: &mut Option<SystemId>, world: &mut World) -> Result<(), SystemFault> {
+        let systems = &world.systems;
+        let known = state.filter(|&id| systems.data_of::<S>(id).is_some());
+        *state = known.or_else(|| systems.find_type::<S>());
+        if !state.is_some_and(|id| systems.data_of::<S>(id).is_some()) {
+            return Err(SystemFault::NoData { system: type_name::<S>() });
+        }
+        Ok(())
+    }
+
+    unsafe fn fetch<'w>(
+        state: &mut Option<SystemId>,
+        world: UnsafeWorldCell<'w>,
+    ) -> SystemData<'w, S> {
+        // SAFETY: the world is borrowed for `'w`. Only `&mut World` writes the system table, and it conflicts with every
+        // parameter.
+        let systems = unsafe { &(*world.world.as_ptr()).systems };
+        let system = state.and_then(|id| systems.data_of::<S>(id)).expect("`prepare` found it");
+        SystemData { system }
+    }
+}
+
+impl ParamState for Option<Allocator> {}
+
+// SAFETY: `prepare` clones the handle, before parameters exist, and nothing is accessed after that.
+unsafe impl SystemParam for UpdateAllocator {
+    type State = Option<Allocator>;
+    type Item<'w, 's> = Self;
+
+    fn declare(_: &mut ParamSetup<'_>) -> Result<Option<Allocator>, ParamConflict> {
+        Ok(None)
+    }
+
+    #[inline]
+    fn prepare(state: &mut Option<Allocator>, world: &mut World) -> Result<(), SystemFault> {
+        *state = Some(world.memory.allocator());
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn fetch(state: &mut Option<Allocator>, _: UnsafeWorldCell<'_>) -> Self {
+        Self(state.clone().expect("`prepare` cloned it"))
+    }
+}
+
+impl ParamState for Time {}
+
+// SAFETY: `prepare` copies the time, before parameters exist, and nothing is accessed after that.
+unsafe impl SystemParam for Time {
+    type State = Self;
+    type Item<'w, 's> = Self;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<Self, ParamConflict> {
+        Ok(setup.world.time.current())
+    }
+
+    #[inline(always)]
+    fn prepare(state: &mut Self, world: &mut World) -> Result<(), SystemFault> {
+        *state = world.time.current();
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(state: &mut Self, _: UnsafeWorldCell<'_>) -> Self {
+        *state
+    }
+}
+
+// SAFETY:
+// - the scheduler is declared
+// - nothing else is accessed
+unsafe impl SystemParam for &JobScheduler {
+    type State = ();
+    type Item<'w, 's> = &'w JobScheduler;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
+        setup.declare::<Self>(ParamAccess::Jobs).map(|_| ())
+    }
+
+    #[inline]
+    unsafe fn fetch<'w>(_: &mut (), world: UnsafeWorldCell<'w>) -> &'w JobScheduler {
+        // SAFETY: the world is borrowed for `'w`, and a parameter with exclusive access to all entities conflicts with this
+        // one. The scheduler is a field of them to which views have no mutable reference.
+        unsafe { (*world.entities().as_ptr()).jobs.scheduler() }
+    }
+}
+
+// SAFETY:
+// - shared access to all entities is declared
+// - nothing else is accessed
+unsafe impl SystemParam for &EntityManager {
+    type State = ();
+    type Item<'w, 's> = &'w EntityManager;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
+        setup.declare::<Self>(ParamAccess::Entities).map(|_| ())
+    }
+
+    #[inline]
+    unsafe fn fetch<'w>(_: &mut (), world: UnsafeWorldCell<'w>) -> &'w EntityManager {
+        // SAFETY: the world is borrowed for `'w`, and parameters that write entities conflict with this one.
+        unsafe { world.entities().as_ref() }
+    }
+}
+
+// SAFETY:
+// - exclusive access to all entities is declared
+// - nothing else is accessed
+unsafe impl SystemParam for &mut EntityManager {
+    type State = ();
+    type Item<'w, 's> = &'w mut EntityManager;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
+        setup.declare::<Self>(ParamAccess::EntitiesMut).map(|_| ())
+    }
+
+    #[inline]
+    unsafe fn fetch<'w>(_: &mut (), world: UnsafeWorldCell<'w>) -> &'w mut EntityManager {
+        // SAFETY: the world is borrowed mutably for `'w`, and parameters that access entities conflict with this one.
+        unsafe { world.entities().as_mut() }
+    }
+}
+
+// SAFETY: exclusive access to everything is declared.
+unsafe impl SystemParam for &mut World {
+    type State = ();
+    type Item<'w, 's> = &'w mut World;
+
+    const REACHES_SYSTEMS: bool = true;
+
+    fn declare(setup: &mut ParamSetup<'_>) -> Result<(), ParamConflict> {
+        setup.declare::<Self>(ParamAccess::World).map(|_| ())
+    }
+
+    #[inline]
+    unsafe fn fetch<'w>(_: &mut (), mut world: UnsafeWorldCell<'w>) -> &'w mut World {
+        // SAFETY: the world is borrowed mutably for `'w`, and every other parameter conflicts with this one.
+        unsafe { world.world.as_mut() }
+    }
+}

@@ -1,0 +1,386 @@
+//! Parameters that dereference to a value: resources, singletons, locals, struct systems and the update allocator.
+
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+use ancho_collections::Allocator;
+
+use crate::query::QueryData;
+
+/// Shared access to a resource: a value that exists once per world.
+///
+/// If the world does not have the resource, the system does not run, and the update reports A0103. An `Option<Res<T>>` is
+/// `None` instead.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Query, Res, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Velocity(f32);
+///
+/// struct Gravity(f32);
+///
+/// fn fall(gravity: Res<Gravity>, mut all: Query<&mut Velocity>) {
+///     all.for_each(|velocity| velocity.0 -= gravity.0);
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let stone = world.spawn(Velocity(0.0));
+/// world.insert_resource(Gravity(9.8));
+/// world.add_system(fall);
+/// world.update(0.1);
+/// assert_eq!(world.get::<Velocity>(stone).unwrap().0, -9.8);
+/// ```
+pub struct Res<'w, T> {
+    pub(super) value: &'w T,
+}
+
+/// Exclusive access to a resource. See [`Res`].
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{ResMut, World};
+///
+/// struct Frames(u32);
+///
+/// fn count(mut frames: ResMut<Frames>) {
+///     frames.0 += 1;
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Frames(0));
+/// world.add_system(count);
+/// world.update(0.1);
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Frames>().0, 2);
+/// ```
+pub struct ResMut<'w, T> {
+    pub(super) value: &'w mut T,
+}
+
+impl<'w, T> Res<'w, T> {
+    /// Returns the resource with the lifetime of the system's run.
+    pub fn into_inner(self) -> &'w T {
+        self.value
+    }
+}
+
+impl<'w, T> ResMut<'w, T> {
+    /// Returns the resource with the lifetime of the system's run.
+    pub fn into_inner(self) -> &'w mut T {
+        self.value
+    }
+}
+
+impl<T> Clone for Res<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Res<'_, T> {}
+
+impl<T> Deref for Res<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> Deref for ResMut<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> DerefMut for ResMut<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Res<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Res").field(&self.value).finish()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ResMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ResMut").field(&self.value).finish()
+    }
+}
+
+/// The item of the only entity that a query matches: a singleton.
+///
+/// If no entity matches, or more than one, the system does not run, and the update reports A0104. An `Option<Single<D, F>>`
+/// is `None` without a match. A system that should wait for the entity says so with
+/// [`require`](crate::IntoSystem::require). Unity's `SystemAPI.GetSingleton`.
+///
+/// In a [`ParamSet`](crate::ParamSet), other members can enable and disable components before the single is fetched. If the
+/// number of matches is not 1 by then, fetching it panics with A0136; an `Option<Single<D, F>>` is `None` without a match.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, Query, Single, World};
+///
+/// #[derive(Component)]
+/// struct Score(u32);
+///
+/// #[derive(Component)]
+/// struct Coin(u32);
+///
+/// fn collect(coins: Query<&Coin>, mut score: Single<&mut Score>) {
+///     score.0 += coins.iter().map(|coin| coin.0).sum::<u32>();
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn(Score(0));
+/// world.spawn_batch([Coin(5), Coin(10)]);
+/// world.add_system(collect);
+/// world.update(0.1);
+/// assert_eq!(world.singleton::<Score>().unwrap().0, 15);
+/// ```
+pub struct Single<'w, D: QueryData, F = ()> {
+    pub(super) item: D::Item<'w>,
+    pub(super) filter: PhantomData<fn() -> F>,
+}
+
+impl<'w, D: QueryData, F> Single<'w, D, F> {
+    /// Returns the item with the lifetime of the system's run.
+    pub fn into_inner(self) -> D::Item<'w> {
+        self.item
+    }
+}
+
+impl<'w, D: QueryData, F> Deref for Single<'w, D, F> {
+    type Target = D::Item<'w>;
+
+    fn deref(&self) -> &D::Item<'w> {
+        &self.item
+    }
+}
+
+impl<D: QueryData, F> DerefMut for Single<'_, D, F> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.item
+    }
+}
+
+impl<'w, D: QueryData<Item<'w>: fmt::Debug>, F> fmt::Debug for Single<'w, D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Single").field(&self.item).finish()
+    }
+}
+
+/// A value that a system keeps from one run to the next, and that no other code accesses.
+///
+/// It starts as its default.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Commands, Component, Local, World};
+///
+/// #[derive(Component)]
+/// struct Orc;
+///
+/// /// Every third frame.
+/// fn spawn(mut frame: Local<u32>, mut commands: Commands) {
+///     *frame += 1;
+///     if *frame % 3 == 0 {
+///         commands.spawn(Orc);
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.add_system(spawn);
+/// for _ in 0..10 {
+///     world.update(0.1);
+/// }
+/// assert_eq!(world.entity_count(), 3);
+/// ```
+pub struct Local<'s, T> {
+    pub(super) value: &'s mut T,
+}
+
+impl<T> Deref for Local<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> DerefMut for Local<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Local<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Local").field(&self.value).finish()
+    }
+}
+
+/// Shared access to the fields of a struct system, from another system.
+///
+/// If the world has no such system, or it is being updated, the reading system does not run, and the update reports A0118.
+///
+/// # Where to put the data of systems
+///
+/// A system has no entity. (In Unity each has one, hidden from queries, whose components others look up by the system's
+/// handle.) Data is placed where its readers can ask for it by type:
+///
+/// | data of | place | access |
+/// |---|---|---|
+/// | one function | [`Local<T>`](crate::Local) | the function |
+/// | one struct | its fields | `SystemData`, shared; [`World::system`](crate::World::system) and [`World::system_mut`](crate::World::system_mut) |
+/// | several systems | a resource | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut) |
+/// | the saved, forked and inspected state | a component of one entity | [`Single<D>`](crate::Single), every query |
+/// | one or two frames | containers in the [`UpdateAllocator`](crate::UpdateAllocator) | systems that receive them |
+///
+/// A fork of a world copies entities, and so singletons. It copies neither systems nor resources.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, ResMut, System, SystemData, SystemResult, World};
+///
+/// #[derive(Component)]
+/// struct Orc;
+///
+/// #[derive(Default)]
+/// struct Census {
+///     orcs: usize,
+/// }
+///
+/// impl System for Census {
+///     fn on_update(&mut self, world: &mut World) -> SystemResult {
+///         self.orcs = world.query::<&Orc>().count();
+///         Ok(())
+///     }
+/// }
+///
+/// struct Report(String);
+///
+/// fn report(census: SystemData<Census>, mut report: ResMut<Report>) {
+///     report.0 = format!("{} orcs", census.orcs);
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Report(String::new()));
+/// world.spawn(Orc);
+/// world.add_system(Census::default());
+/// world.add_system(report);
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Report>().0, "1 orcs");
+/// ```
+///
+/// The same data as a resource, which several systems can write, and as a singleton, which forks copy:
+///
+/// ```
+/// use ancho_entities::{Component, Local, ResMut, Single, World};
+///
+/// #[derive(Default)]
+/// struct Weather {
+///     rain: f32,
+/// }
+///
+/// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+/// struct Score(u32);
+///
+/// fn rain(mut weather: ResMut<Weather>, mut clouds: Local<f32>) {
+///     *clouds += 0.5;
+///     weather.rain += *clouds;
+/// }
+///
+/// fn count(mut score: Single<&mut Score>) {
+///     score.0 += 1;
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Weather::default());
+/// world.create_singleton(Score(0)).unwrap();
+/// world.add_system(rain);
+/// world.add_system(count);
+/// world.update(0.1);
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Weather>().rain, 1.5);
+/// assert_eq!(world.fork().unwrap().singleton(), Ok(&Score(2)));
+/// ```
+pub struct SystemData<'w, S> {
+    pub(super) system: &'w S,
+}
+
+impl<S> Deref for SystemData<'_, S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        self.system
+    }
+}
+
+impl<S> fmt::Debug for SystemData<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SystemData<{}>", type_name::<S>())
+    }
+}
+
+/// An allocator whose memory lives until the end of the next update. See
+/// [`World::update_allocator`](crate::World::update_allocator).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeList;
+/// use ancho_entities::{Component, Entity, Query, ResMut, UpdateAllocator, World};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// #[derive(Default)]
+/// struct Dead(Option<NativeList<Entity>>);
+///
+/// fn find(all: Query<(Entity, &Health)>, memory: UpdateAllocator, mut dead: ResMut<Dead>) {
+///     let mut list = NativeList::new_in(&memory);
+///     for (entity, health) in &all {
+///         if health.0 == 0 {
+///             list.get_mut().unwrap().push(entity);
+///         }
+///     }
+///     dead.0 = Some(list);
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// world.insert_resource(Dead::default());
+/// world.spawn(Health(0));
+/// world.add_system(find);
+/// world.update(0.1);
+/// assert_eq!(world.resource::<Dead>().0.as_ref().unwrap().get().unwrap().len(), 1);
+/// ```
+#[derive(Debug)]
+pub struct UpdateAllocator(pub(super) Allocator);
+
+impl Deref for UpdateAllocator {
+    type Target = Allocator;
+
+    fn deref(&self) -> &Allocator {
+        &self.0
+    }
+}

@@ -1,0 +1,388 @@
+//! Rate managers: the number and the time of the updates of a group.
+
+#[cfg(test)]
+mod tests;
+
+use std::error::Error;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use ancho_jobs::HAS_CLOCK;
+
+use crate::time::Time;
+
+/// Decides how often a group updates in one update of the world, and the time of each of its updates.
+///
+/// A group without a rate manager updates once, with the time of the world. Unity's `IRateManager`.
+///
+/// # Examples
+///
+/// Every second update of the world:
+///
+/// ```
+/// use ancho_entities::{RateManager, RateTurn, Time};
+///
+/// struct EverySecond;
+///
+/// impl RateManager for EverySecond {
+///     fn next_update(&mut self, turn: RateTurn) -> Option<Time> {
+///         (turn.updates == 0 && turn.time.frame() % 2 == 0).then_some(turn.time)
+///     }
+/// }
+///
+/// let turn = RateTurn { time: Time::new(1.0, 0.5).at_frame(4), maximum_delta: 0.5, updates: 0 };
+/// assert_eq!(EverySecond.next_update(turn), Some(turn.time));
+/// // It was updated, and is asked again.
+/// assert_eq!(EverySecond.next_update(RateTurn { updates: 1, ..turn }), None);
+/// ```
+pub trait RateManager: Send {
+    /// Returns the time of the group's next update, or `None` if its turn is over.
+    ///
+    /// Called again after each update of the group, until it returns `None`.
+    fn next_update(&mut self, turn: RateTurn) -> Option<Time>;
+
+    /// Returns whether idle turns count, in which the group has no systems except points without waiting commands. If not,
+    /// the group is skipped in such a turn.
+    fn counts_idle_turns(&self) -> bool {
+        true
+    }
+
+    /// Returns the seconds between two updates, if they are evenly spaced.
+    fn timestep(&self) -> Option<f64> {
+        None
+    }
+
+    /// Sets the seconds between two updates, counted from the last update.
+    ///
+    /// # Errors
+    ///
+    /// If the number is invalid, or the manager does not work with steps.
+    fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
+        Err(RateError::NoTimestep { seconds })
+    }
+}
+
+/// The input of a [`RateManager`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateTurn {
+    /// The time of the enclosing group.
+    pub time: Time,
+    /// The longest time step that an update of the world can have, in seconds.
+    pub maximum_delta: f64,
+    /// The number of updates of the group in this turn.
+    pub updates: u32,
+}
+
+/// A time step that was refused.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::FixedRateCatchUp;
+///
+/// assert_eq!(
+///     FixedRateCatchUp::try_new(0.0).unwrap_err().to_string(),
+///     "A0121: a group cannot update every 0 seconds; give a number of seconds that is above zero, and finite",
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RateError {
+    /// A0121: the step is not positive and finite.
+    Timestep {
+        /// The refused step.
+        seconds: f64,
+    },
+    /// A0121: the group has no rate manager with a fixed step.
+    NoTimestep {
+        /// The refused step.
+        seconds: f64,
+    },
+}
+
+impl fmt::Display for RateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Timestep { seconds } => write!(
+                f,
+                "A0121: a group cannot update every {seconds} seconds; give a number of seconds that is above zero, and \
+                 finite"
+            ),
+            Self::NoTimestep { seconds } => write!(
+                f,
+                "A0121: a group cannot update every {seconds} seconds if its rate manager does not work with steps, or it has \
+                 none; give it a `FixedRateCatchUp` or a `FixedRateSimple` first"
+            ),
+        }
+    }
+}
+
+impl Error for RateError {}
+
+/// The allowed time steps, in seconds.
+const TIMESTEPS: std::ops::RangeInclusive<f64> = 0.0001..=10.0;
+
+fn clamp_timestep(seconds: f64) -> Result<f64, RateError> {
+    if !(seconds.is_finite() && seconds > 0.0) {
+        return Err(RateError::Timestep { seconds });
+    }
+    Ok(seconds.clamp(*TIMESTEPS.start(), *TIMESTEPS.end()))
+}
+
+/// One update of the group per update of the world, with a fixed time step and a clock of its own.
+///
+/// The clock begins at zero and is independent of the world's: if the world updates faster than the step, the group's time
+/// runs faster, too. Useful for lockstep, where one update is one step. Unity's `FixedRateSimpleManager`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{FixedRateSimple, RateManager, RateTurn, Time};
+///
+/// let mut rate = FixedRateSimple::new(0.5);
+/// let turn = RateTurn { time: Time::new(100.0, 0.1), maximum_delta: 0.5, updates: 0 };
+/// assert_eq!(rate.next_update(turn), Some(Time::new(0.0, 0.5)));
+/// assert_eq!(rate.next_update(RateTurn { updates: 1, ..turn }), None);
+/// // In the next update of the world:
+/// assert_eq!(rate.next_update(turn), Some(Time::new(0.5, 0.5)));
+/// ```
+#[derive(Clone, Debug)]
+pub struct FixedRateSimple {
+    timestep: f64,
+    next: f64,
+}
+
+impl FixedRateSimple {
+    /// Creates a manager with a time step in seconds, clamped to 0.0001 to 10.
+    ///
+    /// # Panics
+    ///
+    /// If the number is not positive and finite.
+    #[track_caller]
+    pub fn new(timestep: f64) -> Self {
+        Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// Creates a manager like [`new`](Self::new), or returns an error.
+    ///
+    /// # Errors
+    ///
+    /// If the number is not positive and finite.
+    pub fn try_new(timestep: f64) -> Result<Self, RateError> {
+        Ok(Self { timestep: clamp_timestep(timestep)?, next: 0.0 })
+    }
+}
+
+impl RateManager for FixedRateSimple {
+    fn next_update(&mut self, turn: RateTurn) -> Option<Time> {
+        if turn.updates > 0 {
+            return None;
+        }
+        let time = Time::new(self.next, self.timestep).at_frame(turn.time.frame());
+        self.next += self.timestep;
+        Some(time)
+    }
+
+    fn timestep(&self) -> Option<f64> {
+        Some(self.timestep)
+    }
+
+    fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
+        let timestep = clamp_timestep(seconds)?;
+        // The next update is one step after the last, so the step that was already added is replaced.
+        if self.next > 0.0 {
+            self.next += timestep - self.timestep;
+        }
+        self.timestep = timestep;
+        Ok(())
+    }
+}
+
+/// As many updates of the group with a fixed time step as the time of the world has room for.
+///
+/// The first update is at zero. Each later one is a step after it, as soon as the world's time reaches it: none in a fast
+/// update of the world, several in a slow one. After a long pause it catches up gradually: one update of the world has at
+/// most as many as fit into the world's longest time step. Unity's `FixedRateCatchUpManager`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{FixedRateCatchUp, RateManager, RateTurn, Time};
+///
+/// let mut rate = FixedRateCatchUp::new(0.25);
+/// let mut turn = RateTurn { time: Time::new(0.6, 0.6), maximum_delta: 1.0, updates: 0 };
+/// let mut ticks = Vec::new();
+/// while let Some(time) = rate.next_update(turn) {
+///     ticks.push(time.elapsed());
+///     turn.updates += 1;
+/// }
+/// assert_eq!(ticks, [0.0, 0.25, 0.5]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct FixedRateCatchUp {
+    timestep: f64,
+    /// The time of the last update, or of the first if there was none.
+    last: f64,
+    started: bool,
+    /// The latest time of this turn.
+    limit: f64,
+}
+
+impl FixedRateCatchUp {
+    /// Creates a manager with a time step in seconds, clamped to 0.0001 to 10.
+    ///
+    /// # Panics
+    ///
+    /// If the number is not positive and finite.
+    #[track_caller]
+    pub fn new(timestep: f64) -> Self {
+        Self::try_new(timestep).unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// Creates a manager like [`new`](Self::new), or returns an error.
+    ///
+    /// # Errors
+    ///
+    /// If the number is not positive and finite.
+    pub fn try_new(timestep: f64) -> Result<Self, RateError> {
+        let timestep = clamp_timestep(timestep)?;
+        Ok(Self { timestep, last: 0.0, started: false, limit: 0.0 })
+    }
+
+    /// Sets the time of the first update, for a group that begins late and must not catch up.
+    #[must_use = "the rate manager itself does not change"]
+    pub fn starting_at(self, elapsed: f64) -> Self {
+        Self { last: elapsed, started: false, ..self }
+    }
+}
+
+impl RateManager for FixedRateCatchUp {
+    fn next_update(&mut self, turn: RateTurn) -> Option<Time> {
+        if turn.updates == 0 {
+            self.limit = self.last + turn.maximum_delta.max(self.timestep);
+        }
+        if self.started {
+            // The sum is compared, not the difference: a world that is updated by exactly one step adds the same numbers in
+            // the same order, and has exactly one update each time.
+            let next = self.last + self.timestep;
+            let reached = turn.time.elapsed().min(self.limit);
+            // A step that is too small to change so late a time would loop forever.
+            if next > reached || next <= self.last {
+                return None;
+            }
+            self.last = next;
+        }
+        self.started = true;
+        Some(Time::new(self.last, self.timestep).at_frame(turn.time.frame()))
+    }
+
+    fn timestep(&self) -> Option<f64> {
+        Some(self.timestep)
+    }
+
+    fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
+        self.timestep = clamp_timestep(seconds)?;
+        Ok(())
+    }
+}
+
+/// At most one update of the group per update of the world, after a minimum of real time.
+///
+/// The group's `delta` is the time since its last update, its `elapsed` that of the world. Use it for work that must not run
+/// too often, such as drawing a map, and **not** for results that must be the same in each run: it depends on the speed of
+/// the machine. While the group is idle, the clock is not read. Unity's `VariableRateManager`.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use ancho_entities::{RateManager, RateTurn, Time, VariableRate};
+///
+/// let mut readings = [0, 50, 80].into_iter().map(Duration::from_millis);
+/// let mut rate = VariableRate::default().with_clock(move || readings.next().unwrap());
+///
+/// let turn = RateTurn { time: Time::new(1.0, 0.05), maximum_delta: 0.5, updates: 0 };
+/// assert_eq!(rate.next_update(turn), Some(Time::new(1.0, 0.0)));
+/// assert_eq!(rate.next_update(turn), None);
+/// assert_eq!(rate.next_update(turn), Some(Time::new(1.0, 0.08)));
+/// ```
+pub struct VariableRate {
+    interval: Duration,
+    /// `None` means the world's time.
+    clock: Option<Box<dyn FnMut() -> Duration + Send>>,
+    last: Option<Duration>,
+}
+
+impl VariableRate {
+    /// The default time between two updates.
+    const INTERVAL: Duration = Duration::from_millis(66);
+
+    /// Creates a manager with a minimum time between two updates. On `wasm32-unknown-unknown`, which has no clock, it uses
+    /// the world's time, unless [another clock](Self::with_clock) is set.
+    pub fn new(interval: Duration) -> Self {
+        let clock = HAS_CLOCK.then(|| {
+            let start = Instant::now();
+            Box::new(move || start.elapsed()) as Box<dyn FnMut() -> Duration + Send>
+        });
+        Self { interval, clock, last: None }
+    }
+
+    /// Sets the clock: a function that returns the time since a fixed moment.
+    #[must_use = "the rate manager itself does not change"]
+    pub fn with_clock(self, clock: impl FnMut() -> Duration + Send + 'static) -> Self {
+        Self { clock: Some(Box::new(clock)), ..self }
+    }
+}
+
+impl Default for VariableRate {
+    /// 66 milliseconds between two updates.
+    fn default() -> Self {
+        Self::new(Self::INTERVAL)
+    }
+}
+
+impl RateManager for VariableRate {
+    fn next_update(&mut self, turn: RateTurn) -> Option<Time> {
+        if turn.updates > 0 {
+            return None;
+        }
+        let now = match &mut self.clock {
+            Some(clock) => clock(),
+            None => Duration::try_from_secs_f64(turn.time.elapsed()).unwrap_or_default(),
+        };
+        let since = now.saturating_sub(self.last.unwrap_or(now));
+        if self.last.is_some() && since < self.interval {
+            return None;
+        }
+        self.last = Some(now);
+        let time = Time::new(turn.time.elapsed(), since.as_secs_f64());
+        Some(time.at_frame(turn.time.frame()))
+    }
+
+    fn counts_idle_turns(&self) -> bool {
+        false
+    }
+
+    fn timestep(&self) -> Option<f64> {
+        Some(self.interval.as_secs_f64())
+    }
+
+    fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
+        if !(seconds.is_finite() && seconds > 0.0) {
+            return Err(RateError::Timestep { seconds });
+        }
+        self.interval =
+            Duration::try_from_secs_f64(seconds).map_err(|_| RateError::Timestep { seconds })?;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for VariableRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VariableRate")
+            .field("interval", &self.interval)
+            .field("last", &self.last)
+            .finish_non_exhaustive()
+    }
+}

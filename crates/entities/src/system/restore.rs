@@ -1,0 +1,192 @@
+//! The versions of the systems' last runs, and restoring a snapshot.
+//!
+//! A world can get other entities: those of a snapshot, or those of another world by [`std::mem::swap`]. Their versions are
+//! unrelated to those of the entities before. So the systems of a world record the manager that their last runs refer to,
+//! compare it before each run, and reset the last runs if it is another one. A fork captures the last runs of its world's
+//! systems.
+
+use std::mem;
+use std::sync::Arc;
+
+use super::SystemId;
+use super::table::{Flags, SystemSlot, Systems};
+use crate::error::EntityError;
+use crate::manager::{EntityManager, LastRun, LastRuns};
+use crate::panics::FirstPanic;
+use crate::version::Version;
+use crate::world::World;
+
+impl World {
+    /// Replaces the entities of the world by those of a snapshot, which is a [fork](Self::fork) of the world: a rollback.
+    ///
+    /// The snapshot does not change, and can be restored any number of times. The two worlds share memory until one of them
+    /// writes to it, so the cost of the call is proportional to the number of chunks.
+    ///
+    /// Updates after the call do the same as updates after the fork did: entities get the same ids, and filters such as
+    /// [`Changed`](crate::Changed) match the same entities, in each system that ran before the fork. For a system that was
+    /// added later, all entities are changed, and for all systems if the snapshot is not a fork of this world. A system that
+    /// had started at the time of the fork counts as started, without a call of
+    /// [`on_start_running`](crate::System::on_start_running) or [`on_stop_running`](crate::System::on_stop_running).
+    /// [Caches](crate::EntityManager::take_cache) become those of the snapshot.
+    ///
+    /// Everything else is not part of a fork, and does not change:
+    ///
+    /// - **Resources**, and the state of systems: their fields and each [`Local`](crate::Local). Data that a replay depends
+    ///   on belongs in components, or has to be reset by the program.
+    /// - **Time**: keep [`time`](Self::time) with the snapshot, and set it by [`set_time`](Self::set_time). A group with a
+    ///   rate, such as [`FixedStep`](crate::FixedStep), continues after its last step. To reset it, call
+    ///   [`set_rate`](Self::set_rate) with a rate that is [`starting_at`](crate::FixedRateCatchUp::starting_at) its next
+    ///   step.
+    ///
+    /// Jobs over both worlds are completed first. Commands that wait for a [point](crate::CommandPoint) are discarded: they
+    /// were recorded for the replaced entities. Commands that waited when the snapshot was made are not part of it, so make
+    /// snapshots between two updates, when no commands wait. A buffer of the program with new entities that was recorded
+    /// before the call is refused at playback (A0082).
+    ///
+    /// # Errors
+    ///
+    /// With A0130 if the worlds have different chunk sizes. If a component can neither be copied nor cloned, or there is not
+    /// enough memory for the copies. Then the world has not changed.
+    ///
+    /// # Panics
+    ///
+    /// If dropping replaced values panics, after the world was restored.
+    ///
+    /// # Determinism
+    ///
+    /// A replay with the same input has the same [state hash](crate::EntityManager::state_hash) after each update as the original run, if
+    /// the data that systems read is in components, or was reset.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Height(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system(|mut heights: Query<&mut Height>| heights.for_each(|height| height.0 += 1));
+    /// let balloon = world.spawn(Height(0));
+    /// world.update(0.1);
+    ///
+    /// let (mut snapshot, time) = (world.fork()?, world.time());
+    /// world.update(0.1);
+    /// world.update(0.1);
+    /// let expected = world.state_hash();
+    ///
+    /// world.restore(&mut snapshot)?;
+    /// world.set_time(time)?;
+    /// assert_eq!(world.get(balloon), Ok(&Height(1)));
+    /// world.update(0.1);
+    /// world.update(0.1);
+    /// assert_eq!(world.state_hash(), expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn restore(&mut self, snapshot: &mut Self) -> Result<(), EntityError> {
+        self.complete_jobs();
+        let replaced = self.entities.restore_from(&mut snapshot.entities)?;
+        self.sync_last_runs();
+        // Dropping runs user code, so it comes last.
+        let mut panic = FirstPanic::default();
+        for place in 0..self.systems.points.count() {
+            let mut waiting = mem::take(&mut self.systems.points.get_mut(place).waiting);
+            for mut discarded in waiting.drain(..) {
+                // A job of another scheduler may still record. Then the buffer is dropped when the job is done.
+                panic.during(|| _ = discarded.buffer.clear());
+                panic.during(|| drop(discarded));
+            }
+            self.systems.points.get_mut(place).waiting = waiting;
+        }
+        panic.during(|| drop(replaced));
+        panic.go_on();
+        Ok(())
+    }
+
+    /// Resets the last runs of systems if the world has other entities.
+    #[inline(always)]
+    pub(super) fn sync_last_runs(&mut self) {
+        if self.systems.entities != self.entities.id() {
+            self.reset_last_runs();
+        }
+    }
+
+    #[cold]
+    fn reset_last_runs(&mut self) {
+        let mut slots = mem::take(&mut self.systems.slots);
+        self.systems.reset_last_runs(&mut slots, &mut self.entities);
+        self.systems.slots = slots;
+    }
+
+    /// Resumes the system that updated another one. It may have replaced the entities with this id.
+    #[inline(always)]
+    pub(super) fn resume(&mut self, outer: Option<SystemId>, since: Version, entities: u64) {
+        self.systems.executing = outer;
+        self.systems.since = since;
+        if outer.is_some() && self.entities.id() != entities {
+            self.resume_with_other_entities();
+        }
+    }
+
+    #[cold]
+    fn resume_with_other_entities(&mut self) {
+        self.sync_last_runs();
+        self.systems.since = self.systems.last_run_of_executing(&self.systems.slots);
+    }
+
+    /// Captures the last runs of the systems, for a fork. `None` if no system has run, and the entities have the last runs
+    /// of another world.
+    pub(crate) fn last_runs(&mut self) -> Option<Arc<LastRuns>> {
+        self.sync_last_runs();
+        let Systems { id, slots, .. } = &self.systems;
+        let has_run = slots.iter().any(|slot| slot.last_run != Version::NEVER);
+        if !has_run && (slots.is_empty() || self.entities.last_runs.is_some()) {
+            return None;
+        }
+        let last_run = |slot: &SystemSlot| LastRun {
+            generation: slot.generation,
+            version: slot.last_run,
+            has_started: slot.flags.has(Flags::STARTED),
+        };
+        let slots = slots.iter().map(last_run).collect();
+        Some(Arc::new(LastRuns { systems: *id, slots }))
+    }
+}
+
+impl Systems {
+    /// Resets the last runs of systems to those at the time when the entities were forked from this world. Without such a
+    /// fork, no system has run.
+    ///
+    /// A system that had started at that time counts as started, and another one does not, so that a replay starts and stops
+    /// the same systems. No callback is called.
+    #[cold]
+    pub(super) fn reset_last_runs(
+        &mut self,
+        slots: &mut [SystemSlot],
+        entities: &mut EntityManager,
+    ) {
+        // They are valid until the systems run, so they are taken out.
+        let last_runs = entities.last_runs.take_if(|last_runs| last_runs.systems == self.id);
+        for (index, slot) in slots.iter_mut().enumerate() {
+            let known = last_runs.as_ref().and_then(|last_runs| last_runs.slots.get(index));
+            slot.last_run = match known {
+                Some(known) if known.generation == slot.generation => {
+                    slot.flags.set(Flags::STARTED, known.has_started);
+                    known.version
+                }
+                _ => Version::NEVER,
+            };
+        }
+        self.entities = entities.id();
+        self.since = self.last_run_of_executing(slots);
+    }
+
+    fn last_run_of_executing(&self, slots: &[SystemSlot]) -> Version {
+        let executing = self.executing.filter(|id| id.world == self.id as u32);
+        let slot = executing.and_then(|id| {
+            slots.get(id.index() as usize).filter(|slot| slot.generation == id.generation())
+        });
+        slot.map_or(Version::NEVER, |slot| slot.last_run)
+    }
+}

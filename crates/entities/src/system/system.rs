@@ -1,0 +1,228 @@
+//! Struct systems, and systems with erased types.
+
+use std::any::Any;
+
+use super::error::{SystemError, SystemFault, SystemResult};
+use super::param::SystemAccess;
+use crate::manager::EntityManager;
+use crate::version::Version;
+use crate::world::World;
+
+/// A system that is a struct: it has fields, and callbacks for its lifecycle.
+///
+/// | callback | time |
+/// |---|---|
+/// | [`on_create`](Self::on_create) | once, when it is added |
+/// | [`on_start_running`](Self::on_start_running) | before the first update, and before the first update after it stopped |
+/// | [`on_update`](Self::on_update) | in each update of its group, if it is enabled and its [requirements](crate::IntoSystem::require) are met |
+/// | [`on_stop_running`](Self::on_stop_running) | in the first update in which it is disabled or lacks a requirement; when its group stops; before it is destroyed |
+/// | [`on_destroy`](Self::on_destroy) | once, when it is removed, or its world is dropped |
+///
+/// Starting and stopping alternate. All callbacks have the whole world: they can access, add, remove and update other
+/// systems. [`World::last_run`] returns the version since which data counts as changed. A world has one system of a type.
+///
+/// The update reports an error or panic. The system stays, and the others run.
+///
+/// Unity's `SystemBase`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, EntityQuery, System, SystemResult, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Position(f32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Velocity(f32);
+///
+/// #[derive(Default)]
+/// struct Movement {
+///     movers: EntityQuery<(&'static mut Position, &'static Velocity)>,
+///     updates: u32,
+/// }
+///
+/// impl System for Movement {
+///     fn on_update(&mut self, world: &mut World) -> SystemResult {
+///         let dt = world.time().delta();
+///         self.movers.write(world).schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt)?;
+///         self.updates += 1;
+///         Ok(())
+///     }
+/// }
+///
+/// let mut world = World::new("Simulation");
+/// let stone = world.spawn((Position(0.0), Velocity(4.0)));
+/// world.add_system(Movement::default());
+/// world.update(0.25);
+/// assert_eq!(world.get::<Position>(stone).unwrap().0, 1.0);
+/// assert_eq!(world.system::<Movement>().unwrap().updates, 1);
+/// ```
+pub trait System: Send + 'static {
+    /// Called when the system is added.
+    ///
+    /// # Errors
+    ///
+    /// If it fails, the system is not added, and [`World::try_add_system`] returns the error.
+    fn on_create(&mut self, world: &mut World) -> SystemResult {
+        let _ = world;
+        Ok(())
+    }
+
+    /// Called before the first update after the system was added or had stopped.
+    ///
+    /// # Errors
+    ///
+    /// If it fails, the system is not updated this time.
+    fn on_start_running(&mut self, world: &mut World) -> SystemResult {
+        let _ = world;
+        Ok(())
+    }
+
+    /// Called in each update.
+    ///
+    /// # Errors
+    ///
+    /// Errors are reported by the update.
+    fn on_update(&mut self, world: &mut World) -> SystemResult;
+
+    /// Called when the system stops.
+    ///
+    /// # Errors
+    ///
+    /// Errors are reported by the update.
+    fn on_stop_running(&mut self, world: &mut World) -> SystemResult {
+        let _ = world;
+        Ok(())
+    }
+
+    /// Called when the system is removed, or its world is dropped. All systems of a removed group stop before one of them is
+    /// destroyed. The same holds for the systems of a world.
+    ///
+    /// If the world is dropped inside a job of another scheduler, this method can complete jobs, but not schedule them
+    /// (A0006).
+    ///
+    /// # Errors
+    ///
+    /// Errors are reported by the update.
+    fn on_destroy(&mut self, world: &mut World) -> SystemResult {
+        let _ = world;
+        Ok(())
+    }
+}
+
+/// The outcome of a call of a system.
+pub(super) type Outcome = Result<(), Box<SystemFault>>;
+
+/// A function or struct system with erased type.
+pub(super) trait ErasedSystem: Send {
+    /// Creates the system. Returns the access of its parameters, if it declares them.
+    fn create(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<Option<SystemAccess>, SystemError>;
+
+    /// The name. It is stored here, too, so that it is known when the world is gone.
+    fn name(&self) -> &str;
+
+    fn start(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    /// Updates the system. `since` is the version of its last run.
+    fn update(&mut self, world: &mut World, since: Version) -> Outcome;
+
+    fn stop(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    fn destroy(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    /// Tests whether the system can access the system table of its world.
+    fn reaches_systems(&self) -> bool {
+        true
+    }
+
+    /// The struct of a struct system.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+
+    /// The number of entities in chunks that match its queries.
+    fn entity_count(&mut self, _entities: &EntityManager) -> Option<usize> {
+        None
+    }
+
+    /// Tests whether one of its queries matches a chunk.
+    fn has_entities(&mut self, _entities: &EntityManager) -> Option<bool> {
+        None
+    }
+}
+
+/// A struct system.
+pub(super) struct StructSystem<S> {
+    system: S,
+    name: Box<str>,
+}
+
+impl<S> StructSystem<S> {
+    pub(super) fn new(system: S) -> Self {
+        Self { system, name: Box::default() }
+    }
+}
+
+impl<S: System> ErasedSystem for StructSystem<S> {
+    fn create(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<Option<SystemAccess>, SystemError> {
+        self.name = name.into();
+        match self.system.on_create(world) {
+            Ok(()) => Ok(None),
+            Err(error) => {
+                Err(SystemError::NotCreated { system: name.to_owned(), reason: error.to_string() })
+            }
+        }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn start(&mut self, world: &mut World) -> Outcome {
+        outcome(self.system.on_start_running(world))
+    }
+
+    fn update(&mut self, world: &mut World, _: Version) -> Outcome {
+        outcome(self.system.on_update(world))
+    }
+
+    fn stop(&mut self, world: &mut World) -> Outcome {
+        outcome(self.system.on_stop_running(world))
+    }
+
+    fn destroy(&mut self, world: &mut World) -> Outcome {
+        outcome(self.system.on_destroy(world))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(&self.system)
+    }
+
+    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
+        Some(&mut self.system)
+    }
+}
+
+#[inline]
+fn outcome(result: SystemResult) -> Outcome {
+    result.map_err(|error| Box::new(SystemFault::Failed { message: error.to_string() }))
+}

@@ -1,0 +1,527 @@
+//! The world, its settings, its clock, and its update memory.
+
+mod resources;
+mod transaction;
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::num::NonZero;
+use std::ops::{Deref, DerefMut};
+
+use ancho_collections::{Allocator, RewindableAllocator};
+use ancho_jobs::JobPool;
+use resources::Resources;
+pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
+
+use crate::commands::{EntityCommandBuffer, PlaybackError};
+use crate::error::EntityError;
+use crate::manager::EntityManager;
+use crate::storage::{ChunkArena, StorageSettings};
+use crate::system::Systems;
+use crate::time::{Time, TimeError, TimeStack};
+
+/// Entities with their components, systems and resources, independent of all other worlds.
+///
+/// A world derefs to its [`EntityManager`], which has the methods for entities and queries. The methods of `World` itself are for
+/// systems, resources, singletons, time, forks and transactions.
+///
+/// A world can be sent to another thread. One thread uses it at a time.
+///
+/// Dropping a world completes its jobs. Then the running systems stop, in the order in which they were added, and all systems are
+/// destroyed in the opposite order.
+///
+/// # All worlds of a program
+///
+/// There is no global list of worlds, such as Unity's `World.All`: only its owner can reach a world. Worlds of two threads, tests or
+/// plugins do not affect each other. A program with several worlds stores them itself, and lends them to its tools.
+///
+/// ```
+/// use ancho_entities::World;
+///
+/// let mut worlds = [World::new("Client"), World::new("Server")];
+/// for world in &mut worlds {
+///     world.update(1.0 / 60.0);
+/// }
+/// let server = worlds.iter().find(|world| world.name() == "Server").unwrap();
+/// assert_eq!(server.time().frame(), 1);
+/// ```
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Poisoned;
+///
+/// let mut world = World::new("Simulation");
+/// let orc = world.spawn(Health(20));
+/// world.add(orc, Poisoned).unwrap();
+/// world.get_mut::<Health>(orc).unwrap().0 -= 5;
+/// assert_eq!(world.get(orc), Ok(&Health(15)));
+/// world.despawn(orc).unwrap();
+/// assert!(!world.exists(orc));
+/// ```
+pub struct World {
+    name: String,
+    settings: WorldSettings,
+    pub(crate) entities: EntityManager,
+    pub(crate) systems: Systems,
+    pub(crate) resources: Resources,
+    pub(crate) time: TimeStack,
+    pub(crate) memory: UpdateMemory,
+}
+
+impl World {
+    /// Creates a world without entities.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self::with_settings(name, WorldSettings::new())
+    }
+
+    /// Creates a world without entities, with these settings.
+    pub fn with_settings(name: impl Into<String>, settings: WorldSettings) -> Self {
+        let entities =
+            EntityManager::new(settings.storage(), settings.pool.clone(), settings.strict);
+        Self::with_entities(name.into(), settings, entities)
+    }
+
+    /// Creates a world of these entities, without systems and resources.
+    fn with_entities(name: String, settings: WorldSettings, entities: EntityManager) -> Self {
+        let (systems, resources) = (Systems::default(), Resources::default());
+        let (time, memory) = (TimeStack::new(), UpdateMemory::default());
+        Self { name, settings, entities, systems, resources, time, memory }
+    }
+
+    /// Returns the name of the world, which messages and tools show.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the settings of the world.
+    pub fn settings(&self) -> &WorldSettings {
+        &self.settings
+    }
+
+    /// Creates a second world with the same entities, which shares memory with this one until one of them writes to it. It has no systems
+    /// and no resources, and its time starts at zero.
+    ///
+    /// The cost is linear in the number of chunks, and the first write to a chunk copies it. Use it for snapshots and undo;
+    /// [`restore`](Self::restore) rolls back to a fork.
+    ///
+    /// Components with interior mutability, such as atomics, change in both worlds until their chunk is copied.
+    ///
+    /// [Caches](crate::EntityManager::take_cache), such as that of the transforms, are shared, too. A cache is copied by the code that keeps
+    /// it, before its next write.
+    ///
+    /// Chunks with [managed](crate::ManagedComponent) components are copied at once, since they belong to one thread. So are [chunk
+    /// components](crate::PerChunk).
+    ///
+    /// # Errors
+    ///
+    /// If a component can neither be copied nor cloned, or there is no memory for immediate copies. Then the world is unchanged, also if
+    /// a clone panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let before = world.fork().unwrap();
+    /// world.get_mut::<Health>(orc).unwrap().0 = 0;
+    /// assert_eq!(before.get(orc), Ok(&Health(20)));
+    /// ```
+    pub fn fork(&mut self) -> Result<Self, EntityError> {
+        let entities = self.entities.fork()?;
+        Ok(self.with_copied_entities(entities))
+    }
+
+    /// Creates a second world with the same entities, and memory of its own. It has no systems and no resources, and its time starts at
+    /// zero.
+    ///
+    /// # Errors
+    ///
+    /// If a component can neither be copied nor cloned, or there is no memory.
+    pub fn duplicate(&mut self) -> Result<Self, EntityError> {
+        let entities = self.entities.duplicate()?;
+        Ok(self.with_copied_entities(entities))
+    }
+
+    fn with_copied_entities(&mut self, mut entities: EntityManager) -> Self {
+        if let Some(last_runs) = self.last_runs() {
+            entities.last_runs = Some(last_runs);
+        }
+        Self::with_entities(self.name.clone(), self.settings.clone(), entities)
+    }
+
+    /// Applies the commands of a buffer, in the order in which they were recorded, and names the world in errors.
+    ///
+    /// See [`EntityManager::play`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`EntityManager::play`].
+    #[track_caller]
+    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
+        let played = self.entities.play(buffer);
+        played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
+    }
+
+    /// Lends the entities of the world to jobs, one at a time, until the transaction [ends](ExclusiveEntityTransaction::end).
+    ///
+    /// The transaction owns the world until then. All jobs over its entities are completed first. Unity's
+    /// `BeginExclusiveEntityTransaction`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// let filled = transaction.schedule(&[], |entities| _ = entities.spawn_many((), 1000));
+    /// transaction.jobs().complete(filled?);
+    /// assert_eq!(transaction.end().unwrap().entity_count(), 1000);
+    /// # Ok::<(), ancho_jobs::ScheduleError>(())
+    /// ```
+    ///
+    /// The world cannot be used meanwhile:
+    ///
+    /// ```compile_fail,E0382
+    /// # use ancho_entities::World;
+    /// let mut world = World::new("Loading");
+    /// let transaction = world.begin_transaction();
+    /// world.spawn(());
+    /// ```
+    ///
+    /// Transactions cannot be nested:
+    ///
+    /// ```compile_fail,E0382
+    /// # use ancho_entities::World;
+    /// let world = World::new("Loading");
+    /// let transaction = world.begin_transaction();
+    /// let another = world.begin_transaction();
+    /// ```
+    #[track_caller]
+    pub fn begin_transaction(self) -> ExclusiveEntityTransaction {
+        ExclusiveEntityTransaction::new(self)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.end_systems();
+    }
+}
+
+impl Deref for World {
+    type Target = EntityManager;
+
+    #[inline]
+    fn deref(&self) -> &EntityManager {
+        &self.entities
+    }
+}
+
+impl DerefMut for World {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut EntityManager {
+        &mut self.entities
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").field("name", &self.name).field("entities", &self.entities).finish()
+    }
+}
+
+impl World {
+    /// Returns the current time, which systems take as a parameter.
+    pub fn time(&self) -> Time {
+        self.time.current()
+    }
+
+    /// Sets the current time.
+    ///
+    /// # Errors
+    ///
+    /// With A0120 if the time is invalid.
+    pub fn set_time(&mut self, time: Time) -> Result<(), TimeError> {
+        self.time.set(time)
+    }
+
+    /// Replaces the current time until it is [popped](Self::pop_time). Times that a system pushes and does not pop are popped when it
+    /// returns.
+    ///
+    /// An [update](Self::update) meanwhile continues from the pushed time and its [frame](Time::frame). Popping restores time and frame
+    /// from before the push.
+    ///
+    /// # Errors
+    ///
+    /// With A0120 if the time is invalid.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Time, World};
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.update(0.25);
+    /// world.push_time(Time::new(10.0, 0.5))?;
+    /// assert_eq!(world.time().elapsed(), 10.0);
+    /// world.pop_time()?;
+    /// assert_eq!(world.time().elapsed(), 0.25);
+    /// # Ok::<(), ancho_entities::TimeError>(())
+    /// ```
+    pub fn push_time(&mut self, time: Time) -> Result<(), TimeError> {
+        self.time.push(time)
+    }
+
+    /// Restores the time before the last [push](Self::push_time). Returns the pushed time.
+    ///
+    /// # Errors
+    ///
+    /// With A0122 if nothing was pushed; in a system, if it has pushed nothing itself.
+    pub fn pop_time(&mut self) -> Result<Time, TimeError> {
+        self.reset_abandoned_update();
+        self.time.pop()
+    }
+
+    /// Returns the maximum delta time of an update in seconds: a third, unless it is [set](Self::set_maximum_delta).
+    pub fn maximum_delta(&self) -> f64 {
+        self.time.maximum_delta()
+    }
+
+    /// Sets the maximum delta time of an update in seconds.
+    ///
+    /// # Errors
+    ///
+    /// With A0120 unless it is a number above zero.
+    pub fn set_maximum_delta(&mut self, seconds: f64) -> Result<(), TimeError> {
+        self.time.set_maximum_delta(seconds)
+    }
+}
+
+/// The settings of a world.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{World, WorldSettings};
+///
+/// // As Unity's: at most 128 entities in a chunk, and every misuse is an error.
+/// let settings = WorldSettings::new().chunk_capacity_limit(128).strict(true);
+/// let mut world = World::with_settings("Simulation", settings);
+/// let orc = world.spawn(());
+/// world.despawn(orc).unwrap();
+/// assert!(world.despawn(orc).is_err());
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "settings do nothing until a world is made with them"]
+pub struct WorldSettings {
+    chunk_size: u32,
+    capacity_limit: Option<NonZero<u32>>,
+    strict: bool,
+    arena: ChunkArena,
+    pool: Option<JobPool>,
+}
+
+impl WorldSettings {
+    /// Creates the default settings: chunks of 16 KiB without a capacity limit, the arena and the job pool of the process, not strict.
+    pub fn new() -> Self {
+        Self {
+            chunk_size: 16 * 1024,
+            capacity_limit: None,
+            strict: false,
+            arena: ChunkArena::shared(),
+            pool: None,
+        }
+    }
+
+    /// Sets the size of a chunk in bytes.
+    ///
+    /// # Panics
+    ///
+    /// Unless it is a power of two from 4 KiB to 1 MiB.
+    #[track_caller]
+    pub fn chunk_size(mut self, bytes: usize) -> Self {
+        let allowed = 4 * 1024..=1024 * 1024;
+        assert!(
+            bytes.is_power_of_two() && allowed.contains(&bytes),
+            "A0065: a chunk cannot have {bytes} bytes; use a power of two from 4096 to 1048576"
+        );
+        self.chunk_size = bytes as u32;
+        self
+    }
+
+    /// Limits the number of entities in a chunk, even if it has room for more.
+    ///
+    /// # Panics
+    ///
+    /// If it is zero.
+    #[track_caller]
+    pub fn chunk_capacity_limit(mut self, entities: usize) -> Self {
+        let limit = u32::try_from(entities).unwrap_or(u32::MAX);
+        let limit = NonZero::new(limit)
+            .expect("A0065: a chunk holds one entity at least; use a limit above zero");
+        self.capacity_limit = Some(limit);
+        self
+    }
+
+    /// Sets whether three operations without an effect are errors: despawning an entity that does not exist (A0050), adding a component
+    /// that the entity has (A0052), and removing a component that the entity lacks (A0051).
+    ///
+    /// Otherwise, as in Unity's Entities 1.x, `despawn` and `remove` return `false`, and `add` replaces the value. In a strict world,
+    /// [`check_commands`](crate::EntityManager::check_commands) refuses commands that make prefabs (A0151).
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Sets the arena that chunks are allocated from.
+    pub fn arena(mut self, arena: ChunkArena) -> Self {
+        self.arena = arena;
+        self
+    }
+
+    /// Sets the pool of worker threads. The default is the [pool of the process](JobPool::shared). Forks have the pool of their world.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{World, WorldSettings};
+    /// use ancho_jobs::JobPool;
+    ///
+    /// let pool = JobPool::builder().workers(3).build().unwrap();
+    /// let world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
+    /// assert_eq!(world.jobs().thread_count(), 4);
+    /// ```
+    pub fn job_pool(mut self, pool: &JobPool) -> Self {
+        self.pool = Some(pool.clone());
+        self
+    }
+
+    fn storage(&self) -> StorageSettings {
+        StorageSettings {
+            chunk_size: self.chunk_size,
+            capacity_limit: self.capacity_limit,
+            arena: self.arena.clone(),
+        }
+    }
+}
+
+impl Default for WorldSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The memory of a world for values that live for two updates.
+#[derive(Default)]
+pub(crate) struct UpdateMemory {
+    /// Created at its first use: most forks never use it.
+    own: OnceCell<TwoUpdates>,
+    /// The memory of the group that is being updated, if it has its own rate.
+    of_group: Option<Allocator>,
+}
+
+/// Two alternating allocators. Memory of one update is valid in the next, and freed in the one after it.
+#[derive(Debug)]
+pub(crate) struct TwoUpdates {
+    allocators: [RewindableAllocator; 2],
+    /// The current allocator.
+    current: usize,
+}
+
+impl TwoUpdates {
+    fn new(name: &'static str) -> Self {
+        let allocators = [RewindableAllocator::named(name), RewindableAllocator::named(name)];
+        Self { allocators, current: 0 }
+    }
+
+    fn advance(&mut self) {
+        self.current = 1 - self.current;
+        self.allocators[self.current].rewind();
+    }
+
+    fn allocator(&self) -> Allocator {
+        self.allocators[self.current].allocator()
+    }
+}
+
+impl UpdateMemory {
+    /// Begins another update of the world.
+    pub(crate) fn advance(&mut self) {
+        self.of_group = None;
+        if let Some(own) = self.own.get_mut() {
+            own.advance();
+        }
+    }
+
+    /// Begins an update of a group with its own rate and memory. Returns the argument for [`leave_group`](Self::leave_group) at its end.
+    pub(crate) fn enter_group(&mut self, of_group: &mut Option<TwoUpdates>) -> Option<Allocator> {
+        match of_group {
+            Some(memory) => memory.advance(),
+            None => *of_group = Some(TwoUpdates::new("the update allocator of the group")),
+        }
+        let current = of_group.as_ref().map(TwoUpdates::allocator);
+        std::mem::replace(&mut self.of_group, current)
+    }
+
+    /// Returns the memory of the group that is being updated, if it has one.
+    pub(crate) fn of_group(&self) -> Option<Allocator> {
+        self.of_group.clone()
+    }
+
+    /// Ends the update of a group with its own rate.
+    pub(crate) fn leave_group(&mut self, outer: Option<Allocator>) {
+        self.of_group = outer;
+    }
+
+    pub(crate) fn allocator(&self) -> Allocator {
+        if let Some(of_group) = &self.of_group {
+            return of_group.clone();
+        }
+        let own = self.own.get_or_init(|| TwoUpdates::new("the update allocator of the world"));
+        own.allocator()
+    }
+}
+
+impl World {
+    /// Returns the allocator for values that live at most until the next update, such as containers that jobs fill in one frame and the
+    /// next frame reads.
+    ///
+    /// Allocating costs a few instructions, and freeing nothing. Memory of one update of the world can be used in it and in the next one.
+    /// It is freed when the update after that begins; containers with it then fail with A0013. Jobs that use it continue. Memory
+    /// allocated between two updates belongs to the one before.
+    ///
+    /// In a group with its own [rate](crate::IntoSystem::rate), systems have the memory of that group, which lives for two of its steps.
+    ///
+    /// Call it in each update: an allocator of an earlier update is freed earlier. In systems it is a parameter,
+    /// [`UpdateAllocator`](crate::UpdateAllocator). Unity's `World.UpdateAllocator`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_entities::World;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.update(0.1);
+    /// let hits = NativeList::<u32>::new_in(&world.update_allocator());
+    /// world.update(0.1);
+    /// assert!(hits.get().is_ok());
+    /// world.update(0.1);
+    /// assert!(hits.get().unwrap_err().to_string().starts_with("A0013: "));
+    /// ```
+    pub fn update_allocator(&self) -> Allocator {
+        self.memory.allocator()
+    }
+}

@@ -1,0 +1,351 @@
+//! Exclusive transactions: jobs with exclusive access to the entities of a world.
+
+use std::any::type_name;
+use std::fmt;
+
+use ancho_collections::Rejected;
+use ancho_jobs::{
+    AccessError, JobBuilder, JobCell, JobData, JobFailed, JobHandle, JobScheduler, ScheduleError,
+    current_job,
+};
+
+use crate::manager::EntityManager;
+use crate::world::World;
+
+/// A world whose entities are lent to jobs, one at a time, for example to load a level in the background.
+///
+/// A job has the whole [`EntityManager`], and can make structural changes. Other jobs over entities access components alone.
+///
+/// A transaction owns its world, for as many frames as the jobs take. [`end`](Self::end) returns the world. Dropping a transaction waits
+/// for the jobs, and drops the world. Unity's `ExclusiveEntityTransaction`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Tree(f32);
+///
+/// let mut game = World::new("Game");
+/// let mut loading = World::new("Loading").begin_transaction();
+/// let forest = loading.schedule(&[], |entities| {
+///     entities.spawn_batch((0..1000).map(|tree| Tree(tree as f32)));
+/// })?;
+/// let clearing = loading.schedule(&[forest], |entities| {
+///     entities.query_mut::<&Tree>().for_each_structural(|entities, tree| {
+///         if entities.get::<Tree>(tree).is_ok_and(|tree| tree.0 < 100.0) {
+///             entities.despawn(tree).unwrap();
+///         }
+///     });
+/// })?;
+/// loading.jobs().flush();
+/// // Frames go by, until `loading.jobs().is_completed(clearing)`, or somebody wants to wait.
+/// game.move_entities_from(&mut loading.end()?)?;
+/// assert_eq!(game.entity_count(), 900);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// An ended transaction cannot be used:
+///
+/// ```compile_fail,E0382
+/// # use ancho_entities::World;
+/// let mut transaction = World::new("Loading").begin_transaction();
+/// let world = transaction.end();
+/// transaction.schedule(&[], |_| ());
+/// ```
+#[must_use = "the world goes with it; call `end` to have it back"]
+pub struct ExclusiveEntityTransaction {
+    /// Without its entities, which jobs may have. It is dropped first, and waits for the jobs.
+    world: World,
+    entities: JobCell<EntityManager>,
+    /// Jobs that may be uncompleted, or whose failures were not reported.
+    scheduled: Vec<JobHandle>,
+    /// The number of jobs at which forgotten ones are removed next.
+    many: usize,
+}
+
+/// The minimum number of jobs before forgotten ones are removed.
+const MANY: usize = 64;
+
+impl ExclusiveEntityTransaction {
+    #[track_caller]
+    pub(crate) fn new(mut world: World) -> Self {
+        let entities = world.detach();
+        let entities = JobCell::new(entities).named("entities of a transaction");
+        Self { world, entities, scheduled: Vec::new(), many: MANY }
+    }
+
+    /// Returns the name of the world.
+    pub fn name(&self) -> &str {
+        self.world.name()
+    }
+
+    /// Returns the scheduler of the world, which has the jobs: to [flush](JobScheduler::flush) them, and to read their state.
+    pub fn jobs(&self) -> &JobScheduler {
+        self.world.jobs()
+    }
+
+    /// Names the next job, for messages and profiles. The default name is that of the closure's type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// transaction.named("Load").schedule(&[], |_| panic!("no such file")).unwrap();
+    /// let failed = transaction.complete().unwrap_err();
+    /// assert_eq!(failed.to_string(), "A0011: job `Load` panicked: no such file");
+    /// ```
+    pub fn named(&mut self, name: &'static str) -> TransactionJob<'_> {
+        TransactionJob { transaction: self, name: Some(name) }
+    }
+
+    /// Schedules a job with the entities, after other jobs.
+    ///
+    /// It starts with the next [`flush`](JobScheduler::flush), or when it is waited for.
+    ///
+    /// Jobs that were scheduled through [`entities_mut`](Self::entities_mut) are completed first. They belong to another scheduler, and
+    /// cannot be dependencies.
+    ///
+    /// # Errors
+    ///
+    /// With A0001 if another job with the entities is uncompleted and not among the dependencies. The other errors are those of
+    /// [`JobScheduler::schedule`]. Then nothing was scheduled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// let first = transaction.schedule(&[], |entities| _ = entities.spawn(())).unwrap();
+    /// assert!(transaction.schedule(&[], |entities| _ = entities.spawn(())).is_err());
+    /// transaction.schedule(&[first], |entities| _ = entities.spawn(())).unwrap();
+    /// assert_eq!(transaction.end().unwrap().entity_count(), 2);
+    /// ```
+    pub fn schedule<F>(
+        &mut self,
+        dependencies: &[JobHandle],
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        F: for<'v> FnOnce(&'v mut EntityManager) + Send + 'static,
+    {
+        TransactionJob { transaction: self, name: None }.schedule(dependencies, job)
+    }
+
+    /// Schedules a job with the entities and containers, after other jobs.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    /// use ancho_jobs::JobSlice;
+    ///
+    /// #[derive(Component)]
+    /// struct Height(f32);
+    ///
+    /// let heights = JobSlice::new(100, 1.5);
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// transaction
+    ///     .schedule_with(&[], heights.read(), |(entities, heights)| {
+    ///         entities.spawn_batch(heights.iter().map(|&height| Height(height)));
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(transaction.end().unwrap().entity_count(), 100);
+    /// ```
+    pub fn schedule_with<D, F>(
+        &mut self,
+        dependencies: &[JobHandle],
+        data: D,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce((&'v mut EntityManager, D::Whole<'v>)) + Send + 'static,
+    {
+        TransactionJob { transaction: self, name: None }.schedule_with(dependencies, data, job)
+    }
+
+    fn note(&mut self, job: JobHandle) {
+        if self.scheduled.len() >= self.many {
+            let jobs = self.world.jobs();
+            self.scheduled.retain(|&job| !jobs.is_forgotten(job));
+            self.many = MANY.max(self.scheduled.len() * 2);
+        }
+        self.scheduled.push(job);
+    }
+
+    /// The entities.
+    ///
+    /// # Errors
+    ///
+    /// With A0003 if a job with the entities is uncompleted.
+    pub fn entities(&self) -> Result<&EntityManager, AccessError> {
+        self.entities.get()
+    }
+
+    /// Returns the entities for writing.
+    ///
+    /// # Errors
+    ///
+    /// With A0003 if a job with the entities is uncompleted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// transaction.entities_mut().unwrap().spawn(());
+    /// transaction.schedule(&[], |entities| _ = entities.spawn(())).unwrap();
+    /// assert!(transaction.entities_mut().is_err(), "a job has them");
+    /// transaction.complete().unwrap();
+    /// assert_eq!(transaction.entities_mut().unwrap().entity_count(), 2);
+    /// ```
+    pub fn entities_mut(&mut self) -> Result<&mut EntityManager, AccessError> {
+        self.entities.get_mut()
+    }
+
+    /// Waits for all jobs with the entities, also those that were scheduled through [`entities_mut`](Self::entities_mut).
+    ///
+    /// # Errors
+    ///
+    /// If a job panicked: the first failure that was not reported yet. Its changes until then stay.
+    ///
+    /// # Panics
+    ///
+    /// With A0006 inside a job, unless all are complete.
+    #[track_caller]
+    pub fn complete(&mut self) -> Result<(), JobFailed> {
+        let completed = self.jobs().try_complete_all(&self.scheduled);
+        // Only now: if waiting panics, the jobs have to stay listed.
+        self.scheduled.clear();
+        let lent = self.entities.get_mut().ok().and_then(EntityManager::complete_detached);
+        completed.and(lent.map_or(Ok(()), Err))
+    }
+
+    /// Waits for all jobs with the entities, and returns the world.
+    ///
+    /// # Errors
+    ///
+    /// If a job panicked, also one that was scheduled through [`entities_mut`](Self::entities_mut): the first failure that was not
+    /// reported yet. Its changes until then stay. The error returns the world.
+    ///
+    /// # Panics
+    ///
+    /// With A0006 inside a job, unless all are complete.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::World;
+    ///
+    /// let mut transaction = World::new("Loading").begin_transaction();
+    /// transaction.schedule(&[], |entities| {
+    ///     entities.spawn_many((), 10);
+    ///     panic!("no such file");
+    /// })?;
+    /// let ended = transaction.end().unwrap_err();
+    /// assert_eq!(ended.error.message(), "no such file");
+    /// assert_eq!(ended.value.entity_count(), 10);
+    /// # Ok::<(), ancho_jobs::ScheduleError>(())
+    /// ```
+    #[track_caller]
+    pub fn end(self) -> Result<World, Rejected<Box<World>, JobFailed>> {
+        let jobs = self.jobs();
+        jobs.complete_quietly(&self.scheduled);
+        let mut failures: Vec<_> =
+            self.scheduled.iter().filter_map(|&job| jobs.take_failure(job)).collect();
+        let Self { mut world, entities, .. } = self;
+        let Ok(entities) = entities.into_inner() else {
+            unreachable!("all jobs that had the entities are completed");
+        };
+        failures.extend(world.reattach(entities));
+        match failures.into_iter().next() {
+            None => Ok(world),
+            Some(error) => Err(Rejected { value: Box::new(world), error }),
+        }
+    }
+}
+
+/// A named job of a transaction, to be scheduled by one of its methods.
+///
+/// From [`ExclusiveEntityTransaction::named`].
+#[derive(Debug)]
+#[must_use = "nothing is scheduled until one of the `schedule` calls"]
+pub struct TransactionJob<'t> {
+    transaction: &'t mut ExclusiveEntityTransaction,
+    name: Option<&'static str>,
+}
+
+impl TransactionJob<'_> {
+    /// Schedules a job with the entities. See [`ExclusiveEntityTransaction::schedule`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`ExclusiveEntityTransaction::schedule`].
+    pub fn schedule<F>(self, dependencies: &[JobHandle], job: F) -> Result<JobHandle, ScheduleError>
+    where
+        F: for<'v> FnOnce(&'v mut EntityManager) + Send + 'static,
+    {
+        self.submit::<F>(|jobs, entities| jobs.schedule(dependencies, entities.write(), job))
+    }
+
+    /// Schedules a job with the entities and containers. See [`ExclusiveEntityTransaction::schedule_with`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`ExclusiveEntityTransaction::schedule`].
+    pub fn schedule_with<D, F>(
+        self,
+        dependencies: &[JobHandle],
+        data: D,
+        job: F,
+    ) -> Result<JobHandle, ScheduleError>
+    where
+        D: JobData,
+        F: for<'v> FnOnce((&'v mut EntityManager, D::Whole<'v>)) + Send + 'static,
+    {
+        self.submit::<F>(|jobs, entities| {
+            jobs.schedule(dependencies, (entities.write(), data), job)
+        })
+    }
+
+    /// Schedules a job with a closure of the type `F`.
+    fn submit<F>(
+        self,
+        schedule: impl FnOnce(
+            JobBuilder<'_>,
+            &mut JobCell<EntityManager>,
+        ) -> Result<JobHandle, ScheduleError>,
+    ) -> Result<JobHandle, ScheduleError> {
+        let ExclusiveEntityTransaction { world, entities, .. } = &mut *self.transaction;
+        // Jobs of another scheduler cannot be dependencies, so they are completed here. Inside a job the call fails below.
+        if current_job().is_none()
+            && let Ok(entities) = entities.get_mut()
+        {
+            entities.complete_jobs_over_detached();
+        }
+        let name = self.name.unwrap_or_else(type_name::<F>);
+        let job = schedule(world.jobs().named(name), entities)?;
+        self.transaction.note(job);
+        Ok(job)
+    }
+}
+
+impl fmt::Debug for ExclusiveEntityTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExclusiveEntityTransaction")
+            .field("world", &self.world.name())
+            .field("entities", &self.entities)
+            .field("jobs", &self.scheduled.len())
+            .finish()
+    }
+}

@@ -1,9 +1,0 @@
-#![deny(unused_must_use)]
-
-use ancho_jobs::{JobPool, JobScheduler};
-
-fn main() {
-    let jobs = JobScheduler::new(&JobPool::new());
-    jobs.schedule(&[], (), |()| {}).unwrap();
-    jobs.named("Nothing");
-}
