@@ -1,56 +1,15 @@
-//! Static entities: their components, and the update that freezes them.
+//! Freezes static entities once their matrices are computed.
 
 use std::sync::Arc;
 
-use ancho_entities::{Component, Entity, EntityError, QueryFilter, With, Without, World};
+use ancho_entities::{Entity, EntityError, QueryFilter, With, Without, World};
 
-use crate::components::{CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
+use crate::components::{
+    CustomLocalToWorld, Frozen, FrozenPending, LocalToWorld, Parent, PreviousParent, Static,
+};
 use crate::links::{Links, is_inactive, is_missing};
 use crate::scratch::EntityMarks;
 use crate::update::NodeCache;
-
-/// Marks an entity that will not move after its [`LocalToWorld`](crate::LocalToWorld) has been computed.
-///
-/// The update that finds it computes the matrix one last time and adds [`FrozenPending`]. The next update replaces that by [`Frozen`]. From
-/// then on the matrix stays as it is, even if the parent moves. Children are still placed relative to it.
-///
-/// An inactive entity, which is below a [`Disabled`](ancho_entities::Disabled) one or disabled itself, is frozen once it is active again.
-/// An entity whose matrix is not finite (A0141) is frozen once it is finite; until then each update reports it.
-///
-/// # Examples
-///
-/// ```
-/// use ancho_entities::World;
-/// use ancho_transforms::{AddTransforms, Frozen, LocalToWorld, Position, Static};
-/// use glam::Vec3;
-///
-/// let mut world = World::new("Simulation");
-/// world.add_transforms();
-/// let house = world.spawn((Position(Vec3::X), Static));
-/// world.update(0.1);
-/// world.update(0.1);
-/// assert!(world.has::<Frozen>(house));
-/// world.get_mut::<Position>(house)?.0 = Vec3::Y;
-/// world.update(0.1);
-/// assert_eq!(world.get::<LocalToWorld>(house)?.position(), Vec3::X);
-/// # Ok::<(), ancho_entities::EntityError>(())
-/// ```
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[component(name = "ancho::Static")]
-pub struct Static;
-
-/// Marks a [`Static`] entity that the next update makes [`Frozen`]. Added and removed by the systems.
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[component(name = "ancho::FrozenPending")]
-pub struct FrozenPending;
-
-/// Marks a [`Static`] entity whose [`LocalToWorld`](crate::LocalToWorld) is no longer written.
-///
-/// To let the entity move again, remove both this and [`Static`]. If only this is removed, the matrix is computed once more and the entity
-/// is frozen again.
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[component(name = "ancho::Frozen")]
-pub struct Frozen;
 
 /// Freezes the pending entities, and makes new static entities pending.
 ///

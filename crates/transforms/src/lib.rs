@@ -17,11 +17,10 @@ mod update;
 
 pub use aspect::{TransformAspect, TransformView};
 pub use components::{
-    Attach, Attached, Child, CustomLocalToWorld, LocalToParent, LocalToWorld, Parent, Position,
-    PostTransformMatrix, PreviousParent, Rotation, Scale,
+    Attach, Attached, Child, CustomLocalToWorld, Frozen, FrozenPending, LocalToParent,
+    LocalToWorld, Parent, Position, PostTransformMatrix, PreviousParent, Rotation, Scale, Static,
 };
 pub use error::{TransformError, TransformErrors};
-pub use freeze::{Frozen, FrozenPending, Static};
 pub use local_transform::{LocalTransform, look_rotation};
 pub use on_demand::{depth_of, relative_to, world_transform};
 pub use systems::{

@@ -4,10 +4,9 @@ use ancho_burst::math::affine3a;
 use ancho_entities::{Any, Entity, EntityError, With, Without, World};
 use glam::{Affine3A, Mat4};
 
-use crate::components::{CustomLocalToWorld, LocalToWorld, Parent};
+use crate::components::{CustomLocalToWorld, Frozen, LocalToWorld, Parent};
 use crate::compose::{InputData, Inputs, LocalInputs, is_finite};
 use crate::error::TransformError;
-use crate::freeze::Frozen;
 use crate::links::is_missing;
 
 /// Computes the current world matrix of an entity: the matrix that the next update would write.

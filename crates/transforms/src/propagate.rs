@@ -12,12 +12,11 @@ use ancho_entities::{
 use glam::{Affine3A, Mat4};
 
 use crate::components::{
-    Child, CustomLocalToWorld, LocalToParent, LocalToWorld, Parent, PreviousParent,
+    Child, CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, Parent, PreviousParent,
 };
 use crate::compose::{
     AllInputs, InputData, Inputs, LocalInputs, LocalVisitor, NonFiniteEntities, is_finite,
 };
-use crate::freeze::Frozen;
 use crate::hierarchy::{ComputedData, ComputedNodes, Hierarchy, MatrixSource, NodeMatrices, Nodes};
 use crate::parent_matrices::{self, NodeInputs};
 use crate::update::NodeCache;

@@ -1,5 +1,8 @@
 //! Systems that update transforms, and the update as a function.
 
+#[cfg(test)]
+mod tests;
+
 use ancho_entities::{
     IntoSystem, LateSimulation, Simulation, System, SystemGroup, SystemResult, World, system_type,
 };

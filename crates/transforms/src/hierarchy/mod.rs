@@ -11,11 +11,11 @@
 //! their parent keep their matrices in both cases.
 
 mod changes;
+#[cfg(test)]
+mod check;
 mod order;
 mod patch;
 mod rebuild;
-#[cfg(test)]
-mod tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,11 +23,10 @@ use ancho_entities::{Any, Buffer, Changed, Entity, Or, OrderChanged, Version, Wi
 use glam::Affine3A;
 
 use crate::components::{
-    Child, CustomLocalToWorld, LocalToParent, LocalToWorld, Parent, Position, PreviousParent,
-    Rotation, Scale,
+    Child, CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, Parent, Position,
+    PreviousParent, Rotation, Scale,
 };
 use crate::compose::InputData;
-use crate::freeze::Frozen;
 use crate::local_transform::LocalTransform;
 use crate::scratch::{Reused, bits};
 use changes::Changes;

@@ -315,8 +315,7 @@ mod tests {
 
     use super::buffers::{LinkCounts, check_links};
     use super::update;
-    use crate::components::{Child, Parent, Position};
-    use crate::freeze::Static;
+    use crate::components::{Child, Parent, Position, Static};
     use crate::update::{State, update_matrices};
 
     /// True if the next update restores all buffers.
