@@ -4,7 +4,6 @@ mod aspect;
 mod components;
 mod compose;
 mod error;
-mod freeze;
 mod hierarchy;
 mod links;
 mod local_transform;
