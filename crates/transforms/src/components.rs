@@ -8,7 +8,7 @@ use crate::compose::identity_if_zero;
 
 /// Position of an entity, relative to its [parent](crate::Parent) or to the world.
 ///
-/// An entity needs only one of `Position`, [`Rotation`] and [`Scale`] to get a [`LocalToWorld`](crate::LocalToWorld). The missing ones
+/// An entity needs only one of `Position`, [`Rotation`] and [`Scale`] to get a [`LocalToWorld`]. The missing ones
 /// default to identity. All three are ignored on an entity with a [`LocalTransform`](crate::LocalTransform).
 ///
 /// # Examples
@@ -99,15 +99,15 @@ pub struct PostTransformMatrix(pub Mat4);
 
 /// Matrix from the local space of an entity to world space.
 ///
-/// The [systems](crate::TransformGroup) add it to parents, to children, and to entities with a [`Position`](crate::Position),
-/// [`Rotation`](crate::Rotation), [`Scale`](crate::Scale) or [`LocalTransform`](crate::LocalTransform). They write it when one of these has
+/// The [systems](crate::TransformGroup) add it to parents, to children, and to entities with a [`Position`],
+/// [`Rotation`], [`Scale`] or [`LocalTransform`](crate::LocalTransform). They write it when one of these has
 /// changed.
 ///
 /// Between two updates it holds the state of the last one; [`world_transform`](crate::world_transform) computes the current matrix.
 /// Programs only read it: the systems may overwrite other writes. To write it yourself, add a component of its [write
-/// group](ancho_entities::Component::WRITE_GROUPS) or a [`CustomLocalToWorld`](crate::CustomLocalToWorld).
+/// group](ancho_entities::Component::WRITE_GROUPS) or a [`CustomLocalToWorld`].
 ///
-/// An entity with a `LocalToWorld`, and neither a [`Parent`](crate::Parent) nor inputs, never moves. With a parent and no inputs it has the
+/// An entity with a `LocalToWorld`, and neither a [`Parent`] nor inputs, never moves. With a parent and no inputs it has the
 /// matrix of the parent.
 ///
 /// # Examples
@@ -212,7 +212,7 @@ pub struct LocalToParent(pub Mat4);
 /// World matrix that the program writes itself.
 ///
 /// The systems do not add or write a [`LocalToWorld`] for such an entity. They ignore its position, rotation, scale and
-/// [`Static`](crate::Static). Its children are placed relative to this matrix.
+/// [`Static`]. Its children are placed relative to this matrix.
 ///
 /// # Examples
 ///
@@ -299,7 +299,7 @@ impl PreviousParent {
 /// Request to attach a child to a parent. It is a component of an entity of its own; the next update applies the request and despawns that
 /// entity.
 ///
-/// The child gets a [`Parent`], [`Attached`] and [`LocalToParent`](crate::LocalToParent), and leaves the parent that it had. To detach the
+/// The child gets a [`Parent`], [`Attached`] and [`LocalToParent`], and leaves the parent that it had. To detach the
 /// child, remove [`Attached`]: the next update removes the other two, and the child is relative to the world. Adding and removing
 /// [`Parent`] directly does the same in one step.
 ///
@@ -343,7 +343,7 @@ pub struct Attached;
 #[component(name = "ancho::WasAttached")]
 pub(crate) struct WasAttached;
 
-/// Marks an entity that will not move after its [`LocalToWorld`](crate::LocalToWorld) has been computed.
+/// Marks an entity that will not move after its [`LocalToWorld`] has been computed.
 ///
 /// The update that finds it computes the matrix one last time and adds [`FrozenPending`]. The next update replaces that by [`Frozen`]. From
 /// then on the matrix stays as it is, even if the parent moves. Children are still placed relative to it.
@@ -378,7 +378,7 @@ pub struct Static;
 #[component(name = "ancho::FrozenPending")]
 pub struct FrozenPending;
 
-/// Marks a [`Static`] entity whose [`LocalToWorld`](crate::LocalToWorld) is no longer written.
+/// Marks a [`Static`] entity whose [`LocalToWorld`] is no longer written.
 ///
 /// To let the entity move again, remove both this and [`Static`]. If only this is removed, the matrix is computed once more and the entity
 /// is frozen again.
