@@ -1,16 +1,15 @@
-//! An entity that is placed by a `LocalTransform`, with methods.
+//! Query data for entities with a `LocalTransform`.
 
 use ancho_entities::{Aspect, Entity};
 use glam::{Quat, Vec3};
 
+use crate::components::{LocalToWorld, Parent};
 use crate::compose::is_finite;
 use crate::local_transform::LocalTransform;
-use crate::outputs::LocalToWorld;
-use crate::parent::Parent;
 
-/// An entity that is placed by a [`LocalTransform`]: data of queries, with what is done mostly.
+/// Query data for an entity with a [`LocalTransform`], with methods to move and rotate it.
 ///
-/// What is written is relative to the parent, or to the world if there is none. What is read of the world is of the last update.
+/// Writes are relative to the parent, or to the world if there is no parent. Reads in world space return the state of the last update.
 /// Unity's `TransformAspect`.
 ///
 /// # Examples
@@ -39,16 +38,16 @@ use crate::parent::Parent;
 pub struct TransformAspect<'w> {
     /// The entity.
     pub entity: Entity,
-    /// Where it is, relative to its parent.
+    /// The transform relative to the parent.
     pub local: &'w mut LocalTransform,
-    /// Where it was in the world when that was last updated.
+    /// The world matrix of the last update.
     pub in_world: &'w LocalToWorld,
-    /// Its parent, if it has one.
+    /// The parent of the entity, if it has one.
     pub parent: Option<&'w Parent>,
 }
 
 impl TransformAspect<'_> {
-    /// Where it was in the world when that was last updated.
+    /// Returns the world position of the last update.
     ///
     /// # Examples
     ///
@@ -70,7 +69,7 @@ impl TransformAspect<'_> {
         self.in_world.position()
     }
 
-    /// Where a point of its space was in the world when that was last updated.
+    /// Transforms a point from local to world space, by the matrix of the last update.
     ///
     /// # Examples
     ///
@@ -91,7 +90,7 @@ impl TransformAspect<'_> {
         self.in_world.to_world(point)
     }
 
-    /// Where a point of the world was in its space when that was last updated. `None` if it is scaled to nothing along an axis.
+    /// Transforms a point from world to local space, by the matrix of the last update. `None` if the scale along an axis is zero.
     ///
     /// # Examples
     ///
@@ -112,13 +111,12 @@ impl TransformAspect<'_> {
         self.in_world.to_local(point)
     }
 
-    /// Moves it, in the space of its parent.
+    /// Moves the entity in the space of its parent.
     pub fn translate(&mut self, way: Vec3) {
         *self.local = self.local.translated(way);
     }
 
-    /// Moves it, in its own space: along the axes that it has. How far is measured in the space of its parent: it is turned, and not
-    /// scaled.
+    /// Moves the entity along its own axes. The distance is measured in the space of the parent: the vector is rotated, not scaled.
     ///
     /// # Examples
     ///
@@ -141,10 +139,10 @@ impl TransformAspect<'_> {
         *self.local = self.local.translated(self.local.transform_direction(way));
     }
 
-    /// Turns it where it is, about axes of its own.
+    /// Rotates the entity about its own axes.
     ///
-    /// Of many turns one after the other the length of the rotation strays from one, and the matrix scales: who turns something in
-    /// each frame sees to it that it stays of length one, as [`Rotation::turned`](crate::Rotation::turned) does.
+    /// Rounding errors of many rotations change the length of the quaternion, and the matrix scales. Code that rotates an entity in each
+    /// frame has to normalize it, as [`Rotation::turned`](crate::Rotation::turned) does.
     ///
     /// # Examples
     ///
@@ -169,17 +167,17 @@ impl TransformAspect<'_> {
         *self.local = self.local.rotated(rotation);
     }
 
-    /// Turns it so that it looks at a point in the space of its parent.
+    /// Rotates the entity so that it looks at a point in the space of its parent.
     pub fn look_at(&mut self, target: Vec3, up: Vec3) {
         *self.local = self.local.looking_at(target, up);
     }
 
-    /// Places it where something else is in the world, by the matrix of its parent, which is [`None`] if it has none. Of different
-    /// scales it takes the largest, and shear is left out. Returns whether it could: a parent that is scaled to nothing has no place for
-    /// it, and what is infinite or not a number is none. Then it is left as it is.
+    /// Moves the entity to a transform in world space. `parent` is the matrix of its parent, or [`None`] if it has no parent. The largest
+    /// of different scales is taken, and shear is dropped. Returns `false`, and changes nothing, if the scale of the parent is zero along
+    /// an axis, or if a value is not finite.
     ///
-    /// The matrix is that of the last update. If the parent has moved since, [`world_transform`](crate::world_transform) has the one
-    /// of now.
+    /// [`LocalToWorld`] is the matrix of the last update. If the parent has moved since, [`world_transform`](crate::world_transform)
+    /// computes the current one.
     ///
     /// # Examples
     ///

@@ -1,11 +1,14 @@
-//! What entities are placed by, as matrices.
+//! Composes local matrices from the components that programs write.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ancho_entities::Entity;
 use glam::{Affine3A, BVec4A, Mat3A, Quat, Vec3, Vec3A, Vec4, Vec4Swizzles};
 
-use crate::inputs::{Position, PostTransformMatrix, Rotation, Scale};
+use crate::components::{Position, PostTransformMatrix, Rotation, Scale};
 use crate::local_transform::LocalTransform;
 
-/// What some entities that lie side by side are placed by: for each type a value for each of them, or nothing.
+/// Input columns of contiguous entities, one slice per component type that they have.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Inputs<'a> {
     pub(crate) position: Option<&'a [Position]>,
@@ -15,7 +18,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) post: Option<&'a [PostTransformMatrix]>,
 }
 
-/// [`Inputs`], as queries give them.
+/// Query data of [`Inputs`].
 pub(crate) type InputData = (
     Option<&'static Position>,
     Option<&'static Rotation>,
@@ -24,13 +27,13 @@ pub(crate) type InputData = (
     Option<&'static PostTransformMatrix>,
 );
 
-/// The types of which one is enough to be placed.
-pub(crate) type Placing = (Position, Rotation, Scale, LocalTransform);
+/// Types of which an entity needs at least one to get a matrix.
+pub(crate) type LocalInputs = (Position, Rotation, Scale, LocalTransform);
 
-/// All types that say where an entity is.
+/// All types that a local matrix is composed from.
 pub(crate) type AllInputs = (Position, Rotation, Scale, LocalTransform, PostTransformMatrix);
 
-/// The slices that a query of [`InputData`] gives.
+/// Slices of a query of [`InputData`].
 type InputSlices<'a> = (
     Option<&'a [Position]>,
     Option<&'a [Rotation]>,
@@ -45,20 +48,20 @@ impl<'a> From<InputSlices<'a>> for Inputs<'a> {
     }
 }
 
-/// Who wants to know where entities are, and is compiled once for each way of saying it.
-pub(crate) trait WithLocal {
+/// Visitor of local matrices, compiled once per combination of inputs.
+pub(crate) trait LocalVisitor {
     type Output;
 
-    /// Is given a function from rows to matrices.
+    /// Runs with a function from rows to local matrices.
     fn run(self, local: impl Fn(usize) -> Affine3A) -> Self::Output;
 }
 
 impl Inputs<'_> {
-    /// Has somebody do his work with a function that gives the matrix of each row, made for the inputs that there are.
+    /// Runs a visitor with the function that composes the matrices of these inputs.
     ///
-    /// Which there are is the same for all rows, so that it is asked here once, and not by the function.
+    /// The combination of inputs is the same for all rows, so it is matched once, outside the loop.
     #[inline(always)]
-    pub(crate) fn with<W: WithLocal>(self, work: W) -> W::Output {
+    pub(crate) fn visit<W: LocalVisitor>(self, work: W) -> W::Output {
         let Self { position, rotation, scale, local, post } = self;
         match (local, position, rotation, scale, post) {
             (Some(local), _, _, _, None) => work.run(
@@ -67,22 +70,22 @@ impl Inputs<'_> {
             ),
             (None, Some(p), Some(r), None, None) => work.run(
                 #[inline(always)]
-                |row| turned_at(&r[row], &p[row]),
+                |row| rotation_translation(&r[row], &p[row]),
             ),
             (None, Some(p), Some(r), Some(s), None) => work.run(
                 #[inline(always)]
-                |row| scaled(turned_at(&r[row], &p[row]), &s[row]),
+                |row| with_scale(rotation_translation(&r[row], &p[row]), &s[row]),
             ),
             (None, Some(p), None, None, None) => work.run(
                 #[inline(always)]
-                |row| at(&p[row]),
+                |row| translation(&p[row]),
             ),
-            // The rest is rare, and shares one function.
+            // Other combinations are rare and share one function.
             _ => work.run(|row| self.get_any(row)),
         }
     }
 
-    /// Which types there are: a bit for each.
+    /// Returns a bit set of the types that are present.
     pub(crate) fn types(&self) -> u8 {
         let Self { position, rotation, scale, local, post } = self;
         u8::from(position.is_some())
@@ -92,11 +95,11 @@ impl Inputs<'_> {
             | u8::from(post.is_some()) << 4
     }
 
-    /// The matrix of one row.
+    /// Composes the matrix of a row.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Affine3A {
         match self {
-            // As most are.
+            // The most common case.
             Self { local: Some(local), post: None, .. } => local[row].affine(),
             _ => self.get_any(row),
         }
@@ -105,7 +108,7 @@ impl Inputs<'_> {
     fn get_any(&self, row: usize) -> Affine3A {
         let mut affine = match (self.local, self.rotation) {
             (Some(local), _) => local[row].affine(),
-            (None, Some(rotation)) => turned_at(&rotation[row], &Position(Vec3::ZERO)),
+            (None, Some(rotation)) => rotation_translation(&rotation[row], &Position(Vec3::ZERO)),
             (None, None) => Affine3A::IDENTITY,
         };
         if self.local.is_none() {
@@ -113,7 +116,7 @@ impl Inputs<'_> {
                 affine.translation = Vec3A::from(position[row].0);
             }
             if let Some(scale) = self.scale {
-                affine = scaled(affine, &scale[row]);
+                affine = with_scale(affine, &scale[row]);
             }
         }
         match self.post {
@@ -124,26 +127,26 @@ impl Inputs<'_> {
 }
 
 #[inline(always)]
-fn at(position: &Position) -> Affine3A {
+fn translation(position: &Position) -> Affine3A {
     Affine3A { matrix3: Mat3A::IDENTITY, translation: Vec3A::from(position.0) }
 }
 
 #[inline(always)]
-fn turned_at(rotation: &Rotation, position: &Position) -> Affine3A {
+fn rotation_translation(rotation: &Rotation, position: &Position) -> Affine3A {
     Affine3A { matrix3: rotation_matrix(rotation.0), translation: Vec3A::from(position.0) }
 }
 
 #[inline(always)]
-fn scaled(mut affine: Affine3A, scale: &Scale) -> Affine3A {
+fn with_scale(mut affine: Affine3A, scale: &Scale) -> Affine3A {
     let Mat3A { x_axis, y_axis, z_axis } = affine.matrix3;
     let scale = scale.0;
     affine.matrix3 = Mat3A::from_cols(x_axis * scale.x, y_axis * scale.y, z_axis * scale.z);
     affine
 }
 
-/// The matrix of a rotation.
+/// Returns the matrix of a rotation.
 ///
-/// The same to the last bit as that of `glam`, which makes it number by number; half as many instructions.
+/// The result has the same bits as `Mat3A::from_quat` of `glam`, with half the instructions.
 #[inline(always)]
 pub(crate) fn rotation_matrix(rotation: Quat) -> Mat3A {
     let q = Vec4::from(rotation);
@@ -167,20 +170,51 @@ pub(crate) fn rotation_matrix(rotation: Quat) -> Mat3A {
     )
 }
 
-/// A rotation, which is none if its length is zero.
+/// Replaces a quaternion of length zero by the identity.
 #[inline]
-pub(crate) fn none_if_zero(rotation: Quat) -> Quat {
-    // What is not a number is not zero, and stays what it is.
+pub(crate) fn identity_if_zero(rotation: Quat) -> Quat {
+    // NaN is not zero, and is returned unchanged.
     if rotation.length_squared() == 0.0 { Quat::IDENTITY } else { rotation }
 }
 
-/// Whether all numbers of a matrix are finite, and so small that their sums are, too.
+/// Tests whether all numbers of a matrix are finite, and small enough that their sum is finite too.
 #[inline(always)]
 pub(crate) fn is_finite(affine: &Affine3A) -> bool {
     let Mat3A { x_axis, y_axis, z_axis } = affine.matrix3;
-    // Nothing that is not finite is zero when it is multiplied by zero.
+    // Zero times a number that is not finite is not zero.
     let sum = (x_axis + y_axis) + (z_axis + affine.translation);
     (sum * 0.0).cmpeq(Vec3A::ZERO).all()
+}
+
+/// Entities with a matrix that is not finite, reported by all threads.
+///
+/// The list does not depend on which thread reports first, or how often.
+#[derive(Debug)]
+pub(crate) struct NonFiniteEntities {
+    entities: Mutex<Vec<Entity>>,
+}
+
+impl NonFiniteEntities {
+    pub(crate) fn new() -> Self {
+        Self { entities: Mutex::new(Vec::new()) }
+    }
+
+    #[cold]
+    pub(crate) fn report(&self, entity: Entity) {
+        self.lock().push(entity);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Entity>> {
+        self.entities.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns each entity once, sorted by index.
+    pub(crate) fn into_list(self) -> Vec<Entity> {
+        let mut entities = self.entities.into_inner().unwrap_or_else(PoisonError::into_inner);
+        entities.sort_unstable_by_key(|entity| (entity.index(), entity.version()));
+        entities.dedup();
+        entities
+    }
 }
 
 #[cfg(test)]

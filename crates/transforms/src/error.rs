@@ -1,4 +1,4 @@
-//! What goes wrong with transforms, and in which words that is told.
+//! Errors of transforms, and their messages.
 
 use std::error::Error;
 use std::fmt;
@@ -6,59 +6,59 @@ use std::fmt;
 use ancho_entities::{Entity, EntityError};
 use glam::Mat4;
 
-/// Why something could not be done with a transform, or with a hierarchy.
+/// An error of a transform or a hierarchy.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TransformError {
-    /// A0140: entities are their own ancestors. In an update the entity that closes the cycle keeps the parent that it had, or none.
+    /// A0140: entities are their own ancestors. An update lets the entity that closes the cycle keep its old parent, or none.
     Cycle {
-        /// The entities, each followed by its parent, and the last by the first.
+        /// The entities of the cycle. Each is followed by its parent, and the last by the first.
         entities: Vec<Entity>,
-        /// The entity whose [`Parent`](crate::Parent) the update has undone, the first of the list. `None` if there was no update.
+        /// The entity whose new [`Parent`](crate::Parent) the update has undone, which is the first of the list. `None` outside of updates.
         undone: Option<Entity>,
     },
-    /// A0141: what an entity is placed by is not a number, or is infinite, or so large that sums of it are. What is placed by it stays
-    /// where it was: the entity itself, or, if the program gives its matrix, what is below it.
+    /// A0141: an input of an entity is infinite, not a number, or so large that sums overflow. The entity keeps its matrix. If the program
+    /// writes the matrix itself, the entities below keep theirs.
     NotFinite {
-        /// The entity; of several, the one with the lowest index.
+        /// The entity with the lowest index.
         entity: Entity,
-        /// How many there are.
+        /// The number of such entities.
         count: usize,
     },
-    /// A0142: an entity, or an ancestor of it, has nothing that it is placed by.
+    /// A0142: an entity or one of its ancestors has no transform.
     NotPlaced {
-        /// Whose place was asked for.
+        /// The entity whose matrix was requested.
         entity: Entity,
-        /// Who has nothing: the entity itself or an ancestor of it.
+        /// The entity without a transform: the same entity or an ancestor.
         ancestor: Entity,
     },
-    /// A0143: a matrix is sheared, mirrored, or not scaled the same along all axes.
+    /// A0143: a matrix is sheared, mirrored or non-uniformly scaled.
     NotUniform {
         /// The matrix.
         matrix: Mat4,
     },
-    /// A0144: a transform cannot be undone.
+    /// A0144: a transform has no inverse.
     NoInverse {
-        /// Its scale.
+        /// The scale of the transform.
         scale: f32,
     },
-    /// A0145: an [`Attach`](crate::Attach) names an entity that does not exist. It was despawned, and nothing was attached.
+    /// A0145: an [`Attach`](crate::Attach) names an entity that does not exist. The request was despawned, and nothing was attached.
     NothingToAttach {
-        /// What should have been the parent.
+        /// The requested parent.
         parent: Entity,
-        /// What should have been the child.
+        /// The requested child.
         child: Entity,
-        /// Which of them is not there.
+        /// The entity that does not exist.
         missing: Entity,
     },
-    /// A0146: an entity is not in the [`Child`](crate::Child) buffer of the parent that it leaves. It leaves it all the same.
+    /// A0146: an entity is not in the [`Child`](crate::Child) buffer of the parent that it leaves. It leaves the parent anyway.
     NotInParent {
-        /// The entity.
+        /// The child.
         child: Entity,
-        /// The parent that it leaves.
+        /// The parent that the child leaves.
         parent: Entity,
     },
-    /// An entity does not exist, or there is no memory.
+    /// An entity does not exist, or memory ran out.
     Entities(EntityError),
 }
 
@@ -135,12 +135,12 @@ impl fmt::Display for TransformError {
 
 impl Error for TransformError {}
 
-/// All that went wrong in an update. The rest was done all the same.
+/// All errors of an update. An update with errors still processes everything else.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransformErrors(Vec<TransformError>);
 
 impl TransformErrors {
-    /// What went wrong, in the order in which it did.
+    /// Iterates over the errors, in the order in which they occurred.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &TransformError> {
         self.0.iter()
     }
@@ -149,12 +149,12 @@ impl TransformErrors {
         self.0.extend(errors);
     }
 
-    /// Nothing, if nothing went wrong.
+    /// Returns `Ok` if there are no errors.
     pub(crate) fn into_result(self) -> Result<(), Self> {
         if self.0.is_empty() { Ok(()) } else { Err(self) }
     }
 
-    /// What went wrong in all of these.
+    /// Joins the errors of several results.
     pub(crate) fn of<const N: usize>(results: [Result<(), Self>; N]) -> Result<(), Self> {
         let all = results.into_iter().filter_map(Result::err).flat_map(|errors| errors.0);
         Self(all.collect()).into_result()

@@ -1,20 +1,19 @@
-//! Position, rotation and scale in one.
+//! Position, rotation and uniform scale in one component.
 
 use ancho_burst::math::quat;
 use ancho_entities::Component;
-use glam::{Affine3A, Mat4, Quat, Vec3, Vec3A};
+use glam::{Affine3A, Mat3, Mat4, Quat, Vec3, Vec3A};
 
-use crate::compose::{none_if_zero, rotation_matrix};
+use crate::compose::{identity_if_zero, rotation_matrix};
 use crate::error::TransformError;
-use crate::look::look_rotation;
 
-/// Where an entity is, how it is turned and how large it is, relative to its [parent](crate::Parent) or to the world.
+/// Position, rotation and uniform scale of an entity, relative to its [parent](crate::Parent) or to the world.
 ///
-/// Its scale is the same along all axes, so that transforms can be combined and inverted and stay what they are. For others, add
-/// a [`PostTransformMatrix`](crate::PostTransformMatrix), or use [`Position`](crate::Position), [`Rotation`](crate::Rotation) and
+/// With uniform scale, products and inverses of transforms are transforms again. For non-uniform scale, add a
+/// [`PostTransformMatrix`](crate::PostTransformMatrix), or use [`Position`](crate::Position), [`Rotation`](crate::Rotation) and
 /// [`Scale`](crate::Scale) instead.
 ///
-/// The methods return other transforms; none changes one in place. Unity's `LocalTransform`.
+/// All methods return new transforms; none changes one in place. Unity's `LocalTransform`.
 ///
 /// # Examples
 ///
@@ -30,53 +29,53 @@ use crate::look::look_rotation;
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "ancho::LocalTransform", track_changes)]
 pub struct LocalTransform {
-    /// How it is turned. Of length one; of length zero it counts as no rotation.
+    /// The rotation, which has to be normalized. Length zero counts as identity.
     pub rotation: Quat,
-    /// Where it is.
+    /// The position.
     pub position: Vec3,
-    /// How large it is.
+    /// The uniform scale.
     pub scale: f32,
 }
 
 impl Default for LocalTransform {
-    /// [`IDENTITY`](Self::IDENTITY).
+    /// Returns [`IDENTITY`](Self::IDENTITY).
     fn default() -> Self {
         Self::IDENTITY
     }
 }
 
 impl LocalTransform {
-    /// In the middle, neither turned nor scaled.
+    /// The identity: position zero, no rotation, scale one.
     pub const IDENTITY: Self = Self { rotation: Quat::IDENTITY, position: Vec3::ZERO, scale: 1.0 };
 
-    /// One at a position.
+    /// Creates a transform from a position.
     pub const fn from_position(position: Vec3) -> Self {
         Self { position, ..Self::IDENTITY }
     }
 
-    /// One that is turned.
+    /// Creates a transform from a rotation.
     pub const fn from_rotation(rotation: Quat) -> Self {
         Self { rotation, ..Self::IDENTITY }
     }
 
-    /// One that is scaled.
+    /// Creates a transform from a scale.
     pub const fn from_scale(scale: f32) -> Self {
         Self { scale, ..Self::IDENTITY }
     }
 
-    /// One at a position that is turned.
+    /// Creates a transform from a position and a rotation.
     pub const fn from_position_rotation(position: Vec3, rotation: Quat) -> Self {
         Self { rotation, position, scale: 1.0 }
     }
 
-    /// One at a position that is turned and scaled.
+    /// Creates a transform from a position, a rotation and a scale.
     pub const fn new(position: Vec3, rotation: Quat, scale: f32) -> Self {
         Self { rotation, position, scale }
     }
 
-    /// One that comes close to a matrix: of different scales it takes the largest, and shear is left out.
+    /// Creates the transform closest to a matrix. The largest of different scales is taken, and shear is dropped.
     ///
-    /// See [`try_from_matrix`](Self::try_from_matrix) for one that is exact. Unity's `FromMatrix`.
+    /// See [`try_from_matrix`](Self::try_from_matrix) for an exact conversion. Unity's `FromMatrix`.
     ///
     /// # Examples
     ///
@@ -91,25 +90,25 @@ impl LocalTransform {
     pub fn from_matrix(matrix: Mat4) -> Self {
         let axes = [matrix.x_axis, matrix.y_axis, matrix.z_axis].map(glam::Vec4::truncate);
         let scale = axes.iter().fold(0.0, |largest: f32, axis| largest.max(axis.length()));
-        // The second and third axis are made perpendicular to the others, as far as there is something to do it with.
+        // Makes the axes orthonormal. An axis of length zero is replaced.
         let x = axes[0].normalize_or(Vec3::X);
         let y = (axes[1] - x * x.dot(axes[1])).normalize_or(x.any_orthonormal_vector());
         let z = x.cross(y);
-        let rotation = Quat::from_mat3(&glam::Mat3::from_cols(x, y, z));
+        let rotation = Quat::from_mat3(&Mat3::from_cols(x, y, z));
         Self { rotation, position: matrix.w_axis.truncate(), scale }
     }
 
-    /// One that is a matrix, which is neither sheared nor mirrored and has the same scale along all axes, within a ten-thousandth of
-    /// it. Unity's `FromMatrixSafe`.
+    /// Converts a matrix that is neither sheared nor mirrored and has uniform scale, within a relative tolerance of 1e-4. Unity's
+    /// `FromMatrixSafe`.
     ///
     /// # Errors
     ///
-    /// With A0143 if the matrix is another.
+    /// A0143 if the matrix is sheared, mirrored or non-uniformly scaled.
     pub fn try_from_matrix(matrix: Mat4) -> Result<Self, TransformError> {
         let transform = Self::from_matrix(matrix);
         let difference = (transform.to_matrix() - matrix).to_cols_array();
         let most = difference.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
-        // What is not a number is not less.
+        // NaN fails this comparison.
         let is_close = most <= 1e-4 * transform.scale.max(f32::MIN_POSITIVE);
         let is_number = difference.iter().all(|value| value.is_finite());
         if is_close && is_number {
@@ -119,61 +118,61 @@ impl LocalTransform {
         }
     }
 
-    /// The matrix that does the same.
+    /// Returns the transform as a matrix.
     pub fn to_matrix(&self) -> Mat4 {
         Mat4::from(self.affine())
     }
 
-    /// The matrix that does the same, without the last row.
+    /// Returns the transform as an affine matrix.
     #[inline]
     pub fn affine(&self) -> Affine3A {
         let matrix3 = rotation_matrix(self.rotation) * self.scale;
         Affine3A { matrix3, translation: Vec3A::from(self.position) }
     }
 
-    /// The direction of its z axis, which is where it looks.
+    /// Returns the direction of the z axis, which is forward.
     pub fn forward(&self) -> Vec3 {
-        quat::rotate(self.turn(), Vec3::Z)
+        quat::rotate(self.unit_rotation(), Vec3::Z)
     }
 
-    /// The direction of its y axis.
+    /// Returns the direction of the y axis.
     pub fn up(&self) -> Vec3 {
-        quat::rotate(self.turn(), Vec3::Y)
+        quat::rotate(self.unit_rotation(), Vec3::Y)
     }
 
-    /// The direction of its x axis.
+    /// Returns the direction of the x axis.
     pub fn right(&self) -> Vec3 {
-        quat::rotate(self.turn(), Vec3::X)
+        quat::rotate(self.unit_rotation(), Vec3::X)
     }
 
-    /// The same at another position.
+    /// Returns the transform with another position.
     #[must_use = "the transform itself does not change"]
     pub const fn with_position(self, position: Vec3) -> Self {
         Self { position, ..self }
     }
 
-    /// The same, turned otherwise.
+    /// Returns the transform with another rotation.
     #[must_use = "the transform itself does not change"]
     pub const fn with_rotation(self, rotation: Quat) -> Self {
         Self { rotation, ..self }
     }
 
-    /// The same, of another size.
+    /// Returns the transform with another scale.
     #[must_use = "the transform itself does not change"]
     pub const fn with_scale(self, scale: f32) -> Self {
         Self { scale, ..self }
     }
 
-    /// Moved, in the space of the parent. Unity's `Translate`.
+    /// Returns the transform moved in the space of the parent. Unity's `Translate`.
     #[must_use = "the transform itself does not change"]
     pub fn translated(self, way: Vec3) -> Self {
         Self { position: self.position + way, ..self }
     }
 
-    /// Turned where it is, about axes of its own. Unity's `Rotate`.
+    /// Returns the transform rotated about its own axes. Unity's `Rotate`.
     ///
-    /// Of many turns one after the other the length of the rotation strays from one, and the matrix scales: who turns something in
-    /// each frame sees to it that it stays of length one, as [`Rotation::turned`](crate::Rotation::turned) does.
+    /// Rounding errors of many rotations change the length of the quaternion, and the matrix scales. Code that rotates an entity in each
+    /// frame has to normalize it, as [`Rotation::turned`](crate::Rotation::turned) does.
     ///
     /// # Examples
     ///
@@ -191,35 +190,35 @@ impl LocalTransform {
     /// ```
     #[must_use = "the transform itself does not change"]
     pub fn rotated(self, rotation: Quat) -> Self {
-        Self { rotation: self.turn() * none_if_zero(rotation), ..self }
+        Self { rotation: self.unit_rotation() * identity_if_zero(rotation), ..self }
     }
 
-    /// Turned about its x axis, by an angle in radians.
+    /// Returns the transform rotated about its x axis, by an angle in radians.
     #[must_use = "the transform itself does not change"]
     pub fn rotated_x(self, angle: f32) -> Self {
         self.rotated(Quat::from_rotation_x(angle))
     }
 
-    /// Turned about its y axis, by an angle in radians.
+    /// Returns the transform rotated about its y axis, by an angle in radians.
     #[must_use = "the transform itself does not change"]
     pub fn rotated_y(self, angle: f32) -> Self {
         self.rotated(Quat::from_rotation_y(angle))
     }
 
-    /// Turned about its z axis, by an angle in radians.
+    /// Returns the transform rotated about its z axis, by an angle in radians.
     #[must_use = "the transform itself does not change"]
     pub fn rotated_z(self, angle: f32) -> Self {
         self.rotated(Quat::from_rotation_z(angle))
     }
 
-    /// So many times as large. Unity's `ApplyScale`.
+    /// Returns the transform with its scale multiplied by a factor. Unity's `ApplyScale`.
     #[must_use = "the transform itself does not change"]
     pub fn scaled(self, factor: f32) -> Self {
         Self { scale: self.scale * factor, ..self }
     }
 
-    /// Turned so that it looks at a point of the space of its parent, with its y axis as close to `up` as can be. If it is at that
-    /// point, it stays as it is.
+    /// Returns the transform rotated to look at a point in the space of its parent, with its y axis as close to `up` as possible. If the
+    /// target is its own position, the rotation does not change.
     #[must_use = "the transform itself does not change"]
     pub fn looking_at(self, target: Vec3, up: Vec3) -> Self {
         match (target - self.position).try_normalize() {
@@ -228,7 +227,7 @@ impl LocalTransform {
         }
     }
 
-    /// Where a point of its space is in that of its parent.
+    /// Transforms a point from local space to the space of the parent.
     ///
     /// # Examples
     ///
@@ -240,10 +239,10 @@ impl LocalTransform {
     /// assert_eq!(ship.transform_point(Vec3::Y), Vec3::new(1.0, 2.0, 0.0));
     /// ```
     pub fn transform_point(&self, point: Vec3) -> Vec3 {
-        self.position + quat::rotate(self.turn(), point * self.scale)
+        self.position + quat::rotate(self.unit_rotation(), point * self.scale)
     }
 
-    /// A direction of its space in that of its parent: turned, neither moved nor scaled.
+    /// Rotates a direction from local space to the space of the parent, without moving or scaling it.
     ///
     /// # Examples
     ///
@@ -255,10 +254,10 @@ impl LocalTransform {
     /// assert!(ship.transform_direction(Vec3::Z).abs_diff_eq(Vec3::X, 1e-6));
     /// ```
     pub fn transform_direction(&self, direction: Vec3) -> Vec3 {
-        quat::rotate(self.turn(), direction)
+        quat::rotate(self.unit_rotation(), direction)
     }
 
-    /// A transform of its space in that of its parent: what a child of it with that transform is. Unity's `TransformTransform`.
+    /// Transforms a child's transform from local space to the space of the parent. Unity's `TransformTransform`.
     ///
     /// # Examples
     ///
@@ -277,33 +276,33 @@ impl LocalTransform {
     pub fn transform(&self, child: Self) -> Self {
         Self {
             position: self.transform_point(child.position),
-            rotation: self.turn() * child.turn(),
+            rotation: self.unit_rotation() * child.unit_rotation(),
             scale: self.scale * child.scale,
         }
     }
 
-    /// What undoes it: leads from the space of its parent to its own.
+    /// Returns the inverse, which leads from the space of the parent to local space.
     ///
-    /// Its rotation is expected to have a length of one, or of zero, which counts as none: what is turned by one of another length
-    /// is not undone by this. See [`transform`](Self::transform) for an example.
+    /// The rotation has to be normalized or zero, which counts as identity. The inverse of another rotation is not exact. See
+    /// [`transform`](Self::transform) for an example.
     ///
     /// # Errors
     ///
-    /// With A0144 if its scale is zero, infinite, not a number, or so small that no number is as large as what undoes it. A position or
-    /// rotation that is not a number is no error here: what undoes it is none, either.
+    /// A0144 if the scale is zero, infinite, not a number, or so small that its reciprocal is infinite. A position or rotation that is not
+    /// a number is no error; the inverse is not a number either.
     pub fn inverse(&self) -> Result<Self, TransformError> {
         let scale = self.scale.recip();
         if !scale.is_finite() || scale == 0.0 {
             return Err(TransformError::NoInverse { scale: self.scale });
         }
-        let rotation = self.turn().conjugate();
+        let rotation = self.unit_rotation().conjugate();
         let position = quat::rotate(rotation, -self.position * scale);
         Ok(Self { position, rotation, scale })
     }
 
-    /// How it is turned: not at all, if its rotation is of length zero.
-    fn turn(&self) -> Quat {
-        none_if_zero(self.rotation)
+    /// Returns the rotation, or the identity if its length is zero.
+    fn unit_rotation(&self) -> Quat {
+        identity_if_zero(self.rotation)
     }
 }
 
@@ -311,4 +310,31 @@ impl From<LocalTransform> for Mat4 {
     fn from(transform: LocalTransform) -> Self {
         transform.to_matrix()
     }
+}
+
+/// Returns the rotation whose z axis points forward and whose y axis is as close to `up` as possible.
+///
+/// The arguments need not be normalized. The result is the identity if `forward` is zero, not finite, or so short or long that its squared
+/// length is zero or infinite. If `up` is zero, not finite, or parallel to `forward`, another direction replaces it. Unity's
+/// `quaternion.lookRotation`, which does not define these cases.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_transforms::look_rotation;
+/// use glam::{Quat, Vec3};
+///
+/// let east = look_rotation(Vec3::X, Vec3::Y);
+/// assert!((east * Vec3::Z).abs_diff_eq(Vec3::X, 1e-6));
+/// assert!((east * Vec3::Y).abs_diff_eq(Vec3::Y, 1e-6));
+/// let up = look_rotation(Vec3::Y, Vec3::Y);
+/// assert!((up * Vec3::Z).abs_diff_eq(Vec3::Y, 1e-6));
+/// assert_eq!(look_rotation(Vec3::ZERO, Vec3::Y), Quat::IDENTITY);
+/// ```
+pub fn look_rotation(forward: Vec3, up: Vec3) -> Quat {
+    let Some(z) = forward.try_normalize() else { return Quat::IDENTITY };
+    let x = up.normalize_or_zero().cross(z);
+    // Almost parallel: only rounding errors are left of the product.
+    let x = if x.length_squared() > 1e-10 { x.normalize() } else { z.any_orthonormal_vector() };
+    Quat::from_mat3(&Mat3::from_cols(x, z.cross(x), z))
 }

@@ -1,39 +1,36 @@
-//! Where an entity is now.
+//! World matrices and depths, computed on demand from parents.
 
 use ancho_burst::math::affine3a;
 use ancho_entities::{Any, Entity, EntityError, With, Without, World};
 use glam::{Affine3A, Mat4};
 
-use crate::compose::{InputData, Inputs, Placing, is_finite};
+use crate::components::{CustomLocalToWorld, Frozen, LocalToWorld, Parent};
+use crate::compose::{InputData, Inputs, LocalInputs, is_finite};
 use crate::error::TransformError;
-use crate::freeze::Frozen;
-use crate::links::is_gone;
-use crate::outputs::{CustomLocalToWorld, LocalToWorld};
-use crate::parent::Parent;
+use crate::links::is_missing;
 
-/// Where an entity is now: the matrix that the next update would make, by the values and parents that it and its ancestors have at
-/// this moment.
+/// Computes the current world matrix of an entity: the matrix that the next update would write.
 ///
-/// An ancestor that has a [`Parent`], and nothing else that it is placed by, is where that one is. What the update does otherwise:
+/// An ancestor without inputs has the matrix of its [`Parent`]. The result differs from that of an update in these cases:
 ///
-/// - It leaves entities as they are that are [`Disabled`](ancho_entities::Disabled) or a [`Prefab`](ancho_entities::Prefab), or are
-///   below such a one. This is where they would be.
-/// - It makes a [`FrozenPending`](crate::FrozenPending) entity [`Frozen`] where it was, though it has moved since.
-/// - It carries out each [`Attach`](crate::Attach), and sees that an [`Attached`](crate::Attached) is removed. Neither counts here
-///   before it has.
-/// - It gives a place to a parent that has none, and undoes what makes a cycle. Here both are errors.
+/// - An update skips entities that are [`Disabled`](ancho_entities::Disabled) or a [`Prefab`](ancho_entities::Prefab), and all entities
+///   below. This function computes their matrices.
+/// - An update freezes a [`FrozenPending`](crate::FrozenPending) entity at its last matrix, even if its inputs have changed since.
+/// - An update applies each [`Attach`](crate::Attach), and detaches children without [`Attached`](crate::Attached). This function ignores
+///   both.
+/// - An update adds a matrix to a parent without one, and undoes cycles. Here both are errors.
 ///
-/// It is for one entity, now and then. [`LocalToWorld`] is there already, and as good if nothing has moved since the last update.
-/// Unity's `ComputeWorldTransformMatrix`.
+/// Use it for single entities. [`LocalToWorld`] is cheaper, and is the same if nothing has moved since the last update. Unity's
+/// `ComputeWorldTransformMatrix`.
 ///
 /// # Errors
 ///
-/// If there is no such entity, or only what is left of it; with A0142 if it or an ancestor has nothing that it is placed by, with A0140 if it is its own ancestor,
-/// with A0141 if it, or an ancestor on the way, is at a place that the update would refuse.
+/// If the entity does not exist or has only cleanup components left; A0142 if it or an ancestor has no transform; A0140 if it is its own
+/// ancestor; A0141 if its matrix or that of an ancestor is not finite.
 ///
 /// # Complexity
 ///
-/// As many steps as it has ancestors.
+/// Linear in the number of ancestors.
 ///
 /// # Examples
 ///
@@ -50,27 +47,27 @@ use crate::parent::Parent;
 /// # Ok::<(), ancho_transforms::TransformError>(())
 /// ```
 pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, TransformError> {
-    check_is_there(world, entity)?;
+    check_exists(world, entity)?;
     let mut branch = Vec::new();
     let mut at = entity;
-    let most = world.entity_count();
+    let max_depth = world.entity_count();
     let mut matrix = loop {
         match step(world, at) {
-            Step::There(matrix) => break matrix,
+            Step::World(matrix) => break matrix,
             Step::Relative(matrix, parent) => {
                 branch.push(matrix);
                 at = parent;
             }
-            Step::Nowhere => {
+            Step::Unplaced => {
                 return Err(TransformError::NotPlaced { entity, ancestor: at });
             }
         }
-        if branch.len() > most {
+        if branch.len() > max_depth {
             return Err(cycle_at(world, at));
         }
     };
     let mut are_all_finite = is_finite(&matrix);
-    // From the root on, as the systems do, so that it is the same to the last bit.
+    // Multiplies from the root down, as the systems do, so that the bits are the same.
     for local in branch.iter().rev() {
         matrix *= *local;
         are_all_finite &= is_finite(&matrix);
@@ -82,39 +79,39 @@ pub fn world_transform(world: &World, entity: Entity) -> Result<LocalToWorld, Tr
     }
 }
 
-/// Says why an entity does not exist. What is left of one that was despawned does not, either.
-fn check_is_there(world: &World, entity: Entity) -> Result<(), EntityError> {
+/// Returns an error if an entity does not exist, or has only cleanup components left.
+fn check_exists(world: &World, entity: Entity) -> Result<(), EntityError> {
     world.entity_archetype(entity)?;
     if world.is_cleanup_only(entity) {
-        // As if its slot were free already.
+        // The same error as for an index that is free.
         let slot_version = Some(entity.version().wrapping_add(1));
         return Err(EntityError::NoSuchEntity { entity, slot_version });
     }
     Ok(())
 }
 
-/// Where an entity is.
+/// One step from an entity to its root.
 enum Step {
-    /// In the world.
-    There(Affine3A),
-    /// Relative to another.
+    /// The matrix in world space.
+    World(Affine3A),
+    /// The matrix relative to a parent.
     Relative(Affine3A, Entity),
-    Nowhere,
+    Unplaced,
 }
 
 fn step(world: &World, entity: Entity) -> Step {
     if let Ok(custom) = world.get::<CustomLocalToWorld>(entity) {
-        return Step::There(Affine3A::from_mat4(custom.0));
+        return Step::World(Affine3A::from_mat4(custom.0));
     }
     let matrix = world.get::<LocalToWorld>(entity);
     if let Ok(matrix) = matrix
-        && !is_written(world, entity)
+        && !is_computed(world, entity)
     {
-        return Step::There(matrix.affine());
+        return Step::World(matrix.affine());
     }
     let inputs = world.query::<InputData>().include_disabled().include_prefabs();
     let Some((position, rotation, scale, local, post)) = inputs.get(entity) else {
-        return Step::Nowhere;
+        return Step::Unplaced;
     };
     let inputs = Inputs {
         position: position.map(std::slice::from_ref),
@@ -126,46 +123,45 @@ fn step(world: &World, entity: Entity) -> Step {
     let is_placed = position.is_some() || rotation.is_some() || scale.is_some() || local.is_some();
     match parent_of(world, entity) {
         Some(parent) => Step::Relative(inputs.get(0), parent),
-        None if is_placed => Step::There(inputs.get(0)),
-        None => Step::Nowhere,
+        None if is_placed => Step::World(inputs.get(0)),
+        None => Step::Unplaced,
     }
 }
 
-/// The parent of an entity, if it has one that is there.
+/// Returns the parent of an entity, if it exists.
 fn parent_of(world: &World, entity: Entity) -> Option<Entity> {
     let parent = world.get::<Parent>(entity).ok()?.0;
-    (!is_gone(world, parent)).then_some(parent)
+    (!is_missing(world, parent)).then_some(parent)
 }
 
-/// Whether the matrix of an entity that has one is written by the systems.
-fn is_written(world: &World, entity: Entity) -> bool {
+/// Tests whether the systems write the matrix of an entity that has one.
+fn is_computed(world: &World, entity: Entity) -> bool {
     type Data = (&'static mut LocalToWorld, InputData, Option<&'static Parent>);
-    type Placed = (Any<Placing>, Without<Frozen>);
+    type Placed = (Any<LocalInputs>, Without<Frozen>);
     type Child = (With<Parent>, Without<Frozen>);
     let all = || world.query::<Data>().include_disabled().include_prefabs().filter_write_groups();
     all().filter::<Placed>().matches(entity) || all().filter::<Child>().matches(entity)
 }
 
-/// The cycle that an entity is in.
+/// Returns the error for the cycle of an entity.
 fn cycle_at(world: &World, entity: Entity) -> TransformError {
     let next = |&at: &Entity| parent_of(world, at).filter(|&parent| parent != entity);
     let entities = std::iter::successors(Some(entity), next).collect();
     TransformError::Cycle { entities, undone: None }
 }
 
-/// How many ancestors an entity has at this moment: none if it has no parent, one if its parent has none, and so on.
+/// Returns the number of ancestors of an entity: zero without a parent.
 ///
-/// Whether it has children is a matter of its [`Child`](crate::Child) buffer. Unity's former `Depth`, which was a shared component of
-/// all that had children, so that those of each level had chunks of their own. Here the order in which nodes are placed is kept
-/// beside the chunks, and nobody has to move to another one when a branch is given another parent.
+/// To test for children, use the [`Child`](crate::Child) buffer. Unity's former `Depth` was a shared component, so that each level had
+/// chunks of its own. Here the order of nodes is cached beside the chunks, and no entity moves when a branch gets another parent.
 ///
 /// # Errors
 ///
-/// If there is no such entity, or only what is left of it; with A0140 if it is its own ancestor.
+/// If the entity does not exist or has only cleanup components left; A0140 if it is its own ancestor.
 ///
 /// # Complexity
 ///
-/// As many steps as it has ancestors.
+/// Linear in the number of ancestors.
 ///
 /// # Examples
 ///
@@ -181,23 +177,22 @@ fn cycle_at(world: &World, entity: Entity) -> TransformError {
 /// # Ok::<(), ancho_transforms::TransformError>(())
 /// ```
 pub fn depth_of(world: &World, entity: Entity) -> Result<usize, TransformError> {
-    check_is_there(world, entity)?;
-    let most = world.entity_count();
+    check_exists(world, entity)?;
+    let max_depth = world.entity_count();
     let mut depth = 0;
     let mut at = entity;
     while let Some(parent) = parent_of(world, at) {
         (at, depth) = (parent, depth + 1);
-        if depth > most {
+        if depth > max_depth {
             return Err(cycle_at(world, at));
         }
     }
     Ok(depth)
 }
 
-/// What places an entity, as a child of another, where a matrix of the world is: for those who know where something should be, and
-/// have to write it relative to its parent.
+/// Converts a world matrix to a matrix relative to a parent.
 ///
-/// `None` if the parent is scaled to nothing along an axis.
+/// Returns `None` if the scale of the parent is zero along an axis.
 ///
 /// # Examples
 ///

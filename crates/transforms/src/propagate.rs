@@ -1,107 +1,118 @@
-//! Places the nodes of hierarchies that have moved.
+//! Writes the matrices of entities that have moved.
 //!
-//! First the matrices of all that others are below of, level by level; then, chunk by chunk, those of all rows, which are made of
-//! them. Leaves, which are most, are only touched by the second, in the order of memory. All threads do both, if there is enough to
-//! do.
+//! First the matrices of nodes with children are computed, level by level. Then the rows of all chunks are written, in memory order.
+//! Leaves, which are most nodes, are visited only in the second step. Both steps run on all threads if there is enough work. Entities
+//! without parent and children are written last.
 
 use std::sync::Arc;
 
-use ancho_entities::{Changed, Entity, EntityError, Version, World};
+use ancho_entities::{
+    Any, Buffer, Changed, Entity, EntityError, OrderChanged, QueryFilter, Version, Without, World,
+};
 use glam::{Affine3A, Mat4};
 
-use crate::compose::{AllInputs, Inputs, WithLocal, is_finite};
-use crate::hierarchy::{Hierarchy, Nodes, Places, Source, Written, WrittenData};
-use crate::inner::{self, Placed};
-use crate::not_finite::NotFinite;
-use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
-use crate::state::Placement;
+use crate::components::{
+    Child, CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, Parent, PreviousParent,
+};
+use crate::compose::{
+    AllInputs, InputData, Inputs, LocalInputs, LocalVisitor, NonFiniteEntities, is_finite,
+};
+use crate::hierarchy::{ComputedData, ComputedNodes, Hierarchy, MatrixSource, NodeMatrices, Nodes};
+use crate::parent_matrices::{self, NodeInputs};
+use crate::update::NodeCache;
 
-/// What is kept from one update to the next for its memory.
+/// Memory that is reused by the next update.
 #[derive(Default)]
-pub(crate) struct Buffers {
-    chunks: Vec<Placed<'static>>,
+pub(crate) struct PropagateScratch {
+    chunks: Vec<NodeInputs<'static>>,
     found: Vec<&'static [Entity]>,
 }
 
-impl Clone for Buffers {
+impl Clone for PropagateScratch {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl std::fmt::Debug for Buffers {
+impl std::fmt::Debug for PropagateScratch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Buffers").finish_non_exhaustive()
+        f.debug_struct("PropagateScratch").finish_non_exhaustive()
     }
 }
 
-/// Places the nodes that have moved since, and those below them.
+/// Writes the matrices of nodes that have moved since a version, and of all nodes below.
 pub(crate) fn update(
     world: &mut World,
-    placement: &mut Arc<Placement>,
-    buffers: &mut Buffers,
+    cache: &mut Arc<NodeCache>,
+    scratch: &mut PropagateScratch,
     since: Version,
-    bad: &NotFinite,
+    non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
-    mark_changed(world, placement, buffers, since);
-    let (marked, all) = placement.hierarchy.count_marked();
+    mark_changed(world, cache, scratch, since);
+    let (marked, all) = cache.hierarchy.count_marked();
     if marked == 0 {
         return Ok(());
     }
-    let Placement { hierarchy, places } = Arc::make_mut(placement);
-    let are_few = marked * SPARSE < all;
-    let are_few = inner::place(world, hierarchy, places, &mut buffers.chunks, are_few, bad);
-    let done = place_rows(world, hierarchy, places, are_few, bad);
+    let NodeCache { hierarchy, matrices } = Arc::make_mut(cache);
+    let are_few = marked * SPARSE_FRACTION < all;
+    let are_few = parent_matrices::update(
+        world,
+        hierarchy,
+        matrices,
+        &mut scratch.chunks,
+        are_few,
+        non_finite,
+    );
+    let done = write_rows(world, hierarchy, matrices, are_few, non_finite);
     hierarchy.clear_marks();
     if are_few {
-        places.rows.fill(0);
+        matrices.rows.fill(0);
     }
     done
 }
 
-/// One of how many rows must have changed at least so that all are looked at: then threads do it. If there are fewer, only those
-/// are looked at that are below them.
-const SPARSE: usize = 32;
+/// All rows are visited, by all threads, if at least one in this many has changed. Otherwise only rows below changed ones are visited.
+const SPARSE_FRACTION: usize = 32;
 
-/// Marks rows of which something has changed.
+/// Marks rows with changed inputs.
 fn mark_changed(
     world: &World,
-    placement: &mut Arc<Placement>,
-    buffers: &mut Buffers,
+    cache: &mut Arc<NodeCache>,
+    scratch: &mut PropagateScratch,
     since: Version,
 ) {
-    let has_given = placement.hierarchy.has_given;
-    let mut mark = |found: &mut Vec<&[Entity]>, is_written| {
-        // At rest, what a fork shares is not copied.
+    let has_external = cache.hierarchy.has_external;
+    let mut mark = |found: &mut Vec<&[Entity]>, is_computed| {
+        // Without changes, a cache that is shared with a fork is not copied.
         if !found.is_empty() {
-            let hierarchy = &mut Arc::make_mut(placement).hierarchy;
-            found.drain(..).for_each(|entities| hierarchy.mark(entities, is_written));
+            let hierarchy = &mut Arc::make_mut(cache).hierarchy;
+            found.drain(..).for_each(|entities| hierarchy.mark(entities, is_computed));
         }
     };
     let nodes = || world.query::<Entity>().filter::<Nodes>().since(since);
-    // They are listed before any is looked at: then several can be on their way from memory at the same time.
-    let mut found: Vec<&[Entity]> = std::mem::take(&mut buffers.found);
+    // Listing all chunks first lets the CPU load several at the same time.
+    let mut found: Vec<&[Entity]> = std::mem::take(&mut scratch.found);
     nodes().filter::<Changed<AllInputs>>().for_each_chunk(|entities| found.push(entities));
     mark(&mut found, true);
-    if has_given {
-        type Given = Changed<(LocalToWorld, CustomLocalToWorld)>;
-        nodes().filter::<Given>().for_each_chunk(|entities| found.push(entities));
+    if has_external {
+        type External = Changed<(LocalToWorld, CustomLocalToWorld)>;
+        nodes().filter::<External>().for_each_chunk(|entities| found.push(entities));
         mark(&mut found, false);
     }
-    // In place: the list keeps its memory, and nothing that was in it.
-    buffers.found = found.into_iter().map(|_| [].as_slice()).collect();
+    // Collected in place: the vector keeps its memory and nothing else.
+    scratch.found = found.into_iter().map(|_| [].as_slice()).collect();
 }
 
 /// Writes the matrices of all rows that have moved.
-fn place_rows(
+fn write_rows(
     world: &mut World,
     hierarchy: &Hierarchy,
-    places: &Places,
+    node_matrices: &NodeMatrices,
     are_few: bool,
-    bad: &NotFinite,
+    non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
-    let Places { matrices, moved, rows, .. } = places;
-    let nodes = world.query_mut::<WrittenData>().filter::<Written>().filter_write_groups();
+    let NodeMatrices { matrices, moved, rows, .. } = node_matrices;
+    let nodes = world.query_mut::<ComputedData>().filter::<ComputedNodes>().filter_write_groups();
     nodes.for_each_picked_chunk_parallel(
         |entities| hierarchy.is_touched(entities),
         #[inline(always)]
@@ -111,28 +122,37 @@ fn place_rows(
             let words = first / 64..(first + entities.len()).div_ceil(64);
             let dirty = &hierarchy.dirty[words.clone()];
             let few = are_few.then(|| &rows[words]);
-            let rows =
-                Rows { entities, written, to_parent, sources, dirty, few, matrices, moved, bad };
-            Inputs::from(inputs).with(rows);
+            let rows = Rows {
+                entities,
+                written,
+                to_parent,
+                sources,
+                dirty,
+                few,
+                matrices,
+                moved,
+                non_finite,
+            };
+            Inputs::from(inputs).visit(rows);
         },
     )
 }
 
-/// Writes the matrices of the rows of a chunk.
+/// Writes the matrices of a chunk.
 struct Rows<'a> {
     entities: &'a [Entity],
     written: &'a mut [LocalToWorld],
     to_parent: Option<&'a mut [LocalToParent]>,
-    sources: &'a [Source],
+    sources: &'a [MatrixSource],
     dirty: &'a [u64],
-    /// Which rows there are to be written beside those that are dirty, if they are few.
+    /// If few rows have moved: the rows to write, beside the dirty ones.
     few: Option<&'a [u64]>,
     matrices: &'a [Affine3A],
     moved: &'a [bool],
-    bad: &'a NotFinite,
+    non_finite: &'a NonFiniteEntities,
 }
 
-impl WithLocal for Rows<'_> {
+impl LocalVisitor for Rows<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -146,7 +166,7 @@ impl WithLocal for Rows<'_> {
                 }
             }
         } else {
-            // A loop, and no iterator's method, which might become a function of its own that is not compiled for the CPU at hand.
+            // A method of an iterator might not be inlined, and then would not be compiled for the CPU level at hand.
             for row in 0..self.written.len() {
                 self.write(row, &local);
             }
@@ -155,7 +175,7 @@ impl WithLocal for Rows<'_> {
 }
 
 impl Rows<'_> {
-    /// Apart, so that the other loop is a short one.
+    /// Not inlined, to keep the other loop short.
     #[inline(never)]
     fn write_few(&mut self, row: usize, local: &impl Fn(usize) -> Affine3A) {
         self.write(row, local);
@@ -165,7 +185,7 @@ impl Rows<'_> {
     #[inline(always)]
     fn write(&mut self, row: usize, local: &impl Fn(usize) -> Affine3A) {
         let (place, is_own) = self.sources[row].place();
-        // Who rests has no place.
+        // Inactive rows have no place.
         let Some(&moved) = self.moved.get(place) else { return };
         let is_dirty = !is_own && self.dirty[row / 64] >> (row % 64) & 1 != 0;
         if !(moved | is_dirty) {
@@ -175,12 +195,68 @@ impl Rows<'_> {
         if !is_own {
             matrix *= local(row);
             if !is_finite(&matrix) {
-                return self.bad.note(self.entities[row]);
+                return self.non_finite.report(self.entities[row]);
             }
         }
         self.written[row] = matrix.into();
         if let Some(to_parent) = &mut self.to_parent {
             to_parent[row] = LocalToParent(Mat4::from(local(row)));
+        }
+    }
+}
+
+/// Entities without parent and children whose matrices are composed of their own inputs.
+type Flat = (
+    Any<LocalInputs>,
+    Without<(Parent, PreviousParent, Buffer<Child>, Frozen, CustomLocalToWorld)>,
+);
+
+/// Writes the matrices of entities without parent and children that have changed since a version.
+pub(crate) fn update_flat(
+    world: &mut World,
+    since: Version,
+    non_finite: &NonFiniteEntities,
+) -> Result<(), EntityError> {
+    update_flat_changed::<Changed<AllInputs>>(world, since, non_finite)?;
+    // Tracked components do not count as changed when a row arrives from another chunk. But the entity may come from those that are not
+    // computed.
+    update_flat_changed::<OrderChanged>(world, since, non_finite)
+}
+
+fn update_flat_changed<F: QueryFilter>(
+    world: &mut World,
+    since: Version,
+    non_finite: &NonFiniteEntities,
+) -> Result<(), EntityError> {
+    let found = world.query_mut::<(Entity, &mut LocalToWorld, InputData)>();
+    found.filter::<(Flat, F)>().filter_write_groups().since(since).for_each_picked_chunk_parallel(
+        |_| true,
+        #[inline(always)]
+        |(entities, matrices, inputs)| {
+            Inputs::from(inputs).visit(FlatRows { entities, matrices, non_finite });
+        },
+    )
+}
+
+/// Writes local matrices as world matrices.
+struct FlatRows<'a> {
+    entities: &'a [Entity],
+    matrices: &'a mut [LocalToWorld],
+    non_finite: &'a NonFiniteEntities,
+}
+
+impl LocalVisitor for FlatRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, local: impl Fn(usize) -> Affine3A) {
+        for (row, matrix) in self.matrices.iter_mut().enumerate() {
+            let local = local(row);
+            if is_finite(&local) {
+                *matrix = local.into();
+            } else {
+                self.non_finite.report(self.entities[row]);
+            }
         }
     }
 }

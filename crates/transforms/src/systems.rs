@@ -1,4 +1,4 @@
-//! When transforms are updated.
+//! Systems that update transforms, and the update as a function.
 
 #[cfg(test)]
 mod tests;
@@ -8,14 +8,14 @@ use ancho_entities::{
 };
 
 use crate::error::TransformErrors;
-use crate::{links, matrices, state};
+use crate::links;
+use crate::update::{self, with_state};
 
-/// The group of the systems that make matrices: at the end of [`Simulation`], before [`LateSimulation`].
+/// Group of the transform systems, at the end of [`Simulation`], before [`LateSimulation`].
 ///
-/// It has [`ParentSystem`], then [`LocalToWorldSystem`]. A system that is to see the matrices of its own frame is in
-/// [`LateSimulation`], or in [`Presentation`](ancho_entities::Presentation). Other systems of [`Simulation`] run before this group;
-/// `after(TransformGroup)` is refused for them (A0127). Unity's `TransformSystemGroup`, of which it is not said where in the group it
-/// runs.
+/// It runs [`ParentSystem`], then [`LocalToWorldSystem`]. Systems that read the matrices of the same frame belong to [`LateSimulation`] or
+/// [`Presentation`](ancho_entities::Presentation). Other systems of [`Simulation`] run before this group; they cannot be ordered with
+/// `after(TransformGroup)` (A0127). Unity's `TransformSystemGroup`, whose place in the group is not specified.
 ///
 /// ```
 /// use ancho_entities::{IntoSystem, LateSimulation, Query, World};
@@ -29,8 +29,8 @@ use crate::{links, matrices, state};
 /// world.sort_systems().unwrap();
 /// ```
 ///
-/// Both systems run in every frame. Those of Unity run only if there is something that their queries match, and so do not see that
-/// the last parent is gone. In a world without transforms they look at its archetypes, and that is all.
+/// Both systems run in every frame. Unity's systems run only if their queries match, and so do not notice that the last parent is gone. In
+/// a world without transforms, the systems only visit archetypes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TransformGroup;
 
@@ -40,17 +40,18 @@ impl SystemGroup for TransformGroup {
     }
 }
 
-/// The system that keeps [`Child`](crate::Child) buffers, by what has become of each [`Parent`](crate::Parent).
+/// System that updates [`Child`](crate::Child) buffers after changes of [`Parent`](crate::Parent).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParentSystem;
 
-/// The system that makes each [`LocalToWorld`](crate::LocalToWorld) of which something has changed.
+/// System that writes each [`LocalToWorld`](crate::LocalToWorld) whose inputs have changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalToWorldSystem;
 
-/// A system that does the work of all of [`TransformGroup`], to be added where matrices are wanted at other points of the frame, too.
+/// System that does the work of the whole [`TransformGroup`], for matrices at other points of the frame.
 ///
-/// What one instance has done, the others need not do again. With [`patch`](IntoSystem::patch) it runs after every other system.
+/// Several instances share their state: none repeats the work of another. With [`patch`](IntoSystem::patch) it runs after every other
+/// system.
 ///
 /// # Examples
 ///
@@ -88,9 +89,9 @@ impl System for TransformSystem {
     }
 }
 
-/// Adds the systems of this crate to a world.
+/// Extension trait that adds the transform systems to a world.
 pub trait AddTransforms {
-    /// Adds [`TransformGroup`] and its systems, unless they are there already.
+    /// Adds [`TransformGroup`] and its systems, unless the world has them.
     ///
     /// # Panics
     ///
@@ -127,15 +128,14 @@ impl AddTransforms for World {
     }
 }
 
-/// Updates all transforms of a world now, as its systems would.
+/// Updates all transforms of a world, as the systems do.
 ///
-/// It is for programs that call what they do by themselves, and need no systems.
+/// For programs without systems.
 ///
 /// # Errors
 ///
-/// With A0140 if entities would be their own ancestors, with A0141 if a place is not a number, with A0145 if something cannot be
-/// attached, with A0146 if somebody has taken a child out of the buffer of its parent; or if there is no memory. The rest is done
-/// all the same.
+/// A0140 for cycles of parents, A0141 for matrices that are not finite, A0145 for an [`Attach`](crate::Attach) that names a missing entity,
+/// A0146 for a child that is not in the buffer of the parent it leaves; or if memory ran out. The update processes everything else.
 ///
 /// # Examples
 ///
@@ -157,9 +157,9 @@ pub fn update_transforms(world: &mut World) -> Result<(), TransformErrors> {
 }
 
 fn update_parents(world: &mut World) -> Result<(), TransformErrors> {
-    state::with_state(world, links::update)
+    with_state(world, links::update)
 }
 
 fn update_matrices(world: &mut World) -> Result<(), TransformErrors> {
-    state::with_state(world, matrices::update)
+    with_state(world, update::update_matrices)
 }

@@ -1,19 +1,19 @@
-//! What is known of the hierarchies of a world: where their nodes are, and in which order they are placed.
+//! Cache of the hierarchies of a world: the locations of nodes, and the order in which their matrices are computed.
 //!
-//! Nodes are entities that have a parent, or children. Each has a *slot*, by where it lies: the rows of a chunk have slots one after
-//! the other, and those of each chunk begin at a multiple of 64, so that what is marked of rows are bits of words.
+//! Nodes are entities with a parent or children. Each node has a *slot*. The rows of a chunk have consecutive slots, and each chunk begins
+//! at a multiple of 64, so that sets of rows are bit sets.
 //!
-//! Nodes that others are below of, and roots, have a *place* in the [`Order`], by which their matrices are kept, too. All others are
-//! *leaves*, which are most of them: a leaf only has to know the place of its parent.
+//! Roots and nodes with children have a *place* in the [`Order`], which is also the index of their matrix. All other nodes are *leaves*. A
+//! leaf stores only the place of its parent.
 //!
-//! When nodes have come, gone or moved, or have other parents, what is known follows: [`changes`] finds the rows that others are in
-//! than before, and [`patch`] goes on from there, which costs what has changed. If that is much, or what is known has been patched so
-//! often that it is full of holes, all of it is made again, which is [`rebuild`]. Either way, what has been placed before and has kept
-//! its parent need not be placed again.
+//! When nodes are added, removed, moved or get other parents, [`changes`] finds the changed rows and [`patch`] updates the cache, at a cost
+//! proportional to the changes. After many changes, or when the order is fragmented, [`rebuild`] builds the cache again. Nodes that keep
+//! their parent keep their matrices in both cases.
 
 mod changes;
 #[cfg(test)]
 mod check;
+mod order;
 mod patch;
 mod rebuild;
 
@@ -22,198 +22,204 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ancho_entities::{Any, Buffer, Changed, Entity, Or, OrderChanged, Version, Without, World};
 use glam::Affine3A;
 
-use crate::bits;
+use crate::components::{
+    Child, CustomLocalToWorld, Frozen, LocalToParent, LocalToWorld, Parent, Position,
+    PreviousParent, Rotation, Scale,
+};
 use crate::compose::InputData;
-use crate::freeze::Frozen;
-use crate::inputs::{Position, Rotation, Scale};
 use crate::local_transform::LocalTransform;
-use crate::order::{NONE, Order};
-use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
-use crate::parent::{Child, Parent, PreviousParent};
-use crate::reused::Reused;
+use crate::scratch::{Reused, bits};
 use changes::Changes;
+use order::Order;
+pub(crate) use order::{MAX_PARTS, NONE, Shape, Stage};
 
-/// Entities that have a parent, or children.
+/// Entities with a parent or children.
 pub(crate) type Nodes = Any<(PreviousParent, Buffer<Child>)>;
 
-/// What is true of the chunks of all rows that others are in than before, or whose entities have other parents.
+/// Matches the chunks of all rows whose entity or parent may have changed.
 type MayDiffer = Or<(OrderChanged, Changed<PreviousParent>)>;
 
-/// Nodes whose matrices are written here. Those of the others are given, by whoever writes them.
-pub(crate) type Written = (
+/// Nodes whose matrices this crate computes. Other code writes those of the other nodes, which are *external*.
+pub(crate) type ComputedNodes = (
     Nodes,
     Any<(Position, Rotation, Scale, LocalTransform, Parent)>,
     Without<(Frozen, CustomLocalToWorld)>,
 );
 
-/// Nodes that should have a matrix, and have lost it.
-pub(crate) type Lost = (
+/// Nodes that have lost their matrix.
+pub(crate) type LostMatrix = (
     Nodes,
     Any<(Position, Rotation, Scale, LocalTransform, Parent)>,
     Without<(LocalToWorld, CustomLocalToWorld)>,
 );
 
-/// What is written of nodes, and what by.
-pub(crate) type WrittenData =
+/// Query data to compute the matrices of nodes.
+pub(crate) type ComputedData =
     (Entity, &'static mut LocalToWorld, Option<&'static mut LocalToParent>, InputData);
 
-/// What a row is made of.
+/// The source of the matrix of a row.
 ///
 /// | | |
 /// |---|---|
-/// | [`Source::REST`] | nothing: it is left as it is |
+/// | [`MatrixSource::INACTIVE`] | none: the row keeps its matrix |
 /// | the highest bit, and a place | the matrix at the place, which is its own |
-/// | a place | the matrix at the place, which is its parent's, and what it is placed by |
+/// | a place | the matrix at the place, which is its parent's, times its local matrix |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Source(u32);
+pub(crate) struct MatrixSource(u32);
 
-impl Source {
-    pub(crate) const REST: Self = Self(u32::MAX);
-    /// It is not known yet, while others are found out.
+impl MatrixSource {
+    pub(crate) const INACTIVE: Self = Self(u32::MAX);
+    /// Not resolved yet, during a patch.
     const PENDING: Self = Self(u32::MAX - 1);
     const OWN: u32 = 1 << 31;
 
-    /// Its own matrix.
+    /// Returns the source of a node that has a place.
     fn own(place: u32) -> Self {
         Self(place | Self::OWN)
     }
 
-    /// The place, and whether it is its own. Of who rests it is no place that there is.
+    /// Returns the place, and whether it is the node's own. The place of an inactive node is out of bounds.
     #[inline(always)]
     pub(crate) fn place(self) -> (usize, bool) {
         ((self.0 & !Self::OWN) as usize, self.0 & Self::OWN != 0)
     }
 }
 
-/// What the rows of a chunk have in common.
+/// Properties that all rows of a chunk share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kind {
-    /// Whether its matrices are written here.
-    pub(crate) is_written: bool,
-    /// Whether they have no parents.
+pub(crate) struct ChunkTraits {
+    /// True if this crate computes the matrices.
+    pub(crate) is_computed: bool,
+    /// True if the rows have no parents.
     is_root: bool,
-    /// What its rows are placed by, and what is made of it: a bit for each type.
+    /// Bit set of the input and output types.
     inputs: u8,
 }
 
-/// A chunk with nodes.
+/// A chunk of nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NodeChunk {
-    /// The slot of its first row.
+    /// The slot of the first row.
     pub(crate) first: u32,
     pub(crate) len: u32,
-    /// How many slots it has.
+    /// The number of slots.
     capacity: u32,
-    pub(crate) kind: Kind,
-    /// Whether some of its rows may have a place in the order.
+    pub(crate) traits: ChunkTraits,
+    /// True if rows may have a place in the order.
     pub(crate) has_places: bool,
-    /// When changes were last looked for in it.
-    seen: u32,
+    /// The last search for changes that visited it.
+    last_pass: u32,
 }
 
-/// What was known of an entity when the hierarchies were last looked at.
+/// Properties of an entity at the last update of the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Known {
+struct NodeRecord {
     version: u32,
-    /// When that was.
-    round: u32,
+    /// The build of the cache that it belongs to.
+    rebuild_count: u32,
     parent: Entity,
-    kind: Kind,
+    traits: ChunkTraits,
 }
 
-/// Whether a chunk has rows that are to be written.
+/// True if a chunk has rows to write.
 #[derive(Debug, Default)]
-struct Touched(AtomicBool);
+struct WriteFlag(AtomicBool);
 
-impl Clone for Touched {
+impl Clone for WriteFlag {
     fn clone(&self) -> Self {
         Self(AtomicBool::new(self.0.load(Ordering::Relaxed)))
     }
 }
 
-/// What is known of the hierarchies of a world.
+/// Cache of the hierarchies of a world.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hierarchy {
     pub(crate) chunks: Vec<NodeChunk>,
-    /// Which chunk the slots of each 64 are of.
+    /// The chunk of each 64 slots.
     chunk_of: Vec<u32>,
-    /// Which entity has a slot, or null.
+    /// The entity of each slot, or null.
     entities: Vec<Entity>,
-    /// The slot of each entity, by its index, or [`NONE`].
+    /// The slot of each entity, by index, or [`NONE`].
     slots: Vec<u32>,
-    /// What each slot is made of.
-    pub(crate) sources: Vec<Source>,
+    /// The matrix source of each slot.
+    pub(crate) sources: Vec<MatrixSource>,
     pub(crate) order: Order,
     /// The chunk and row of each place.
     pub(crate) rows: Vec<(u32, u32)>,
-    /// Which rows have other values than before: a bit for each slot.
+    /// Rows with changed inputs, a bit for each slot.
     pub(crate) dirty: Vec<u64>,
-    /// Which chunks have rows that are to be written.
-    touched: Vec<Touched>,
-    /// What was known of entities, by their index.
-    known: Vec<Known>,
-    /// How often all was made again.
-    round: u32,
-    /// How many that rest have a parent with this index.
-    awaited: Vec<u32>,
-    /// Chunks that are gone, whose slots are free.
+    /// The chunks with rows to write.
+    touched: Vec<WriteFlag>,
+    /// The record of each entity, by index.
+    records: Vec<NodeRecord>,
+    /// The number of rebuilds so far.
+    rebuild_count: u32,
+    /// The number of inactive children of each parent, by index.
+    inactive_children: Vec<u32>,
+    /// Chunks that no longer exist, whose slots are free.
     free_chunks: Vec<u32>,
     changes: Changes,
-    /// How many nodes there are, whether or not they rest.
+    /// The number of nodes, with the inactive ones.
     count: usize,
-    pub(crate) has_given: bool,
+    pub(crate) has_external: bool,
     parents: Reused<Vec<u32>>,
     parent_entities: Vec<Entity>,
 }
 
-/// The matrices of all places, which are written while the rest of what is known is read.
+/// The matrices of all places. They are written while the rest of the cache is only read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct NodeMatrices {
     /// The matrix of each place.
     pub(crate) matrices: Vec<Affine3A>,
-    /// Whether the matrix of each place has just changed.
+    /// True if the matrix of each place has changed in this update.
     pub(crate) moved: Vec<bool>,
-    /// If few have moved: the rows that are to be written, a bit for each slot.
+    /// If few nodes have moved: the rows to write, a bit for each slot.
     pub(crate) rows: Vec<u64>,
-    /// If few have moved: the places that are to be looked at, a bit for each.
+    /// If few nodes have moved: the places to compute, a bit for each place.
     pub(crate) due: Vec<u64>,
 }
 
 impl Hierarchy {
-    /// Whether nodes have come, gone or moved since: what is known of them has to follow. Who has another parent is known to
-    /// whoever has looked at the links.
+    /// Tests whether nodes have been added, removed or moved since a version. Changed parents are found by the update of links.
     pub(crate) fn is_outdated(&self, world: &World, since: Version) -> bool {
         let nodes = || world.query::<()>().filter::<Nodes>();
         nodes().count_unfiltered() != self.count
             || !nodes().filter::<OrderChanged>().since(since).is_empty()
     }
 
-    /// Forgets what is known of an entity, so that it has to be placed as if it had just come.
+    /// Forgets the record of an entity, so that its matrix is computed as if it were new.
     pub(crate) fn forget(&mut self, entity: Entity) {
-        if let Some(known) = self.known.get_mut(entity.index() as usize) {
-            *known = Known::default();
+        if let Some(record) = self.records.get_mut(entity.index() as usize) {
+            *record = NodeRecord::default();
         }
     }
 
-    /// Has what is known be what is there, and marks nodes that have to be placed since they have come or have another parent.
-    pub(crate) fn refresh(&mut self, world: &World, places: &mut Places, since: Version) {
-        if self.patch(world, places, since).is_err() {
-            self.rebuild(world, places);
+    /// Updates the cache, and marks nodes that are new or have another parent. `is_rewritten` tells whether previous parents may have been
+    /// written in chunks whose rows have not moved.
+    pub(crate) fn refresh(
+        &mut self,
+        world: &World,
+        node_matrices: &mut NodeMatrices,
+        since: Version,
+        is_rewritten: bool,
+    ) {
+        if self.patch(world, node_matrices, since, is_rewritten).is_err() {
+            self.rebuild(world, node_matrices);
         }
     }
 
-    /// The slot of an entity that is a node.
+    /// Returns the slot of a node.
     pub(crate) fn slot_of(&self, entity: Entity) -> Option<usize> {
         let slot = *self.slots.get(entity.index() as usize)? as usize;
         (self.entities.get(slot) == Some(&entity)).then_some(slot)
     }
 
-    /// The previous parent that a node had when the hierarchies were last looked at, or null.
+    /// Returns the previous parent of a node at the last update of the cache, or null.
     pub(crate) fn parent_of(&self, entity: Entity) -> Option<Entity> {
         self.slot_of(entity).map(|slot| self.parent_entities[slot])
     }
 
-    /// The number of nodes below a node when the hierarchies were last looked at. Those that rest do not count.
+    /// Returns the number of active children at the last update of the cache.
     pub(crate) fn child_count(&self, entity: Entity) -> usize {
         let place = self.slot_of(entity).map(|slot| self.order.place[slot]);
         place
@@ -221,50 +227,49 @@ impl Hierarchy {
             .map_or(0, |place| self.order.children(place as usize).len())
     }
 
-    /// The entity that has a slot.
+    /// Returns the entity of a slot.
     pub(crate) fn entity_at(&self, slot: usize) -> Entity {
         self.entities[slot]
     }
 
-    /// The chunk that a slot is of, and its number.
+    /// Returns the chunk of a slot, and its number.
     pub(crate) fn chunk_at(&self, slot: usize) -> (usize, NodeChunk) {
         let number = self.chunk_of[slot / 64] as usize;
         (number, self.chunks[number])
     }
 
-    /// Marks rows that lie side by side as having other values, if those count: what they are placed by where it is written, and
-    /// their matrices where those are given.
-    pub(crate) fn mark(&mut self, entities: &[Entity], is_written: bool) {
-        // That it is this entity and no earlier one was settled when nothing was found to have come or gone.
+    /// Marks contiguous rows as changed, if the change matters: inputs of computed matrices, or external matrices.
+    pub(crate) fn mark(&mut self, entities: &[Entity], is_computed: bool) {
+        // The slot is up to date, since the cache has been refreshed before.
         let slot = entities.first().and_then(|first| self.slots.get(first.index() as usize));
         let Some(first) = slot.filter(|slot| **slot != NONE).map(|&slot| slot as usize) else {
             return;
         };
         let (number, chunk) = self.chunk_at(first);
         debug_assert_eq!(self.entities[first], entities[0]);
-        if chunk.kind.is_written == is_written {
+        if chunk.traits.is_computed == is_computed {
             bits::set(&mut self.dirty, &(first..first + entities.len()));
-            *self.touched[number].0.get_mut() |= is_written;
+            *self.touched[number].0.get_mut() |= is_computed;
         }
     }
 
-    /// How many rows are marked, of how many.
+    /// Returns the number of marked rows, and of all rows.
     pub(crate) fn count_marked(&self) -> (usize, usize) {
         (self.dirty.iter().map(|word| word.count_ones() as usize).sum(), self.count)
     }
 
-    /// Notes that all matrices have changed.
+    /// Marks all chunks to be written.
     pub(crate) fn touch_all(&self) {
         self.touched.iter().for_each(|touched| touched.0.store(true, Ordering::Relaxed));
     }
 
-    /// Notes that the matrix at a place has changed: rows in its chunk and in those of its leaves are to be written.
+    /// Marks the chunks of a place and of its leaves to be written.
     pub(crate) fn touch(&self, place: usize) {
         let mut last = self.rows[place].0;
         self.touch_chunk(last);
         for &child in self.order.children(place) {
             let chunk = self.chunk_of[child as usize / 64];
-            // Those of one parent are mostly in one chunk. Of others it is said at their own places.
+            // The children of a parent are mostly in one chunk. Nodes with a place mark their own chunk.
             if chunk != last && self.order.place[child as usize] == NONE {
                 self.touch_chunk(chunk);
                 last = chunk;
@@ -276,18 +281,18 @@ impl Hierarchy {
         self.touched[chunk as usize].0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether rows of the chunk of these entities are to be written.
+    /// Tests whether the chunk of these entities has rows to write.
     pub(crate) fn is_touched(&self, entities: &[Entity]) -> bool {
         let slot = entities.first().and_then(|&entity| self.slot_of(entity));
         slot.is_some_and(|slot| self.touched[self.chunk_at(slot).0].0.load(Ordering::Relaxed))
     }
 
-    /// Notes that a row is to be written.
+    /// Marks the chunk of a row to be written.
     pub(crate) fn touch_row(&self, slot: u32) {
         self.touch_chunk(self.chunk_of[slot as usize / 64]);
     }
 
-    /// Forgets what has changed: it is done.
+    /// Clears all marks.
     pub(crate) fn clear_marks(&mut self) {
         self.dirty.fill(0);
         self.touched.iter_mut().for_each(|touched| *touched.0.get_mut() = false);

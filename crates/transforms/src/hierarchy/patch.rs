@@ -1,53 +1,54 @@
-//! What is known follows where few rows have changed.
+//! Updates the cached hierarchy after few rows have changed.
 //!
-//! 1. who was in such a row is *taken* out, and compared with who is in such a row now: some are only in other rows
-//! 2. who is gone, or has another parent, leaves the list of its parent's children
-//! 3. the others keep their places, and are known by their new slots
-//! 4. who has come, or has another parent, is *pending*, and is settled below its parent, after that
+//! 1. Entities of changed rows are *removed*, and matched with the entities that are in changed rows now: some have only moved.
+//! 2. Entities that are gone or have another parent leave the child list of their old parent.
+//! 3. The others keep their places, under their new slots.
+//! 4. Entities that are new or have another parent are *pending*. They are resolved after their parents.
 //!
-//! It gives up where that is not enough: somebody is gone that others are below of who have stayed, or somebody has come whom others
-//! have waited for.
+//! A rebuild is needed if a node was removed while its children remain, or if a node was added that inactive children have waited for.
 
 use ancho_entities::{Entity, Version, World};
 use glam::Affine3A;
 
-use super::changes::{Changes, New};
+use super::changes::{Changes, NewRow};
+use super::order::{NONE, NeedsRebuild};
 use super::rebuild::matrix_of;
-use super::{Hierarchy, Places, Source};
-use crate::order::{NONE, Worn};
-use crate::outputs::{CustomLocalToWorld, LocalToWorld};
+use super::{Hierarchy, MatrixSource, NodeMatrices};
+use crate::components::{CustomLocalToWorld, LocalToWorld};
 
-/// One who was in a row that has changed.
+/// An entity that was in a changed row.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
+pub(super) struct RemovedRow {
     entity: Entity,
     parent: Entity,
     is_root: bool,
-    source: Source,
-    /// The slot that it had.
+    source: MatrixSource,
+    /// The old slot.
     slot: u32,
-    /// Where it is in the list of its parent.
+    /// The position in the list of its parent.
     position: u32,
-    /// Whether it is somewhere, and whether it has the same parent.
-    is_back: bool,
-    is_kept: bool,
+    /// `still_exists`: the entity is still a node; `keeps_parent`: it also has the same parent.
+    still_exists: bool,
+    keeps_parent: bool,
 }
 
-/// What slots of entities begin with that are taken: the rest is the number of what was taken.
-const TAKEN: u32 = 1 << 31;
+/// Tag bit of slots of removed entities; the low bits are the index in the list of removed rows.
+const REMOVED_TAG: u32 = 1 << 31;
 
 impl Hierarchy {
-    /// Has what is known follow what has changed since, and marks who has to be placed for that.
+    /// Updates the cache after changes since a version, and marks nodes to compute.
     ///
-    /// If it gives up, all has to be made again.
+    /// If it fails, the cache has to be rebuilt.
     pub(super) fn patch(
         &mut self,
         world: &World,
-        places: &mut Places,
+        node_matrices: &mut NodeMatrices,
         since: Version,
-    ) -> Result<(), Worn> {
+        is_rewritten: bool,
+    ) -> Result<(), NeedsRebuild> {
         let mut changes = std::mem::take(&mut self.changes);
-        let done = self.try_patch(world, places, since, &mut changes);
+        let found = self.find_changes(world, since, is_rewritten, &mut changes);
+        let done = found.and_then(|()| self.try_patch(world, node_matrices, &mut changes));
         self.changes = changes;
         done
     }
@@ -55,119 +56,116 @@ impl Hierarchy {
     fn try_patch(
         &mut self,
         world: &World,
-        places: &mut Places,
-        since: Version,
+        node_matrices: &mut NodeMatrices,
         changes: &mut Changes,
-    ) -> Result<(), Worn> {
-        self.find_changes(world, since, changes)?;
-        self.take_out(changes);
-        self.leave_parents(changes)?;
-        self.put_in(changes);
-        self.settle_all(changes)?;
+    ) -> Result<(), NeedsRebuild> {
+        self.remove_old_rows(changes);
+        self.detach_removed(changes)?;
+        self.insert_new_rows(changes);
+        self.resolve_pending(changes)?;
         self.demote(changes);
-        if self.order.is_worn() || self.entities.len() > self.count * 2 + 64 * 64 {
-            return Err(Worn);
+        if self.order.is_fragmented() || self.entities.len() > self.count * 2 + 64 * 64 {
+            return Err(NeedsRebuild);
         }
-        // From here on nothing is given up: what is known of entities tells later who has changed.
-        self.keep_places(world, places, changes);
-        for taken in changes.taken.iter().filter(|taken| !taken.is_back) {
-            self.forget(taken.entity);
+        // From here on the patch cannot fail: records are updated.
+        self.update_matrices_of_changes(world, node_matrices, changes);
+        for removed in changes.removed.iter().filter(|removed| !removed.still_exists) {
+            self.forget(removed.entity);
         }
-        for &New { slot, entity, .. } in &changes.new {
+        for &NewRow { slot, entity, .. } in &changes.new_rows {
             let number = self.chunk_at(slot as usize).0;
-            self.mark_new(number, slot as usize, self.round);
-            // Of who rests nothing is known.
-            if self.sources[slot as usize] == Source::REST {
+            self.mark_if_changed(number, slot as usize, self.rebuild_count);
+            // Inactive nodes have no record.
+            if self.sources[slot as usize] == MatrixSource::INACTIVE {
                 self.forget(entity);
             }
         }
         Ok(())
     }
 
-    /// Lists who was in rows that have changed, and finds those of them that are in such a row now.
-    fn take_out(&mut self, changes: &mut Changes) {
-        let Changes { taken, old, new, .. } = changes;
-        taken.clear();
-        for (number, &slot) in (0..).zip(&*old) {
+    /// Lists the old entities of changed rows, and finds those that are in changed rows now.
+    fn remove_old_rows(&mut self, changes: &mut Changes) {
+        let Changes { removed, old_slots, new_rows, .. } = changes;
+        removed.clear();
+        for (number, &slot) in (0..).zip(&*old_slots) {
             let at = slot as usize;
             let entity = self.entities[at];
-            taken.push(Taken {
+            removed.push(RemovedRow {
                 entity,
                 parent: self.parent_entities[at],
-                is_root: self.chunk_at(at).1.kind.is_root,
+                is_root: self.chunk_at(at).1.traits.is_root,
                 source: self.sources[at],
                 slot,
                 position: 0,
-                is_back: false,
-                is_kept: false,
+                still_exists: false,
+                keeps_parent: false,
             });
-            self.slots[entity.index() as usize] = TAKEN | number;
+            self.slots[entity.index() as usize] = REMOVED_TAG | number;
         }
-        for new in new {
-            let Some(number) = self.taken_number(new.entity) else { continue };
-            if let Some(taken) = taken.get_mut(number).filter(|old| old.entity == new.entity) {
-                let is_root = self.chunk_at(new.slot as usize).1.kind.is_root;
-                taken.is_back = true;
-                taken.is_kept = taken.parent == new.parent && taken.is_root == is_root;
+        for new in new_rows {
+            let Some(number) = self.removed_index(new.entity) else { continue };
+            if let Some(removed) = removed.get_mut(number).filter(|old| old.entity == new.entity) {
+                let is_root = self.chunk_at(new.slot as usize).1.traits.is_root;
+                removed.still_exists = true;
+                removed.keeps_parent = removed.parent == new.parent && removed.is_root == is_root;
             }
         }
     }
 
-    fn taken_number(&self, entity: Entity) -> Option<usize> {
+    fn removed_index(&self, entity: Entity) -> Option<usize> {
         let slot = *self.slots.get(entity.index() as usize)?;
-        (slot != NONE && slot & TAKEN != 0).then_some((slot & !TAKEN) as usize)
+        (slot != NONE && slot & REMOVED_TAG != 0).then_some((slot & !REMOVED_TAG) as usize)
     }
 
-    /// Has those who are gone, or have another parent, leave the children of the parents that they had. All slots are still whose
-    /// they were.
-    fn leave_parents(&mut self, changes: &mut Changes) -> Result<(), Worn> {
-        let Changes { taken, .. } = changes;
-        for taken in taken.iter().filter(|taken| !taken.is_kept) {
-            if taken.source == Source::REST {
-                if !taken.parent.is_null() {
-                    self.awaited[taken.parent.index() as usize] -= 1;
+    /// Removes entities that are gone or have another parent from the child lists of their old parents. Slots keep their old numbers.
+    fn detach_removed(&mut self, changes: &mut Changes) -> Result<(), NeedsRebuild> {
+        let Changes { removed, .. } = changes;
+        for removed in removed.iter().filter(|removed| !removed.keeps_parent) {
+            if removed.source == MatrixSource::INACTIVE {
+                if !removed.parent.is_null() {
+                    self.inactive_children[removed.parent.index() as usize] -= 1;
                 }
                 continue;
             }
-            let (place, is_own) = taken.source.place();
+            let (place, is_own) = removed.source.place();
             let above = if is_own { self.order.parent[place] } else { place as u32 };
             if above != NONE {
-                self.order.remove_child(above, taken.slot);
+                self.order.remove_child(above, removed.slot);
             }
             if is_own {
                 self.order.parent[place] = NONE;
             }
         }
-        for taken in taken.iter().filter(|taken| !taken.is_back) {
-            if let (place, true) = taken.source.place()
-                && taken.source != Source::REST
+        for removed in removed.iter().filter(|removed| !removed.still_exists) {
+            if let (place, true) = removed.source.place()
+                && removed.source != MatrixSource::INACTIVE
             {
                 if !self.order.children(place).is_empty() {
-                    return Err(Worn);
+                    return Err(NeedsRebuild);
                 }
-                self.leave_place(place as u32);
+                self.free_place(place as u32);
             }
         }
-        for taken in &mut *taken {
-            taken.position = self.order.position(taken.slot);
-            let slot = taken.slot as usize;
+        for removed in &mut *removed {
+            removed.position = self.order.position(removed.slot);
+            let slot = removed.slot as usize;
             self.entities[slot] = Entity::NULL;
             self.parent_entities[slot] = Entity::NULL;
-            self.sources[slot] = Source::REST;
+            self.sources[slot] = MatrixSource::INACTIVE;
             self.order.place[slot] = NONE;
-            if !taken.is_back {
-                self.slots[taken.entity.index() as usize] = NONE;
+            if !removed.still_exists {
+                self.slots[removed.entity.index() as usize] = NONE;
             }
         }
         Ok(())
     }
 
-    /// Has those who are in rows that have changed be known by the slots of those.
-    fn put_in(&mut self, changes: &mut Changes) {
-        let Changes { taken, new, pending, .. } = changes;
+    /// Assigns the slots of changed rows to their new entities.
+    fn insert_new_rows(&mut self, changes: &mut Changes) {
+        let Changes { removed, new_rows, pending, .. } = changes;
         pending.clear();
-        for &New { slot, entity, parent } in &*new {
-            let before = self.taken_number(entity).and_then(|number| taken.get(number));
+        for &NewRow { slot, entity, parent } in &*new_rows {
+            let before = self.removed_index(entity).and_then(|number| removed.get(number));
             let before = before.filter(|before| before.entity == entity).copied();
             let at = slot as usize;
             self.entities[at] = entity;
@@ -178,15 +176,15 @@ impl Hierarchy {
             }
             self.slots[index] = slot;
             let chunk = self.chunk_at(at).1;
-            let source = before.map_or(Source::REST, |before| before.source);
-            let is_placed = source != Source::REST;
+            let source = before.map_or(MatrixSource::INACTIVE, |before| before.source);
+            let is_placed = source != MatrixSource::INACTIVE;
             if let (place, true) = source.place()
                 && is_placed
             {
                 self.order.renumber(place as u32, slot);
                 self.rows[place] = (self.chunk_of[at / 64], slot - chunk.first);
             }
-            match before.filter(|before| before.is_kept) {
+            match before.filter(|before| before.keeps_parent) {
                 Some(before) => {
                     self.sources[at] = source;
                     let (place, is_own) = source.place();
@@ -198,66 +196,67 @@ impl Hierarchy {
                     }
                 }
                 None => {
-                    self.sources[at] = Source::PENDING;
+                    self.sources[at] = MatrixSource::PENDING;
                     pending.push(slot);
                 }
             }
         }
     }
 
-    /// Has all that are pending be below their parents.
-    fn settle_all(&mut self, changes: &mut Changes) -> Result<(), Worn> {
-        let Changes { pending, line, promoted, moves, .. } = changes;
+    /// Links all pending nodes to their parents.
+    fn resolve_pending(&mut self, changes: &mut Changes) -> Result<(), NeedsRebuild> {
+        let Changes { pending, ancestors, promoted, moves, .. } = changes;
         promoted.clear();
         moves.clear();
         for &slot in &*pending {
             let mut at = slot as usize;
-            line.clear();
-            while self.sources[at] == Source::PENDING {
-                // They are their own ancestors.
-                if line.len() > pending.len() {
-                    return Err(Worn);
+            ancestors.clear();
+            while self.sources[at] == MatrixSource::PENDING {
+                // A cycle.
+                if ancestors.len() > pending.len() {
+                    return Err(NeedsRebuild);
                 }
-                line.push(at as u32);
+                ancestors.push(at as u32);
                 let Some(parent) = self.slot_of(self.parent_entities[at]) else { break };
                 at = parent;
             }
-            while let Some(slot) = line.pop() {
-                self.settle(slot, promoted, moves)?;
+            while let Some(slot) = ancestors.pop() {
+                self.resolve(slot, promoted, moves)?;
             }
         }
         Ok(())
     }
 
-    /// Has one that is pending be below its parent, which is not.
-    fn settle(
+    /// Links a pending node to its parent, which is resolved already.
+    fn resolve(
         &mut self,
         slot: u32,
         promoted: &mut Vec<u32>,
         moves: &mut Vec<(u32, u32)>,
-    ) -> Result<(), Worn> {
+    ) -> Result<(), NeedsRebuild> {
         let at = slot as usize;
         let own = self.order.place[at];
         let (entity, parent) = (self.entities[at], self.parent_entities[at]);
-        if self.awaited.get(entity.index() as usize).is_some_and(|count| *count > 0) {
-            return Err(Worn);
+        if self.inactive_children.get(entity.index() as usize).is_some_and(|count| *count > 0) {
+            return Err(NeedsRebuild);
         }
-        if self.chunk_at(at).1.kind.is_root {
-            let own = if own == NONE { self.take_place(slot, NONE) } else { own };
-            self.sources[at] = Source::own(own);
+        if self.chunk_at(at).1.traits.is_root {
+            let own = if own == NONE { self.allocate_place(slot, NONE) } else { own };
+            self.sources[at] = MatrixSource::own(own);
             return Ok(());
         }
-        let above = self.slot_of(parent).filter(|above| self.sources[*above] != Source::REST);
+        let above =
+            self.slot_of(parent).filter(|above| self.sources[*above] != MatrixSource::INACTIVE);
         let Some(above) = above else {
             if own != NONE {
                 if !self.order.children(own as usize).is_empty() {
-                    return Err(Worn);
+                    return Err(NeedsRebuild);
                 }
-                self.leave_place(own);
+                self.free_place(own);
             }
-            self.sources[at] = Source::REST;
+            self.sources[at] = MatrixSource::INACTIVE;
             if !parent.is_null() {
-                self.await_parent(parent);
+                self.add_inactive_child(parent);
             }
             return Ok(());
         };
@@ -267,40 +266,40 @@ impl Hierarchy {
         };
         self.order.add_child(above, slot);
         if own == NONE {
-            self.sources[at] = Source(above);
+            self.sources[at] = MatrixSource(above);
             return Ok(());
         }
         if self.order.is_below(above, own) {
-            return Err(Worn);
+            return Err(NeedsRebuild);
         }
         self.order.parent[own as usize] = above;
-        self.sources[at] = Source::own(own);
+        self.sources[at] = MatrixSource::own(own);
         if !self.order.is_after(own, above) {
-            self.change_places(own, moves);
+            self.move_subtree(own, moves);
         }
         Ok(())
     }
 
-    /// Gives a leaf a place, since others come below it.
+    /// Gives a leaf a place, since it gets children.
     fn promote(&mut self, at: usize, promoted: &mut Vec<u32>) -> u32 {
         let (parent, _) = self.sources[at].place();
-        let place = self.take_place(at as u32, parent as u32);
-        self.sources[at] = Source::own(place);
+        let place = self.allocate_place(at as u32, parent as u32);
+        self.sources[at] = MatrixSource::own(place);
         promoted.push(at as u32);
         place
     }
 
-    /// Takes their places from those that nobody is below of any more, and notes which chunks have others.
+    /// Frees the places of nodes without children, and marks chunks that have places.
     fn demote(&mut self, changes: &Changes) {
-        for slot in changes.new.iter().map(|new| new.slot as usize) {
+        for slot in changes.new_rows.iter().map(|new| new.slot as usize) {
             let place = self.order.place[slot];
             if place == NONE {
                 continue;
             }
             let parent = self.order.parent[place as usize];
             if parent != NONE && self.order.children(place as usize).is_empty() {
-                self.leave_place(place);
-                self.sources[slot] = Source(parent);
+                self.free_place(place);
+                self.sources[slot] = MatrixSource(parent);
             } else {
                 let number = self.chunk_at(slot).0;
                 self.chunks[number].has_places = true;
@@ -308,10 +307,10 @@ impl Hierarchy {
         }
     }
 
-    /// Has who is at a place, and all below it, be at others that come after those of their parents.
-    fn change_places(&mut self, place: u32, moves: &mut Vec<(u32, u32)>) {
+    /// Moves a place and all below it to places after those of their parents.
+    fn move_subtree(&mut self, place: u32, moves: &mut Vec<(u32, u32)>) {
         let first = moves.len();
-        self.change_place(place, moves);
+        self.move_place(place, moves);
         let mut next = first;
         while let Some(&(_, place)) = moves.get(next) {
             next += 1;
@@ -319,41 +318,41 @@ impl Hierarchy {
                 let child = self.order.child_at(at) as usize;
                 let own = self.order.place[child];
                 if own == NONE {
-                    self.sources[child] = Source(place);
+                    self.sources[child] = MatrixSource(place);
                     continue;
                 }
                 self.order.parent[own as usize] = place;
                 if !self.order.is_after(own, place) {
-                    self.change_place(own, moves);
+                    self.move_place(own, moves);
                 }
             }
         }
     }
 
-    fn change_place(&mut self, place: u32, moves: &mut Vec<(u32, u32)>) {
-        let to = self.order.change_place(place);
-        self.note_row(to);
-        self.rows[place as usize] = NOWHERE;
-        self.sources[self.order.nodes[to as usize] as usize] = Source::own(to);
+    fn move_place(&mut self, place: u32, moves: &mut Vec<(u32, u32)>) {
+        let to = self.order.move_place(place);
+        self.set_row(to);
+        self.rows[place as usize] = NO_ROW;
+        self.sources[self.order.nodes[to as usize] as usize] = MatrixSource::own(to);
         moves.push((place, to));
     }
 
-    fn take_place(&mut self, slot: u32, parent: u32) -> u32 {
-        let place = self.order.take_place(slot, parent);
-        self.note_row(place);
+    fn allocate_place(&mut self, slot: u32, parent: u32) -> u32 {
+        let place = self.order.allocate_place(slot, parent);
+        self.set_row(place);
         place
     }
 
-    fn leave_place(&mut self, place: u32) {
-        self.order.leave_place(place);
-        self.rows[place as usize] = NOWHERE;
+    fn free_place(&mut self, place: u32) {
+        self.order.free_place(place);
+        self.rows[place as usize] = NO_ROW;
     }
 
-    /// Notes the chunk and row of who is at a place.
-    fn note_row(&mut self, place: u32) {
+    /// Sets the chunk and row of the node at a place.
+    fn set_row(&mut self, place: u32) {
         let place = place as usize;
         if place >= self.rows.len() {
-            self.rows.resize(place + 1, NOWHERE);
+            self.rows.resize(place + 1, NO_ROW);
         }
         let slot = self.order.nodes[place];
         let (number, chunk) = self.chunk_at(slot as usize);
@@ -361,9 +360,14 @@ impl Hierarchy {
         self.chunks[number].has_places = true;
     }
 
-    /// Has all matrices be at the places that they are of, and those who have come have theirs.
-    fn keep_places(&self, world: &World, places: &mut Places, changes: &Changes) {
-        let Places { matrices, moved, rows, due } = places;
+    /// Moves matrices to the new places of their nodes, and reads those of new nodes.
+    fn update_matrices_of_changes(
+        &self,
+        world: &World,
+        node_matrices: &mut NodeMatrices,
+        changes: &Changes,
+    ) {
+        let NodeMatrices { matrices, moved, rows, due } = node_matrices;
         rows.resize(self.dirty.len(), 0);
         due.resize(self.order.nodes.len().div_ceil(64), 0);
         matrices.resize(self.order.nodes.len(), Affine3A::IDENTITY);
@@ -373,7 +377,7 @@ impl Hierarchy {
         }
         let written = world.lookup::<&LocalToWorld>();
         let custom = world.lookup::<&CustomLocalToWorld>();
-        let new = changes.new.iter().map(|new| new.slot);
+        let new = changes.new_rows.iter().map(|new| new.slot);
         for slot in new.chain(changes.promoted.iter().copied()) {
             let Some(matrix) = matrices.get_mut(self.order.place[slot as usize] as usize) else {
                 continue;
@@ -384,5 +388,5 @@ impl Hierarchy {
     }
 }
 
-/// Of a hole: in no chunk.
-const NOWHERE: (u32, u32) = (NONE, 0);
+/// The row of a hole, which is in no chunk.
+const NO_ROW: (u32, u32) = (NONE, 0);

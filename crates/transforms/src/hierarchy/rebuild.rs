@@ -1,30 +1,31 @@
-//! All that is known is made again.
+//! Builds the cached hierarchy from all nodes.
 
 use ancho_entities::{ChunkData, Entity, QueryRef, World};
 use glam::Affine3A;
 
+use super::order::NONE;
 use super::{
-    Hierarchy, Kind, Known, NodeChunk, Nodes, Places, Source, Touched, Written, WrittenData,
+    ChunkTraits, ComputedData, ComputedNodes, Hierarchy, MatrixSource, NodeChunk, NodeMatrices,
+    NodeRecord, Nodes, WriteFlag,
 };
+use crate::components::PreviousParent;
+use crate::components::{CustomLocalToWorld, LocalToParent, LocalToWorld};
 use crate::compose::{InputData, Inputs};
-use crate::order::NONE;
-use crate::outputs::{CustomLocalToWorld, LocalToParent, LocalToWorld};
-use crate::parent::PreviousParent;
 
 impl Hierarchy {
-    /// Looks at all nodes, and marks those that have to be placed since they have come or have another parent.
-    pub(super) fn rebuild(&mut self, world: &World, places: &mut Places) {
+    /// Builds the cache, and marks nodes that are new or have another parent.
+    pub(super) fn rebuild(&mut self, world: &World, node_matrices: &mut NodeMatrices) {
         self.list_rows(world);
         self.find_parents();
         let Self { order, parents, sources, .. } = self;
-        order.build(parents, |slot| sources[slot] != Source::REST);
+        order.build(parents, |slot| sources[slot] != MatrixSource::INACTIVE);
         self.find_sources();
-        self.count_awaited();
-        self.keep_matrices(world, places);
-        self.mark_news();
+        self.count_inactive_children();
+        self.read_matrices(world, node_matrices);
+        self.mark_changed_nodes();
     }
 
-    /// Gives slots to all rows.
+    /// Assigns slots to all rows.
     fn list_rows(&mut self, world: &World) {
         let Self { chunks, chunk_of, entities, slots, parent_entities, sources, .. } = self;
         chunks.clear();
@@ -32,17 +33,24 @@ impl Hierarchy {
         entities.clear();
         slots.fill(NONE);
         parent_entities.clear();
-        // Those of which it is not said otherwise below.
+        // The default, until sources are found.
         sources.clear();
         let mut count = 0;
-        let written = written(world);
+        let computed = computed_nodes(world);
         let nodes = world.query::<RowData>().filter::<Nodes>();
         nodes.for_each_chunk(|rows| {
-            let (found, previous, kind) = kind_of(rows, &written);
+            let (found, previous, traits) = chunk_traits(rows, &computed);
             let (first, len) = (entities.len() as u32, found.len() as u32);
             chunk_of.extend((0..len.div_ceil(64)).map(|_| chunks.len() as u32));
             let capacity = len.next_multiple_of(64);
-            chunks.push(NodeChunk { first, len, capacity, kind, has_places: false, seen: 0 });
+            chunks.push(NodeChunk {
+                first,
+                len,
+                capacity,
+                traits,
+                has_places: false,
+                last_pass: 0,
+            });
             count += found.len();
             for (slot, entity) in (first..).zip(found) {
                 let index = entity.index() as usize;
@@ -55,33 +63,33 @@ impl Hierarchy {
             match previous {
                 Some(previous) => {
                     parent_entities.extend(previous.iter().map(|previous| previous.0));
-                    sources.resize(entities.len(), Source::REST);
+                    sources.resize(entities.len(), MatrixSource::INACTIVE);
                 }
                 None => {
                     parent_entities.resize(entities.len(), Entity::NULL);
-                    // Roots, whatever their places.
-                    sources.resize(entities.len(), Source(0));
+                    // Roots; their places are assigned later.
+                    sources.resize(entities.len(), MatrixSource(0));
                 }
             }
             let end = chunk_of.len() * 64;
             entities.resize(end, Entity::NULL);
             parent_entities.resize(end, Entity::NULL);
-            sources.resize(end, Source::REST);
+            sources.resize(end, MatrixSource::INACTIVE);
         });
         self.count = count;
-        self.has_given = self.chunks.iter().any(|chunk| !chunk.kind.is_written);
+        self.has_external = self.chunks.iter().any(|chunk| !chunk.traits.is_computed);
         self.free_chunks.clear();
         self.dirty.clear();
         self.dirty.resize(self.chunk_of.len(), 0);
         self.touched.clear();
-        self.touched.resize_with(self.chunks.len(), Touched::default);
+        self.touched.resize_with(self.chunks.len(), WriteFlag::default);
     }
 
-    /// Finds the slots of parents. Parents that take no part have none.
+    /// Finds the slots of parents. Inactive parents have none.
     fn find_parents(&mut self) {
         let mut parents = std::mem::take(&mut self.parents);
         parents.clear();
-        // Those of one parent mostly follow each other.
+        // Children of one parent are mostly contiguous.
         let mut last = (Entity::NULL, NONE);
         parents.extend(self.parent_entities.iter().map(|&parent| {
             if parent != last.0 {
@@ -92,16 +100,16 @@ impl Hierarchy {
         self.parents = parents;
     }
 
-    /// Finds out what rows are made of, now that places are known.
+    /// Finds the matrix sources of rows, after places are assigned.
     fn find_sources(&mut self) {
         let Self { order, sources, parents, rows, chunks, chunk_of, .. } = self;
         for (slot, source) in sources.iter_mut().enumerate() {
             let (own, parent) = (order.place[slot], parents[slot]);
             *source = match (own, parent) {
-                (NONE, NONE) => Source::REST,
-                // If the parent has no place, it rests, and so does what is below it.
-                (NONE, parent) => Source(order.place[parent as usize]),
-                (own, _) => Source::own(own),
+                (NONE, NONE) => MatrixSource::INACTIVE,
+                // A parent without a place is inactive, and so are its children.
+                (NONE, parent) => MatrixSource(order.place[parent as usize]),
+                (own, _) => MatrixSource::own(own),
             };
         }
         rows.clear();
@@ -113,9 +121,9 @@ impl Hierarchy {
         }));
     }
 
-    /// Has the matrices of all places be those that the entities have: who does not move keeps his.
-    fn keep_matrices(&self, world: &World, places: &mut Places) {
-        let Places { matrices, moved, rows, due } = places;
+    /// Reads the matrices of all places from the entities, so that nodes that do not move keep theirs.
+    fn read_matrices(&self, world: &World, node_matrices: &mut NodeMatrices) {
+        let NodeMatrices { matrices, moved, rows, due } = node_matrices;
         rows.clear();
         rows.resize(self.dirty.len(), 0);
         due.clear();
@@ -136,60 +144,60 @@ impl Hierarchy {
         });
     }
 
-    /// Counts those that rest, by the parents that they wait for.
-    fn count_awaited(&mut self) {
-        self.awaited.fill(0);
+    /// Counts the inactive children of each parent.
+    fn count_inactive_children(&mut self) {
+        self.inactive_children.fill(0);
         for slot in 0..self.sources.len() {
             let parent = self.parent_entities[slot];
-            if self.sources[slot] == Source::REST && !parent.is_null() {
-                self.await_parent(parent);
+            if self.sources[slot] == MatrixSource::INACTIVE && !parent.is_null() {
+                self.add_inactive_child(parent);
             }
         }
     }
 
-    /// Notes that one more rests that has this parent.
-    pub(super) fn await_parent(&mut self, parent: Entity) {
+    /// Counts one more inactive child of a parent.
+    pub(super) fn add_inactive_child(&mut self, parent: Entity) {
         let index = parent.index() as usize;
-        if index >= self.awaited.len() {
-            self.awaited.resize((index + 1).next_power_of_two(), 0);
+        if index >= self.inactive_children.len() {
+            self.inactive_children.resize((index + 1).next_power_of_two(), 0);
         }
-        self.awaited[index] += 1;
+        self.inactive_children[index] += 1;
     }
 
-    /// Marks all nodes of which what is known is not the same as the last time.
-    fn mark_news(&mut self) {
-        let last = self.round;
-        self.round = self.round.wrapping_add(1);
+    /// Marks all nodes whose record has changed.
+    fn mark_changed_nodes(&mut self) {
+        let last = self.rebuild_count;
+        self.rebuild_count = self.rebuild_count.wrapping_add(1);
         for number in 0..self.chunks.len() {
             let NodeChunk { first, len, .. } = self.chunks[number];
             for slot in first as usize..(first + len) as usize {
-                self.mark_new(number, slot, last);
+                self.mark_if_changed(number, slot, last);
             }
         }
     }
 
-    /// Marks a node that was not there in a round, or had another parent, or was placed by values of other types, and notes what is
-    /// known of it now.
+    /// Marks a node whose record differs from that of the last build, and updates the record.
     #[inline]
-    pub(super) fn mark_new(&mut self, chunk: usize, slot: usize, last: u32) {
-        if self.sources[slot] == Source::REST {
+    pub(super) fn mark_if_changed(&mut self, chunk: usize, slot: usize, last: u32) {
+        if self.sources[slot] == MatrixSource::INACTIVE {
             return;
         }
         let (entity, parent) = (self.entities[slot], self.parent_entities[slot]);
         let index = entity.index() as usize;
-        if index >= self.known.len() {
-            self.known.resize((index + 1).next_power_of_two(), Known::default());
+        if index >= self.records.len() {
+            self.records.resize((index + 1).next_power_of_two(), NodeRecord::default());
         }
-        let (kind, version) = (self.chunks[chunk].kind, entity.version());
-        if self.known[index] != (Known { version, round: last, parent, kind }) {
+        let (traits, version) = (self.chunks[chunk].traits, entity.version());
+        if self.records[index] != (NodeRecord { version, rebuild_count: last, parent, traits }) {
             self.dirty[slot / 64] |= 1 << (slot % 64);
-            *self.touched[chunk].0.get_mut() |= kind.is_written;
+            *self.touched[chunk].0.get_mut() |= traits.is_computed;
         }
-        self.known[index] = Known { version, round: self.round, parent, kind };
+        self.records[index] =
+            NodeRecord { version, rebuild_count: self.rebuild_count, parent, traits };
     }
 }
 
-/// What is to be known of the rows of a chunk.
+/// Query data of the rows of a chunk.
 pub(super) type RowData = (
     Entity,
     Option<&'static PreviousParent>,
@@ -198,30 +206,30 @@ pub(super) type RowData = (
     Option<&'static CustomLocalToWorld>,
 );
 
-/// The same of some rows.
+/// Slices of a query of [`RowData`].
 pub(super) type RowSlices<'a> = <RowData as ChunkData>::Slices<'a>;
 
-/// The nodes whose matrices are written.
-pub(super) fn written(world: &World) -> WrittenNodes<'_> {
-    world.query::<WrittenData>().filter::<Written>().filter_write_groups()
+/// Returns the query of nodes whose matrices are computed.
+pub(super) fn computed_nodes(world: &World) -> ComputedQuery<'_> {
+    world.query::<ComputedData>().filter::<ComputedNodes>().filter_write_groups()
 }
 
-pub(super) type WrittenNodes<'w> = QueryRef<'w, WrittenData, ((), Written)>;
+pub(super) type ComputedQuery<'w> = QueryRef<'w, ComputedData, ((), ComputedNodes)>;
 
-/// What the rows of a chunk have in common, beside the entities and their parents.
-pub(super) fn kind_of<'a>(
+/// Returns the entities, previous parents and shared properties of a chunk.
+pub(super) fn chunk_traits<'a>(
     (found, previous, inputs, to_parent, custom): RowSlices<'a>,
-    written: &WrittenNodes<'_>,
-) -> (&'a [Entity], Option<&'a [PreviousParent]>, Kind) {
-    // Who comes to have one of the others has to be written, or is somewhere else, too.
+    computed: &ComputedQuery<'_>,
+) -> (&'a [Entity], Option<&'a [PreviousParent]>, ChunkTraits) {
+    // A new output has to be written, or replaces the matrix.
     let inputs = Inputs::from(inputs).types()
         | u8::from(to_parent.is_some()) << 6
         | u8::from(custom.is_some()) << 7;
-    let is_written = written.matches(found[0]);
-    (found, previous, Kind { is_written, is_root: previous.is_none(), inputs })
+    let is_computed = computed.matches(found[0]);
+    (found, previous, ChunkTraits { is_computed, is_root: previous.is_none(), inputs })
 }
 
-/// The matrix that a node has: its own one goes before one that is written here.
+/// Returns the current matrix of a node. A custom matrix has precedence.
 pub(super) fn matrix_of(
     custom: Option<&CustomLocalToWorld>,
     written: Option<&LocalToWorld>,

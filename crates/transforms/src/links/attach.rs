@@ -1,79 +1,78 @@
-//! Orders to attach children to parents.
+//! Requests to attach children to parents.
 
 use ancho_entities::{ComponentSet, Entity, EntityError, QueryFilter, With, Without, World};
 
-use super::is_gone;
-use super::seen::Seen;
+use super::is_missing;
+use crate::components::{Attach, Attached, LocalToParent, Parent, WasAttached};
 use crate::error::{TransformError, TransformErrors};
-use crate::outputs::LocalToParent;
-use crate::parent::{Attach, Attached, Parent, WasAttached};
+use crate::scratch::EntityMarks;
 
-/// What an order gave to a child that did not have it before.
+/// Components that a request added to a child.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct AttachAdditions {
     child: Entity,
     attached: bool,
     was_attached: bool,
     to_parent: bool,
 }
 
-/// Carries out all orders, and despawns them. Lists what they gave, beside parents.
-pub(super) fn carry_out(
+/// Applies and despawns all requests. Lists the components that were added beside [`Parent`]. Returns whether there were requests.
+pub(super) fn apply(
     world: &mut World,
-    all_given: &mut Vec<Given>,
+    additions: &mut Vec<AttachAdditions>,
     errors: &mut TransformErrors,
-) -> Result<(), EntityError> {
-    all_given.clear();
+) -> Result<bool, EntityError> {
+    additions.clear();
     let orders = world.query::<&Attach>();
     if orders.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let orders: Vec<Attach> = orders.iter().copied().collect();
     world.query_mut::<()>().filter::<With<Attach>>().despawn()?;
     for Attach { parent, child } in orders {
-        let missing = [parent, child].into_iter().find(|&entity| is_gone(world, entity));
+        let missing = [parent, child].into_iter().find(|&entity| is_missing(world, entity));
         if let Some(missing) = missing {
             errors.extend([TransformError::NothingToAttach { parent, child, missing }]);
             continue;
         }
-        give(world, child, Parent(parent))?;
-        all_given.push(Given {
+        set_or_add(world, child, Parent(parent))?;
+        additions.push(AttachAdditions {
             child,
-            attached: give_new(world, child, Attached)?,
-            was_attached: give_new(world, child, WasAttached)?,
-            to_parent: give_new(world, child, LocalToParent::default())?,
+            attached: add_if_missing(world, child, Attached)?,
+            was_attached: add_if_missing(world, child, WasAttached)?,
+            to_parent: add_if_missing(world, child, LocalToParent::default())?,
         });
     }
-    Ok(())
+    Ok(true)
 }
 
-/// Takes back what orders gave to these children: they have kept the parents that they had.
-pub(super) fn take_back(
+/// Removes the components that requests added to children whose new parent was undone.
+pub(super) fn revert(
     world: &mut World,
-    all_given: &[Given],
+    additions: &[AttachAdditions],
     children: &[Entity],
-    seen: &mut Seen,
+    marks: &mut EntityMarks,
 ) -> Result<(), EntityError> {
-    let round = seen.next_round();
+    let mark = marks.new_mark();
     for &child in children {
-        seen.see(child, round);
+        marks.mark(child, mark);
     }
-    for given in all_given.iter().filter(|given| seen.is_seen(given.child, round)) {
-        if given.attached {
-            world.remove::<Attached>(given.child)?;
+    for added in additions.iter().filter(|added| marks.has_mark(added.child, mark)) {
+        if added.attached {
+            world.remove::<Attached>(added.child)?;
         }
-        if given.was_attached {
-            world.remove::<WasAttached>(given.child)?;
+        if added.was_attached {
+            world.remove::<WasAttached>(added.child)?;
         }
-        if given.to_parent {
-            world.remove::<LocalToParent>(given.child)?;
+        if added.to_parent {
+            world.remove::<LocalToParent>(added.child)?;
         }
     }
     Ok(())
 }
 
-/// Gives an entity a component, unless it has one. Returns whether it had none.
-fn give_new<T: ComponentSet>(
+/// Adds a component, unless the entity has it. Returns whether it was added.
+fn add_if_missing<T: ComponentSet>(
     world: &mut World,
     entity: Entity,
     value: T,
@@ -85,8 +84,12 @@ fn give_new<T: ComponentSet>(
     Ok(is_new)
 }
 
-/// Gives an entity a component, also if it has one, and the world is strict.
-fn give<T: ComponentSet>(world: &mut World, entity: Entity, value: T) -> Result<(), EntityError> {
+/// Sets or adds a component. Strict worlds report an error if a component is added twice.
+fn set_or_add<T: ComponentSet>(
+    world: &mut World,
+    entity: Entity,
+    value: T,
+) -> Result<(), EntityError> {
     if world.has::<T>(entity) {
         world.set(entity, value).map_err(|rejected| rejected.error)?;
     } else {
@@ -95,23 +98,25 @@ fn give<T: ComponentSet>(world: &mut World, entity: Entity, value: T) -> Result<
     Ok(())
 }
 
-/// What is not attached any more, or has lost its parent, loses what it was given.
+/// Removes the attachment components of children that were detached or lost their parent.
 pub(super) fn detach(world: &mut World) -> Result<(), EntityError> {
     type Detached = (With<WasAttached>, Without<Attached>);
     type Orphan = (With<WasAttached>, Without<Parent>);
     if !world.query::<()>().filter::<Detached>().is_empty() {
-        take::<Parent, Detached>(world)?;
+        remove_all::<Parent, Detached>(world)?;
     }
     if !world.query::<()>().filter::<Orphan>().is_empty() {
-        take::<LocalToParent, Orphan>(world)?;
-        take::<Attached, Orphan>(world)?;
-        take::<WasAttached, Orphan>(world)?;
+        remove_all::<LocalToParent, Orphan>(world)?;
+        remove_all::<Attached, Orphan>(world)?;
+        remove_all::<WasAttached, Orphan>(world)?;
     }
     Ok(())
 }
 
-/// Takes a component from all that have it and pass a filter.
-fn take<T: ComponentSet + 'static, F: QueryFilter>(world: &mut World) -> Result<(), EntityError> {
+/// Removes a component from all entities that match a filter.
+fn remove_all<T: ComponentSet + 'static, F: QueryFilter>(
+    world: &mut World,
+) -> Result<(), EntityError> {
     world.query_mut::<()>().filter::<(F, With<T>)>().remove::<T>()?;
     Ok(())
 }

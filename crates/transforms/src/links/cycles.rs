@@ -1,67 +1,70 @@
-//! Entities that would be their own ancestors.
+//! Finds and undoes cycles of parents.
 
 use std::collections::HashMap;
 
 use ancho_collections::FixedState;
 use ancho_entities::{Entity, EntityError, Indexed, Lookup, World};
 
-use super::seen::Seen;
-use super::{Edit, rests};
+use super::{ParentChange, is_inactive};
+use crate::components::{Parent, PreviousParent};
 use crate::error::{TransformError, TransformErrors};
-use crate::parent::{Parent, PreviousParent};
+use crate::scratch::EntityMarks;
 
-/// Undoes edits that close cycles, in which entities are their own ancestors. All edits have been noted as previous parents, and count at
-/// once: an entity and its parent can change places.
+/// Undoes changes that make entities their own ancestors. All changes are stored as previous parents before, and are checked at once: an
+/// entity and its parent can trade places.
 ///
-/// Of the edits in a cycle the last one closes it, and is undone: the child keeps the parent that it had. The others stay. If that closes
-/// another cycle, so does the last edit there. The children of undone edits are listed.
+/// The last change in a cycle closes it and is undone: the child keeps its old parent. The other changes stay. Further cycles are undone in
+/// the same way. `undone` lists the children of undone changes.
 ///
-/// `starts` is used for its memory.
+/// `starts` is scratch memory.
 ///
-/// A cycle without an edit is one of previous parents that somebody else has written: its first entity loses its parent.
+/// A cycle without a change consists of previous parents that other code has written. Its first entity loses its parent.
 pub(super) fn undo_cycles(
     world: &mut World,
-    edits: &mut Vec<Edit>,
+    changes: &mut Vec<ParentChange>,
     starts: &mut Vec<Entity>,
-    seen: &mut Seen,
+    marks: &mut EntityMarks,
     undone: &mut Vec<Entity>,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
     starts.clear();
-    starts.extend(edits.iter().map(|edit| edit.child));
-    // Which edit is of which child; made when there is a cycle.
-    let mut edit_of = HashMap::<Entity, usize, FixedState>::default();
+    starts.extend(changes.iter().map(|change| change.child));
+    // The change of each child, filled when there is a cycle.
+    let mut parent_change_of = HashMap::<Entity, usize, FixedState>::default();
     loop {
-        let first_walk = seen.next_round();
+        let first_walk = marks.new_mark();
         let parents = world.lookup();
-        let walks = starts.drain(..).map(|start| walk(&parents, start, seen, first_walk));
+        let walks = starts.drain(..).map(|start| walk(&parents, start, marks, first_walk));
         let cycles: Vec<_> = walks.filter(|cycle| !cycle.is_empty()).collect();
         if cycles.is_empty() {
             break;
         }
-        if edit_of.is_empty() && undone.is_empty() {
-            edit_of.extend(edits.iter().enumerate().map(|(at, edit)| (edit.child, at)));
+        if parent_change_of.is_empty() && undone.is_empty() {
+            parent_change_of
+                .extend(changes.iter().enumerate().map(|(at, change)| (change.child, at)));
         }
         for mut cycle in cycles {
-            if let Some(edit) = cycle.iter().find_map(|&child| left_at_rest(world, child)) {
-                world.get_mut::<PreviousParent>(edit.child)?.0 = Entity::NULL;
-                edits.push(edit);
+            if let Some(change) =
+                cycle.iter().find_map(|&child| stale_inactive_parent(world, child))
+            {
+                world.get_mut::<PreviousParent>(change.child)?.0 = Entity::NULL;
+                changes.push(change);
                 continue;
             }
-            let edited = cycle.iter().filter_map(|member| edit_of.get(member).copied());
-            let closing = match edited.max() {
+            let changed = cycle.iter().filter_map(|member| parent_change_of.get(member).copied());
+            let closing = match changed.max() {
                 Some(last) => {
-                    let edit = edits[last];
-                    undo(world, edit)?;
-                    edit_of.remove(&edit.child);
-                    undone.push(edit.child);
-                    // Only by this edge can there be a cycle that there was not before.
-                    starts.push(edit.child);
-                    edit.child
+                    let change = changes[last];
+                    undo(world, change)?;
+                    parent_change_of.remove(&change.child);
+                    undone.push(change.child);
+                    // Only this link can close a new cycle.
+                    starts.push(change.child);
+                    change.child
                 }
                 None => {
                     let first = cycle.iter().copied().min().unwrap_or(Entity::NULL);
-                    edits.push(lose_parent(world, first)?);
+                    changes.push(remove_parent(world, first)?);
                     first
                 }
             };
@@ -71,29 +74,29 @@ pub(super) fn undo_cycles(
         }
     }
     if !undone.is_empty() {
-        let round = seen.next_round();
+        let mark = marks.new_mark();
         for &child in &*undone {
-            seen.see(child, round);
+            marks.mark(child, mark);
         }
-        edits.retain(|edit| !seen.is_seen(edit.child, round));
+        changes.retain(|change| !marks.has_mark(change.child, mark));
     }
     Ok(())
 }
 
-/// Walks from a child to its ancestors, until one that another walk since the first one has seen. If this one has seen it, there is a
-/// cycle, which is returned.
+/// Walks from a child to its ancestors, until it meets an entity that a walk since `first_walk` has visited. Returns the cycle if this walk
+/// has visited the entity.
 fn walk(
     parents: &Lookup<'_, &PreviousParent, Indexed>,
     child: Entity,
-    seen: &mut Seen,
+    marks: &mut EntityMarks,
     first_walk: u64,
 ) -> Vec<Entity> {
     let mut cycle = Vec::new();
-    let walk = seen.next_round();
+    let walk = marks.new_mark();
     let parent_of = |entity| parents.get(entity).map_or(Entity::NULL, |parent| parent.0);
     let mut at = child;
     while at != Entity::NULL {
-        let before = seen.see(at, walk);
+        let before = marks.mark(at, walk);
         if before == walk {
             let mut member = at;
             while cycle.first() != Some(&member) {
@@ -110,28 +113,32 @@ fn walk(
     cycle
 }
 
-/// A child that rests, and has another parent than when it did not, of which nobody has taken notice yet: it leaves the one that it
-/// had, so that nobody takes that for its ancestor. The other one is looked at when the child takes part again.
-fn left_at_rest(world: &World, child: Entity) -> Option<Edit> {
+/// Returns the change that unlinks an inactive child from an outdated parent. The parent of the child was changed while it was inactive;
+/// the new parent is linked once the child is active.
+fn stale_inactive_parent(world: &World, child: Entity) -> Option<ParentChange> {
     let old = world.get::<PreviousParent>(child).ok()?.0;
     let is_another = world.get::<Parent>(child).map_or(true, |parent| parent.0 != old);
-    (is_another && rests(world, child)).then_some(Edit { child, old, new: Entity::NULL })
+    (is_another && is_inactive(world, child)).then_some(ParentChange {
+        child,
+        old,
+        new: Entity::NULL,
+    })
 }
 
-/// Has an entity have no parent any more.
-fn lose_parent(world: &mut World, child: Entity) -> Result<Edit, EntityError> {
+/// Removes the parent of an entity.
+fn remove_parent(world: &mut World, child: Entity) -> Result<ParentChange, EntityError> {
     let old = world.get::<PreviousParent>(child)?.0;
     world.remove::<(Parent, PreviousParent)>(child)?;
-    Ok(Edit { child, old, new: Entity::NULL })
+    Ok(ParentChange { child, old, new: Entity::NULL })
 }
 
-/// Has a child keep the parent that it had.
-fn undo(world: &mut World, edit: Edit) -> Result<(), EntityError> {
-    if edit.old == Entity::NULL {
-        world.remove::<(Parent, PreviousParent)>(edit.child)?;
+/// Restores the old parent of a child.
+fn undo(world: &mut World, change: ParentChange) -> Result<(), EntityError> {
+    if change.old == Entity::NULL {
+        world.remove::<(Parent, PreviousParent)>(change.child)?;
     } else {
-        world.get_mut::<PreviousParent>(edit.child)?.0 = edit.old;
-        world.get_mut::<Parent>(edit.child)?.0 = edit.old;
+        world.get_mut::<PreviousParent>(change.child)?.0 = change.old;
+        world.get_mut::<Parent>(change.child)?.0 = change.old;
     }
     Ok(())
 }

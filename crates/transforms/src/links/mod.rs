@@ -1,81 +1,80 @@
-//! Keeps `Child` buffers, by what has become of each `Parent`.
+//! Links between parents and children: updates `Child` buffers after changes of `Parent`.
 //!
-//! What a program has done since the last update is found by comparing each [`Parent`] with the [`PreviousParent`] beside it, and
-//! by what stays of entities that were despawned. In this order:
+//! Changes since the last update are found by comparing each [`Parent`] with the [`PreviousParent`] of the same entity, and by the cleanup
+//! components of despawned entities. An update has these steps:
 //!
-//! 1. orders to attach are carried out
-//! 2. parents that are gone: their children lose their `Parent`; and buffers that do not agree with the children are put right
-//! 3. children that were detached, or are gone, leave the buffers they are in
-//! 4. others get a `PreviousParent` to begin with, and every `Parent` that is another than that becomes an [`Edit`]
-//! 5. edits that would make an entity its own ancestor are undone, the others are carried out
+//! 1. Requests to attach are applied.
+//! 2. Children of despawned parents lose their `Parent`, and buffers that disagree with the children are restored.
+//! 3. Children that were detached or despawned leave the buffers of their parents.
+//! 4. New children get a `PreviousParent`, and every `Parent` that differs from it becomes a [`ParentChange`].
+//! 5. Changes that would make an entity its own ancestor are undone. The others are applied.
 
 mod attach;
 mod buffers;
 mod cycles;
-mod mend;
-mod rest;
-mod seen;
 
 use ancho_entities::{
     Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryFilter, Version,
     With, Without, World,
 };
 
+use crate::components::{Child, CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
 use crate::error::{TransformError, TransformErrors};
 use crate::hierarchy::Hierarchy;
-use crate::matrices::add_matrices;
-use crate::outputs::{CustomLocalToWorld, LocalToWorld};
-use crate::parent::{Child, Parent, PreviousParent};
-use crate::reused::Reused;
-use crate::state::{Placement, State, end_moment};
-use attach::Given;
-use mend::Census;
-use seen::Seen;
+use crate::scratch::{EntityMarks, Reused};
+use crate::update::{NodeCache, State, add_matrices, advance_version};
+use attach::AttachAdditions;
+use buffers::{InactiveParents, LinkCounts};
 
-/// A child that goes from one parent to another. Both may be null.
+/// A child that moves from one parent to another. Both may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Edit {
+struct ParentChange {
     child: Entity,
     old: Entity,
     new: Entity,
 }
 
-/// What is remembered of parents and children from one update to the next.
+/// State of the links between two updates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
-    /// Children whose parents are disabled, so that they wait for them. Each is there once.
+    /// Children that wait for inactive parents, each once.
     waiting: Vec<Entity>,
-    /// How many there were at the end of the last update.
-    census: Census,
-    edits: Reused<Vec<Edit>>,
-    /// Children from which cycles are looked for.
+    /// The numbers of links at the end of the last update.
+    counts: LinkCounts,
+    /// The order version of children at the end of the last update.
+    order_version: u32,
+    inactive_parents: InactiveParents,
+    changes: Reused<Vec<ParentChange>>,
+    /// Children to search for cycles.
     starts: Reused<Vec<Entity>>,
-    /// Children that may be in no buffer, after their parents.
+    /// Pairs of parent and child that a buffer may not list.
     suspects: Reused<Vec<(Entity, Entity)>>,
-    seen: Reused<Seen>,
-    /// Those that were last listed, with none above them that rests.
-    pub(crate) awake: Reused<Vec<Entity>>,
-    /// What orders to attach have given in this update.
-    given: Reused<Vec<Given>>,
-    /// Whether an entity has another parent than when somebody last asked.
+    pub(crate) marks: Reused<EntityMarks>,
+    /// The result of the last [`list_active`](Self::list_active).
+    pub(crate) active: Reused<Vec<Entity>>,
+    /// Components that requests to attach added in this update.
+    additions: Reused<Vec<AttachAdditions>>,
+    /// True if parents have changed since the hierarchy was last refreshed.
     pub(crate) changed: bool,
+    /// True if previous parents may have been written in place since the hierarchy was last refreshed.
+    pub(crate) is_rewritten: bool,
 }
 
-/// Has the buffers of children follow their parents.
+/// Updates `Child` buffers and previous parents.
 pub(crate) fn update(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
     let mut errors = TransformErrors::default();
-    // Before they get others.
-    Placement::forget_lost(&mut state.placement, world);
-    let State { links, placement, linked, .. } = state;
-    // The hierarchy follows the links when matrices are made.
+    // Before they get new matrices.
+    NodeCache::forget_lost(&mut state.cache, world);
+    let State { links, cache, links_version, .. } = state;
+    // The hierarchy is refreshed by the update of matrices.
     let was_changed = std::mem::take(&mut links.changed);
-    let hierarchy = (!was_changed).then_some(&placement.hierarchy);
-    let done = update_all(world, links, hierarchy, *linked, &mut errors);
+    let hierarchy = (!was_changed).then_some(&cache.hierarchy);
+    let done = update_all(world, links, hierarchy, *links_version, &mut errors);
     links.changed |= was_changed;
-    let now = end_moment(world);
-    // What an update that failed has not looked at is still to be found.
+    let now = advance_version(world);
+    // The next update repeats the search of a failed one.
     if done.is_ok() {
-        state.linked = now;
+        state.links_version = now;
     }
     errors.extend(done.err().map(TransformError::Entities));
     errors.into_result()
@@ -88,92 +87,116 @@ fn update_all(
     since: Version,
     errors: &mut TransformErrors,
 ) -> Result<(), EntityError> {
-    let is_disturbed = Census::of(world) != links.census
-        || mend::links_disagree(world, hierarchy, since, &mut links.seen, &mut links.suspects);
-    attach::carry_out(world, &mut links.given, errors)?;
-    begin_links(world)?;
-    // From here on all that should have a matrix have one, and parents that have none are gone.
+    let check = buffers::check_links(world, links, hierarchy, since);
+    // A failed update may have written them.
+    let was_rewritten = std::mem::replace(&mut links.is_rewritten, true);
+    let is_attached = attach::apply(world, &mut links.additions, errors)?;
+    type NewChild = (With<Parent>, Without<PreviousParent>);
+    let has_new_children = !world.query::<()>().filter::<NewChild>().is_empty();
+    add_link_components(world)?;
+    // From here on all active nodes have a matrix, and parents without one are despawned.
     add_matrices(world)?;
-    let mut edits = std::mem::take(&mut links.edits);
-    edits.clear();
-    links.changed |= forget_gone_parents(world, &mut edits)?;
-    if is_disturbed {
+    let mut changes = std::mem::take(&mut links.changes);
+    changes.clear();
+    links.changed |= unlink_despawned_parents(world, &mut changes)?;
+    if check.must_restore {
         links.changed = true;
-        mend::mend(world, &mut links.seen, &mut links.waiting)?;
+        buffers::restore_buffers(world, links)?;
     }
     attach::detach(world)?;
-    leave_parents(world, &mut edits)?;
-    links.changed |= !edits.is_empty();
-    buffers::leave(world, &edits, &mut links.seen, errors)?;
-    edits.clear();
+    unlink_removed_parents(world, &mut changes)?;
+    links.changed |= !changes.is_empty();
+    buffers::leave(world, &changes, &mut links.marks, errors)?;
+    changes.clear();
 
-    type NewChild = (With<Parent>, Without<PreviousParent>);
     let new = world.query_mut::<()>().filter::<NewChild>();
     new.add(PreviousParent(Entity::NULL)).map_err(|rejected| rejected.error)?;
-    // Both may have been written, as when entities exchange their components.
-    links.changed |= find_edits::<Changed<Parent>>(world, since, &mut edits);
-    // Who was disabled and is not any more has not changed.
-    find_edits::<OrderChanged>(world, since, &mut edits);
-    let Links { waiting, seen, .. } = links;
-    let round = seen.next_round();
-    waiting.retain(|&child| match edit_of(world, child) {
-        Some(edit) if edit.old == Entity::NULL && rests(world, edit.new) => {
-            // It goes on waiting, however it was found.
-            seen.see(child, round);
+    let is_unusual = is_attached || check.must_restore;
+    if check.is_written || is_unusual {
+        // Both may have been written, as when entities exchange their components.
+        links.changed |= find_parent_changes::<Changed<Parent>>(world, since, &mut changes);
+    }
+    // An enabled entity counts as moved, not as changed. So does a new child, which has just got its previous parent.
+    let is_moved =
+        check.is_moved || world.component_order_version::<PreviousParent>() != check.order_version;
+    if is_moved && (check.has_new_parents || has_new_children || is_unusual) {
+        find_parent_changes::<OrderChanged>(world, since, &mut changes);
+    }
+    // The previous parent of a new child is written to a chunk that the child has just moved to.
+    let mut is_rewritten = check.is_written || check.has_new_parents || is_unusual;
+    let Links { waiting, marks, .. } = links;
+    let mark = marks.new_mark();
+    waiting.retain(|&child| match parent_change_of(world, child) {
+        Some(change) if change.old == Entity::NULL && is_inactive(world, change.new) => {
+            // The child goes on waiting.
+            marks.mark(child, mark);
             true
         }
-        edit => {
-            edits.extend(edit);
+        change => {
+            is_rewritten |= change.is_some();
+            changes.extend(change);
             false
         }
     });
-    // An entity may have been found more than once. What is found first decides on the order.
-    edits.retain(|edit| seen.see(edit.child, round) != round);
-    if !edits.is_empty() {
+    // A child may have been found more than once. The first find determines the order.
+    changes.retain(|change| marks.mark(change.child, mark) != mark);
+    if !changes.is_empty() {
         links.changed = true;
-        refuse_missing(world, &mut edits, &mut links.waiting)?;
+        resolve_parents(world, &mut changes, &mut links.waiting)?;
         let mut undone = Vec::new();
-        let Links { starts, seen, .. } = &mut *links;
-        cycles::undo_cycles(world, &mut edits, starts, seen, &mut undone, errors)?;
-        attach::take_back(world, &links.given, &undone, &mut links.seen)?;
-        // Some have just lost their parents.
+        let change_count = changes.len();
+        let Links { starts, marks, .. } = &mut *links;
+        cycles::undo_cycles(world, &mut changes, starts, marks, &mut undone, errors)?;
+        is_rewritten |= changes.len() != change_count;
+        attach::revert(world, &links.additions, &undone, &mut links.marks)?;
+        // Some children have just lost their parents.
         attach::detach(world)?;
-        buffers::leave(world, &edits, &mut links.seen, errors)?;
-        buffers::enter(world, &mut edits)?;
+        buffers::leave(world, &changes, &mut links.marks, errors)?;
+        buffers::enter(world, &mut changes)?;
     }
-    edits.clear();
-    links.edits = edits;
-    // A frame at rest is counted once.
+    changes.clear();
+    links.changes = changes;
+    // Counting is needed only after changes.
+    links.order_version = check.order_version;
+    links.is_rewritten = was_rewritten | is_rewritten;
     if links.changed {
-        links.census = Census::of(world);
+        links.counts = LinkCounts::of(world);
+        links.order_version = world.component_order_version::<PreviousParent>();
     }
     Ok(())
 }
 
-/// Gives new children all that they need in one step, so that they move to another chunk once, and not twice.
-fn begin_links(world: &mut World) -> Result<(), EntityError> {
-    type New = (With<Parent>, Without<(PreviousParent, LocalToWorld, CustomLocalToWorld)>);
-    let new = world.query_mut::<()>().filter::<New>();
+/// Adds all components that new children need in one step, so that they move to another chunk only once.
+fn add_link_components(world: &mut World) -> Result<(), EntityError> {
+    type NewChild = (With<Parent>, Without<(PreviousParent, LocalToWorld, CustomLocalToWorld)>);
+    let new = world.query_mut::<()>().filter::<NewChild>();
     let needed = (LocalToWorld::IDENTITY, PreviousParent(Entity::NULL));
     new.add(needed).map_err(|rejected| rejected.error)?;
     Ok(())
 }
 
-/// Children of those that are gone lose their parents, and the buffers of those go. Returns whether there were any.
+/// Removes the `Parent` of children of despawned parents, and the buffers of these parents. Returns whether there were any.
 ///
-/// Edits are what is listed meanwhile: there is nothing else to do for them.
-fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool, EntityError> {
+/// `changes` is scratch memory.
+fn unlink_despawned_parents(
+    world: &mut World,
+    changes: &mut Vec<ParentChange>,
+) -> Result<bool, EntityError> {
     type Gone = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
     let gone = world.query::<(Entity, &Buffer<Child>)>().filter::<Gone>();
     if gone.is_empty() {
         return Ok(false);
     }
     gone.for_each(|(old, children)| {
-        edits.extend(children.iter().map(|&Child(child)| Edit { child, old, new: Entity::NULL }));
+        changes.extend(children.iter().map(|&Child(child)| ParentChange {
+            child,
+            old,
+            new: Entity::NULL,
+        }));
     });
-    for Edit { child, old, .. } in edits.drain(..) {
+    for ParentChange { child, old, .. } in changes.drain(..) {
         if world.get::<PreviousParent>(child).is_ok_and(|previous| previous.0 == old) {
-            // It has been given another parent already, unless it is the same.
+            // The child keeps its `Parent` if the program has written another one.
             match world.get::<Parent>(child) {
                 Ok(&Parent(parent)) if parent == old => {
                     world.remove::<(Parent, PreviousParent)>(child)?;
@@ -186,94 +209,102 @@ fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool,
     Ok(true)
 }
 
-/// Children that have no parent any more, or are gone, are to leave the buffers of those that they had.
-fn leave_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<(), EntityError> {
+/// Lists children that were despawned or have lost their `Parent`, so that they leave the buffers of their old parents.
+fn unlink_removed_parents(
+    world: &mut World,
+    changes: &mut Vec<ParentChange>,
+) -> Result<(), EntityError> {
     type Left = (With<PreviousParent>, Without<Parent>);
-    let before = edits.len();
+    let before = changes.len();
     let left = world.query::<(Entity, &PreviousParent)>().filter::<Without<Parent>>();
     left.for_each(|(child, previous)| {
-        edits.push(Edit { child, old: previous.0, new: Entity::NULL });
+        changes.push(ParentChange { child, old: previous.0, new: Entity::NULL });
     });
-    if edits.len() > before {
+    if changes.len() > before {
         world.query_mut::<()>().filter::<Left>().remove::<PreviousParent>()?;
     }
     Ok(())
 }
 
-/// Finds children that have another parent than before, among those that pass a filter. Returns whether some do.
-fn find_edits<F: QueryFilter>(world: &World, since: Version, edits: &mut Vec<Edit>) -> bool {
+/// Finds children whose parent is not the previous one, among those that match a filter. Returns whether any child matches the filter.
+fn find_parent_changes<F: QueryFilter>(
+    world: &World,
+    since: Version,
+    changes: &mut Vec<ParentChange>,
+) -> bool {
     let children = world.query::<(Entity, &Parent, &PreviousParent)>().filter::<F>().since(since);
     let mut are_some = false;
     children.for_each(|(child, parent, previous)| {
         are_some = true;
         if parent.0 != previous.0 || parent.0.is_null() {
-            edits.push(Edit { child, old: previous.0, new: parent.0 });
+            changes.push(ParentChange { child, old: previous.0, new: parent.0 });
         }
     });
     are_some
 }
 
-/// What has become of the parent of a child.
-fn edit_of(world: &World, child: Entity) -> Option<Edit> {
+/// Returns the change of the parent of a child, if there is one.
+fn parent_change_of(world: &World, child: Entity) -> Option<ParentChange> {
     let (parent, previous) =
         world.query::<(&Parent, &PreviousParent)>().get(child).map(|(p, q)| (p.0, q.0))?;
-    (parent != previous).then_some(Edit { child, old: previous, new: parent })
+    (parent != previous).then_some(ParentChange { child, old: previous, new: parent })
 }
 
-/// Children of nobody lose their parents; children of who is disabled wait. Both leave where they are.
+/// Decides for each change whether the new parent exists. Children of missing parents lose them, and children of inactive parents wait.
+/// Both leave their old parents.
 ///
-/// The others have their new parents as the previous ones from here on.
-fn refuse_missing(
+/// For all others the new parent becomes the previous one.
+fn resolve_parents(
     world: &mut World,
-    edits: &mut [Edit],
+    changes: &mut [ParentChange],
     waiting: &mut Vec<Entity>,
 ) -> Result<(), EntityError> {
-    // Those of one parent mostly follow each other.
-    let mut last = (Entity::NULL, Fate::Gone);
-    for edit in edits {
-        if edit.new != last.0 {
-            last = (edit.new, fate(world, edit.new));
+    // Children of one parent are mostly contiguous.
+    let mut last = (Entity::NULL, ParentState::Missing);
+    for change in changes {
+        if change.new != last.0 {
+            last = (change.new, parent_state(world, change.new));
         }
         match last.1 {
-            Fate::Gone => {
-                edit.new = Entity::NULL;
-                world.remove::<(Parent, PreviousParent)>(edit.child)?;
+            ParentState::Missing => {
+                change.new = Entity::NULL;
+                world.remove::<(Parent, PreviousParent)>(change.child)?;
                 continue;
             }
-            Fate::Rests => {
-                edit.new = Entity::NULL;
-                waiting.push(edit.child);
+            ParentState::Inactive => {
+                change.new = Entity::NULL;
+                waiting.push(change.child);
             }
-            Fate::TakesPart => {}
+            ParentState::Active => {}
         }
-        world.get_mut::<PreviousParent>(edit.child)?.0 = edit.new;
+        world.get_mut::<PreviousParent>(change.child)?.0 = change.new;
     }
     Ok(())
 }
 
-/// What has become of one that is to be a parent.
+/// The state of a new parent.
 #[derive(Clone, Copy)]
-enum Fate {
-    Gone,
-    Rests,
-    TakesPart,
+enum ParentState {
+    Missing,
+    Inactive,
+    Active,
 }
 
-fn fate(world: &World, parent: Entity) -> Fate {
+fn parent_state(world: &World, parent: Entity) -> ParentState {
     match parent {
-        parent if is_gone(world, parent) => Fate::Gone,
-        parent if rests(world, parent) => Fate::Rests,
-        _ => Fate::TakesPart,
+        parent if is_missing(world, parent) => ParentState::Missing,
+        parent if is_inactive(world, parent) => ParentState::Inactive,
+        _ => ParentState::Active,
     }
 }
 
-/// Whether an entity takes no part, so that it gets no children.
-fn rests(world: &World, entity: Entity) -> bool {
+/// Tests whether an entity is disabled or a prefab, so that it gets no children.
+pub(crate) fn is_inactive(world: &World, entity: Entity) -> bool {
     world.has::<Disabled>(entity) || world.has::<Prefab>(entity)
 }
 
-/// Whether an entity is not there, or was despawned and only what stays of it is there.
-pub(crate) fn is_gone(world: &World, entity: Entity) -> bool {
+/// Tests whether an entity does not exist, or has only cleanup components left.
+pub(crate) fn is_missing(world: &World, entity: Entity) -> bool {
     !world.exists(entity) || world.is_cleanup_only(entity)
 }
 
@@ -282,25 +313,19 @@ mod tests {
     use ancho_entities::{Disabled, World};
     use glam::Vec3;
 
-    use super::mend::{Census, links_disagree};
-    use super::seen::Seen;
+    use super::buffers::{LinkCounts, check_links};
     use super::update;
-    use crate::freeze::Static;
-    use crate::inputs::Position;
-    use crate::matrices;
-    use crate::parent::Parent;
-    use crate::state::State;
+    use crate::components::{Child, Parent, Position, Static};
+    use crate::update::{State, update_matrices};
 
-    /// Whether the next update looks at all links.
-    fn is_disturbed(world: &World, state: &State) -> bool {
-        let hierarchy = Some(&state.placement.hierarchy);
-        let (mut seen, mut suspects) = (Seen::default(), Vec::new());
-        Census::of(world) != state.links.census
-            || links_disagree(world, hierarchy, state.linked, &mut seen, &mut suspects)
+    /// True if the next update restores all buffers.
+    fn must_restore(world: &World, state: &State) -> bool {
+        let hierarchy = Some(&state.cache.hierarchy);
+        check_links(world, &mut state.links.clone(), hierarchy, state.links_version).must_restore
     }
 
     #[test]
-    fn ordinary_changes_do_not_have_all_links_looked_at() {
+    fn ordinary_changes_do_not_restore_all_buffers() {
         let mut world = World::new("Simulation");
         let mut state = State::default();
         let parents = [(); 4].map(|()| world.spawn(Position(Vec3::X)));
@@ -310,9 +335,9 @@ mod tests {
             .collect();
         let update_all = |world: &mut World, state: &mut State| {
             update(world, state).unwrap();
-            matrices::update(world, state).unwrap();
-            assert_eq!(state.links.census, Census::of(world));
-            assert!(!is_disturbed(world, state));
+            update_matrices(world, state).unwrap();
+            assert_eq!(state.links.counts, LinkCounts::of(world));
+            assert!(!must_restore(world, state));
         };
         update_all(&mut world, &mut state);
         for number in 0..9 {
@@ -327,16 +352,36 @@ mod tests {
                 7 => _ = world.remove::<Disabled>(children[4]).unwrap(),
                 _ => _ = world.add(parents[1], Static).unwrap(),
             }
-            assert!(!is_disturbed(&world, &state), "change {number}");
+            assert!(!must_restore(&world, &state), "change {number}");
             update_all(&mut world, &mut state);
         }
         world.swap_components(children[5], children[6]).unwrap();
-        assert!(is_disturbed(&world, &state));
+        assert!(must_restore(&world, &state));
         update_all(&mut world, &mut state);
     }
 
     #[test]
-    fn t5_who_waits_for_a_parent_waits_once() {
+    fn disabling_trees_one_by_one_does_not_restore_all_buffers() {
+        let mut world = World::new("Simulation");
+        let mut state = State::default();
+        let parents = [(); 4].map(|()| world.spawn(Position(Vec3::X)));
+        for parent in parents {
+            world.spawn_many((Position(Vec3::Y), Parent(parent)), 3);
+        }
+        update(&mut world, &mut state).unwrap();
+        update_matrices(&mut world, &mut state).unwrap();
+        for parent in parents {
+            world.add(parent, Disabled).unwrap();
+            assert!(!must_restore(&world, &state));
+            update(&mut world, &mut state).unwrap();
+            update_matrices(&mut world, &mut state).unwrap();
+        }
+        world.buffer_mut::<Child>(parents[0]).unwrap().clear();
+        assert!(must_restore(&world, &state));
+    }
+
+    #[test]
+    fn a_child_that_waits_for_its_parent_is_listed_once() {
         let mut world = World::new("Simulation");
         let mut state = State::default();
         let parent = world.spawn((Position(Vec3::X), Disabled));
@@ -344,7 +389,7 @@ mod tests {
         update(&mut world, &mut state).unwrap();
         assert_eq!(state.links.waiting, [child]);
         for number in 0..100 {
-            // Others come to its chunk, or its parent is written.
+            // A child enters its chunk, or its parent is written.
             if number % 2 == 0 {
                 world.spawn((Position(Vec3::Y), Parent(child)));
             } else {

@@ -1,4 +1,4 @@
-//! What is known of hierarchies holds together, and is made again only where it has to be.
+//! The cached hierarchy stays consistent, and is rebuilt only when necessary.
 
 use ancho_entities::{
     Buffer, Component, Disabled, Entity, IncludeDisabled, IncludePrefabs, Prefab, World,
@@ -6,48 +6,46 @@ use ancho_entities::{
 use glam::{Mat4, Vec3};
 
 use super::update_transforms;
-use crate::freeze::Static;
+use crate::components::{Child, CustomLocalToWorld, LocalToWorld, Parent, PreviousParent, Static};
 use crate::local_transform::LocalTransform;
-use crate::outputs::{CustomLocalToWorld, LocalToWorld};
-use crate::parent::{Child, Parent, PreviousParent};
-use crate::state::with_state;
+use crate::update::with_state;
 
-/// Has nothing to do with transforms.
+/// A component that is unrelated to transforms.
 #[derive(Component, Clone, Copy)]
 #[component(name = "hierarchy::Tag")]
 struct Tag;
 
-/// How often all was made again.
+/// Returns the number of rebuilds.
 fn rebuilds(world: &mut World) -> u32 {
-    with_state(world, |_, state| state.placement.hierarchy.rebuilds())
+    with_state(world, |_, state| state.cache.hierarchy.rebuilds())
 }
 
-/// Checks that buffers list the entities that have the parent as their previous one, each once, and no others.
+/// Asserts that buffers list exactly the entities with that previous parent, each once.
 fn check_links(world: &World) {
     type All = (IncludeDisabled, IncludePrefabs);
-    let (mut listed, mut linked) = (Vec::new(), Vec::new());
+    let (mut listed, mut links_version) = (Vec::new(), Vec::new());
     for (parent, children) in world.query::<(Entity, &Buffer<Child>)>().filter::<All>().iter() {
         listed.extend(children.iter().map(|&Child(child)| (child, parent)));
     }
     for (child, previous) in world.query::<(Entity, &PreviousParent)>().filter::<All>().iter() {
-        linked.extend((!previous.0.is_null()).then_some((child, previous.0)));
+        links_version.extend((!previous.0.is_null()).then_some((child, previous.0)));
     }
     listed.sort();
-    linked.sort();
-    assert_eq!(listed, linked);
+    links_version.sort();
+    assert_eq!(listed, links_version);
 }
 
 fn check(world: &mut World) {
     check_links(world);
     with_state(world, |world, state| {
-        state.placement.hierarchy.check(&state.placement.places);
-        state.placement.hierarchy.check_world(world);
+        state.cache.hierarchy.check(&state.cache.matrices);
+        state.cache.hierarchy.check_world(world);
     });
 }
 
-/// Where what is known of hierarchies is in memory.
+/// Returns the address of the cache.
 fn address(world: &mut World) -> usize {
-    with_state(world, |_, state| state.placement.hierarchy.address())
+    with_state(world, |_, state| state.cache.hierarchy.address())
 }
 
 fn node(x: f32) -> LocalTransform {
@@ -58,7 +56,7 @@ fn bad_or_good(number: usize) -> Mat4 {
     if number == 0 { Mat4::NAN } else { Mat4::IDENTITY }
 }
 
-/// A root with `wide` children, each of which has as many.
+/// Spawns a root with `wide` children, each of which has `wide` children.
 fn bush(world: &mut World, wide: usize) -> Vec<Entity> {
     let mut all = vec![world.spawn(node(1.0))];
     for number in 0..wide + wide * wide {
@@ -70,29 +68,29 @@ fn bush(world: &mut World, wide: usize) -> Vec<Entity> {
 }
 
 #[test]
-fn t4_single_nodes_that_come_go_and_move_hardly_ever_have_all_be_made_again() {
+fn changes_of_single_nodes_rarely_cause_a_rebuild() {
     let mut world = World::new("hierarchy");
     let all = bush(&mut world, 30);
     let before = rebuilds(&mut world);
     for number in 0..200 {
-        // A leaf goes, and another one comes, below one that nobody was below of.
+        // A leaf is despawned, and another one spawned below a leaf.
         world.despawn(all[900 - number]).unwrap();
         let leaf = world.spawn((node(1.0), Parent(all[31 + number % 20])));
         // Rows move.
         world.add(all[100 + number], Tag).unwrap();
-        // A branch gets another parent, of the same level, or of one below.
+        // A branch gets another parent, of the same level or one below.
         world.add(all[1 + number % 10], Parent(all[11 + number % 20])).unwrap();
         update_transforms(&mut world).unwrap();
         check(&mut world);
         assert!(world.get::<LocalToWorld>(leaf).unwrap().position().x >= 4.0);
     }
-    // Now and then, when the places that were left are many.
+    // Rebuilds happen when many places have been freed.
     let made = rebuilds(&mut world) - before;
     assert!(made < 10, "made again {made} times");
 }
 
 #[test]
-fn t4_whole_trees_come_and_go_without_all_being_made_again() {
+fn spawned_and_despawned_trees_cause_no_rebuild() {
     let mut world = World::new("hierarchy");
     bush(&mut world, 20);
     let before = rebuilds(&mut world);
@@ -113,7 +111,7 @@ fn t4_whole_trees_come_and_go_without_all_being_made_again() {
 }
 
 #[test]
-fn t4_what_is_known_holds_together_after_random_changes() {
+fn the_cache_is_consistent_after_random_changes() {
     for seed in 1..40_u64 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut below = |end: usize| {
@@ -154,12 +152,12 @@ fn t4_what_is_known_holds_together_after_random_changes() {
                     _ => drop(world.remove::<Parent>(one)),
                 }
             }
-            // Who would be its own ancestor is told, and whose place is not a number.
+            // Cycles and matrices that are not finite are reported.
             let _ = update_transforms(&mut world);
             check_links(&world);
-            // Rows of those whose place is not a number move afterwards.
+            // Rows of entities without a finite matrix move after the update.
             if with_state(&mut world, |world, state| {
-                !state.placement.hierarchy.is_outdated(world, state.placed)
+                !state.cache.hierarchy.is_outdated(world, state.matrices_version)
             }) {
                 check(&mut world);
             }
@@ -168,11 +166,11 @@ fn t4_what_is_known_holds_together_after_random_changes() {
 }
 
 #[test]
-fn t4_so_many_changes_that_all_is_made_again_leave_no_trace() {
+fn many_changes_cause_rebuilds_with_the_same_result() {
     let mut world = World::new("hierarchy");
     let all = bush(&mut world, 12);
     let before = rebuilds(&mut world);
-    // Leaves that become inner nodes take new places, until those are too many.
+    // Leaves that get children take new places, until the tail is too long.
     for &leaf in &all[13..] {
         let below = world.spawn((node(1.0), Parent(leaf)));
         update_transforms(&mut world).unwrap();
@@ -185,7 +183,7 @@ fn t4_so_many_changes_that_all_is_made_again_leave_no_trace() {
 }
 
 #[test]
-fn forks_share_what_is_known_until_nodes_are_placed() {
+fn forks_share_the_cache_until_matrices_are_written() {
     let mut world = World::new("hierarchy");
     let all = bush(&mut world, 10);
     let flat = world.spawn(node(1.0));

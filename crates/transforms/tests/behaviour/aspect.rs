@@ -1,4 +1,4 @@
-//! Entities with methods, below parents that are moved, turned and scaled: T8.
+//! Methods of `TransformAspect`, below parents that are moved, rotated and scaled.
 
 use ancho_entities::{Entity, World};
 use ancho_transforms::{
@@ -18,7 +18,7 @@ fn child() -> LocalTransform {
     LocalTransform::new(Vec3::new(0.0, 5.0, -1.0), Quat::from_rotation_x(-0.6), 0.5)
 }
 
-/// A parent and its child, which have been placed.
+/// Spawns a parent and its child, and updates.
 fn family() -> (World, Entity, Entity) {
     let mut world = world();
     let upper = world.spawn(parent());
@@ -45,7 +45,7 @@ fn assert_is(found: Mat4, wanted: Mat4) {
 }
 
 #[test]
-fn t8_views_and_aspects_know_the_entity_and_where_it_is() {
+fn views_and_aspects_know_the_entity_and_where_it_is() {
     let (mut world, upper, lower) = family();
     let all = parent().to_matrix() * child().to_matrix();
     let mut seen: Vec<(Entity, Option<Entity>)> = world
@@ -72,7 +72,7 @@ fn t8_views_and_aspects_know_the_entity_and_where_it_is() {
 }
 
 #[test]
-fn t8_what_is_changed_is_relative_to_the_parent_or_to_itself() {
+fn methods_are_relative_to_the_parent_or_to_the_entity() {
     let (upper, lower) = (parent().to_matrix(), child().to_matrix());
     let way = Mat4::from_translation(POINT);
     assert_is(changed(|aspect| aspect.translate(POINT)), upper * way * lower);
@@ -87,7 +87,7 @@ fn t8_what_is_changed_is_relative_to_the_parent_or_to_itself() {
 }
 
 #[test]
-fn t8_placed_in_the_world_below_a_parent() {
+fn placed_in_the_world_below_a_parent() {
     let place = LocalTransform::new(POINT, Quat::from_rotation_z(1.3), 3.0);
     let (mut world, upper, lower) = family();
     let above = *world.get::<LocalToWorld>(upper).unwrap();
@@ -109,7 +109,7 @@ fn t8_placed_in_the_world_below_a_parent() {
 }
 
 #[test]
-fn t8_below_a_parent_that_is_scaled_to_nothing_there_is_no_place() {
+fn below_a_parent_that_is_scaled_to_nothing_there_is_no_place() {
     let mut world = world();
     let flat = world.spawn((at(1.0, 0.0, 0.0), Scale(Vec3::new(1.0, 0.0, 1.0))));
     let below = world.spawn((child(), Parent(flat)));
@@ -124,7 +124,7 @@ fn t8_below_a_parent_that_is_scaled_to_nothing_there_is_no_place() {
 }
 
 #[test]
-fn t8_what_is_not_a_number_is_no_place() {
+fn values_that_are_not_finite_are_rejected() {
     let (mut world, upper, lower) = family();
     let above = *world.get::<LocalToWorld>(upper).unwrap();
     for bad in [f32::NAN, f32::INFINITY] {

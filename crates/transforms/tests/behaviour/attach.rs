@@ -1,4 +1,4 @@
-//! Orders to attach: T18-3, T18-4, T18-5.
+//! Requests to attach.
 
 use ancho_entities::Buffer;
 use ancho_transforms::{
@@ -10,7 +10,7 @@ use glam::{Mat4, Vec3};
 use crate::common::{at, children, place, update, world};
 
 #[test]
-fn t18_3_a_child_is_attached_and_detached() {
+fn a_child_is_attached_and_detached() {
     let mut world = world();
     let parent = world.spawn((at(0.0, 2.0, 0.0), Rotation(look_rotation(Vec3::X, Vec3::Y))));
     let child = world.spawn(at(0.0, 0.0, 1.0));
@@ -21,7 +21,6 @@ fn t18_3_a_child_is_attached_and_detached() {
     assert!(place(&world, child).abs_diff_eq(Vec3::new(1.0, 2.0, 0.0), 1e-6));
     assert_eq!(world.get::<LocalToParent>(child).unwrap().0, Mat4::from_translation(Vec3::Z));
 
-    // T18-5
     world.remove::<Attached>(child).unwrap();
     update(&mut world);
     assert!(!world.has::<Parent>(child) && !world.has::<LocalToParent>(child));
@@ -30,7 +29,7 @@ fn t18_3_a_child_is_attached_and_detached() {
 }
 
 #[test]
-fn t18_4_a_chain_of_attached_ones() {
+fn a_chain_of_attached_ones() {
     let mut world = world();
     let east = Rotation(look_rotation(Vec3::X, Vec3::Y));
     let root = world.spawn((at(0.0, 2.0, 0.0), east));
@@ -43,7 +42,7 @@ fn t18_4_a_chain_of_attached_ones() {
 }
 
 #[test]
-fn t18_3_attached_to_another_it_leaves_the_first() {
+fn attached_to_another_it_leaves_the_first() {
     let mut world = world();
     let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let child = world.spawn(at(0.0, 1.0, 0.0));
@@ -148,7 +147,7 @@ fn an_order_whose_child_is_gone_is_an_error() {
 }
 
 #[test]
-fn t18_3_orders_are_carried_out_in_a_strict_world() {
+fn orders_are_carried_out_in_a_strict_world() {
     let settings = ancho_entities::WorldSettings::new().strict(true);
     let mut world = ancho_entities::World::with_settings("Strict", settings);
     let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));

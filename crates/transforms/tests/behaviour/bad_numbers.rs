@@ -1,4 +1,4 @@
-//! What is not a number never spreads.
+//! Values that are not finite never spread.
 
 use ancho_entities::{Component, Entity, World};
 use ancho_transforms::{
@@ -62,7 +62,7 @@ fn a_leaf_that_is_not_a_number_stays_where_it_was() {
     assert_eq!(place(&world, chain[2]), Vec3::new(3.0, 0.0, 0.0));
 }
 
-/// Updates, and expects that this one alone is not a number.
+/// Updates, and expects that only this entity is not finite.
 #[track_caller]
 fn update_with(world: &mut World, bad: Entity) {
     let errors = update_transforms(world).unwrap_err();
@@ -71,7 +71,7 @@ fn update_with(world: &mut World, bad: Entity) {
     world.check_invariants().unwrap();
 }
 
-/// Who writes the matrix himself.
+/// Marks an entity whose matrix other code writes.
 #[derive(Component, Clone, Copy)]
 #[component(name = "tests::Guided", write_group(LocalToWorld))]
 struct Guided;
@@ -84,7 +84,7 @@ fn along(x: f32) -> Mat4 {
 }
 
 #[test]
-fn t18_8_a_custom_matrix_that_is_not_a_number_is_told_and_children_stay() {
+fn a_custom_matrix_that_is_not_a_number_is_told_and_children_stay() {
     for bad in BAD {
         let mut world = world();
         let hand = world.spawn(CustomLocalToWorld(along(1.0)));
@@ -108,7 +108,7 @@ fn t18_8_a_custom_matrix_that_is_not_a_number_is_told_and_children_stay() {
 }
 
 #[test]
-fn t4_a_matrix_of_somebody_else_that_is_not_a_number_is_told_and_children_stay() {
+fn a_matrix_of_somebody_else_that_is_not_a_number_is_told_and_children_stay() {
     for bad in BAD {
         let mut world = world();
         let guided = world.spawn((at(9.0, 9.0, 9.0), LocalToWorld(along(1.0)), Guided));
@@ -126,7 +126,7 @@ fn t4_a_matrix_of_somebody_else_that_is_not_a_number_is_told_and_children_stay()
 }
 
 #[test]
-fn t2_a_post_transform_that_is_not_a_number_is_told_and_nobody_moves() {
+fn a_post_transform_that_is_not_a_number_is_told_and_nobody_moves() {
     for bad in BAD {
         let mut world = world();
         let flat = world.spawn((at(0.0, 0.0, 1.0), PostTransformMatrix(along(1.0))));
@@ -145,7 +145,7 @@ fn t2_a_post_transform_that_is_not_a_number_is_told_and_nobody_moves() {
     }
 }
 
-/// Makes what is known of hierarchies be made again.
+/// Forces a rebuild of the cached hierarchy.
 fn rebuild(world: &mut World) {
     let parent = world.spawn(at(0.0, 0.0, 0.0));
     world.spawn((at(0.0, 0.0, 0.0), Parent(parent)));
@@ -153,7 +153,7 @@ fn rebuild(world: &mut World) {
 }
 
 #[test]
-fn what_is_written_below_a_place_that_is_not_a_number_goes_by_where_it_was() {
+fn writes_below_an_input_that_is_not_finite_are_relative_to_the_last_matrix() {
     for rebuilds in [false, true] {
         let mut world = world();
         let chain = chain(&mut world, 4);
@@ -176,7 +176,7 @@ fn what_is_written_below_a_place_that_is_not_a_number_goes_by_where_it_was() {
     }
 }
 
-/// A parent that is placed by a matrix, two below it, and one below these.
+/// Spawns a parent that is placed by a matrix, two children, and a child of these.
 fn below_a_matrix(world: &mut World, is_custom: bool) -> [Entity; 4] {
     let parent = if is_custom {
         world.spawn(CustomLocalToWorld(along(1.0)))
@@ -197,7 +197,7 @@ fn set_matrix(world: &mut World, entity: Entity, matrix: Mat4) {
 }
 
 #[test]
-fn what_is_written_below_a_matrix_that_is_not_a_number_stays_whatever_was_before() {
+fn writes_below_a_matrix_that_is_not_finite_change_nothing() {
     for bad in BAD {
         for (is_custom, rebuilds) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut world = world();
@@ -229,7 +229,7 @@ fn what_is_written_below_a_matrix_that_is_not_a_number_stays_whatever_was_before
 }
 
 #[test]
-fn the_words_fit_whatever_is_not_a_number() {
+fn the_message_fits_all_values_that_are_not_finite() {
     let mut world = world();
     let hand = world.spawn(CustomLocalToWorld(Mat4::NAN));
     world.spawn((at(0.0, 1.0, 0.0), Parent(hand)));
@@ -245,7 +245,7 @@ fn the_words_fit_whatever_is_not_a_number() {
 }
 
 #[test]
-fn who_comes_without_a_place_that_is_a_number_is_counted_once() {
+fn new_entities_that_are_not_finite_are_counted_once() {
     let mut world = world();
     let flat = world.spawn(at(f32::NAN, 0.0, 0.0));
     update_with(&mut world, flat);

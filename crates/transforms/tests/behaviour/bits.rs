@@ -11,7 +11,7 @@ use ancho_transforms::{
 };
 use glam::{Mat4, Quat, Vec3};
 
-/// To how many inputs a method is applied; one that needs a world, to fewer.
+/// The number of inputs of a method. Methods that need a world have fewer.
 const MANY: usize = 1000;
 const FEW: usize = 30;
 
@@ -19,7 +19,7 @@ const FEW: usize = 30;
 struct Input {
     transforms: [LocalTransform; 2],
     points: [Vec3; 2],
-    /// Of different lengths.
+    /// Not uniform.
     scale: Vec3,
     angle: f32,
     matrix: Mat4,
@@ -248,7 +248,7 @@ fn bits_of_rotations_and_matrices() {
     );
 }
 
-/// A tree with every component that an entity is placed by.
+/// Spawns a tree with all input components.
 fn tree(input: &Input) -> (World, Vec<Entity>) {
     let Input { transforms: [one, other], points, scale, matrix, .. } = *input;
     let mut world = World::new("Bits");

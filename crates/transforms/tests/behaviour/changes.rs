@@ -1,4 +1,4 @@
-//! What did not move is not touched: T18-2, T4.
+//! Matrices of unmoved entities are not written.
 
 use ancho_entities::{ChunkArena, Component, Entity, Version, World, WorldSettings};
 use ancho_transforms::{LocalToWorld, LocalTransform, Parent, Position, update_transforms};
@@ -6,14 +6,14 @@ use glam::Vec3;
 
 use crate::common::{at, place, update, world};
 
-/// When the matrix of an entity was last written, or that of one in the same chunk.
+/// Returns the version of the last write to matrices in the chunk of an entity.
 fn written(world: &World, entity: Entity) -> Version {
     let info = world.storage_info().get(entity).unwrap();
     info.chunk().change_version::<LocalToWorld>().unwrap()
 }
 
 #[test]
-fn t18_2_chunks_that_did_not_change_are_not_written() {
+fn chunks_that_did_not_change_are_not_written() {
     let mut world = world();
     let all: Vec<_> = world.spawn_many(at(1.0, 0.0, 0.0), 1000).collect();
     update(&mut world);
@@ -28,7 +28,7 @@ fn t18_2_chunks_that_did_not_change_are_not_written() {
 }
 
 #[test]
-fn t4_branches_that_did_not_move_are_not_written() {
+fn branches_that_did_not_move_are_not_written() {
     let mut world = world();
     // Two trees, each of so many that their chunks are different.
     let roots = [0.0, 1.0].map(|x| {
@@ -75,7 +75,7 @@ fn a_copy_of_a_world_goes_on_by_itself() {
 struct Large(#[field(opaque)] [u8; 1024]);
 
 #[test]
-fn t4_what_an_update_that_failed_has_left_undone_is_done_by_the_next() {
+fn the_next_update_completes_a_failed_one() {
     let arena = ChunkArena::with_limit(512 * 1024);
     let mut world = World::with_settings("Simulation", WorldSettings::new().arena(arena.clone()));
     let root = world.spawn(at(1.0, 0.0, 0.0));

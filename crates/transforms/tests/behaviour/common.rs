@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Fixtures of the tests.
 
 use ancho_entities::{Entity, World};
 use ancho_transforms::{Child, LocalToWorld, LocalTransform, Parent, Position, update_transforms};
@@ -8,7 +8,7 @@ pub(crate) fn world() -> World {
     World::new("Simulation")
 }
 
-/// Updates transforms, and expects nothing to go wrong.
+/// Updates transforms, and expects no errors.
 #[track_caller]
 pub(crate) fn update(world: &mut World) {
     update_transforms(world).unwrap();
@@ -34,7 +34,7 @@ pub(crate) fn at(x: f32, y: f32, z: f32) -> Position {
     Position(Vec3::new(x, y, z))
 }
 
-/// A chain: the root, its child, and so on, each one step to the right of its parent.
+/// Spawns a chain: the root, its child, and so on, each one step to the right of its parent.
 pub(crate) fn chain(world: &mut World, length: usize) -> Vec<Entity> {
     let step = LocalTransform::from_position(Vec3::X);
     let mut chain = vec![world.spawn(step)];

@@ -1,17 +1,17 @@
-//! How many ancestors somebody has: T18-3, T18-4.
+//! Depths of entities.
 
 use ancho_entities::{Buffer, Entity, World};
 use ancho_transforms::{Attach, Child, Parent, TransformError, depth_of};
 
 use crate::common::{at, chain, update, world};
 
-/// The depth of an entity that has children: what Unity had in a shared component.
+/// Returns the depth of an entity with children, as Unity's former shared component `Depth`.
 fn depth_of_parent(world: &World, entity: Entity) -> Option<usize> {
     world.has::<Buffer<Child>>(entity).then(|| depth_of(world, entity).unwrap())
 }
 
 #[test]
-fn t18_3_a_parent_has_a_depth_while_it_has_children() {
+fn a_parent_has_a_depth_while_it_has_children() {
     let mut world = world();
     let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let child = world.spawn(at(0.0, 1.0, 0.0));
@@ -26,7 +26,7 @@ fn t18_3_a_parent_has_a_depth_while_it_has_children() {
 }
 
 #[test]
-fn t18_4_depths_of_a_chain_and_of_a_branch_that_goes_elsewhere() {
+fn depths_of_a_chain_and_of_a_branch_that_goes_elsewhere() {
     let mut world = world();
     let (root, inner, child) =
         (world.spawn(at(0.0, 2.0, 0.0)), world.spawn(at(0.0, 0.0, 1.0)), world.spawn(()));
@@ -48,7 +48,7 @@ fn t18_4_depths_of_a_chain_and_of_a_branch_that_goes_elsewhere() {
 }
 
 #[test]
-fn who_is_not_there_or_is_its_own_ancestor_has_no_depth() {
+fn missing_entities_and_cycles_have_no_depth() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     let gone = world.spawn(());

@@ -1,4 +1,4 @@
-//! Branches that rest: T5.
+//! Inactive branches.
 
 use ancho_entities::{Buffer, Prefab};
 use ancho_transforms::{Child, LocalToWorld, Parent, Position, PreviousParent};
@@ -7,7 +7,7 @@ use glam::Vec3;
 use crate::common::{at, chain, children, place, update, world};
 
 #[test]
-fn t5_a_disabled_parent_gets_no_children_until_it_is_enabled() {
+fn a_disabled_parent_gets_no_children_until_it_is_enabled() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
@@ -22,7 +22,7 @@ fn t5_a_disabled_parent_gets_no_children_until_it_is_enabled() {
 }
 
 #[test]
-fn t5_a_disabled_branch_rests_and_catches_up() {
+fn a_disabled_branch_rests_and_catches_up() {
     let mut world = world();
     let chain = chain(&mut world, 4);
     update(&mut world);
@@ -38,7 +38,7 @@ fn t5_a_disabled_branch_rests_and_catches_up() {
 }
 
 #[test]
-fn t5_a_disabled_child_follows_when_it_is_enabled() {
+fn a_disabled_child_follows_when_it_is_enabled() {
     let mut world = world();
     let (old, new) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(old)));
@@ -57,7 +57,7 @@ fn t5_a_disabled_child_follows_when_it_is_enabled() {
 }
 
 #[test]
-fn t5_a_child_below_a_prefab_rests_until_that_is_none() {
+fn a_child_below_a_prefab_rests_until_that_is_none() {
     let mut world = world();
     let prefab = world.spawn((at(1.0, 0.0, 0.0), Prefab));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(prefab)));

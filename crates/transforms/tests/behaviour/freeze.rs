@@ -1,4 +1,4 @@
-//! What does not move any more: T18-6, T18-8.
+//! Static and frozen entities.
 
 use ancho_entities::{Disabled, Entity, Prefab, World};
 use ancho_transforms::{
@@ -10,7 +10,7 @@ use glam::{Mat4, Vec3};
 use crate::common::{at, chain, place, update, world};
 
 #[test]
-fn t18_6_static_is_frozen_after_one_more_update() {
+fn static_is_frozen_after_one_more_update() {
     let mut world = world();
     let entity = world.spawn((at(1.0, 0.0, 0.0), Static));
     update(&mut world);
@@ -28,7 +28,7 @@ fn t18_6_static_is_frozen_after_one_more_update() {
 }
 
 #[test]
-fn t18_6_what_is_frozen_stays_where_its_parent_was_and_holds_its_children() {
+fn frozen_entities_keep_their_matrix_and_children_follow_them() {
     let mut world = world();
     let root = world.spawn(at(1.0, 0.0, 0.0));
     let inner = world.spawn((at(0.0, 1.0, 0.0), Parent(root), Static));
@@ -48,7 +48,7 @@ fn t18_6_what_is_frozen_stays_where_its_parent_was_and_holds_its_children() {
 }
 
 #[test]
-fn t18_6_whole_chunks_of_children_are_frozen() {
+fn whole_chunks_of_children_are_frozen() {
     let mut world = world();
     let root = world.spawn(at(1.0, 0.0, 0.0));
     let all: Vec<_> = world.spawn_many((at(0.0, 1.0, 0.0), Parent(root), Static), 500).collect();
@@ -67,7 +67,7 @@ fn t18_6_whole_chunks_of_children_are_frozen() {
 }
 
 #[test]
-fn t18_8_who_writes_his_own_matrix_is_left_alone() {
+fn entities_with_a_custom_matrix_are_not_frozen() {
     let mut world = world();
     let own = CustomLocalToWorld(Mat4::from_translation(Vec3::Z));
     let entity = world.spawn((own, at(1.0, 0.0, 0.0), Static));
@@ -86,7 +86,7 @@ fn t18_8_who_writes_his_own_matrix_is_left_alone() {
 }
 
 #[test]
-fn t18_6_who_is_static_and_loses_frozen_alone_is_placed_once_and_frozen_again() {
+fn a_static_entity_without_frozen_is_computed_once_and_frozen_again() {
     let mut world = world();
     let root = world.spawn((at(1.0, 0.0, 0.0), Static));
     let leaf = world.spawn((at(0.0, 1.0, 0.0), Parent(root)));
@@ -106,7 +106,7 @@ fn t18_6_who_is_static_and_loses_frozen_alone_is_placed_once_and_frozen_again() 
 }
 
 #[test]
-fn t18_8_who_has_both_matrices_is_left_alone_and_goes_by_his_own() {
+fn a_custom_matrix_has_precedence() {
     let mut world = world();
     let own = CustomLocalToWorld(Mat4::from_translation(Vec3::Z));
     let other = LocalToWorld(Mat4::from_translation(Vec3::splat(8.0)));
@@ -125,7 +125,7 @@ fn t18_8_who_has_both_matrices_is_left_alone_and_goes_by_his_own() {
 }
 
 #[test]
-fn t18_6_t5_below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
+fn t5_below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
     let mut world = world();
     let root = world.spawn((at(1.0, 0.0, 0.0), Disabled));
     let inner = world.spawn((at(0.0, 1.0, 0.0), Parent(root), Static));
@@ -154,7 +154,7 @@ fn t18_6_t5_below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
 }
 
 #[test]
-fn t18_6_t5_who_is_to_be_frozen_waits_while_an_ancestor_is_disabled() {
+fn t5_who_is_to_be_frozen_waits_while_an_ancestor_is_disabled() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     update(&mut world);
@@ -170,7 +170,7 @@ fn t18_6_t5_who_is_to_be_frozen_waits_while_an_ancestor_is_disabled() {
     assert_eq!(place(&world, chain[2]), Vec3::new(3.0, 0.0, 0.0));
 }
 
-/// Updates, and expects that just these are not numbers, of which the first has the lowest index.
+/// Updates, and expects that exactly these are not finite. The first one has the lowest index.
 #[track_caller]
 fn update_with(world: &mut World, bad: &[Entity]) {
     let errors = update_transforms(world).unwrap_err();
@@ -180,7 +180,7 @@ fn update_with(world: &mut World, bad: &[Entity]) {
 }
 
 #[test]
-fn t18_6_who_is_not_a_number_is_frozen_when_it_is_one() {
+fn an_entity_is_frozen_once_its_matrix_is_finite() {
     let mut world = world();
     let bad = at(f32::NAN, 0.0, 0.0);
     let flat = world.spawn((bad, Static));
@@ -207,7 +207,7 @@ fn t18_6_who_is_not_a_number_is_frozen_when_it_is_one() {
 }
 
 #[test]
-fn t18_6_who_was_told_before_it_became_static_is_not_frozen() {
+fn an_entity_that_was_reported_before_it_became_static_is_not_frozen() {
     let mut world = world();
     let parent = world.spawn(at(2.0, 0.0, 0.0));
     let flat = world.spawn(at(f32::NAN, 0.0, 0.0));
@@ -223,7 +223,7 @@ fn t18_6_who_was_told_before_it_became_static_is_not_frozen() {
 }
 
 #[test]
-fn t18_6_who_is_left_unfrozen_is_known_by_where_it_lies_then() {
+fn an_unfrozen_entity_is_found_in_its_new_row() {
     let mut world = world();
     let parents: Vec<Entity> = (0..3).map(|_| world.spawn((at(1.0, 0.0, 0.0), Static))).collect();
     let child = |world: &mut World, parent| world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));

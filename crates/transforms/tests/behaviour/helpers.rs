@@ -1,4 +1,4 @@
-//! The methods of transforms and matrices, against matrices of `glam`: T1.
+//! Methods of transforms and matrices, against matrices of `glam`.
 
 use ancho_transforms::{LocalToWorld, LocalTransform, Rotation};
 use glam::{Affine3A, EulerRot, Mat4, Quat, Vec3, Vec4};
@@ -14,7 +14,7 @@ fn other() -> LocalTransform {
     LocalTransform::new(Vec3::new(0.5, 7.0, -1.0), Quat::from_rotation_z(0.8), 0.75)
 }
 
-/// One that is moved, turned and scaled, and its matrix.
+/// Returns a transform that is moved, rotated and scaled, and its matrix.
 fn any() -> (LocalTransform, Mat4) {
     let matrix = Mat4::from_scale_rotation_translation(Vec3::splat(2.5), turn(), PLACE);
     (LocalTransform::new(PLACE, turn(), 2.5), matrix)
@@ -32,7 +32,7 @@ fn assert_near(found: Vec3, wanted: Vec3) {
 }
 
 #[test]
-fn t1_made_of_some_or_all_parts() {
+fn made_of_some_or_all_parts() {
     let (any, matrix) = any();
     assert_is(any, matrix);
     assert_is(LocalTransform::IDENTITY, Mat4::IDENTITY);
@@ -47,7 +47,7 @@ fn t1_made_of_some_or_all_parts() {
 }
 
 #[test]
-fn t1_made_of_a_matrix() {
+fn made_of_a_matrix() {
     let (_, matrix) = any();
     assert_is(LocalTransform::from_matrix(matrix), matrix);
     // The largest of the scales, and no shear.
@@ -71,7 +71,7 @@ fn t1_made_of_a_matrix() {
 }
 
 #[test]
-fn t1_directions_are_those_of_the_axes_and_of_length_one() {
+fn directions_are_those_of_the_axes_and_of_length_one() {
     let (any, matrix) = any();
     let axis = |axis: Vec3| matrix.transform_vector3(axis).normalize();
     assert_near(any.right(), axis(Vec3::X));
@@ -81,7 +81,7 @@ fn t1_directions_are_those_of_the_axes_and_of_length_one() {
 }
 
 #[test]
-fn t1_the_same_with_another_part() {
+fn the_same_with_another_part() {
     let (any, _) = any();
     assert_eq!(any.with_position(POINT), LocalTransform::new(POINT, turn(), 2.5));
     let z = Quat::from_rotation_z(1.0);
@@ -90,7 +90,7 @@ fn t1_the_same_with_another_part() {
 }
 
 #[test]
-fn t1_moved_turned_and_scaled() {
+fn moved_turned_and_scaled() {
     let (any, matrix) = any();
     assert_is(any.translated(POINT), Mat4::from_translation(POINT) * matrix);
     let by = Quat::from_rotation_x(0.4);
@@ -102,7 +102,7 @@ fn t1_moved_turned_and_scaled() {
 }
 
 #[test]
-fn t1_looking_at_a_point() {
+fn looking_at_a_point() {
     let (any, _) = any();
     let looking = any.looking_at(POINT, Vec3::Y);
     assert_eq!((looking.position, looking.scale), (PLACE, 2.5));
@@ -112,7 +112,7 @@ fn t1_looking_at_a_point() {
 }
 
 #[test]
-fn t1_points_and_transforms_of_its_space() {
+fn points_and_transforms_of_its_space() {
     let (any, matrix) = any();
     let other = other();
     assert_near(any.transform_point(POINT), matrix.transform_point3(POINT));
@@ -132,7 +132,7 @@ fn t1_points_and_transforms_of_its_space() {
 }
 
 #[test]
-fn t1_methods_take_a_rotation_of_length_zero_as_none() {
+fn methods_take_a_rotation_of_length_zero_as_none() {
     let zero = Quat::from_xyzw(0.0, 0.0, 0.0, 0.0);
     let (plain, zeros) =
         (LocalTransform::new(PLACE, Quat::IDENTITY, 2.0), LocalTransform::new(PLACE, zero, 2.0));

@@ -1,4 +1,4 @@
-//! What places an entity: T18-1, T1, T2, T6.
+//! Input components.
 
 use ancho_entities::Without;
 use ancho_transforms::{
@@ -16,7 +16,7 @@ fn turn() -> Quat {
 }
 
 #[test]
-fn t18_1_any_of_the_seven_combinations_is_enough() {
+fn any_of_the_seven_combinations_is_enough() {
     for mask in 1..8 {
         let mut world = world();
         let entity = world.spawn(());
@@ -39,7 +39,7 @@ fn t18_1_any_of_the_seven_combinations_is_enough() {
 }
 
 #[test]
-fn t1_t2_a_local_transform_and_what_comes_before_it() {
+fn t2_a_local_transform_and_what_comes_before_it() {
     let mut world = world();
     let local = LocalTransform::new(PLACE, turn(), 2.0);
     let post = Mat4::from_scale(SIZE);
@@ -56,7 +56,7 @@ fn t1_t2_a_local_transform_and_what_comes_before_it() {
 }
 
 #[test]
-fn t6_a_matrix_alone_is_left_as_it_is() {
+fn a_matrix_alone_is_left_as_it_is() {
     let mut world = world();
     let stays = LocalToWorld(Mat4::from_translation(PLACE));
     let entity = world.spawn(stays);
@@ -67,7 +67,7 @@ fn t6_a_matrix_alone_is_left_as_it_is() {
 }
 
 #[test]
-fn t18_1_components_that_come_and_go_are_seen() {
+fn components_that_come_and_go_are_seen() {
     let mut world = world();
     let entity = world.spawn(Position(PLACE));
     update(&mut world);
@@ -85,7 +85,7 @@ fn t18_1_components_that_come_and_go_are_seen() {
 }
 
 #[test]
-fn t1_matrices_become_transforms_and_back() {
+fn matrices_become_transforms_and_back() {
     let transform = LocalTransform::new(PLACE, turn(), 2.5);
     let back = LocalTransform::try_from_matrix(transform.to_matrix()).unwrap();
     assert!(back.to_matrix().abs_diff_eq(transform.to_matrix(), 1e-4));

@@ -1,4 +1,4 @@
-//! Who is whose child: T3, T18-7.
+//! Links between parents and children.
 
 use ancho_entities::{Buffer, Component, Disabled, Entity, LinkedEntityGroup, Prefab, With, World};
 use ancho_transforms::{
@@ -10,7 +10,7 @@ use glam::Vec3;
 use crate::common::{at, chain, children, place, update, world};
 
 #[test]
-fn t3_children_are_in_the_buffer_of_their_parent_in_order() {
+fn children_are_in_the_buffer_of_their_parent_in_order() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let all: Vec<_> = (0..5).map(|_| world.spawn((at(0.0, 1.0, 0.0), Parent(parent)))).collect();
@@ -27,7 +27,7 @@ fn t3_children_are_in_the_buffer_of_their_parent_in_order() {
 }
 
 #[test]
-fn t3_a_child_goes_to_another_parent() {
+fn a_child_goes_to_another_parent() {
     let mut world = world();
     let (left, right) = (world.spawn(at(-1.0, 0.0, 0.0)), world.spawn(at(1.0, 0.0, 0.0)));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(left)));
@@ -40,7 +40,7 @@ fn t3_a_child_goes_to_another_parent() {
 }
 
 #[test]
-fn t3_children_of_who_is_despawned_are_placed_in_the_world() {
+fn children_of_who_is_despawned_are_placed_in_the_world() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
@@ -54,7 +54,7 @@ fn t3_children_of_who_is_despawned_are_placed_in_the_world() {
 }
 
 #[test]
-fn t18_7_parent_and_child_that_are_despawned_are_gone_after_the_update() {
+fn parent_and_child_that_are_despawned_are_gone_after_the_update() {
     let mut world = world();
     let parent = world.spawn(at(1.0, 0.0, 0.0));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
@@ -70,7 +70,7 @@ fn t18_7_parent_and_child_that_are_despawned_are_gone_after_the_update() {
 }
 
 #[test]
-fn t3_parents_that_do_not_exist_are_removed() {
+fn parents_that_do_not_exist_are_removed() {
     let mut world = world();
     let gone = world.spawn(());
     world.despawn(gone).unwrap();
@@ -87,7 +87,7 @@ fn t3_parents_that_do_not_exist_are_removed() {
 }
 
 #[test]
-fn t3_a_parent_is_despawned_and_its_child_goes_to_another_at_once() {
+fn a_parent_is_despawned_and_its_child_goes_to_another_at_once() {
     let mut world = world();
     let (old, new) = (world.spawn(at(-1.0, 0.0, 0.0)), world.spawn(at(1.0, 0.0, 0.0)));
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(old)));
@@ -255,7 +255,7 @@ fn a_strict_world_is_no_other() {
 }
 
 #[test]
-fn t3_a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
+fn a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
     let mut world = world();
     let (parent, other) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let all = [(); 4].map(|()| world.spawn((at(0.0, 1.0, 0.0), Parent(parent))));
@@ -283,13 +283,13 @@ fn t3_a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
     update(&mut world);
 }
 
-/// Stays when its entity is despawned, and has nothing to do with transforms.
+/// A cleanup component that is unrelated to transforms.
 #[derive(Component, Clone, Copy)]
 #[component(name = "tests::Stays", cleanup)]
 struct Stays;
 
 #[test]
-fn t3_what_another_component_keeps_of_a_parent_is_no_parent() {
+fn a_parent_kept_by_another_cleanup_component_is_no_parent() {
     let mut world = world();
     // One that was never a parent, and one that was.
     let first = world.spawn((at(1.0, 0.0, 0.0), Stays));
@@ -316,7 +316,7 @@ fn t3_what_another_component_keeps_of_a_parent_is_no_parent() {
 }
 
 #[test]
-fn t3_a_parent_without_a_place_that_loses_its_matrix_is_not_gone() {
+fn a_parent_without_a_place_that_loses_its_matrix_is_not_gone() {
     let mut world = world();
     let group = world.spawn(());
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(group)));
@@ -330,7 +330,7 @@ fn t3_a_parent_without_a_place_that_loses_its_matrix_is_not_gone() {
 }
 
 #[test]
-fn t3_who_is_in_a_buffer_without_being_there_does_no_harm() {
+fn missing_entities_in_a_buffer_are_ignored() {
     let mut world = world();
     let strange = [Entity::from_parts(u32::MAX, 1), Entity::from_parts(u32::MAX - 1, 7)];
     let parent = world.spawn(at(1.0, 0.0, 0.0));
@@ -348,7 +348,7 @@ fn t3_who_is_in_a_buffer_without_being_there_does_no_harm() {
 }
 
 #[test]
-fn t3_previous_parents_that_somebody_else_wrote_are_no_endless_way() {
+fn previous_parents_that_somebody_else_wrote_are_no_endless_way() {
     let mut world = world();
     let (first, second) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(2.0, 0.0, 0.0)));
     let of_first = world.spawn((at(0.0, 1.0, 0.0), Parent(first)));
@@ -427,7 +427,7 @@ fn many_cycles_are_told_one_by_one() {
 }
 
 #[test]
-fn t3_an_instance_of_a_prefab_is_a_tree_of_its_own() {
+fn an_instance_of_a_prefab_is_a_tree_of_its_own() {
     let mut world = world();
     let root = world.spawn((at(1.0, 0.0, 0.0), Prefab));
     let inner = world.spawn((at(0.0, 1.0, 0.0), Prefab, Parent(root)));
@@ -455,7 +455,7 @@ fn t3_an_instance_of_a_prefab_is_a_tree_of_its_own() {
 }
 
 #[test]
-fn t3_hierarchies_of_another_world_come_as_they_are() {
+fn hierarchies_of_another_world_come_as_they_are() {
     let mut world = world();
     let here = chain(&mut world, 3);
     update(&mut world);
@@ -485,7 +485,7 @@ fn t3_hierarchies_of_another_world_come_as_they_are() {
 }
 
 #[test]
-fn t3_children_that_exchange_their_components_exchange_their_parents() {
+fn children_that_exchange_their_components_exchange_their_parents() {
     let mut world = world();
     let (p, q) = (world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(10.0, 0.0, 0.0)));
     let a = world.spawn((at(0.0, 1.0, 0.0), Parent(p)));
@@ -513,7 +513,7 @@ fn children_leave_a_parent_whose_buffer_was_removed_without_an_error() {
     assert!(!world.has::<PreviousParent>(all[2]));
 }
 
-/// Two parents with two children each, after an update.
+/// Spawns two parents with two children each, and updates.
 fn two_families(world: &mut World) -> [(Entity, [Entity; 2]); 2] {
     let families = [1.0, 5.0].map(|x| {
         let parent = world.spawn(at(x, 0.0, 0.0));

@@ -1,4 +1,4 @@
-//! What transforms do, through the public API.
+//! Behaviour of transforms, through the public API.
 
 mod aspect;
 mod attach;

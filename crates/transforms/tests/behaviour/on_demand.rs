@@ -1,4 +1,4 @@
-//! Where an entity is now: T7.
+//! World matrices on demand.
 
 use ancho_transforms::{
     LocalToWorld, Parent, Position, Scale, Static, TransformError, depth_of, update_transforms,
@@ -9,7 +9,7 @@ use glam::Vec3;
 use crate::common::{at, chain, matrix, update, world};
 
 #[test]
-fn t7_it_is_what_the_next_update_makes() {
+fn it_is_what_the_next_update_makes() {
     let mut world = world();
     let chain = chain(&mut world, 50);
     let before: Vec<_> =
@@ -19,7 +19,7 @@ fn t7_it_is_what_the_next_update_makes() {
 }
 
 #[test]
-fn t7_who_has_no_place_is_named() {
+fn errors_name_the_entity_without_a_transform() {
     let mut world = world();
     let nowhere = world.spawn(());
     let child = world.spawn((at(1.0, 0.0, 0.0), Parent(nowhere)));
@@ -44,7 +44,7 @@ fn t7_who_has_no_place_is_named() {
 }
 
 #[test]
-fn t7_cycles_and_numbers_that_are_none_are_errors() {
+fn cycles_and_numbers_that_are_none_are_errors() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     world.add(chain[0], Parent(chain[2])).unwrap();
@@ -61,7 +61,7 @@ fn t7_cycles_and_numbers_that_are_none_are_errors() {
 }
 
 #[test]
-fn t7_an_ancestor_that_has_a_parent_and_nothing_else_is_where_that_is() {
+fn an_ancestor_that_has_a_parent_and_nothing_else_is_where_that_is() {
     let mut world = world();
     let root = world.spawn(at(1.0, 0.0, 0.0));
     let inner = world.spawn((LocalToWorld::IDENTITY, Parent(root)));
@@ -73,7 +73,7 @@ fn t7_an_ancestor_that_has_a_parent_and_nothing_else_is_where_that_is() {
 }
 
 #[test]
-fn t7_what_is_left_of_an_entity_does_not_exist() {
+fn entities_with_only_cleanup_components_do_not_exist() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     update(&mut world);
@@ -89,7 +89,7 @@ fn t7_what_is_left_of_an_entity_does_not_exist() {
 }
 
 #[test]
-fn t7_what_the_update_refuses_is_refused() {
+fn values_that_updates_reject_are_errors() {
     let mut world = world();
     // Numbers whose sums are none.
     let root = world.spawn((at(2e38, 0.0, 0.0), Scale(Vec3::splat(2e38))));
@@ -104,7 +104,7 @@ fn t7_what_the_update_refuses_is_refused() {
 }
 
 #[test]
-fn t7_what_is_frozen_is_where_it_was() {
+fn frozen_entities_keep_their_matrix() {
     let mut world = world();
     let root = world.spawn((at(1.0, 0.0, 0.0), Static));
     let leaf = world.spawn((at(0.0, 1.0, 0.0), Parent(root)));

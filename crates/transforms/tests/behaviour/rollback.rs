@@ -1,4 +1,4 @@
-//! Rollback: the entities of a snapshot take the place of those of a world.
+//! Rollback: the entities of a snapshot replace those of a world.
 
 use std::mem;
 
@@ -14,7 +14,7 @@ use glam::Vec3;
 
 use crate::common::{at, place, world};
 
-/// How often each filter has found the entity.
+/// Counts of the updates in which each filter matched the entity.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Found {
     moved: u32,
@@ -34,7 +34,7 @@ fn count_moved(mut found: Query<&mut Found, Changed<LocalToWorld>>) {
     found.for_each(|found| found.moved += 1);
 }
 
-/// Trees of three levels, and systems that count what has changed. The entities fill many chunks.
+/// Spawns trees of three levels that fill many chunks, and adds systems that count changes.
 fn forest(workers: usize) -> (World, Vec<Entity>) {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));

@@ -1,4 +1,4 @@
-//! When matrices are made: T9, T18-9.
+//! The order of transform systems and other systems.
 
 use ancho_entities::{
     Buffer, CommandsAt, Component, EndSimulation, Entity, IntoSystem, LateSimulation, Presentation,
@@ -22,7 +22,7 @@ fn look(place: Single<&LocalToWorld>, mut seen: ResMut<Seen>) {
 }
 
 #[test]
-fn t9_the_group_runs_after_all_that_moves_and_before_presentation() {
+fn the_group_runs_after_all_that_moves_and_before_presentation() {
     let mut world = world();
     world.insert_resource(Seen(Vec::new()));
     world.add_transforms().add_transforms();
@@ -41,7 +41,7 @@ fn t9_the_group_runs_after_all_that_moves_and_before_presentation() {
 
 #[test]
 fn systems_after_transforms_see_matrices_of_their_frame_and_their_commands_are_not_late() {
-    /// Where a camera saw an entity.
+    /// The position of an entity as read by a camera system.
     #[derive(Component, Clone, Copy, Debug, PartialEq)]
     struct Shot(f32);
 
@@ -90,7 +90,7 @@ fn an_order_after_transforms_is_refused_with_the_group_that_runs_there() {
 }
 
 #[test]
-fn t18_9_a_second_instance_at_another_point() {
+fn a_second_instance_at_another_point() {
     let mut world = world();
     world.insert_resource(Seen(Vec::new()));
     world.add_transforms();
@@ -106,7 +106,7 @@ fn t18_9_a_second_instance_at_another_point() {
     assert_eq!(place(&world, entity), Vec3::Y);
 }
 
-/// Two that have the child in turn.
+/// Two parents that take turns with the child.
 struct Homes([Entity; 2]);
 
 fn raise_homes(mut positions: Query<&mut Position>, homes: Res<Homes>) {
@@ -125,7 +125,7 @@ fn move_to_the_other(mut parent: Single<&mut Parent>, homes: Res<Homes>) {
 }
 
 #[test]
-fn t18_9_two_instances_with_another_parent_between() {
+fn two_instances_with_another_parent_between() {
     let mut world = world();
     let homes = [world.spawn(at(1.0, 0.0, 0.0)), world.spawn(at(5.0, 0.0, 0.0))];
     let child = world.spawn((at(0.0, 0.0, 1.0), Parent(homes[0])));
@@ -150,7 +150,7 @@ fn t18_9_two_instances_with_another_parent_between() {
 }
 
 #[test]
-fn t18_9_a_patch_runs_after_every_system() {
+fn a_patch_runs_after_every_system() {
     let mut world = world();
     world.insert_resource(Seen(Vec::new()));
     world.add_system(TransformSystem.patch());
@@ -162,7 +162,7 @@ fn t18_9_a_patch_runs_after_every_system() {
 }
 
 #[test]
-fn what_goes_wrong_is_told_with_the_system() {
+fn errors_name_the_system() {
     let mut world = world();
     world.add_transforms();
     world.spawn(at(f32::NAN, 0.0, 0.0));

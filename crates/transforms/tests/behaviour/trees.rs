@@ -1,4 +1,4 @@
-//! Hierarchies against a naive computation: T18-10, T2, T4.
+//! Hierarchies against a naive computation.
 
 use ancho_entities::{Entity, World};
 use ancho_transforms::{LocalTransform, Parent, Position, PostTransformMatrix, Rotation, Scale};
@@ -6,7 +6,7 @@ use glam::{Mat4, Quat, Vec3};
 
 use crate::common::{chain, matrix, place, update, world};
 
-/// Numbers that look random, and are the same in each run.
+/// Pseudorandom numbers, the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// An entity's own matrix, by the values that it has.
+/// Composes the local matrix of an entity.
 fn local(world: &World, entity: Entity) -> Mat4 {
     let own = if let Ok(local) = world.get::<LocalTransform>(entity) {
         Mat4::from_scale_rotation_translation(
@@ -47,7 +47,7 @@ fn local(world: &World, entity: Entity) -> Mat4 {
     own * world.get::<PostTransformMatrix>(entity).map_or(Mat4::IDENTITY, |post| post.0)
 }
 
-/// Where an entity is, by its parents one after the other.
+/// Multiplies the local matrices of an entity and its ancestors.
 fn naive(world: &World, entity: Entity) -> Mat4 {
     let mut matrix = local(world, entity);
     let mut at = entity;
@@ -90,7 +90,7 @@ fn spawn(world: &mut World, random: &mut Random) -> Entity {
 }
 
 #[test]
-fn t18_10_a_forest_that_changes_is_always_as_the_naive_computation_says() {
+fn a_forest_that_changes_is_always_as_the_naive_computation_says() {
     for seed in 0..6 {
         let mut random = Random(seed);
         let mut world = world();
@@ -132,7 +132,7 @@ fn t18_10_a_forest_that_changes_is_always_as_the_naive_computation_says() {
 }
 
 #[test]
-fn t18_10_a_tree_of_sixteen_nodes() {
+fn a_tree_of_sixteen_nodes() {
     let mut world = world();
     let turns =
         [Quat::from_rotation_y(0.7), Quat::from_rotation_x(-0.4), Quat::from_rotation_z(1.2)];
@@ -156,7 +156,7 @@ fn t18_10_a_tree_of_sixteen_nodes() {
 }
 
 #[test]
-fn t2_children_inherit_scale_that_is_not_the_same_along_all_axes() {
+fn children_inherit_scale_that_is_not_the_same_along_all_axes() {
     let mut world = world();
     let squash = PostTransformMatrix(Mat4::from_scale(Vec3::new(1.0, 2.0, 3.0)));
     let mut all =

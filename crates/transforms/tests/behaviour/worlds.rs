@@ -1,4 +1,4 @@
-//! Parents and children that go to other worlds, and buffers of children that the program removes.
+//! Parents and children that move to other worlds, and buffers of children that the program removes.
 
 use ancho_entities::{Buffer, Disabled, Entity, EntityMap, With, World};
 use ancho_transforms::{
@@ -21,7 +21,7 @@ fn family(world: &mut World) -> Family {
     Family { parent, children }
 }
 
-/// The child is placed in the world, and follows its own position.
+/// Asserts that the child is placed in the world, and follows its own position.
 #[track_caller]
 fn assert_root(world: &mut World, entity: Entity) {
     assert!(!world.has::<Parent>(entity) && !world.has::<PreviousParent>(entity));
@@ -32,7 +32,7 @@ fn assert_root(world: &mut World, entity: Entity) {
     assert_eq!(place(world, entity), position.with_z(9.0));
 }
 
-/// The child is placed by its parent, and follows it.
+/// Asserts that the child is placed relative to its parent, and follows it.
 #[track_caller]
 fn assert_follows(world: &mut World, parent: Entity, child: Entity) {
     assert_eq!(world.get(child), Ok(&Parent(parent)));
@@ -42,7 +42,7 @@ fn assert_follows(world: &mut World, parent: Entity, child: Entity) {
     assert_eq!(place(world, child), positions[0] + positions[1]);
 }
 
-/// A way for some entities to go to another world.
+/// A way to move entities to another world.
 type Way = fn(&mut World, &mut World, &[Entity]) -> EntityMap;
 
 const MOVES: [Way; 2] = [
@@ -205,7 +205,7 @@ fn a_disabled_child_of_a_parent_that_has_left_is_a_root_when_it_is_enabled() {
 }
 
 #[test]
-fn what_is_below_a_child_of_a_parent_that_has_left_goes_on_following_the_child() {
+fn grandchildren_follow_a_child_whose_parent_has_left() {
     let (mut here, mut there) = (world(), world());
     let family = family(&mut here);
     let below = here.spawn((at(0.0, 0.0, 1.0), Parent(family.children[0])));

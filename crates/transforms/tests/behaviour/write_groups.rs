@@ -1,4 +1,4 @@
-//! Who writes matrices in another way: T4.
+//! Matrices that other code writes, by write groups.
 
 use ancho_entities::Component;
 use ancho_transforms::{LocalToWorld, Parent, Position};
@@ -6,13 +6,13 @@ use glam::{Mat4, Vec3};
 
 use crate::common::{at, place, update, world};
 
-/// Says that somebody else writes the matrix.
+/// Marks an entity whose matrix other code writes.
 #[derive(Component, Clone, Copy)]
 #[component(write_group(LocalToWorld))]
 struct Wobble;
 
 #[test]
-fn t4_matrices_that_others_write_are_left_to_them() {
+fn matrices_that_others_write_are_left_to_them() {
     let mut world = world();
     let flat = world.spawn((at(1.0, 0.0, 0.0), Wobble));
     let root = world.spawn(at(1.0, 0.0, 0.0));

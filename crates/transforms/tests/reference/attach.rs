@@ -1,4 +1,4 @@
-//! Hierarchies by orders: rows T18-3 and T18-5.
+//! Hierarchies built by requests to attach.
 
 use ancho_entities::{Entity, World};
 use ancho_transforms::{
@@ -9,7 +9,7 @@ use glam::{Mat4, Vec3};
 
 use crate::{assert_at, update, world};
 
-/// Two that could be parents, and a child of the first.
+/// Spawns two possible parents, and a child of the first.
 fn attached() -> (World, Entity, Entity, Entity) {
     let mut world = world();
     let at = |x| Position(Vec3::new(x, 0.0, 0.0));
@@ -21,7 +21,7 @@ fn attached() -> (World, Entity, Entity, Entity) {
 }
 
 #[test]
-fn t18_3_the_child_has_what_it_needs_and_the_order_is_gone() {
+fn the_child_has_what_it_needs_and_the_order_is_gone() {
     let (world, first, _, child) = attached();
     assert!(world.has::<Attached>(child));
     assert_eq!(world.get::<Parent>(child), Ok(&Parent(first)));
@@ -32,7 +32,7 @@ fn t18_3_the_child_has_what_it_needs_and_the_order_is_gone() {
 }
 
 #[test]
-fn t18_3_local_to_parent_follows() {
+fn local_to_parent_follows() {
     let (mut world, _, _, child) = attached();
     world.get_mut::<Position>(child).unwrap().0 = Vec3::Y;
     update(&mut world);
@@ -41,7 +41,7 @@ fn t18_3_local_to_parent_follows() {
 }
 
 #[test]
-fn t18_3_a_child_is_attached_to_another() {
+fn a_child_is_attached_to_another() {
     let (mut world, first, second, child) = attached();
     world.spawn(Attach { parent: second, child });
     update(&mut world);
@@ -52,7 +52,7 @@ fn t18_3_a_child_is_attached_to_another() {
 }
 
 #[test]
-fn t18_3_of_two_orders_the_later_one_counts() {
+fn of_two_orders_the_later_one_counts() {
     let (mut world, first, second, child) = attached();
     world.spawn(Attach { parent: second, child });
     world.spawn(Attach { parent: first, child });
@@ -62,7 +62,7 @@ fn t18_3_of_two_orders_the_later_one_counts() {
 }
 
 #[test]
-fn t18_3_nothing_is_attached_to_what_is_not_there() {
+fn nothing_is_attached_to_what_is_not_there() {
     let (mut world, first, second, child) = attached();
     world.despawn(second).unwrap();
     world.spawn(Attach { parent: second, child });
@@ -76,7 +76,7 @@ fn t18_3_nothing_is_attached_to_what_is_not_there() {
 }
 
 #[test]
-fn t18_3_local_to_parent_is_made_of_a_child_that_rests() {
+fn local_to_parent_is_made_of_a_child_that_rests() {
     let mut world = world();
     let parent = world.spawn(Position(Vec3::X));
     let child = world.spawn((Position(Vec3::Y), Parent(parent)));
@@ -91,7 +91,7 @@ fn t18_3_local_to_parent_is_made_of_a_child_that_rests() {
     assert_eq!(local(inner), Mat4::from_translation(Vec3::Z));
 }
 
-/// Updates, and expects that a cycle is told, and nothing is another than it was.
+/// Updates, and expects that a cycle is reported and nothing has changed.
 #[track_caller]
 fn update_with_a_cycle(world: &mut World, child: Entity) {
     let parent = world.get::<Parent>(child).ok().copied();
@@ -111,7 +111,7 @@ fn update_with_a_cycle(world: &mut World, child: Entity) {
 }
 
 #[test]
-fn t18_3_what_would_be_its_own_ancestor_is_left_as_it_was() {
+fn a_cycle_is_undone() {
     // Of one that had no parent, one with a plain one, and one that was attached.
     let (mut world, root, second, attached) = attached();
     let plain = world.spawn((Position(Vec3::Y), Parent(root)));
@@ -142,7 +142,7 @@ fn t18_3_what_would_be_its_own_ancestor_is_left_as_it_was() {
 }
 
 #[test]
-fn t18_5_a_child_is_detached_and_its_values_are_of_the_world() {
+fn a_child_is_detached_and_its_values_are_of_the_world() {
     let (mut world, first, _, child) = attached();
     world.remove::<Attached>(child).unwrap();
     update(&mut world);
@@ -152,7 +152,7 @@ fn t18_5_a_child_is_detached_and_its_values_are_of_the_world() {
 }
 
 #[test]
-fn t18_5_a_child_is_detached_and_attached_again() {
+fn a_child_is_detached_and_attached_again() {
     let (mut world, first, _, child) = attached();
     world.remove::<Attached>(child).unwrap();
     update(&mut world);
@@ -163,7 +163,7 @@ fn t18_5_a_child_is_detached_and_attached_again() {
 }
 
 #[test]
-fn t18_7_an_attached_pair_is_despawned() {
+fn an_attached_pair_is_despawned() {
     let (mut world, first, second, child) = attached();
     for entity in [first, second, child] {
         world.despawn(entity).unwrap();

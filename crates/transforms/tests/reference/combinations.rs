@@ -1,4 +1,4 @@
-//! What an entity can be placed by.
+//! Combinations of input components.
 
 use ancho_entities::{CloneSet, Entity};
 use ancho_transforms::{
@@ -20,14 +20,14 @@ fn transform() -> LocalTransform {
     LocalTransform { position: POSITION.0, rotation: rotation().0, scale: 1.5 }
 }
 
-/// Sheared, too.
+/// A scaled and sheared matrix.
 fn post() -> PostTransformMatrix {
     let mut matrix = Mat4::from_scale_rotation_translation(SCALE.0, rotation().0, Vec3::X);
     matrix.y_axis.x += 0.75;
     PostTransformMatrix(matrix)
 }
 
-/// An entity with these components has `wanted` for a matrix, also if it is one of several thousand, and below a parent.
+/// Asserts that an entity with these components has the matrix `wanted`, also among several thousand entities, and below a parent.
 fn check(set: impl CloneSet + Clone, wanted: Matrix) {
     let mut world = crate::world();
     let alone = world.spawn(set.clone());
@@ -49,37 +49,37 @@ fn check(set: impl CloneSet + Clone, wanted: Matrix) {
 }
 
 #[test]
-fn t18_1_position() {
+fn position_alone() {
     check(POSITION, Matrix::translation(POSITION.0));
 }
 
 #[test]
-fn t18_1_rotation() {
+fn rotation_alone() {
     check(rotation(), Matrix::rotation(rotation().0));
 }
 
 #[test]
-fn t18_1_scale() {
+fn scale_alone() {
     check(SCALE, Matrix::scale(SCALE.0));
 }
 
 #[test]
-fn t18_1_position_and_rotation() {
+fn position_and_rotation() {
     check((POSITION, rotation()), Matrix::translation(POSITION.0) * Matrix::rotation(rotation().0));
 }
 
 #[test]
-fn t18_1_position_and_scale() {
+fn position_and_scale() {
     check((POSITION, SCALE), Matrix::translation(POSITION.0) * Matrix::scale(SCALE.0));
 }
 
 #[test]
-fn t18_1_rotation_and_scale() {
+fn rotation_and_scale() {
     check((rotation(), SCALE), Matrix::rotation(rotation().0) * Matrix::scale(SCALE.0));
 }
 
 #[test]
-fn t18_1_position_rotation_and_scale() {
+fn position_rotation_and_scale() {
     let turned = Matrix::translation(POSITION.0) * Matrix::rotation(rotation().0);
     check((POSITION, rotation(), SCALE), turned * Matrix::scale(SCALE.0));
 }
@@ -90,17 +90,17 @@ fn of_transform() -> Matrix {
 }
 
 #[test]
-fn t1_local_transform() {
+fn local_transform() {
     check(transform(), of_transform());
 }
 
 #[test]
-fn t2_local_transform_and_post_transform_matrix() {
+fn local_transform_and_post_transform_matrix() {
     check((transform(), post()), of_transform() * Matrix::from(post().0));
 }
 
 #[test]
-fn t18_1_every_row_has_its_own_matrix() {
+fn every_row_has_its_own_matrix() {
     let mut world = crate::world();
     let mut random = Random::new(1);
     let mut all = Vec::new();
@@ -123,9 +123,9 @@ fn t18_1_every_row_has_its_own_matrix() {
     }
 }
 
-/// The rows T2 has an example of this size for.
+/// The example of the specification for non-uniform scale.
 #[test]
-fn t2_children_inherit_what_comes_after_a_transform() {
+fn children_inherit_what_comes_after_a_transform() {
     let mut world = crate::world();
     let mut random = Random::new(2);
     let mut nodes: Vec<Entity> = Vec::new();

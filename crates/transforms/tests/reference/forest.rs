@@ -1,5 +1,4 @@
-//! Random forests and random changes: each update has to find what is to be computed, and nothing may depend on what was
-//! computed before.
+//! Random forests and random changes: each update has to find all changes, and results must not depend on earlier updates.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ use glam::Mat4;
 use crate::naive::{self, Matrix, Steered};
 use crate::script::Forest;
 
-/// How far off a number may be, for its size. Chains are a few dozen long.
+/// The relative tolerance of a number. Chains are a few dozen long.
 const TOLERANCE: f64 = 1e-4;
 
 fn forest(seed: u64, nodes: usize) -> Forest {
@@ -42,7 +41,7 @@ fn update_and_compare(forest: &mut Forest, context: &str) {
     }
 }
 
-/// Each takes part in the buffer of its parent, once, and nobody else does.
+/// Asserts that the buffer of each parent lists exactly its children, each once.
 fn check_children(forest: &Forest, context: &str) {
     let Forest { world, living, last, .. } = forest;
     let mut wanted: BTreeMap<Entity, Vec<Entity>> = BTreeMap::new();
@@ -75,7 +74,7 @@ fn check_children(forest: &Forest, context: &str) {
     }
 }
 
-/// The matrix of an entity that is frozen, or placed by the program.
+/// Returns the matrix of an entity that is frozen, or placed by the program.
 fn given(world: &World, entity: Entity) -> Option<Mat4> {
     if let Ok(custom) = world.get::<CustomLocalToWorld>(entity) {
         return Some(custom.0);
@@ -84,7 +83,7 @@ fn given(world: &World, entity: Entity) -> Option<Mat4> {
     is_given.then(|| world.get::<LocalToWorld>(entity).unwrap().0)
 }
 
-/// A world in which nothing has happened before: the same entities, all that take part, in another order.
+/// Creates a world without history: the same active entities, in another order.
 fn fresh(forest: &Forest) -> (World, BTreeMap<Entity, Entity>) {
     let Forest { world: old, living, .. } = forest;
     let mut world = crate::world();
@@ -120,7 +119,7 @@ fn fresh(forest: &Forest) -> (World, BTreeMap<Entity, Entity>) {
     (world, ids)
 }
 
-/// To the bit.
+/// Compares with a world without history, to the bit.
 fn compare_with_fresh(forest: &Forest, context: &str) {
     let (mut world, ids) = fresh(forest);
     crate::update(&mut world);
@@ -137,7 +136,7 @@ fn compare_with_fresh(forest: &Forest, context: &str) {
 }
 
 #[test]
-fn t4_random_changes_of_small_forests() {
+fn random_changes_of_small_forests() {
     for seed in 0..60 {
         let mut forest = forest(seed, 12);
         for step in 0..60 {
@@ -150,7 +149,7 @@ fn t4_random_changes_of_small_forests() {
 }
 
 #[test]
-fn t4_what_is_left_of_changes_is_what_a_fresh_world_would_have() {
+fn changes_lead_to_the_same_state_as_a_new_world() {
     for seed in 100..130 {
         let mut forest = forest(seed, 40);
         for step in 0..30 {
@@ -164,7 +163,7 @@ fn t4_what_is_left_of_changes_is_what_a_fresh_world_would_have() {
 }
 
 #[test]
-fn t4_random_changes_of_a_large_forest() {
+fn random_changes_of_a_large_forest() {
     let mut forest = forest(1_000, 3_000);
     for step in 0..12 {
         let context = format!("step {step}");
@@ -177,7 +176,7 @@ fn t4_random_changes_of_a_large_forest() {
 }
 
 #[test]
-fn t4_many_small_changes_one_after_the_other() {
+fn many_small_changes_one_after_the_other() {
     for seed in 3_000..3_004 {
         let mut forest = forest(seed, 250);
         for step in 0..250 {
@@ -193,7 +192,7 @@ fn t4_many_small_changes_one_after_the_other() {
 }
 
 #[test]
-fn t4_all_of_a_forest_is_despawned() {
+fn all_of_a_forest_is_despawned() {
     let mut forest = forest(2_000, 500);
     crate::update(&mut forest.world);
     for entity in std::mem::take(&mut forest.living) {

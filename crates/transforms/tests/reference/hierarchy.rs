@@ -1,4 +1,4 @@
-//! What becomes of parents and children: the table of row T3, disabled branches, and what is despawned.
+//! Changes of parents, disabled branches and despawned entities.
 
 use ancho_entities::{Disabled, Entity, EntityCommandBuffer, World};
 use ancho_transforms::{Child, Parent, Position, PreviousParent};
@@ -15,7 +15,7 @@ fn children(world: &World, parent: Entity) -> Vec<Entity> {
     buffer.map_or(Vec::new(), |children| children.iter().map(|child| child.0).collect())
 }
 
-/// Two that could be parents, at 10 and 20, and a child of the first at 1.
+/// Spawns two possible parents, at 10 and 20, and a child of the first at 1.
 fn family() -> (World, Entity, Entity, Entity) {
     let mut world = world();
     let (first, second) = (world.spawn(at(10.0)), world.spawn(at(20.0)));
@@ -25,7 +25,7 @@ fn family() -> (World, Entity, Entity, Entity) {
 }
 
 #[test]
-fn t3_a_parent_is_set() {
+fn a_parent_is_set() {
     let (world, first, second, child) = family();
     assert_eq!(children(&world, first), [child]);
     assert!(!world.has::<PreviousParent>(first));
@@ -35,7 +35,7 @@ fn t3_a_parent_is_set() {
 }
 
 #[test]
-fn t3_a_parent_is_set_to_one_that_was_there_before() {
+fn a_parent_is_set_to_one_that_was_there_before() {
     let mut world = world();
     let parent = world.spawn(at(10.0));
     let child = world.spawn(at(1.0));
@@ -48,7 +48,7 @@ fn t3_a_parent_is_set_to_one_that_was_there_before() {
 }
 
 #[test]
-fn t3_a_parent_is_changed() {
+fn a_parent_is_changed() {
     let (mut world, first, second, child) = family();
     world.get_mut::<Parent>(child).unwrap().0 = second;
     update(&mut world);
@@ -59,7 +59,7 @@ fn t3_a_parent_is_changed() {
 }
 
 #[test]
-fn t3_a_parent_is_removed() {
+fn a_parent_is_removed() {
     let (mut world, first, _, child) = family();
     world.remove::<Parent>(child).unwrap();
     update(&mut world);
@@ -69,7 +69,7 @@ fn t3_a_parent_is_removed() {
 }
 
 #[test]
-fn t3_a_parent_is_despawned() {
+fn a_parent_is_despawned() {
     let (mut world, first, _, child) = family();
     world.despawn(first).unwrap();
     update(&mut world);
@@ -79,7 +79,7 @@ fn t3_a_parent_is_despawned() {
 }
 
 #[test]
-fn t3_a_parent_is_despawned_and_its_child_has_another_one() {
+fn a_parent_is_despawned_and_its_child_has_another_one() {
     let (mut world, first, second, child) = family();
     world.despawn(first).unwrap();
     world.get_mut::<Parent>(child).unwrap().0 = second;
@@ -91,7 +91,7 @@ fn t3_a_parent_is_despawned_and_its_child_has_another_one() {
 }
 
 #[test]
-fn t3_a_parent_is_despawned_before_the_first_update() {
+fn a_parent_is_despawned_before_the_first_update() {
     let mut world = world();
     let parent = world.spawn(at(10.0));
     let child = world.spawn((at(1.0), Parent(parent)));
@@ -102,7 +102,7 @@ fn t3_a_parent_is_despawned_before_the_first_update() {
 }
 
 #[test]
-fn t3_a_parent_that_is_null() {
+fn a_parent_that_is_null() {
     let mut world = world();
     let child = world.spawn((at(1.0), Parent(Entity::NULL)));
     update(&mut world);
@@ -111,7 +111,7 @@ fn t3_a_parent_that_is_null() {
 }
 
 #[test]
-fn t3_a_parent_is_changed_to_one_that_is_not_there() {
+fn a_parent_is_changed_to_one_that_is_not_there() {
     let (mut world, first, second, child) = family();
     world.despawn(second).unwrap();
     world.get_mut::<Parent>(child).unwrap().0 = second;
@@ -122,7 +122,7 @@ fn t3_a_parent_is_changed_to_one_that_is_not_there() {
 }
 
 #[test]
-fn t3_a_child_is_despawned() {
+fn a_child_is_despawned() {
     let (mut world, first, _, child) = family();
     let other = world.spawn((at(2.0), Parent(first)));
     update(&mut world);
@@ -134,7 +134,7 @@ fn t3_a_child_is_despawned() {
 }
 
 #[test]
-fn t3_children_are_in_the_order_in_which_they_came() {
+fn children_are_in_the_order_in_which_they_came() {
     let (mut world, first, second, child) = family();
     let others: Vec<Entity> = (0..5).map(|x| world.spawn((at(x as f32), Parent(second)))).collect();
     update(&mut world);
@@ -147,7 +147,7 @@ fn t3_children_are_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn t3_a_grandparent_is_despawned() {
+fn a_grandparent_is_despawned() {
     let (mut world, first, _, child) = family();
     let grandchild = world.spawn((at(0.5), Parent(child)));
     update(&mut world);
@@ -159,7 +159,7 @@ fn t3_a_grandparent_is_despawned() {
 }
 
 #[test]
-fn t18_7_parent_and_child_are_despawned_and_linger_until_the_next_update() {
+fn parent_and_child_are_despawned_and_linger_until_the_next_update() {
     let (mut world, first, second, child) = family();
     for entity in [first, second, child] {
         world.despawn(entity).unwrap();
@@ -170,7 +170,7 @@ fn t18_7_parent_and_child_are_despawned_and_linger_until_the_next_update() {
 }
 
 #[test]
-fn t18_7_a_parent_lives_on_after_it_was_despawned_and_its_index_was_used_again() {
+fn a_parent_lives_on_after_it_was_despawned_and_its_index_was_used_again() {
     let (mut world, first, _, child) = family();
     world.despawn(first).unwrap();
     let others: Vec<Entity> = (0..10).map(|_| world.spawn(at(100.0))).collect();
@@ -181,7 +181,7 @@ fn t18_7_a_parent_lives_on_after_it_was_despawned_and_its_index_was_used_again()
 }
 
 #[test]
-fn t5_a_disabled_parent_has_no_children_until_it_is_enabled() {
+fn a_disabled_parent_has_no_children_until_it_is_enabled() {
     let mut world = world();
     let parent = world.spawn((at(10.0), Disabled));
     let child = world.spawn((at(1.0), Parent(parent)));
@@ -195,7 +195,7 @@ fn t5_a_disabled_parent_has_no_children_until_it_is_enabled() {
 }
 
 #[test]
-fn t5_the_same_with_commands() {
+fn the_same_with_commands() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let mut commands = world.commands(&mut buffer).unwrap();
@@ -213,7 +213,7 @@ fn t5_the_same_with_commands() {
 }
 
 #[test]
-fn t5_a_disabled_branch_rests_and_goes_on_when_it_is_enabled() {
+fn a_disabled_branch_rests_and_goes_on_when_it_is_enabled() {
     let (mut world, first, _, child) = family();
     let grandchild = world.spawn((at(0.5), Parent(child)));
     update(&mut world);
@@ -230,7 +230,7 @@ fn t5_a_disabled_branch_rests_and_goes_on_when_it_is_enabled() {
 }
 
 #[test]
-fn t5_a_disabled_parent_is_despawned() {
+fn a_disabled_parent_is_despawned() {
     let (mut world, first, _, child) = family();
     world.add(first, Disabled).unwrap();
     update(&mut world);

@@ -1,4 +1,4 @@
-//! When transforms are updated: rows T9 and T18-9.
+//! The time of updates in a frame.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,12 +8,12 @@ use glam::Vec3;
 
 use crate::{assert_at, world};
 
-/// A system of this frame's end moves all.
+/// Moves all entities, at the end of the frame.
 fn step(mut all: Query<&mut Position>) {
     all.for_each(|position| position.0.x += 1.0);
 }
 
-/// What a system in some place sees.
+/// Positions that a system has read.
 type Seen = Arc<Mutex<Vec<f32>>>;
 
 fn watch(seen: &Seen) -> impl FnMut(Query<&LocalToWorld>) + Send + 'static {
@@ -25,7 +25,7 @@ fn watch(seen: &Seen) -> impl FnMut(Query<&LocalToWorld>) + Send + 'static {
 }
 
 #[test]
-fn t9_presentation_sees_what_simulation_has_moved() {
+fn presentation_sees_what_simulation_has_moved() {
     let mut world: World = world();
     world.add_transforms();
     let seen = Seen::default();
@@ -39,7 +39,7 @@ fn t9_presentation_sees_what_simulation_has_moved() {
 }
 
 #[test]
-fn t9_who_is_after_the_group_sees_it_too_and_who_is_before_does_not() {
+fn systems_after_the_group_see_the_update_and_systems_before_do_not() {
     let mut world = world();
     world.add_transforms();
     let (before, after) = (Seen::default(), Seen::default());
@@ -55,7 +55,7 @@ fn t9_who_is_after_the_group_sees_it_too_and_who_is_before_does_not() {
 }
 
 #[test]
-fn t18_9_two_instances_agree() {
+fn two_instances_agree() {
     let mut world = world();
     world.add_transforms();
     let seen = Seen::default();

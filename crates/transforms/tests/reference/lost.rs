@@ -1,4 +1,4 @@
-//! Nodes that lose their matrices: they get others, and all are where they were.
+//! Nodes that lose their matrices get new ones, with the same values.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use glam::{Mat4, Quat, Vec3};
 use crate::naive::Steered;
 use crate::{assert_at, naive, update, world};
 
-/// A root, a node between, and a leaf, each turned.
+/// Spawns a root, an inner node and a leaf, each rotated.
 fn branch(world: &mut World) -> [Entity; 3] {
     let turn = Rotation(Quat::from_rotation_z(0.5));
     let root = world.spawn((Position(Vec3::X), turn));
@@ -32,7 +32,7 @@ fn update_and_compare(world: &mut World, all: [Entity; 3]) {
 }
 
 #[test]
-fn t4_a_node_that_loses_its_matrix_is_placed_again() {
+fn a_node_that_loses_its_matrix_is_placed_again() {
     for lost in 0..3 {
         let mut world = world();
         let all = branch(&mut world);
@@ -53,7 +53,7 @@ fn along(x: f32) -> Mat4 {
 }
 
 #[test]
-fn t18_8_a_parent_that_loses_the_matrix_of_its_own_is_still_there() {
+fn a_parent_that_loses_the_matrix_of_its_own_is_still_there() {
     let mut world = world();
     let hand = world.spawn((Position(Vec3::X), CustomLocalToWorld(along(5.0))));
     let sword = world.spawn((Position(Vec3::Y), Parent(hand)));
@@ -69,7 +69,7 @@ fn t18_8_a_parent_that_loses_the_matrix_of_its_own_is_still_there() {
 }
 
 #[test]
-fn t18_8_children_follow_to_the_other_matrix_of_their_parent() {
+fn children_follow_to_the_other_matrix_of_their_parent() {
     let mut world = world();
     let hand = world.spawn((CustomLocalToWorld(along(5.0)), LocalToWorld(along(7.0))));
     let sword = world.spawn((Position(Vec3::Y), Parent(hand)));
@@ -84,7 +84,7 @@ fn t18_8_children_follow_to_the_other_matrix_of_their_parent() {
 }
 
 #[test]
-fn t4_a_lost_matrix_that_somebody_else_writes_is_his_to_write_again() {
+fn a_lost_matrix_that_somebody_else_writes_is_his_to_write_again() {
     let mut world = world();
     let hand = world.spawn((Position(Vec3::X), Steered, LocalToWorld(along(5.0))));
     let sword = world.spawn((Position(Vec3::Y), Parent(hand)));

@@ -1,6 +1,4 @@
 //! Transforms against a naive computation, and against the numbers of the specification.
-//!
-//! Names begin with the row of the specification that they show.
 
 mod attach;
 mod combinations;
@@ -22,12 +20,12 @@ use ancho_entities::{Entity, World};
 use ancho_transforms::{LocalToWorld, update_transforms};
 use glam::Vec3;
 
-/// A world without systems, which tests update themselves.
+/// Creates a world without systems, which tests update themselves.
 fn world() -> World {
     World::new("reference")
 }
 
-/// Updates transforms, which succeeds.
+/// Updates transforms, and expects no errors.
 #[track_caller]
 fn update(world: &mut World) {
     if let Err(errors) = update_transforms(world) {
@@ -35,7 +33,7 @@ fn update(world: &mut World) {
     }
 }
 
-/// Where an entity is in the world.
+/// Returns the world position of an entity.
 #[track_caller]
 fn position(world: &World, entity: Entity) -> Vec3 {
     world.get::<LocalToWorld>(entity).unwrap().position()

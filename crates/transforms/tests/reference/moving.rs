@@ -1,4 +1,4 @@
-//! Everything moves, in every frame, in a world that is updated as programs do it.
+//! All entities move in every frame, in a world that is updated by systems.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::script::Random;
 #[component(name = "reference::Number")]
 struct Number(u32);
 
-/// Trees of so many nodes, with four children each, and all nodes in the order in which they were spawned.
+/// Spawns trees of `nodes` nodes with four children each. Returns all nodes in the order in which they were spawned.
 fn trees(world: &mut World, trees: usize, nodes: usize) -> Vec<Entity> {
     let mut random = Random::new(7);
     let mut all: Vec<Entity> = Vec::new();
@@ -48,7 +48,7 @@ fn compare(world: &World, all: &[Entity], frame: usize) {
 }
 
 #[test]
-fn t4_all_of_many_trees_move_in_every_frame() {
+fn all_of_many_trees_move_in_every_frame() {
     for (count, nodes) in [(1, 1), (1, 2_000), (30, 300), (300, 5)] {
         let mut world = crate::world();
         world.add_transforms();
@@ -66,7 +66,7 @@ fn t4_all_of_many_trees_move_in_every_frame() {
 }
 
 #[test]
-fn t4_some_nodes_of_many_trees_move_in_every_frame() {
+fn some_nodes_of_many_trees_move_in_every_frame() {
     let mut world = crate::world();
     world.add_transforms();
     let all = trees(&mut world, 30, 300);

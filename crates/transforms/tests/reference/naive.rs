@@ -1,4 +1,4 @@
-//! The same computation by the book: numbers of 64 bits, four by four, and from the root to the entity each time.
+//! A naive computation: 4×4 matrices of `f64`, multiplied from the root to the entity each time.
 
 use std::collections::BTreeSet;
 use std::ops::Mul;
@@ -10,7 +10,7 @@ use ancho_transforms::{
 };
 use glam::{Mat4, Quat, Vec3};
 
-/// Says that the program writes the matrix.
+/// Marks an entity whose matrix the program writes.
 #[derive(Component, Clone, Copy)]
 #[component(name = "reference::Steered", write_group(LocalToWorld))]
 pub(crate) struct Steered;
@@ -35,7 +35,7 @@ impl Matrix {
         matrix
     }
 
-    /// The images of the axes, each turned by `q v q*`. No rotation if the quaternion is zero.
+    /// The images of the axes, each rotated by `q v q*`. A quaternion of length zero counts as identity.
     pub(crate) fn rotation(by: Quat) -> Matrix {
         let [x, y, z, w] = by.to_array().map(f64::from);
         if [x, y, z, w] == [0.0; 4] {
@@ -65,7 +65,7 @@ impl Matrix {
         matrix
     }
 
-    /// How far the number that is furthest from its counterpart is from it, for its size.
+    /// Returns the largest relative difference of a number to its counterpart.
     pub(crate) fn distance(&self, found: Mat4) -> f64 {
         let pairs = self.0.iter().flatten().zip(found.to_cols_array());
         let distances = pairs.map(|(wanted, found)| {
@@ -94,7 +94,7 @@ impl Mul for Matrix {
     }
 }
 
-/// Where an entity is in its parent, or in the world if it has none.
+/// Composes the matrix of an entity relative to its parent.
 pub(crate) fn local(world: &World, entity: Entity) -> Matrix {
     let place = match world.get::<LocalTransform>(entity) {
         Ok(LocalTransform { position, rotation, scale }) => {
@@ -115,8 +115,7 @@ pub(crate) fn local(world: &World, entity: Entity) -> Matrix {
     }
 }
 
-/// The parent of an entity, if that is one of those that were not despawned. An order counts as if it had been carried out, and who
-/// was attached and is not any more has none.
+/// Returns the parent of an entity, if it was not despawned. Requests to attach count as applied, and detached children have no parent.
 pub(crate) fn parent(world: &World, living: &BTreeSet<Entity>, entity: Entity) -> Option<Entity> {
     let orders = world.query::<&Attach>();
     let ordered = orders.iter().filter(|order| order.child == entity).map(|order| order.parent);
@@ -125,7 +124,7 @@ pub(crate) fn parent(world: &World, living: &BTreeSet<Entity>, entity: Entity) -
     ordered.last().or(own).filter(|parent| living.contains(parent))
 }
 
-/// The ancestors of an entity, and before them the entity.
+/// Returns the entity and its ancestors.
 pub(crate) fn line(
     world: &World,
     living: &BTreeSet<Entity>,
@@ -134,13 +133,13 @@ pub(crate) fn line(
     std::iter::successors(Some(entity), move |entity| parent(world, living, *entity))
 }
 
-/// Whether an entity does not take part, or is below one that does not.
+/// Tests whether an entity or one of its ancestors is inactive.
 pub(crate) fn rests(world: &World, living: &BTreeSet<Entity>, entity: Entity) -> bool {
     line(world, living, entity).any(|entity| world.has::<Disabled>(entity))
 }
 
-/// Where an entity has to be after the next update, which has not been yet. Nothing if it rests or is placed by the program, and was
-/// nowhere before.
+/// Returns the expected matrix of an entity after the next update. `None` if it is inactive or placed by the program, and has no matrix
+/// yet.
 pub(crate) fn placed(world: &World, living: &BTreeSet<Entity>, entity: Entity) -> Option<Matrix> {
     if let Ok(custom) = world.get::<CustomLocalToWorld>(entity) {
         return Some(Matrix::from(custom.0));

@@ -1,4 +1,4 @@
-//! What is not a number stays where it is said, and quaternions of length zero.
+//! Values that are not finite, and quaternions of length zero.
 
 use ancho_transforms::{
     LocalToWorld, LocalTransform, Parent, Position, Rotation, Scale, TransformError,
@@ -35,7 +35,7 @@ fn a_rotation_of_length_zero_is_none() {
 }
 
 #[test]
-fn what_is_not_a_number_is_told_and_stays_where_it_was_with_all_below() {
+fn values_that_are_not_finite_are_reported_and_all_below_keep_their_matrices() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let mut world = world();
         let parent = world.spawn(LocalTransform::from_position(Vec3::X));

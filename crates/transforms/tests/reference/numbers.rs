@@ -1,4 +1,4 @@
-//! Hierarchies of which the specification has the numbers.
+//! Hierarchies with numbers from the specification.
 
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_4, FRAC_PI_6, PI};
 
@@ -10,14 +10,14 @@ use glam::{Quat, Vec3};
 
 use crate::naive::{self, Matrix};
 
-/// A parent at (0, 2, 0) that faces +x.
+/// Spawns a parent at (0, 2, 0) that faces +x.
 fn facing_x(world: &mut World) -> Entity {
     let rotation = Rotation(look_rotation(Vec3::X, Vec3::Y));
     world.spawn((Position(Vec3::new(0.0, 2.0, 0.0)), rotation))
 }
 
 #[test]
-fn t18_3_a_child_in_front_of_a_parent_that_faces_x() {
+fn a_child_in_front_of_a_parent_that_faces_x() {
     let mut world = crate::world();
     let parent = facing_x(&mut world);
     let child = world.spawn(Position(Vec3::Z));
@@ -28,7 +28,7 @@ fn t18_3_a_child_in_front_of_a_parent_that_faces_x() {
 }
 
 #[test]
-fn t3_the_same_by_parent() {
+fn the_same_by_parent() {
     let mut world = crate::world();
     let parent = facing_x(&mut world);
     let child = world.spawn((Position(Vec3::Z), Parent(parent)));
@@ -37,7 +37,7 @@ fn t3_the_same_by_parent() {
 }
 
 #[test]
-fn t18_4_a_chain_of_three() {
+fn a_chain_of_three() {
     let mut world = crate::world();
     let root = facing_x(&mut world);
     let middle = world.spawn(Position(Vec3::Z));
@@ -50,7 +50,7 @@ fn t18_4_a_chain_of_three() {
     crate::assert_at(&world, child, [2.0, 2.0, 0.0]);
 }
 
-/// A root, three below it, and twelve below these. Some are turned about one axis, some about another.
+/// A root with three children and twelve grandchildren, rotated about different axes.
 fn sixteen() -> [(Option<usize>, Vec3, Quat); 16] {
     let turns = [
         Quat::from_rotation_y(FRAC_PI_2),
@@ -69,7 +69,7 @@ fn sixteen() -> [(Option<usize>, Vec3, Quat); 16] {
     })
 }
 
-/// The products by the book, with the parent's first.
+/// Computes the products of the naive matrices, parents first.
 fn products() -> Vec<Matrix> {
     let mut worlds: Vec<Matrix> = Vec::new();
     for (parent, way, turn) in sixteen() {
@@ -80,7 +80,7 @@ fn products() -> Vec<Matrix> {
 }
 
 #[test]
-fn t18_10_a_tree_of_sixteen_that_is_attached() {
+fn a_tree_of_sixteen_that_is_attached() {
     let mut world = crate::world();
     let nodes = sixteen().map(|(_, way, turn)| world.spawn((Position(way), Rotation(turn))));
     for (node, (parent, ..)) in sixteen().into_iter().enumerate().rev() {
@@ -102,7 +102,7 @@ fn t18_10_a_tree_of_sixteen_that_is_attached() {
 }
 
 #[test]
-fn t18_10_a_tree_of_sixteen_by_parents() {
+fn a_tree_of_sixteen_by_parents() {
     let mut world = crate::world();
     let mut nodes: Vec<Entity> = Vec::new();
     for (parent, way, turn) in sixteen() {

@@ -1,4 +1,4 @@
-//! Where an entity is right now: row T7.
+//! World matrices on demand.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::naive;
 use crate::script::Forest;
 
 #[test]
-fn t7_it_is_where_the_next_update_puts_it() {
+fn it_is_where_the_next_update_puts_it() {
     for seed in 500..510 {
         let mut forest = Forest::new(crate::world(), seed, 60);
         for _ in 0..10 {
@@ -38,7 +38,7 @@ fn t7_it_is_where_the_next_update_puts_it() {
 }
 
 #[test]
-fn t7_at_any_depth() {
+fn at_any_depth() {
     let mut world = crate::world();
     let mut last = world.spawn(Position(Vec3::X));
     for _ in 1..10_000 {
@@ -50,7 +50,7 @@ fn t7_at_any_depth() {
 }
 
 #[test]
-fn t7_an_ancestor_that_is_nowhere_is_told() {
+fn an_ancestor_that_is_nowhere_is_told() {
     let mut world = crate::world();
     let ancestor = world.spawn(());
     let middle = world.spawn((Position(Vec3::X), Parent(ancestor)));
@@ -60,7 +60,7 @@ fn t7_an_ancestor_that_is_nowhere_is_told() {
 }
 
 #[test]
-fn t7_below_who_is_placed_by_the_program() {
+fn below_who_is_placed_by_the_program() {
     let mut world = crate::world();
     let hand = world.spawn(CustomLocalToWorld(Mat4::from_translation(Vec3::Y)));
     let sword = world.spawn((Position(Vec3::X), Parent(hand)));
@@ -68,7 +68,7 @@ fn t7_below_who_is_placed_by_the_program() {
 }
 
 #[test]
-fn t7_a_parent_that_is_not_there_is_none() {
+fn a_parent_that_is_not_there_is_none() {
     let mut world = crate::world();
     let parent = world.spawn(Position(Vec3::Y));
     let child = world.spawn((Position(Vec3::X), Parent(parent)));

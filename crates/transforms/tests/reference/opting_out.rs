@@ -1,4 +1,4 @@
-//! Entities whose matrices are not made: frozen ones, and those that the program places itself.
+//! Entities whose matrices are not computed: frozen ones, and those that the program places itself.
 
 use ancho_entities::{Component, Entity, World};
 use ancho_transforms::{
@@ -21,7 +21,7 @@ fn matrix(x: f32) -> Mat4 {
 }
 
 #[test]
-fn t18_6_after_two_updates_moves_are_ignored() {
+fn after_two_updates_moves_are_ignored() {
     let mut world = world();
     let house = world.spawn((at(1.0), Static));
     update(&mut world);
@@ -35,7 +35,7 @@ fn t18_6_after_two_updates_moves_are_ignored() {
 }
 
 #[test]
-fn t18_6_moves_of_the_parent_are_ignored_too() {
+fn moves_of_the_parent_are_ignored_too() {
     let mut world = world();
     let ship = world.spawn(at(10.0));
     let nail = world.spawn((at(1.0), Parent(ship), Static));
@@ -53,7 +53,7 @@ fn t18_6_moves_of_the_parent_are_ignored_too() {
 }
 
 #[test]
-fn t18_6_what_is_not_frozen_any_more_moves_again() {
+fn unfrozen_entities_move_again() {
     let mut world = world();
     let house = world.spawn((at(1.0), Static));
     let roof = world.spawn((at(0.5), Parent(house)));
@@ -68,7 +68,7 @@ fn t18_6_what_is_not_frozen_any_more_moves_again() {
 }
 
 #[test]
-fn t18_8_an_entity_with_a_matrix_of_its_own_is_left_alone() {
+fn an_entity_with_a_matrix_of_its_own_is_left_alone() {
     let mut world = world();
     let hand = world.spawn((at(1.0), CustomLocalToWorld(matrix(5.0))));
     let sword = world.spawn((at(0.5), Parent(hand)));
@@ -84,7 +84,7 @@ fn t18_8_an_entity_with_a_matrix_of_its_own_is_left_alone() {
 }
 
 #[test]
-fn t6_what_has_only_a_matrix_is_not_touched() {
+fn entities_with_only_a_matrix_are_not_written() {
     let mut world = world();
     let rock = world.spawn(LocalToWorld(matrix(5.0)));
     let moss = world.spawn((at(0.5), Parent(rock)));
@@ -97,13 +97,13 @@ fn t6_what_has_only_a_matrix_is_not_touched() {
     assert_at(&world, moss, [7.5, 0.0, 0.0]);
 }
 
-/// What somebody else writes the matrix by.
+/// Marks an entity whose matrix other code writes.
 #[derive(Component, Clone, Copy)]
 #[component(name = "reference::Orbit", write_group(LocalToWorld))]
 struct Orbit;
 
 #[test]
-fn t4_who_is_in_the_write_group_is_left_to_others_and_children_follow() {
+fn entities_of_the_write_group_are_not_written_and_children_follow() {
     let mut world = world();
     let planet = world.spawn(LocalTransform::from_position(Vec3::new(100.0, 0.0, 0.0)));
     let local = LocalTransform::from_position(Vec3::X);

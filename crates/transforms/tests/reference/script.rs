@@ -1,4 +1,4 @@
-//! A forest, and random changes of it.
+//! A forest with random changes.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use glam::{Mat4, Quat, Vec3};
 
 use crate::naive::{self, Steered};
 
-/// Has nothing to do with transforms.
+/// A component that is unrelated to transforms.
 #[derive(Component, Clone, Copy)]
 #[component(name = "reference::Tag")]
 struct Tag;
 
-/// Numbers that are the same in each run.
+/// Pseudorandom numbers, the same in each run.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -31,12 +31,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Less than `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// From -1 to 1.
+    /// Returns a number from -1 to 1.
     pub(crate) fn number(&mut self) -> f32 {
         (self.next() >> 40) as f32 / 8_388_608.0 - 1.0
     }
@@ -50,7 +50,7 @@ impl Random {
         Quat::from_xyzw(x, y, z, w + 1.5).normalize()
     }
 
-    /// Of no axis zero, and not the same along all.
+    /// Returns a non-uniform scale without zeros.
     pub(crate) fn scale(&mut self) -> Vec3 {
         Vec3::ONE + self.vector() * 0.25
     }
@@ -75,14 +75,14 @@ impl Random {
 /// A forest that changes.
 pub(crate) struct Forest {
     pub(crate) world: World,
-    /// Those that were spawned, and not despawned.
+    /// The entities that were spawned and not despawned.
     pub(crate) living: BTreeSet<Entity>,
     random: Random,
     /// Updates until something may change again.
     quiet: usize,
-    /// Whether an order has been given, which nothing may come between and the next update.
+    /// True if a request to attach is pending. No other change is made before the next update.
     has_order: bool,
-    /// What the last change was, for messages.
+    /// The last change, for messages.
     pub(crate) last: String,
 }
 
@@ -98,7 +98,7 @@ impl Forest {
         forest
     }
 
-    /// Makes some changes, but none while the world has to come to rest.
+    /// Makes some changes, but none while static entities are being frozen.
     pub(crate) fn change(&mut self, most: usize) {
         self.last.clear();
         if self.quiet > 0 {
@@ -156,7 +156,7 @@ impl Forest {
         self.living.iter().nth(number).copied()
     }
 
-    /// Somewhere in the world, or in what is there already; with any of the components.
+    /// Spawns an entity with random components, with or without a parent.
     fn spawn(&mut self) {
         let random = &mut self.random;
         let entity = match random.below(9) {
@@ -182,7 +182,7 @@ impl Forest {
         self.living.insert(entity);
     }
 
-    /// Writes what it has.
+    /// Writes the inputs of an entity.
     fn move_it(&mut self, entity: Entity) -> &'static str {
         let Forest { world, random, .. } = self;
         if let Ok(place) = world.get_mut::<LocalTransform>(entity) {
@@ -198,7 +198,7 @@ impl Forest {
         "moved"
     }
 
-    /// To one that is not below it.
+    /// Sets a parent that is not below the entity.
     fn move_to_another_parent(&mut self, entity: Entity) -> &'static str {
         let Some(parent) = self.any() else { return "left" };
         if naive::line(&self.world, &self.living, parent).any(|ancestor| ancestor == entity) {
@@ -208,7 +208,7 @@ impl Forest {
         "had another parent for"
     }
 
-    /// By an order.
+    /// Attaches the entity by a request.
     fn attach(&mut self, child: Entity) -> &'static str {
         let Some(parent) = self.any() else { return "left" };
         if naive::line(&self.world, &self.living, parent).any(|ancestor| ancestor == child) {
@@ -219,7 +219,7 @@ impl Forest {
         "attached"
     }
 
-    /// Has the program place it, or no longer, or elsewhere.
+    /// Adds, removes or changes the custom matrix of an entity.
     fn give_a_matrix(&mut self, entity: Entity) -> &'static str {
         let matrix = CustomLocalToWorld(self.random.matrix());
         if !self.world.has::<CustomLocalToWorld>(entity) {
@@ -232,7 +232,7 @@ impl Forest {
         "gave a matrix to, or took it from"
     }
 
-    /// Has somebody else write its matrix, or no longer, or write another one.
+    /// Adds, removes or changes a matrix that other code writes.
     fn steer(&mut self, entity: Entity) -> &'static str {
         let matrix = self.random.matrix();
         if !self.world.has::<Steered>(entity) {
@@ -245,7 +245,7 @@ impl Forest {
         "steered, or no longer"
     }
 
-    /// Has it move to another chunk, which makes no difference.
+    /// Moves the entity to another chunk, without effect on transforms.
     fn tag(&mut self, entity: Entity) -> &'static str {
         if self.world.has::<Tag>(entity) {
             self.world.remove::<Tag>(entity).unwrap();
@@ -255,7 +255,7 @@ impl Forest {
         "tagged, or no longer"
     }
 
-    /// Adds something, or takes something away that it is not placed by alone.
+    /// Adds an input, or removes one of several.
     fn have_other_components(&mut self, entity: Entity) -> &'static str {
         let Forest { world, random, .. } = self;
         if world.has::<LocalTransform>(entity) {
@@ -286,7 +286,7 @@ impl Forest {
         }
     }
 
-    /// Only some of it. What takes part is frozen two updates later, until which nothing else happens.
+    /// Makes some entities static. Active ones are frozen two updates later; until then nothing else changes.
     fn make_static(&mut self, entity: Entity) -> &'static str {
         let Forest { world, living, .. } = self;
         let frozen = living.iter().filter(|entity| world.has::<Frozen>(**entity)).count();

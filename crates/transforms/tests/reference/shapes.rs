@@ -1,4 +1,4 @@
-//! Hierarchies that are deep, wide, or none.
+//! Hierarchies that are deep, wide or empty.
 
 use ancho_entities::{Disabled, Entity, World};
 use ancho_transforms::{
@@ -12,7 +12,7 @@ fn at(x: f32) -> Position {
     Position(Vec3::new(x, 0.0, 0.0))
 }
 
-/// A chain of so many, each a step further than the one above it.
+/// Spawns a chain, each entity a step further than its parent.
 fn chain(world: &mut World, length: usize) -> Vec<Entity> {
     let mut chain: Vec<Entity> = Vec::new();
     for _ in 0..length {
@@ -84,7 +84,7 @@ fn a_parent_with_a_hundred_thousand_children() {
     assert_eq!(world.query::<&Parent>().iter().count(), 0);
 }
 
-/// The entities of the only error of an update, in some order.
+/// Returns the entities of the only error of an update, sorted.
 #[track_caller]
 fn cycle(world: &mut World) -> Vec<Entity> {
     let errors = update_transforms(world).unwrap_err();
@@ -156,7 +156,7 @@ fn two_cycles_are_both_told() {
 }
 
 #[test]
-fn who_trades_places_with_its_parent_is_in_no_cycle() {
+fn trading_places_with_the_parent_is_no_cycle() {
     let mut world = world();
     let parent = world.spawn(at(10.0));
     let child = world.spawn((at(1.0), Parent(parent)));
@@ -176,7 +176,7 @@ fn an_empty_world() {
 }
 
 #[test]
-fn who_has_another_parent_while_it_rests_is_in_no_cycle_with_the_one_it_had() {
+fn a_parent_that_was_changed_while_inactive_closes_no_cycle() {
     let mut world = world();
     let parent = world.spawn(at(10.0));
     let child = world.spawn((at(1.0), Parent(parent)));

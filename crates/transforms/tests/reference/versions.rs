@@ -1,4 +1,4 @@
-//! What did not move is not written: rows T18-2 and T4.
+//! Matrices of unmoved entities are not written.
 
 use ancho_entities::{Changed, Component, Entity, World};
 use ancho_transforms::{LocalToWorld, LocalTransform, Parent, Position};
@@ -19,7 +19,7 @@ fn written(world: &mut World) -> usize {
 }
 
 #[test]
-fn t18_2_matrices_are_written_only_where_something_was_changed() {
+fn matrices_are_written_only_where_something_was_changed() {
     let mut world = world();
     let moving: Vec<Entity> = world.spawn_many(Position(Vec3::X), 100).collect();
     world.spawn_many((Position(Vec3::Y), Apart), 1_000).for_each(drop);
@@ -33,7 +33,7 @@ fn t18_2_matrices_are_written_only_where_something_was_changed() {
 }
 
 #[test]
-fn t4_nothing_is_written_if_nothing_in_a_hierarchy_was_changed() {
+fn nothing_is_written_if_nothing_in_a_hierarchy_was_changed() {
     let mut world = world();
     let local = LocalTransform::from_position(Vec3::X);
     let root = world.spawn(local);
@@ -47,7 +47,7 @@ fn t4_nothing_is_written_if_nothing_in_a_hierarchy_was_changed() {
 }
 
 #[test]
-fn t4_another_tree_is_left_alone() {
+fn another_tree_is_left_alone() {
     let mut world = world();
     let local = LocalTransform::from_position(Vec3::X);
     let root = world.spawn(local);
@@ -60,7 +60,7 @@ fn t4_another_tree_is_left_alone() {
 }
 
 #[test]
-fn t4_what_was_written_shows_in_the_next_update_and_not_before() {
+fn writes_show_after_the_next_update() {
     let mut world = world();
     let stone = world.spawn(Position(Vec3::X));
     update(&mut world);

@@ -1,4 +1,4 @@
-//! Hierarchies with wide levels, in which few nodes move at a time: below some of them lie many.
+//! Hierarchies with wide levels, in which few nodes move at a time, some with many nodes below.
 
 use ancho_entities::{Entity, World, WorldSettings};
 use ancho_jobs::JobPool;
@@ -39,7 +39,7 @@ fn affine(local: &LocalTransform) -> Affine3A {
     )
 }
 
-/// The hash of the world after each update. Every node is where its parent and itself say.
+/// Returns the hash of the world after each update. Compares every node with its parent's matrix.
 fn run(workers: usize, seed: u64, wide: usize) -> Vec<u64> {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));

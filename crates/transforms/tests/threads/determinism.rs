@@ -1,4 +1,4 @@
-//! The same matrices, to the last bit, whatever the number of threads.
+//! Matrices have the same bits on any number of threads.
 
 use std::sync::mpsc;
 
@@ -9,7 +9,7 @@ use ancho_transforms::{
 };
 use glam::{Quat, Vec3};
 
-/// A forest of several levels, and some that stand alone, which move, come and go.
+/// Updates a forest of several levels and single entities, which are moved, spawned and despawned.
 fn run(workers: usize) -> (u64, Vec<LocalToWorld>) {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
@@ -44,7 +44,7 @@ fn run(workers: usize) -> (u64, Vec<LocalToWorld>) {
     (hash, matrices.collect())
 }
 
-/// A root and four levels below it, with eight children each: 8, 64, 512 and 4,096 nodes, each a step from its parent.
+/// Spawns a root and four levels with eight children each: 8, 64, 512 and 4,096 nodes, each a step from its parent.
 fn bush(world: &mut World) -> Vec<Entity> {
     let local = LocalTransform::from_position(Vec3::X);
     let mut all = vec![world.spawn(local)];
@@ -55,7 +55,7 @@ fn bush(world: &mut World) -> Vec<Entity> {
     all
 }
 
-/// How often the nodes of a level were given to all threads in an update.
+/// Returns the number of levels that were computed by all threads in an update.
 fn shared_levels(world: &mut World, pool: &JobPool) -> usize {
     pool.set_profiling(true);
     update_transforms(world).unwrap();
@@ -82,7 +82,7 @@ fn matrices_are_the_same_whatever_the_number_of_workers() {
 }
 
 #[test]
-fn t4_what_is_below_a_root_that_moves_alone_is_shared_by_all_threads() {
+fn nodes_below_a_single_moving_root_are_computed_by_all_threads() {
     for workers in [1, 3] {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
@@ -112,7 +112,7 @@ fn t4_what_is_below_a_root_that_moves_alone_is_shared_by_all_threads() {
 }
 
 #[test]
-fn t4_a_world_inside_of_a_job_is_updated_by_one_thread() {
+fn a_world_inside_of_a_job_is_updated_by_one_thread() {
     for workers in [0, 2] {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
@@ -145,7 +145,7 @@ fn t4_a_world_inside_of_a_job_is_updated_by_one_thread() {
     }
 }
 
-/// A root, and 128 chains of 30 links below it, each a step from its parent.
+/// Spawns a root with 128 chains of 30 links below it, each a step from its parent.
 fn chains(world: &mut World) -> Vec<Entity> {
     let local = LocalTransform::from_position(Vec3::X);
     let mut all = vec![world.spawn(local)];
@@ -157,7 +157,7 @@ fn chains(world: &mut World) -> Vec<Entity> {
 }
 
 #[test]
-fn t4_chains_below_one_root_are_shared_by_all_threads() {
+fn chains_below_one_root_are_shared_by_all_threads() {
     let mut hashes = Vec::new();
     for workers in [0, 1, 3] {
         let pool = JobPool::builder().workers(workers).build().unwrap();
@@ -191,7 +191,7 @@ fn t4_chains_below_one_root_are_shared_by_all_threads() {
 }
 
 #[test]
-fn t18_6_rows_of_those_that_cannot_be_frozen_lie_the_same() {
+fn rows_of_those_that_cannot_be_frozen_lie_the_same() {
     let run = |workers| {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));

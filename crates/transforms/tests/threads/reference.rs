@@ -1,4 +1,4 @@
-//! Transforms are the same, to the bit, whatever the number of threads that make them.
+//! Matrices have the same bits on any number of threads.
 
 use ancho_entities::{World, WorldSettings};
 use ancho_jobs::JobPool;
@@ -6,7 +6,7 @@ use ancho_transforms::update_transforms;
 
 use crate::script::Forest;
 
-/// The state after each update.
+/// Returns the state hash after each update.
 fn hashes(workers: usize, seed: u64, nodes: usize, updates: usize) -> Vec<u64> {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let settings = WorldSettings::new().job_pool(&pool);

@@ -1,0 +1,272 @@
+//! State kept between updates, the update of matrices, and the freezing of static entities.
+
+use std::sync::Arc;
+
+use ancho_entities::{
+    Any, Buffer, Entity, EntityError, QueryFilter, Version, With, Without, World,
+};
+
+use crate::components::{
+    Child, CustomLocalToWorld, Frozen, FrozenPending, LocalToWorld, Parent, PreviousParent, Static,
+};
+use crate::compose::{LocalInputs, NonFiniteEntities};
+use crate::error::{TransformError, TransformErrors};
+use crate::hierarchy::{Hierarchy, LostMatrix, NodeMatrices};
+use crate::links::{Links, is_inactive, is_missing};
+use crate::propagate::{self, PropagateScratch};
+use crate::scratch::EntityMarks;
+
+/// State of a world between updates, shared by all systems that update its transforms. It is a cache of the entities, and moves with them
+/// to forks and other worlds.
+///
+/// A fork shares the state. The first update after a fork copies it, without the node cache, which is copied when it is written.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The version at the end of the last update of links.
+    pub(crate) links_version: Version,
+    /// The version at the end of the last update of matrices.
+    pub(crate) matrices_version: Version,
+    pub(crate) links: Links,
+    pub(crate) cache: Arc<NodeCache>,
+    pub(crate) scratch: PropagateScratch,
+}
+
+/// The cached hierarchy and the matrices of its nodes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeCache {
+    pub(crate) hierarchy: Hierarchy,
+    pub(crate) matrices: NodeMatrices,
+}
+
+impl NodeCache {
+    /// Forgets nodes that have lost their matrices. They get new ones, which have to be computed as if the nodes were new.
+    pub(crate) fn forget_lost(cache: &mut Arc<Self>, world: &World) {
+        let lost = world.query::<Entity>().filter::<LostMatrix>();
+        lost.for_each(|entity| Self::forget(cache, entity));
+    }
+
+    /// Forgets an entity, so that its matrix is computed as if it were new.
+    pub(crate) fn forget(cache: &mut Arc<Self>, entity: Entity) {
+        Arc::make_mut(cache).hierarchy.forget(entity);
+    }
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            links_version: Version::NEVER,
+            matrices_version: Version::NEVER,
+            links: Links::default(),
+            cache: Arc::default(),
+            scratch: PropagateScratch::default(),
+        }
+    }
+}
+
+impl State {
+    /// Forces the next update to compute all matrices.
+    pub(crate) fn forget_matrices(&mut self) {
+        self.matrices_version = Version::NEVER;
+        self.cache = Arc::default();
+    }
+}
+
+/// Calls a function with the state of a world. If it panics, the state is lost, and the next update starts from scratch.
+pub(crate) fn with_state<R>(
+    world: &mut World,
+    work: impl FnOnce(&mut World, &mut State) -> R,
+) -> R {
+    let mut state: Arc<State> = world.take_cache().unwrap_or_default();
+    // A state that is shared with a fork is copied, so that it stays valid for the fork.
+    let result = work(world, Arc::make_mut(&mut state));
+    world.put_cache(state);
+    result
+}
+
+/// Advances the version of the world. Later writes are newer than the returned version.
+pub(crate) fn advance_version(world: &mut World) -> Version {
+    let version = world.version();
+    world.advance_version();
+    version
+}
+
+/// Updates the matrices of entities that have changed since the last update.
+pub(crate) fn update_matrices(world: &mut World, state: &mut State) -> Result<(), TransformErrors> {
+    let non_finite = NonFiniteEntities::new();
+    let done = update_all(world, state, &non_finite);
+    let non_finite = non_finite.into_list();
+    let now = advance_version(world);
+    let done = if done.is_ok() {
+        state.matrices_version = now;
+        // After the version: the next update has to see the rows that move here.
+        cancel_freeze(world, &non_finite)
+    } else {
+        // The progress of a failed update is unknown.
+        state.forget_matrices();
+        done
+    };
+    let mut errors = TransformErrors::default();
+    let not_finite = |&entity| TransformError::NotFinite { entity, count: non_finite.len() };
+    errors.extend(non_finite.first().map(not_finite));
+    errors.extend(done.err().map(TransformError::Entities));
+    errors.into_result()
+}
+
+fn update_all(
+    world: &mut World,
+    state: &mut State,
+    non_finite: &NonFiniteEntities,
+) -> Result<(), EntityError> {
+    NodeCache::forget_lost(&mut state.cache, world);
+    add_matrices(world)?;
+    let State { matrices_version, links, cache, scratch, .. } = state;
+    freeze(world, links, cache)?;
+    if links.changed || cache.hierarchy.is_outdated(world, *matrices_version) {
+        let is_rewritten = links.is_rewritten || !links.changed;
+        let NodeCache { hierarchy, matrices } = Arc::make_mut(cache);
+        hierarchy.refresh(world, matrices, *matrices_version, is_rewritten);
+        links.changed = false;
+        links.is_rewritten = false;
+    }
+    propagate::update(world, cache, scratch, *matrices_version, non_finite)?;
+    propagate::update_flat(world, *matrices_version, non_finite)
+}
+
+/// Adds a matrix to all entities that need one.
+pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
+    type Lacking = (Any<LocalInputs>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    type Below = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    let lacking = world.query_mut::<()>().filter::<Lacking>();
+    lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
+    let below = world.query_mut::<()>().filter::<Below>();
+    below.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
+    // Despawned parents have no matrix either.
+    type Bare = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
+    let bare = world.query::<Entity>().filter::<Bare>();
+    let lost: Vec<Entity> = bare.iter().filter(|&parent| !world.is_cleanup_only(parent)).collect();
+    for parent in lost {
+        world.add(parent, LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
+    }
+    Ok(())
+}
+
+/// Freezes the pending entities, and makes new static entities pending.
+///
+/// Inactive entities are skipped: their matrices are not computed.
+fn freeze(
+    world: &mut World,
+    links: &mut Links,
+    cache: &mut Arc<NodeCache>,
+) -> Result<(), EntityError> {
+    type Pending = (With<(FrozenPending, LocalToWorld)>, Without<CustomLocalToWorld>);
+    type Found =
+        (With<(Static, LocalToWorld)>, Without<(FrozenPending, Frozen, CustomLocalToWorld)>);
+    let are_all = links.list_active::<Pending>(world);
+    if are_all && !links.active.is_empty() {
+        // Whole chunks at a time.
+        world
+            .query_mut::<()>()
+            .filter::<Pending>()
+            .add(Frozen)
+            .map_err(|rejected| rejected.error)?;
+        world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
+    } else {
+        for &entity in &*links.active {
+            if !world.has::<Frozen>(entity) {
+                world.add(entity, Frozen).map_err(|rejected| rejected.error)?;
+            }
+            world.remove::<FrozenPending>(entity)?;
+        }
+    }
+    let are_all = links.list_active::<Found>(world);
+    // Forces a last computation, which reports matrices that are not finite.
+    links.active.iter().for_each(|&entity| NodeCache::forget(cache, entity));
+    if are_all {
+        let found = world.query_mut::<()>().filter::<Found>();
+        found.add(FrozenPending).map_err(|rejected| rejected.error)?;
+    } else {
+        for &entity in &*links.active {
+            world.add(entity, FrozenPending).map_err(|rejected| rejected.error)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes back the freezing of entities without a finite matrix. The next update finds them again.
+fn cancel_freeze(world: &mut World, non_finite: &[Entity]) -> Result<(), EntityError> {
+    for &entity in non_finite {
+        if world.has::<FrozenPending>(entity) {
+            world.remove::<FrozenPending>(entity)?;
+        }
+    }
+    Ok(())
+}
+
+impl Links {
+    /// Lists the active entities that match a filter. Returns whether they are all that match.
+    fn list_active<F: QueryFilter>(&mut self, world: &World) -> bool {
+        let Self { active, marks, .. } = self;
+        active.clear();
+        let mut above =
+            ActivityCache { active: marks.new_mark(), inactive: marks.new_mark(), marks };
+        let mut are_all = true;
+        let found = world.query::<(Entity, Option<&Parent>)>().filter::<F>();
+        found.for_each(|(entity, parent)| {
+            if parent.is_some() && above.is_inactive_branch(world, entity) {
+                are_all = false;
+            } else {
+                active.push(entity);
+            }
+        });
+        are_all
+    }
+}
+
+/// Finds entities below inactive ones. Each entity is visited once, however many entities are below it.
+struct ActivityCache<'a> {
+    marks: &'a mut EntityMarks,
+    /// The mark of active entities, and the mark of inactive ones.
+    active: u64,
+    inactive: u64,
+}
+
+impl ActivityCache<'_> {
+    /// Tests whether an entity or one of its ancestors is inactive.
+    fn is_inactive_branch(&mut self, world: &World, entity: Entity) -> bool {
+        let walk = self.marks.new_mark();
+        let mut at = entity;
+        let is_inactive_branch = loop {
+            if is_missing(world, at)
+                || is_inactive(world, at)
+                || self.marks.has_mark(at, self.inactive)
+            {
+                break true;
+            }
+            if self.marks.has_mark(at, self.active) {
+                break false;
+            }
+            // A cycle has no root.
+            if self.marks.mark(at, walk) == walk {
+                break true;
+            }
+            match (parent_of(world, at), world.get::<PreviousParent>(at)) {
+                (None, _) => break false,
+                // The links do not reflect its parent yet, or it waits for the parent.
+                (Some(parent), Ok(previous)) if previous.0 != parent => break true,
+                (Some(_), Err(_)) => break true,
+                (Some(parent), Ok(_)) => at = parent,
+            }
+        };
+        let mark = if is_inactive_branch { self.inactive } else { self.active };
+        let mut at = Some(entity).filter(|&entity| self.marks.has_mark(entity, walk));
+        while let Some(entity) = at {
+            self.marks.mark(entity, mark);
+            at = parent_of(world, entity).filter(|&parent| self.marks.has_mark(parent, walk));
+        }
+        is_inactive_branch
+    }
+}
+
+fn parent_of(world: &World, entity: Entity) -> Option<Entity> {
+    world.get::<Parent>(entity).ok().map(|parent| parent.0)
+}
