@@ -248,8 +248,8 @@ fn update_nested(depth: usize) -> usize {
         *count.lock().unwrap() += inner + usize::from(world.try_update(0.1).is_err());
     });
     world.try_update(0.1).unwrap();
-    let refused = *refused.lock().unwrap();
-    refused
+    let count = refused.lock().unwrap();
+    *count
 }
 
 #[test]
