@@ -35,11 +35,11 @@ fn moments_begin_again() {
 #[test]
 fn a_world_is_never_at_the_version_before_everything() {
     for mut world in both() {
-        world.entities_mut().set_version(Version::NEVER);
-        assert_eq!(world.entities().version(), Version::FIRST);
+        world.set_version(Version::NEVER);
+        assert_eq!(world.version(), Version::FIRST);
         let entity = world.spawn((A(1), B(1)));
         world.set(entity, A(2)).unwrap();
-        let chunk = world.entities().chunks().next().unwrap();
+        let chunk = world.chunks().next().unwrap();
         assert!(chunk.did_change::<A>(Version::from_number(u32::MAX)));
         world.check_invariants().unwrap();
     }

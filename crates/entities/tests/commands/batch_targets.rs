@@ -19,7 +19,7 @@ fn group(world: &mut World) -> Vec<Entity> {
 
 /// Records for the first three entities of [`group`], named in each way, and checks each world.
 fn for_all_targets(
-    record: impl Fn(ancho_entities::BatchCommands<'_>),
+    record: impl Fn(BatchCommands<'_>),
     check: impl Fn(&mut World, &[Entity], Entity),
 ) {
     for way in ["slice", "group", "query", "matching members"] {
