@@ -2,6 +2,7 @@
 
 pub mod prelude;
 
+pub use ancho_bisect as bisect;
 pub use ancho_burst as burst;
 pub use ancho_collections as collections;
 pub use ancho_entities as entities;

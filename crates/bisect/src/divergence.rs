@@ -3,8 +3,7 @@
 use std::error::Error;
 use std::fmt::{self, Write};
 
-use crate::component::ComponentType;
-use crate::entity::Entity;
+use ancho_entities::{ComponentType, Entity};
 
 /// Where two runs of a program parted: what [`Bisection::run`](crate::Bisection::run) finds.
 ///
@@ -13,7 +12,8 @@ use crate::entity::Entity;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Bisection, Component, DivergedAt, IntoSystem, Query, World};
+/// use ancho_bisect::{Bisection, DivergedAt};
+/// use ancho_entities::{Component, IntoSystem, Query, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// #[component(name = "Health")]
@@ -35,7 +35,7 @@ use crate::entity::Entity;
 ///     found.to_string().lines().next().unwrap(),
 ///     "A0075: the runs part in frame 0, after system `hit`: `Health` `points` of entity 0v1 is 19 in the first, 18 in the second"
 /// );
-/// # Ok::<(), ancho_entities::BisectionError>(())
+/// # Ok::<(), ancho_bisect::BisectionError>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -59,7 +59,7 @@ pub struct Divergence {
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::DivergedAt;
+/// use ancho_bisect::DivergedAt;
 ///
 /// assert_eq!(DivergedAt::System("steer".into()).to_string(), "after system `steer`");
 /// assert_eq!(DivergedAt::Made.to_string(), "when the worlds were made");
@@ -84,7 +84,8 @@ pub enum DivergedAt {
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Bisection, Difference, World};
+/// use ancho_bisect::{Bisection, Difference};
+/// use ancho_entities::World;
 ///
 /// let crowd = |count: usize| {
 ///     let mut world = World::new("Crowd");
@@ -94,7 +95,7 @@ pub enum DivergedAt {
 /// let found = Bisection::of(|| crowd(3)).against(|| crowd(5)).run()?.unwrap();
 /// let Difference::Exists { entity, only_in, counts, .. } = found.difference else { unreachable!() };
 /// assert_eq!((entity.index(), only_in, counts), (3, 1, [3, 5]));
-/// # Ok::<(), ancho_entities::BisectionError>(())
+/// # Ok::<(), ancho_bisect::BisectionError>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -186,7 +187,8 @@ pub enum Difference {
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Bisection, Component, Difference, World};
+/// use ancho_bisect::{Bisection, Difference};
+/// use ancho_entities::{Component, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Health(u32);
@@ -200,7 +202,7 @@ pub enum Difference {
 /// let found = Bisection::of(|| orc(20)).against(|| orc(30)).run()?.unwrap();
 /// let Difference::Value { place, .. } = found.difference else { unreachable!() };
 /// assert_eq!((place.chunk, place.name.as_deref()), (0, Some("Grishnákh")));
-/// # Ok::<(), ancho_entities::BisectionError>(())
+/// # Ok::<(), ancho_bisect::BisectionError>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -222,7 +224,8 @@ pub struct DivergedPlace {
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Bisection, World};
+/// use ancho_bisect::Bisection;
+/// use ancho_entities::World;
 ///
 /// let error = Bisection::of(|| World::new("A")).drive(|_, _| panic!("no input")).run().unwrap_err();
 /// assert_eq!(

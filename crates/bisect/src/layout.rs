@@ -1,34 +1,13 @@
-//! Where the entities of a world are, and what is in a chunk: what is compared once two states are known to differ.
+//! Compares the layouts of two worlds: their entities, and the hashes of their chunks.
 
-use super::divergence::Difference;
-use crate::component::ComponentType;
-use crate::entity::Entity;
-use crate::field::{Shape, StateHasher};
-use crate::storage::Storage;
+use ancho_entities::__inspect::StateLayout;
+use ancho_entities::{ComponentType, Entity};
 
-/// Where the entities of a world are, and a hash of each chunk.
-#[derive(Debug)]
-pub(super) struct Layout {
-    archetypes: Vec<ArchetypeLayout>,
-    /// A hash of the ids that are free.
-    free: u64,
-}
-
-#[derive(Debug)]
-struct ArchetypeLayout {
-    types: Vec<ComponentType>,
-    chunks: Vec<ChunkLayout>,
-}
-
-#[derive(Debug)]
-struct ChunkLayout {
-    entities: Vec<Entity>,
-    hash: u64,
-}
+use crate::divergence::Difference;
 
 /// What differs between two layouts.
 #[derive(Debug)]
-pub(super) enum LayoutDifference {
+pub(crate) enum LayoutDifference {
     /// Which entities there are, or where.
     Entities(Difference),
     /// What is in a chunk, the first of so many.
@@ -40,50 +19,27 @@ pub(super) enum LayoutDifference {
 
 /// A chunk: among the archetypes with entities, and among the chunks of the archetype.
 #[derive(Clone, Debug)]
-pub(super) struct ChunkPlace {
-    pub(super) archetype: usize,
-    pub(super) types: Vec<ComponentType>,
-    pub(super) chunk: usize,
+pub(crate) struct ChunkPlace {
+    pub(crate) archetype: usize,
+    pub(crate) types: Vec<ComponentType>,
+    pub(crate) chunk: usize,
     /// How many chunks differ, with this.
-    pub(super) differing: usize,
+    pub(crate) differing: usize,
 }
 
-fn hash(feed: impl FnOnce(&mut StateHasher)) -> u64 {
-    let mut state = StateHasher::new();
-    feed(&mut state);
-    state.finish()
-}
-
-impl Layout {
-    pub(super) fn of(storage: &Storage) -> Self {
-        let archetypes = storage.archetypes.iter().map(|(_, archetype)| {
-            let chunks = archetype.chunks.iter().map(|&number| {
-                let chunk = &storage.chunks[number];
-                ChunkLayout {
-                    entities: chunk.entities().to_vec(),
-                    hash: hash(|state| storage.hash_chunk(chunk, state)),
-                }
-            });
-            ArchetypeLayout { types: archetype.shape.types.to_vec(), chunks: chunks.collect() }
-        });
-        let archetypes = archetypes.filter(|archetype| !archetype.chunks.is_empty()).collect();
-        Self { archetypes, free: hash(|state| storage.hash_free(state)) }
+/// Lists all entities by id, each with its archetype.
+fn by_id(layout: &StateLayout) -> Vec<(Entity, usize)> {
+    let mut all = Vec::new();
+    for (index, archetype) in layout.archetypes.iter().enumerate() {
+        let entities = archetype.chunks.iter().flat_map(|chunk| &chunk.entities);
+        all.extend(entities.map(|&entity| (entity, index)));
     }
-
-    /// All entities in the order of their ids, each with its archetype.
-    fn by_id(&self) -> Vec<(Entity, usize)> {
-        let mut all = Vec::new();
-        for (index, archetype) in self.archetypes.iter().enumerate() {
-            let entities = archetype.chunks.iter().flat_map(|chunk| &chunk.entities);
-            all.extend(entities.map(|&entity| (entity, index)));
-        }
-        all.sort_unstable_by_key(|(entity, _)| (entity.index(), entity.version()));
-        all
-    }
+    all.sort_unstable_by_key(|(entity, _)| (entity.index(), entity.version()));
+    all
 }
 
 /// Finds the first difference: of the entities that there are and their types, of where they are, of what is in chunks.
-pub(super) fn compare(layouts: [&Layout; 2]) -> LayoutDifference {
+pub(crate) fn compare(layouts: [&StateLayout; 2]) -> LayoutDifference {
     if let Some(place) = first_place(layouts) {
         let difference = first_entity(layouts).unwrap_or(place);
         return LayoutDifference::Entities(difference);
@@ -104,13 +60,13 @@ pub(super) fn compare(layouts: [&Layout; 2]) -> LayoutDifference {
     }
     match found {
         Some(place) => LayoutDifference::Chunk(place),
-        None if first.free != second.free => LayoutDifference::FreeIds,
+        None if first.free_ids != second.free_ids => LayoutDifference::FreeIds,
         None => LayoutDifference::Nothing,
     }
 }
 
 /// The first place where another entity is, in the order of archetypes, chunks and rows.
-fn first_place([first, second]: [&Layout; 2]) -> Option<Difference> {
+fn first_place([first, second]: [&StateLayout; 2]) -> Option<Difference> {
     let most = first.archetypes.len().max(second.archetypes.len());
     for index in 0..most {
         let both = [first, second].map(|layout| layout.archetypes.get(index));
@@ -137,8 +93,8 @@ fn first_place([first, second]: [&Layout; 2]) -> Option<Difference> {
 }
 
 /// The first entity that is in one alone, or has other types there.
-fn first_entity(layouts: [&Layout; 2]) -> Option<Difference> {
-    let lists = layouts.map(Layout::by_id);
+fn first_entity(layouts: [&StateLayout; 2]) -> Option<Difference> {
+    let lists = layouts.map(by_id);
     let counts = lists.each_ref().map(Vec::len);
     let types = |run: usize, archetype: usize| layouts[run].archetypes[archetype].types.clone();
     let only_in = |run: usize, (entity, archetype): (Entity, usize)| Difference::Exists {
@@ -168,59 +124,4 @@ fn first_entity(layouts: [&Layout; 2]) -> Option<Difference> {
             }
         }
     }
-}
-
-/// Something in a chunk, and what it writes to a hasher.
-#[derive(Debug)]
-pub(super) struct Item {
-    pub(super) component: ComponentType,
-    /// `None` if it is of the chunk.
-    pub(super) entity: Option<Entity>,
-    pub(super) kind: ItemKind,
-    pub(super) stream: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum ItemKind {
-    /// A value of this shape.
-    Value(&'static Shape),
-    /// Whether it is switched on.
-    Enabled,
-}
-
-/// All that is in a chunk: what is shared, then row by row, then what the chunk has for itself.
-pub(super) fn items(storage: &Storage, place: &ChunkPlace) -> Vec<Item> {
-    let with_entities = |archetype: &&crate::storage::Archetype| !archetype.chunks.is_empty();
-    let archetypes = storage.archetypes.iter().map(|(_, archetype)| archetype);
-    let Some(archetype) = archetypes.filter(with_entities).nth(place.archetype) else {
-        return Vec::new();
-    };
-    let Some(&number) = archetype.chunks.get(place.chunk) else { return Vec::new() };
-    let chunk = &storage.chunks[number];
-    let shape = &archetype.shape;
-    let mut items = Vec::new();
-    for (column, stream) in storage.streams_of_shared(chunk) {
-        let component = shape.types[column as usize];
-        let shared = component.0.shared.map_or(component.0.shape, |shared| shared.shape);
-        let kind = ItemKind::Value(shared);
-        items.push(Item { component, entity: None, kind, stream });
-    }
-    for (row, &entity) in chunk.entities().iter().enumerate() {
-        for (column, &component) in shape.types.iter().enumerate() {
-            let kind = ItemKind::Value(component.0.shape);
-            let stream = Storage::stream_of_row(chunk, column, row);
-            items.push(Item { component, entity: Some(entity), kind, stream });
-        }
-        for (mask, &column) in (0..).zip(&shape.enableable) {
-            let component = shape.types[column as usize];
-            let word = chunk.enabled.words(mask)[row / 64];
-            let stream = vec![u8::from(word >> (row % 64) & 1 == 1)];
-            items.push(Item { component, entity: Some(entity), kind: ItemKind::Enabled, stream });
-        }
-    }
-    for (column, of, stream) in Storage::streams_of_chunk(chunk) {
-        let component = shape.types[column as usize];
-        items.push(Item { component, entity: None, kind: ItemKind::Value(of.0.shape), stream });
-    }
-    items
 }

@@ -6,8 +6,7 @@
 
 use std::fmt::Write;
 
-use crate::entity::Entity;
-use crate::field::{FieldKind, Shape};
+use ancho_entities::{Entity, FieldKind, Shape};
 
 /// How deep values are looked into.
 const DEEPEST: usize = 64;
@@ -24,13 +23,13 @@ struct Leaf {
 
 /// The first part of two values that differs: where it is in them, and what it is in each.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct PartDifference {
-    pub(super) path: String,
-    pub(super) values: [String; 2],
+pub(crate) struct PartDifference {
+    pub(crate) path: String,
+    pub(crate) values: [String; 2],
 }
 
 /// Finds the first part of two values that differs, in what they write to a hasher. That of runtime types is their memory.
-pub(super) fn first_difference(
+pub(crate) fn first_difference(
     shape: &Shape,
     is_memory: bool,
     streams: [&[u8]; 2],
@@ -191,6 +190,8 @@ impl Reader<'_> {
                     }
                 }
             }
+            // The stream of a kind that is not known here is compared byte by byte.
+            _ => return None,
         }
         Some(())
     }

@@ -1,14 +1,4 @@
-//! Where two runs of a program part.
-//!
-//! ```text
-//! first thread:   make ─┬─ update ─ system ─┬─ system ─┬─ … ─┬─ frame ends ─┬─
-//!                    compare             compare    compare   compare     compare
-//! second thread:  make ─┴─ update ─ system ─┴─ system ─┴─ … ─┴─ frame ends ─┴─
-//! ```
-//!
-//! Both worlds live at once, each on a thread, and wait for each other after each system. So nothing has to happen a second time to
-//! be found: what differs by chance would not. A state hash tells that something differs, and only then both describe what they
-//! have, from archetypes down to fields.
+#![doc = include_str!("../README.md")]
 
 mod divergence;
 mod layout;
@@ -22,11 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 pub use divergence::{BisectionError, Difference, DivergedAt, DivergedPlace, Divergence};
-use side::{Channel, Outcome, Side};
 
-use crate::panics::discard;
-use crate::system::panic_message;
-use crate::world::World;
+use ancho_entities::__inspect::{self, panic_message};
+use ancho_entities::World;
+
+use side::{Channel, Outcome, Side};
 
 /// How many frames are compared, if nothing is said.
 const FRAMES: u64 = 600;
@@ -61,7 +51,8 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Bisection, Component, Query, World, WorldSettings};
+/// use ancho_bisect::Bisection;
+/// use ancho_entities::{Component, Query, World, WorldSettings};
 /// use ancho_jobs::JobPool;
 ///
 /// #[derive(Component, Clone, Copy)]
@@ -79,7 +70,7 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 ///
 /// let found = Bisection::of(|| race(0)).against(|| race(2)).frames(10).run()?;
 /// assert!(found.is_none(), "{}", found.unwrap());
-/// # Ok::<(), ancho_entities::BisectionError>(())
+/// # Ok::<(), ancho_bisect::BisectionError>(())
 /// ```
 #[must_use = "it does nothing before `run`"]
 pub struct Bisection<'a> {
@@ -96,7 +87,8 @@ impl<'a> Bisection<'a> {
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
     ///
-    /// use ancho_entities::{Bisection, Component, DivergedAt, World};
+    /// use ancho_bisect::{Bisection, DivergedAt};
+    /// use ancho_entities::{Component, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Number(u32);
@@ -111,7 +103,7 @@ impl<'a> Bisection<'a> {
     /// };
     /// let found = Bisection::of(careless).run()?.unwrap();
     /// assert_eq!(found.at, DivergedAt::Made);
-    /// # Ok::<(), ancho_entities::BisectionError>(())
+    /// # Ok::<(), ancho_bisect::BisectionError>(())
     /// ```
     pub fn of(make: impl Fn() -> World + Send + Sync + 'a) -> Self {
         let make: Make<'a> = Arc::new(make);
@@ -143,7 +135,8 @@ impl<'a> Bisection<'a> {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Bisection, ResMut, World};
+    /// use ancho_bisect::Bisection;
+    /// use ancho_entities::{ResMut, World};
     ///
     /// struct Key(Option<char>);
     ///
@@ -161,7 +154,7 @@ impl<'a> Bisection<'a> {
     ///     })
     ///     .run()?;
     /// assert!(found.is_none());
-    /// # Ok::<(), ancho_entities::BisectionError>(())
+    /// # Ok::<(), ancho_bisect::BisectionError>(())
     /// ```
     pub fn drive(mut self, drive: impl FnMut(&mut World, u64) + Clone + Send + 'a) -> Self {
         self.drive = [Box::new(drive.clone()), Box::new(drive)];
@@ -201,7 +194,8 @@ impl<'a> Bisection<'a> {
                     })
                 },
             );
-            threads.map(|thread| thread.join().unwrap_or_else(|payload| Some(told(payload))))
+            threads
+                .map(|thread| thread.join().unwrap_or_else(|payload| Some(panic_message(payload))))
         });
         for side in &sides {
             match lock(side).outcome.take() {
@@ -227,7 +221,8 @@ impl<'a> Bisection<'a> {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Bisection, World};
+    /// use ancho_bisect::Bisection;
+    /// use ancho_entities::World;
     ///
     /// Bisection::of(|| World::new("Empty")).frames(3).assert_same();
     /// ```
@@ -252,13 +247,6 @@ fn lock(side: &Mutex<Side>) -> MutexGuard<'_, Side> {
     side.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a panic has said.
-fn told(payload: Box<dyn std::any::Any + Send>) -> String {
-    let message = panic_message(&*payload);
-    discard(payload);
-    message
-}
-
 /// Runs one side. Whatever happens, the other does not wait for it afterwards. Returns what a panic has said.
 fn end_in_peace(
     side: &Arc<Mutex<Side>>,
@@ -268,19 +256,21 @@ fn end_in_peace(
 ) -> Option<String> {
     let ran = catch_unwind(AssertUnwindSafe(|| run_side(side, make, drive, frames)));
     lock(side).end();
-    ran.err().map(told)
+    ran.err().map(panic_message)
 }
 
 fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<'_>, frames: u64) {
     let mut world = match catch_unwind(AssertUnwindSafe(make)) {
         Ok(world) => world,
         Err(payload) => {
-            let message = told(payload);
+            let message = panic_message(payload);
             return look(side, |side| side.meet(None, DivergedAt::Made, Some(message)));
         }
     };
     let watched = Arc::clone(side);
-    world.watch(move |world, moment| look(&watched, |side| side.see(world, moment)));
+    __inspect::watch(&mut world, move |world, moment| {
+        look(&watched, |side| side.see(world, moment))
+    });
     look(side, |side| side.meet(Some(&mut world), DivergedAt::Made, None));
     for frame in 0..frames {
         if lock(side).is_done() {
@@ -288,7 +278,7 @@ fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<
         }
         lock(side).frame = frame;
         let driven = catch_unwind(AssertUnwindSafe(|| drive(&mut world, frame)));
-        let panic = driven.err().map(told);
+        let panic = driven.err().map(panic_message);
         look(side, |side| side.meet(Some(&mut world), DivergedAt::EndOfFrame, panic));
     }
 }
@@ -297,6 +287,6 @@ fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<
 fn look(side: &Mutex<Side>, look: impl FnOnce(&mut Side)) {
     let mut side = lock(side);
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| look(&mut side))) {
-        side.lose(told(payload));
+        side.lose(panic_message(payload));
     }
 }

@@ -7,27 +7,25 @@ use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::divergence::{Difference, DivergedAt, DivergedPlace, Divergence};
-use super::layout::{self, ChunkPlace, Item, ItemKind, Layout, LayoutDifference};
-use super::leaves;
-use crate::entity::Entity;
-use crate::manager::JobWrites;
-use crate::system::{Moment, SystemFault};
-use crate::version::Version;
-use crate::world::World;
+use ancho_entities::__inspect::{self, ChunkItem, ItemKind, JobWrites, Moment, StateLayout};
+use ancho_entities::{Entity, SystemFault, Version, World};
+
+use crate::divergence::{Difference, DivergedAt, DivergedPlace, Divergence};
+use crate::layout::{self, ChunkPlace, LayoutDifference};
+use crate::leaves;
 
 /// What one run says to the other.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(crate) enum Message {
     Look(Look),
-    Layout(Layout),
-    Items(Vec<Item>),
+    Layout(StateLayout),
+    Items(Vec<ChunkItem>),
     Name(Option<String>),
 }
 
 /// What a run is like at a moment.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     at: DivergedAt,
     world: String,
     hash: u64,
@@ -47,60 +45,60 @@ struct Fault {
 
 /// What was found.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Diverged(Box<Divergence>),
     BothPanicked { frame: u64, messages: [String; 2] },
 }
 
 /// How a run speaks with the other.
 #[derive(Debug)]
-pub(super) struct Channel {
-    pub(super) to: Sender<Arc<Message>>,
-    pub(super) from: Receiver<Arc<Message>>,
+pub(crate) struct Channel {
+    pub(crate) to: Sender<Arc<Message>>,
+    pub(crate) from: Receiver<Arc<Message>>,
 }
 
 /// One of two runs.
 #[derive(Debug)]
-pub(super) struct Side {
+pub(crate) struct Side {
     /// 0 or 1.
     run: usize,
     /// `None` when there is nothing more to say.
     channel: Option<Channel>,
-    pub(super) frame: u64,
+    pub(crate) frame: u64,
     /// When everything was the same for the last time.
     last: (u64, DivergedAt),
     /// The state hash when it was last computed, and the version of the world after that.
     hash: (u64, Option<Version>),
     /// What a hash has said that panicked.
-    pub(super) lost: Option<String>,
-    pub(super) outcome: Option<Outcome>,
+    pub(crate) lost: Option<String>,
+    pub(crate) outcome: Option<Outcome>,
 }
 
 impl Side {
-    pub(super) fn new(run: usize, channel: Channel) -> Self {
+    pub(crate) fn new(run: usize, channel: Channel) -> Self {
         let last = (0, DivergedAt::Made);
         let hash = (0, None);
         Self { run, channel: Some(channel), frame: 0, last, hash, lost: None, outcome: None }
     }
 
     /// Whether the runs are not compared any more.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.channel.is_none()
     }
 
     /// Notes what a panic has said while the world was looked at, and says nothing more.
-    pub(super) fn lose(&mut self, message: String) {
+    pub(crate) fn lose(&mut self, message: String) {
         self.lost = Some(message);
         self.end();
     }
 
     /// Says nothing more. The other does not wait for it.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.channel = None;
     }
 
     /// Compares the runs at a moment of an update.
-    pub(super) fn see(&mut self, world: &mut World, moment: Moment) {
+    pub(crate) fn see(&mut self, world: &mut World, moment: Moment) {
         let at = match moment {
             Moment::Begun => DivergedAt::BeforeSystems,
             Moment::Ended => DivergedAt::AfterSystems,
@@ -113,7 +111,7 @@ impl Side {
     }
 
     /// Compares the runs outside of updates. What drives this one may have panicked.
-    pub(super) fn meet(
+    pub(crate) fn meet(
         &mut self,
         world: Option<&mut World>,
         at: DivergedAt,
@@ -132,7 +130,7 @@ impl Side {
     ) {
         if self.is_done() {
             if let Some(world) = world {
-                world.entities.jobs.watch_writes(false);
+                __inspect::stop_recording_jobs(world);
             }
             return;
         }
@@ -199,9 +197,9 @@ impl Side {
             self.hash = (world.state_hash(), version);
         }
         look.hash = self.hash.0;
-        look.jobs = world.entities.jobs.take_writes();
+        look.jobs = __inspect::take_jobs(world);
         look.world = world.name().to_owned();
-        look.faults.extend(world.unseen_errors().iter().map(|error| Fault {
+        look.faults.extend(__inspect::unseen_errors(world).iter().map(|error| Fault {
             system: (error.system() != look.world).then(|| error.system().into()),
             kind: discriminant(error.fault()),
             text: error.to_string(),
@@ -223,7 +221,7 @@ impl Side {
 
     /// Finds out what differs between two states. `None` if the other run is gone.
     fn describe(&mut self, world: &World) -> Option<Difference> {
-        let both = self.exchange(Message::Layout(Layout::of(&world.entities.storage)))?;
+        let both = self.exchange(Message::Layout(__inspect::layout(world)))?;
         let [Message::Layout(first), Message::Layout(second)] = both.each_ref().map(|it| &**it)
         else {
             return None;
@@ -249,12 +247,16 @@ impl Side {
     }
 
     fn describe_chunk(&mut self, world: &World, place: &ChunkPlace) -> Option<Difference> {
-        let both = self.exchange(Message::Items(layout::items(&world.entities.storage, place)))?;
+        let both = self.exchange(Message::Items(__inspect::chunk_items(
+            world,
+            place.archetype,
+            place.chunk,
+        )))?;
         let [Message::Items(first), Message::Items(second)] = both.each_ref().map(|it| &**it)
         else {
             return None;
         };
-        let differs = |(one, other): &(&Item, &Item)| one.stream != other.stream;
+        let differs = |(one, other): &(&ChunkItem, &ChunkItem)| one.stream != other.stream;
         let Some((one, other)) = first.iter().zip(second).find(differs) else {
             return Some(Difference::HashAlone);
         };
@@ -272,8 +274,7 @@ impl Side {
                 let enabled = streams.map(|stream| stream == [1]);
                 Difference::Enabled { place, component, enabled }
             }
-            ItemKind::Value(shape) => {
-                let is_memory = component.0.type_id.is_none();
+            ItemKind::Value { shape, is_memory } => {
                 let part = leaves::first_difference(shape, is_memory, streams);
                 Difference::Value { place, component, field: part.path, values: part.values }
             }
@@ -283,7 +284,7 @@ impl Side {
     /// The name of an entity, in the first run if it has one there.
     #[expect(clippy::option_option, reason = "without the other run there is no answer at all")]
     fn name_of(&mut self, world: &World, entity: Entity) -> Option<Option<String>> {
-        let mine = world.entities.entity_name(entity).map(str::to_owned);
+        let mine = world.entity_name(entity).map(str::to_owned);
         let both = self.exchange(Message::Name(mine))?;
         let mut names = both.iter().filter_map(|message| match &**message {
             Message::Name(name) => name.clone(),

@@ -3,7 +3,6 @@
 #![cfg(not(loom))]
 
 mod all_tuples;
-mod bisect;
 mod buffer;
 mod builtin;
 mod commands;
@@ -12,6 +11,7 @@ mod entity;
 mod entity_map;
 mod error;
 mod field;
+mod inspect;
 mod managed;
 mod manager;
 mod panics;
@@ -32,7 +32,6 @@ pub use ancho_derive::{
 };
 #[cfg(feature = "auto")]
 pub use ancho_derive::{bootstrap, system};
-pub use bisect::{Bisection, BisectionError, Difference, DivergedAt, DivergedPlace, Divergence};
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, LinkedEntityGroup,
     UntypedBuffer,
@@ -85,6 +84,15 @@ pub use system::{
 pub use time::{Time, TimeError};
 pub use version::Version;
 pub use world::{ExclusiveEntityTransaction, TransactionJob, World, WorldSettings};
+
+/// Access for `ancho_bisect` and other tools of this workspace. Not part of the API.
+#[doc(hidden)]
+pub mod __inspect {
+    pub use crate::inspect::{
+        ArchetypeLayout, ChunkItem, ChunkLayout, ItemKind, JobWrites, Moment, StateLayout,
+        chunk_items, layout, panic_message, stop_recording_jobs, take_jobs, unseen_errors, watch,
+    };
+}
 
 /// What derives name. No part of the API.
 #[doc(hidden)]

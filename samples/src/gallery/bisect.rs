@@ -1,6 +1,7 @@
 //! Where two runs of a sample part, if they do.
 
-use ancho::entities::{Bisection, World};
+use ancho::bisect::Bisection;
+use ancho::entities::World;
 use ancho::jobs::{ExecutionMode, JobPool};
 
 use super::{Kind, Options, STEP, Sample, SampleResult, WorldSample};

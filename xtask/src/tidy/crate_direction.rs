@@ -10,6 +10,7 @@ const ORDER: &[&str] = &[
     "debugger",
     "rendering",
     "hybrid",
+    "bisect",
     "transforms",
     "serialize",
     "entities",

@@ -1,6 +1,7 @@
-//! DESIGN 10: which entities there are, and where.
+//! Which entities there are, and where.
 
-use ancho_entities::{Bisection, Component, Difference, DivergedAt, IntoSystem, World};
+use ancho_bisect::{Bisection, Difference, DivergedAt};
+use ancho_entities::{Component, IntoSystem, World};
 
 use super::parted;
 

@@ -1,5 +1,4 @@
 //! Where two runs of a program part: the bisector finds exactly the frame, system, job, chunk, entity and field.
-#![cfg(feature = "derive")]
 
 mod entities;
 mod nondeterminism;
@@ -7,7 +6,8 @@ mod systems;
 mod unhashable;
 mod values;
 
-use ancho_entities::{Bisection, Divergence, World, WorldSettings};
+use ancho_bisect::{Bisection, Divergence};
+use ancho_entities::{World, WorldSettings};
 use ancho_jobs::JobPool;
 
 /// A world that so many workers work for.

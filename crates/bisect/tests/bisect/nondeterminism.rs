@@ -1,12 +1,10 @@
-//! DESIGN 10: programs that are the same however many workers they have, and one that is not.
+//! Programs that are the same however many workers they have, and one that is not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ancho_entities::{
-    Bisection, CommandsAt, Component, Difference, DivergedAt, EndSimulation, Entity, IntoSystem,
-    Query, World,
-};
+use ancho_bisect::{Bisection, Difference, DivergedAt};
+use ancho_entities::{CommandsAt, Component, EndSimulation, Entity, IntoSystem, Query, World};
 use ancho_jobs::ExecutionMode;
 
 use super::world;

@@ -1,10 +1,11 @@
-//! DESIGN 10: the order of systems, what goes wrong with them, and runs that do not reach their end.
+//! The order of systems, what goes wrong with them, and runs that do not reach their end.
 
 use std::sync::Mutex;
 
+use ancho_bisect::{Bisection, BisectionError, Difference, DivergedAt};
 use ancho_entities::{
-    Bisection, BisectionError, Component, Difference, DivergedAt, EndSimulation, EntityQuery,
-    IntoSystem, Presentation, Query, System, SystemResult, With, World,
+    Component, EndSimulation, EntityQuery, IntoSystem, Presentation, Query, System, SystemResult,
+    With, World,
 };
 
 use super::{parted, world};

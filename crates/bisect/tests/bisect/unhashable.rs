@@ -1,9 +1,9 @@
-//! DESIGN 10: components whose hash panics.
+//! Components whose hash panics.
 #![expect(unsafe_code, reason = "a field that hashes itself")]
 
+use ancho_bisect::{Bisection, BisectionError};
 use ancho_entities::{
-    Bisection, BisectionError, Component, EntityRemap, Field, FieldKind, IntoSystem, Shape,
-    StateHasher, World,
+    Component, EntityRemap, Field, FieldKind, IntoSystem, Shape, StateHasher, World,
 };
 
 #[derive(Component, Clone, Copy)]

@@ -1,10 +1,10 @@
-//! DESIGN 10: values that differ.
+//! Values that differ.
 
+use ancho_bisect::{Difference, DivergedAt};
 use ancho_collections::{BlobAsset, BlobBuilder};
 use ancho_entities::{
-    Buffer, BufferElement, Component, ComponentType, Difference, DivergedAt, Entity, Field,
-    FieldKind, IntoSystem, Managed, ManagedComponent, PerChunk, Query, ResMut, RuntimeType, Shared,
-    SharedComponent, World,
+    Buffer, BufferElement, Component, ComponentType, Entity, Field, FieldKind, IntoSystem, Managed,
+    ManagedComponent, PerChunk, Query, ResMut, RuntimeType, Shared, SharedComponent, World,
 };
 
 use super::{parted, world};

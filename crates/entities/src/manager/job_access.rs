@@ -285,9 +285,11 @@ impl Jobs {
 
 /// A job that was scheduled, and the components whose values or masks it writes.
 #[derive(Clone, Debug)]
-pub(crate) struct JobWrites {
-    pub(crate) name: &'static str,
-    pub(crate) writes: Vec<ComponentType>,
+pub struct JobWrites {
+    /// The name of the job.
+    pub name: &'static str,
+    /// The component types.
+    pub writes: Vec<ComponentType>,
 }
 
 /// The jobs scheduled since the last call of [`Jobs::take_writes`]. Recorded only while watched.

@@ -39,7 +39,8 @@ pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub(crate) use coalesce::{
     ChangeSequence, CoalescedBatch, InsertPlan, SequenceEnd, StagedValue, ValueOwner, WriteFn,
 };
-pub(crate) use job_access::{JobWrites, Jobs, Resource, ResourceUse};
+pub use job_access::JobWrites;
+pub(crate) use job_access::{Jobs, Resource, ResourceUse};
 pub(crate) use linked_groups::DistinctEntities;
 use metadata::{Caches, Names};
 pub use metadata::{EntityChanges, EntityTracker};

@@ -359,7 +359,7 @@ impl World {
 
 /// A moment of an update that is reported to the watcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub enum Moment {
     /// An update has begun, and no system has run yet.
     Begun,
     /// This system has run.

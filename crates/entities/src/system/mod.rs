@@ -47,7 +47,7 @@ pub use group::{
     FixedStep, Initialization, LateSimulation, Presentation, Root, Simulation, SystemGroup,
     VariableStep,
 };
-pub(crate) use info::Moment;
+pub use info::Moment;
 pub use info::{SystemInfo, SystemKind, SystemOrder};
 pub use param::{
     CommandsAtState, CommandsState, Local, LocalState, ParamConflict, ParamSet, ParamSetup,

@@ -5,7 +5,6 @@
 #[path = "../queries/common.rs"]
 mod common;
 
-mod bisect;
 mod commands;
 mod dispatch;
 mod jobs;

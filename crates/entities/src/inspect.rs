@@ -1,0 +1,164 @@
+//! The state of a world as plain data, and the moments of its updates: for tools that compare worlds.
+
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::field::{Shape, StateHasher};
+use crate::panics;
+use crate::storage::{Archetype, Storage};
+use crate::system::{self, UpdateError};
+use crate::world::World;
+
+pub use crate::manager::JobWrites;
+pub use crate::system::Moment;
+
+/// The entities of a world by archetype and chunk, with a hash of each chunk.
+#[derive(Debug)]
+pub struct StateLayout {
+    /// The archetypes with entities, in the order of their creation.
+    pub archetypes: Vec<ArchetypeLayout>,
+    /// A hash of the free ids.
+    pub free_ids: u64,
+}
+
+/// The chunks of an archetype.
+#[derive(Debug)]
+pub struct ArchetypeLayout {
+    /// The component types.
+    pub types: Vec<ComponentType>,
+    /// The chunks, in their order.
+    pub chunks: Vec<ChunkLayout>,
+}
+
+/// The entities of a chunk.
+#[derive(Debug)]
+pub struct ChunkLayout {
+    /// The entities, row by row.
+    pub entities: Vec<Entity>,
+    /// A hash of the whole chunk.
+    pub hash: u64,
+}
+
+/// A value or an enabled bit in a chunk, and the bytes that it writes to a hasher.
+#[derive(Debug)]
+pub struct ChunkItem {
+    /// The type of the component.
+    pub component: ComponentType,
+    /// The entity; `None` for shared components and chunk components.
+    pub entity: Option<Entity>,
+    /// Whether it is a value or an enabled bit.
+    pub kind: ItemKind,
+    /// The bytes that it writes to a hasher.
+    pub stream: Vec<u8>,
+}
+
+/// The kind of a [`ChunkItem`].
+#[derive(Clone, Copy, Debug)]
+pub enum ItemKind {
+    /// A value of this shape.
+    Value {
+        /// The shape.
+        shape: &'static Shape,
+        /// True if the stream is the memory of the value, as for types that are known at run time only.
+        is_memory: bool,
+    },
+    /// An enabled bit.
+    Enabled,
+}
+
+/// Calls a function when updates of a world begin and end, and after each system except groups. The function must not panic.
+pub fn watch(world: &mut World, watcher: impl FnMut(&mut World, Moment) + Send + 'static) {
+    world.watch(watcher);
+}
+
+/// Stops recording the jobs of a watched world.
+pub fn stop_recording_jobs(world: &World) {
+    world.entities.jobs.watch_writes(false);
+}
+
+/// Takes the jobs that were scheduled since the last call, with the components that they declared to write.
+pub fn take_jobs(world: &World) -> Vec<JobWrites> {
+    world.entities.jobs.take_writes()
+}
+
+/// Returns the errors since the last call that no handler has received.
+pub fn unseen_errors(world: &mut World) -> &[UpdateError] {
+    world.unseen_errors()
+}
+
+/// Returns the message of a panic.
+pub fn panic_message(payload: Box<dyn std::any::Any + Send>) -> String {
+    let message = system::panic_message(&*payload);
+    panics::discard(payload);
+    message
+}
+
+/// Returns the entities of a world by archetype and chunk.
+pub fn layout(world: &World) -> StateLayout {
+    let storage = &world.entities.storage;
+    let archetypes = inhabited(storage).map(|archetype| {
+        let chunks = archetype.chunks.iter().map(|&number| {
+            let chunk = &storage.chunks[number];
+            ChunkLayout {
+                entities: chunk.entities().to_vec(),
+                hash: hash(|state| storage.hash_chunk(chunk, state)),
+            }
+        });
+        ArchetypeLayout { types: archetype.shape.types.to_vec(), chunks: chunks.collect() }
+    });
+    StateLayout {
+        archetypes: archetypes.collect(),
+        free_ids: hash(|state| storage.hash_free(state)),
+    }
+}
+
+/// Returns the contents of a chunk: shared values, then row by row, then chunk components. Both indices are those of [`layout`].
+pub fn chunk_items(world: &World, archetype: usize, chunk: usize) -> Vec<ChunkItem> {
+    let storage = &world.entities.storage;
+    let Some(archetype) = inhabited(storage).nth(archetype) else { return Vec::new() };
+    let Some(&number) = archetype.chunks.get(chunk) else { return Vec::new() };
+    let chunk = &storage.chunks[number];
+    let shape = &archetype.shape;
+    let value = |component: ComponentType, shape| ItemKind::Value {
+        shape,
+        is_memory: component.0.type_id.is_none(),
+    };
+    let mut items = Vec::new();
+    for (column, stream) in storage.streams_of_shared(chunk) {
+        let component = shape.types[column as usize];
+        let shared = component.0.shared.map_or(component.0.shape, |shared| shared.shape);
+        let kind = value(component, shared);
+        items.push(ChunkItem { component, entity: None, kind, stream });
+    }
+    for (row, &entity) in chunk.entities().iter().enumerate() {
+        for (column, &component) in shape.types.iter().enumerate() {
+            let kind = value(component, component.0.shape);
+            let stream = Storage::stream_of_row(chunk, column, row);
+            items.push(ChunkItem { component, entity: Some(entity), kind, stream });
+        }
+        for (mask, &column) in (0..).zip(&shape.enableable) {
+            let component = shape.types[column as usize];
+            let word = chunk.enabled.words(mask)[row / 64];
+            let stream = vec![u8::from(word >> (row % 64) & 1 == 1)];
+            let kind = ItemKind::Enabled;
+            items.push(ChunkItem { component, entity: Some(entity), kind, stream });
+        }
+    }
+    for (column, of, stream) in Storage::streams_of_chunk(chunk) {
+        let component = shape.types[column as usize];
+        let kind = value(component, of.0.shape);
+        items.push(ChunkItem { component, entity: None, kind, stream });
+    }
+    items
+}
+
+/// The archetypes with entities.
+fn inhabited(storage: &Storage) -> impl Iterator<Item = &Archetype> {
+    let archetypes = storage.archetypes.iter().map(|(_, archetype)| archetype);
+    archetypes.filter(|archetype| !archetype.chunks.is_empty())
+}
+
+fn hash(feed: impl FnOnce(&mut StateHasher)) -> u64 {
+    let mut state = StateHasher::new();
+    feed(&mut state);
+    state.finish()
+}
