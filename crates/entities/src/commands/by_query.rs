@@ -11,7 +11,7 @@ use super::verb::Kind;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::manager::EntityManager;
-use crate::query::{LateQuery, Options, QueryData, QueryFilter};
+use crate::query::{QueryData, QueryDescriptor, QueryFilter};
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::version::Version;
@@ -47,11 +47,11 @@ impl CommandRecorder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn for_query<D: QueryData, F: QueryFilter>(&mut self) -> QueryCommands<'_> {
-        self.for_found(LateQuery::of::<D, F>())
+        self.for_found(QueryDescriptor::of::<D, F>())
     }
 
-    /// Does something to all entities that a query finds when the commands are played: an [`EntityQuery`](crate::EntityQuery), or a
-    /// [`DynamicQuery`](crate::DynamicQuery).
+    /// Does something to all entities that a query finds when the commands are played: an [`QueryDescriptor`](crate::QueryDescriptor), or a
+    /// [`QueryDescriptor`](crate::QueryDescriptor).
     ///
     /// # Panics
     ///
@@ -60,7 +60,7 @@ impl CommandRecorder {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, ComponentType, DynamicQuery, EntityCommandBuffer, World};
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, EntityCommandBuffer, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// #[component(name = "Health")]
@@ -70,12 +70,12 @@ impl CommandRecorder {
     /// world.spawn_many(Health(0), 5);
     /// let health = ComponentType::find("Health").unwrap();
     /// let mut buffer = EntityCommandBuffer::new();
-    /// buffer.commands()?.for_found(DynamicQuery::new().all([health])).despawn();
+    /// buffer.commands()?.for_found(QueryDescriptor::new().all([health])).despawn();
     /// world.play(&mut buffer)?;
     /// assert_eq!(world.entity_count(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn for_found(&mut self, query: impl Into<LateQuery>) -> QueryCommands<'_> {
+    pub fn for_found(&mut self, query: impl Into<QueryDescriptor>) -> QueryCommands<'_> {
         QueryCommands { recorder: self, query: query.into() }
     }
 }
@@ -107,66 +107,64 @@ impl CommandRecorder {
 #[must_use = "nothing is recorded until it is said what is done"]
 pub struct QueryCommands<'r> {
     recorder: &'r mut CommandRecorder,
-    query: LateQuery,
+    query: QueryDescriptor,
 }
 
 impl QueryCommands<'_> {
-    /// Asks for entities with this value of a shared component. See [`QueryMut::with_shared`](crate::QueryMut::with_shared).
+    /// Asks for entities with this value of a shared component. See [`Query::with_shared`](crate::Query::with_shared).
     pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
-        self.query.add_shared(value);
+        self.query = self.query.with_shared(value);
         self
     }
 
-    /// Lets what is asked of changes mean what is newer than this version. See [`QueryMut::since`](crate::QueryMut::since).
+    /// Lets what is asked of changes mean what is newer than this version. See [`Query::since`](crate::Query::since).
     pub fn since(mut self, version: Version) -> Self {
-        self.query.set_since(version);
+        self.query = self.query.since(version);
         self
     }
 
-    fn with(mut self, option: Options) -> Self {
-        self.query.add_option(option);
+    /// Includes entities that are disabled. See [`IncludeDisabled`](crate::IncludeDisabled).
+    pub fn include_disabled(mut self) -> Self {
+        self.query = self.query.include_disabled();
         self
     }
 
-    /// Includes entities that are disabled. See [`QueryMut::include_disabled`](crate::QueryMut::include_disabled).
-    pub fn include_disabled(self) -> Self {
-        self.with(Options::DISABLED)
+    /// Includes prefabs. See [`IncludePrefabs`](crate::IncludePrefabs).
+    pub fn include_prefabs(mut self) -> Self {
+        self.query = self.query.include_prefabs();
+        self
     }
 
-    /// Includes prefabs. See [`QueryMut::include_prefabs`](crate::QueryMut::include_prefabs).
-    pub fn include_prefabs(self) -> Self {
-        self.with(Options::PREFABS)
+    /// Ignores whether components are enabled. See [`IgnoreEnabled`](crate::IgnoreEnabled).
+    pub fn ignore_enabled(mut self) -> Self {
+        self.query = self.query.ignore_enabled();
+        self
     }
 
-    /// Passes over nothing that is switched off. See [`QueryMut::ignore_enabled`](crate::QueryMut::ignore_enabled).
-    pub fn ignore_enabled(self) -> Self {
-        self.with(Options::IGNORE_ENABLED)
+    /// Excludes entities that have another member of a write group. See [`FilterWriteGroups`](crate::FilterWriteGroups).
+    pub fn filter_write_groups(mut self) -> Self {
+        self.query = self.query.filter_write_groups();
+        self
     }
 
-    /// Passes over entities of which somebody else writes in a special way what the query writes. See
-    /// [`QueryMut::filter_write_groups`](crate::QueryMut::filter_write_groups).
-    pub fn filter_write_groups(self) -> Self {
-        self.with(Options::WRITE_GROUPS)
-    }
-
-    /// Destroys them. See [`QueryMut::despawn`](crate::QueryMut::despawn).
+    /// Destroys them. See [`Batch::despawn`](crate::Batch::despawn).
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn despawn(self) {
         self.record(DespawnFound);
     }
 
-    /// Gives them clones of components. See [`QueryMut::add`](crate::QueryMut::add).
+    /// Gives them clones of components. See [`Batch::add`](crate::Batch::add).
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn add<S: CloneSet>(self, set: S) {
         self.record(AddToFound(set));
     }
 
     /// Gives each of them a set of components of its own, in the order in which the query finds them when the command is played. See
-    /// [`QueryMut::add_each`](crate::QueryMut::add_each).
+    /// [`Batch::add_each`](crate::Batch::add_each).
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// If the query finds more or fewer entities than there are sets, playing fails with A0060, and no entity is given one.
     pub fn add_each<S: ComponentSet>(self, sets: impl IntoIterator<Item = S>) {
@@ -174,50 +172,50 @@ impl QueryCommands<'_> {
     }
 
     /// Gives them those of the components that they lack, with their defaults. See
-    /// [`QueryMut::add_types`](crate::QueryMut::add_types).
+    /// [`Batch::add_types`](crate::Batch::add_types).
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn add_types(self, types: &[ComponentType]) {
         let Self { recorder, query } = self;
         recorder.record_list(Entity::NULL, TypesOfFound::<true>(query), types.iter().copied());
     }
 
-    /// Removes components from them. See [`QueryMut::remove`](crate::QueryMut::remove).
+    /// Removes components from them. See [`Batch::remove`](crate::Batch::remove).
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn remove<S: ComponentSet>(self) {
         self.record(RemoveFromFound::<S>(PhantomData));
     }
 
-    /// Removes components from them. See [`QueryMut::remove_types`](crate::QueryMut::remove_types).
+    /// Removes components from them. See [`Batch::remove_types`](crate::Batch::remove_types).
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn remove_types(self, types: &[ComponentType]) {
         let Self { recorder, query } = self;
         recorder.record_list(Entity::NULL, TypesOfFound::<false>(query), types.iter().copied());
     }
 
-    /// Replaces the value of a shared component. See [`QueryMut::set_shared`](crate::QueryMut::set_shared).
+    /// Replaces the value of a shared component. See [`Batch::set_shared`](crate::Batch::set_shared).
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn set_shared<T: SharedComponent>(self, value: T) {
         self.record(SetSharedOfFound(Shared::new(value)));
     }
 
     /// Switches a component of them on or off. See
-    /// [`QueryMut::set_component_enabled`](crate::QueryMut::set_component_enabled).
+    /// [`Batch::set_component_enabled`](crate::Batch::set_component_enabled).
     pub fn set_component_enabled<T: Component>(self, enabled: bool) {
         self.set_type_enabled(ComponentType::of::<T>(), enabled);
     }
 
-    /// Switches a component of them on or off. See [`QueryMut::set_type_enabled`](crate::QueryMut::set_type_enabled).
+    /// Switches a component of them on or off. See [`Batch::set_type_enabled`](crate::Batch::set_type_enabled).
     pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) {
         self.record(SwitchFound { ty, enabled });
     }
 
-    /// Lets them take part or not. See [`QueryMut::set_enabled`](crate::QueryMut::set_enabled).
+    /// Lets them take part or not. See [`Batch::set_enabled`](crate::Batch::set_enabled).
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     pub fn set_enabled(self, enabled: bool) {
         self.record(EnableFound(enabled));
     }
@@ -236,7 +234,7 @@ impl fmt::Debug for QueryCommands<'_> {
 
 /// What is done to all that a query finds.
 trait Operation: Send + Sized + 'static {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault>;
+    fn play(self, player: &mut Player<'_>, query: &QueryDescriptor) -> Result<(), Fault>;
 
     fn duplicate(&mut self) -> Result<Self, Fault>;
 
@@ -248,7 +246,7 @@ trait Operation: Send + Sized + 'static {
 
 struct ForQuery<O> {
     operation: O,
-    query: LateQuery,
+    query: QueryDescriptor,
 }
 
 impl<O: Operation> Command for ForQuery<O> {
@@ -282,7 +280,7 @@ impl<O: Operation> Command for ForQuery<O> {
 }
 
 /// Puts entities in place of their placeholders in what a query asks for.
-fn resolve_query(player: &Player<'_>, query: &mut LateQuery) -> Result<(), Fault> {
+fn resolve_query(player: &Player<'_>, query: &mut QueryDescriptor) -> Result<(), Fault> {
     resolve_by(player.resolved, |map| query.remap_entities(map))
 }
 
@@ -290,7 +288,7 @@ fn resolve_query(player: &Player<'_>, query: &mut LateQuery) -> Result<(), Fault
 struct DespawnFound;
 
 impl Operation for DespawnFound {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+    fn play(self, player: &mut Player<'_>, query: &QueryDescriptor) -> Result<(), Fault> {
         query.change(player.entities, EntityManager::despawn_found)?;
         Ok(())
     }
@@ -307,7 +305,7 @@ impl Operation for DespawnFound {
 struct AddToFound<S>(S);
 
 impl<S: CloneSet> Operation for AddToFound<S> {
-    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+    fn play(mut self, player: &mut Player<'_>, query: &QueryDescriptor) -> Result<(), Fault> {
         resolve_entities(player.resolved, &mut self.0)?;
         let added =
             query.change(player.entities, |entities, found| entities.add_to_found(found, self.0));
@@ -331,7 +329,7 @@ impl<S: CloneSet> Operation for AddToFound<S> {
 struct AddEachToFound<S>(Vec<S>);
 
 impl<S: ComponentSet> Operation for AddEachToFound<S> {
-    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+    fn play(mut self, player: &mut Player<'_>, query: &QueryDescriptor) -> Result<(), Fault> {
         if S::HAS_ENTITIES {
             self.0.iter_mut().try_for_each(|set| resolve_entities(player.resolved, set))?;
         }
@@ -357,7 +355,7 @@ impl<S: ComponentSet> Operation for AddEachToFound<S> {
 struct RemoveFromFound<S>(PhantomData<fn() -> S>);
 
 impl<S: ComponentSet> Operation for RemoveFromFound<S> {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+    fn play(self, player: &mut Player<'_>, query: &QueryDescriptor) -> Result<(), Fault> {
         query.change(player.entities, EntityManager::remove_from_found::<S>)?;
         Ok(())
     }
@@ -374,7 +372,7 @@ impl<S: ComponentSet> Operation for RemoveFromFound<S> {
 struct SetSharedOfFound<T>(Shared<T>);
 
 impl<T: SharedComponent> Operation for SetSharedOfFound<T> {
-    fn play(mut self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+    fn play(mut self, player: &mut Player<'_>, query: &QueryDescriptor) -> Result<(), Fault> {
         resolve_entities(player.resolved, &mut self.0)?;
         query.change(player.entities, |entities, found| {
             entities.set_shared_of_found(found, self.0)
@@ -398,7 +396,7 @@ struct SwitchFound {
 }
 
 impl Operation for SwitchFound {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+    fn play(self, player: &mut Player<'_>, query: &QueryDescriptor) -> Result<(), Fault> {
         query.set_type_enabled(player.entities, self.ty, self.enabled)?;
         Ok(())
     }
@@ -416,7 +414,7 @@ impl Operation for SwitchFound {
 struct EnableFound(bool);
 
 impl Operation for EnableFound {
-    fn play(self, player: &mut Player<'_>, query: &LateQuery) -> Result<(), Fault> {
+    fn play(self, player: &mut Player<'_>, query: &QueryDescriptor) -> Result<(), Fault> {
         query
             .change(player.entities, |entities, found| entities.set_found_enabled(found, self.0))?;
         Ok(())
@@ -432,11 +430,11 @@ impl Operation for EnableFound {
 }
 
 /// Adds components to all that a query finds, or removes them.
-struct TypesOfFound<const ADDS: bool>(LateQuery);
+struct TypesOfFound<const ADDS: bool>(QueryDescriptor);
 
 impl<const ADDS: bool> TypesOfFound<ADDS> {
     fn change(
-        query: &LateQuery,
+        query: &QueryDescriptor,
         types: &Elements<'_, ComponentType>,
         player: &mut Player<'_>,
     ) -> Result<(), Fault> {

@@ -11,7 +11,7 @@ use super::slices::{check_list, for_each_of_list};
 use super::verb::Kind;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
-use crate::query::LateQuery;
+use crate::query::QueryDescriptor;
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::Change;
 
@@ -26,7 +26,7 @@ impl CommandRecorder {
     /// Gives those members of an entity's [group](crate::LinkedEntityGroup) clones of components that a query finds when this is
     /// played.
     ///
-    /// The query is an [`EntityQuery`](crate::EntityQuery), a [`DynamicQuery`](crate::DynamicQuery) or [of types](LateQuery::of), and
+    /// The query is an [`QueryDescriptor`](crate::QueryDescriptor), a [`QueryDescriptor`](crate::QueryDescriptor) or [of types](QueryDescriptor::of), and
     /// is asked before the first of them is changed. It passes over what is switched off, as always. With `ignore_enabled` it is what
     /// Unity calls an `EntityQueryMask`: only the archetype matters.
     ///
@@ -37,7 +37,7 @@ impl CommandRecorder {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Buffer, Component, EntityCommandBuffer, LateQuery, LinkedEntityGroup, Without, World};
+    /// use ancho_entities::{Buffer, Component, EntityCommandBuffer, QueryDescriptor, LinkedEntityGroup, Without, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Wheel;
@@ -49,7 +49,7 @@ impl CommandRecorder {
     /// let (car, wheel) = (world.spawn(()), world.spawn(Wheel));
     /// world.add(car, Buffer::from([car, wheel].map(LinkedEntityGroup))).unwrap();
     /// let mut buffer = EntityCommandBuffer::new();
-    /// buffer.commands()?.add_to_linked_matching(car, LateQuery::of::<(), Without<Wheel>>(), Painted);
+    /// buffer.commands()?.add_to_linked_matching(car, QueryDescriptor::of::<(), Without<Wheel>>(), Painted);
     /// world.play(&mut buffer)?;
     /// assert!(world.has::<Painted>(car) && !world.has::<Painted>(wheel));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,7 +57,7 @@ impl CommandRecorder {
     pub fn add_to_linked_matching<S: CloneSet>(
         &mut self,
         root: Entity,
-        query: impl Into<LateQuery>,
+        query: impl Into<QueryDescriptor>,
         set: S,
     ) {
         self.record(root, AddToLinked { set, members: query.into() });
@@ -79,7 +79,7 @@ impl CommandRecorder {
     pub fn set_linked_matching<S: CloneSet>(
         &mut self,
         root: Entity,
-        query: impl Into<LateQuery>,
+        query: impl Into<QueryDescriptor>,
         set: S,
     ) {
         self.record(root, SetLinked { set, members: query.into() });
@@ -103,7 +103,7 @@ impl CommandRecorder {
     pub fn remove_from_linked_matching<S: ComponentSet>(
         &mut self,
         root: Entity,
-        query: impl Into<LateQuery>,
+        query: impl Into<QueryDescriptor>,
     ) {
         let types = PhantomData::<fn() -> S>;
         self.record(root, RemoveFromLinked { types, members: query.into() });
@@ -145,7 +145,7 @@ impl Members for All {
     }
 }
 
-impl Members for LateQuery {
+impl Members for QueryDescriptor {
     fn resolve(&mut self, resolved: &Resolved) -> Result<(), Fault> {
         resolve_by(resolved, |map| self.remap_entities(map))
     }

@@ -28,7 +28,7 @@ enum Quick {
 impl EntityManager {
     /// Gives an entity components; those that it has already are replaced. Returns whether one was new.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// However many they are, the entity moves once.
     ///
@@ -126,7 +126,7 @@ impl EntityManager {
 
     /// Gives an entity those of the components that it lacks, with their defaults. Returns whether there was one.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// The values of those that it has stay as they are.
     ///
@@ -204,7 +204,7 @@ impl EntityManager {
 
     /// Removes components from an entity, as far as it has them. Returns whether it had one.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// However many they are, the entity moves once.
     ///
@@ -243,7 +243,7 @@ impl EntityManager {
 
     /// Removes components from an entity, as far as it has them. Returns whether it had one.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
@@ -297,7 +297,7 @@ impl EntityManager {
 
     /// Removes components from an entity and returns them.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
@@ -352,7 +352,7 @@ impl EntityManager {
 
     /// Moves an entity to an archetype: what both have is kept, the rest is dropped, or created with its default.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ use crate::storage::{Archetype, Change, Left, Location};
 impl EntityManager {
     /// Destroys an entity and its components. Returns whether it was there.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// If it has components that stay ([`Component::CLEANUP`](crate::Component::CLEANUP)), the others are dropped, and the
     /// entity goes when those are removed. To despawn it once more changes nothing, and returns false.
@@ -115,7 +115,7 @@ impl EntityManager {
 
     /// Destroys entities and their components. Returns how many were there.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// Faster than one by one if neighbours in the slice are neighbours in a chunk, as those are that were created
     /// together. An entity may be named twice.

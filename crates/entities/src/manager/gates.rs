@@ -26,7 +26,7 @@ use super::EntityManager;
 use super::fences::Resource;
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::storage::{Location, Storage};
+use crate::storage::Location;
 
 impl EntityManager {
     /// Before a value of an entity is written.
@@ -42,22 +42,6 @@ impl EntityManager {
     pub(super) fn before_writing_beside(&self, ty: ComponentType) {
         if self.jobs.are_live() {
             self.jobs.before([(Resource::Values(ty), Access::Write)]);
-        }
-    }
-
-    /// Before values of a component are written, of all that is found in archetypes.
-    #[inline(always)]
-    pub(crate) fn before_writing_all(
-        &self,
-        ty: ComponentType,
-        archetypes: impl IntoIterator<Item = u32>,
-    ) {
-        if self.jobs.are_live() {
-            let Storage { archetypes: all, chunks, .. } = &self.storage;
-            let is_copied = |&number: &u32| chunks.may_share_one(&all[number].chunks);
-            let copied = archetypes.into_iter().filter(is_copied);
-            let rows = copied.map(|number| (Resource::Rows(number), Access::Write));
-            self.jobs.before(rows.chain([(Resource::Values(ty), Access::Write)]));
         }
     }
 

@@ -39,7 +39,7 @@ impl EntityManager {
 
     /// Replaces the value of an entity's shared component. Returns whether it is another one.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// [`set`](Self::set) with a [`Shared`] does the same, for several components at once.
     ///
@@ -81,7 +81,7 @@ impl EntityManager {
 
     /// Replaces the value of a shared component for many entities.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// Faster than one by one if neighbours in the slice are neighbours in a chunk. If they are a whole chunk, nothing moves
     /// at all: the chunk has the other value from now on.

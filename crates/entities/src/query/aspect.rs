@@ -68,7 +68,7 @@ use crate::shared::{Shared, SharedComponent};
 /// let stone = world.spawn((Position(0.0), Velocity(2.0)));
 /// let feather = world.spawn((Position(0.0), Velocity(2.0), Drag(0.5)));
 /// world.query_mut::<Mover>().for_each(|mut mover| mover.step());
-/// world.query_mut::<Mover>().get(feather).unwrap().step();
+/// world.query_mut::<Mover>().get_mut(feather).unwrap().step();
 ///
 /// let moved: Vec<_> = world.query::<MoverView>().iter().map(|mover| (mover.entity, mover.position.0)).collect();
 /// assert_eq!(moved, [(stone, 2.0), (feather, 2.0)]);

@@ -57,7 +57,7 @@ use crate::set::ComponentSet;
 /// world.spawn(Orc);
 /// let suffering = world.spawn((Orc, Poisoned));
 /// type Wanted = (With<Orc>, Any<(Burning, Poisoned)>, Without<Asleep>);
-/// assert_eq!(world.query::<Entity>().filter::<Wanted>().single(), Ok(suffering));
+/// assert_eq!(world.query_filtered::<Entity, Wanted>().single(), Ok(suffering));
 /// ```
 ///
 /// # Safety
@@ -138,7 +138,7 @@ filter_of_each! {
     /// let mut world = World::new("Simulation");
     /// world.spawn_many(Orc, 3);
     /// world.spawn(());
-    /// assert_eq!(world.query::<()>().filter::<With<Orc>>().count(), 3);
+    /// assert_eq!(world.query_filtered::<(), With<Orc>>().count(), 3);
     /// ```
     With, With
 }
@@ -160,7 +160,7 @@ filter_of_each! {
     /// let mut world = World::new("Simulation");
     /// world.spawn((Orc, Asleep));
     /// world.spawn(Orc);
-    /// assert_eq!(world.query::<&Orc>().filter::<Without<Asleep>>().count(), 1);
+    /// assert_eq!(world.query_filtered::<&Orc, Without<Asleep>>().count(), 1);
     /// ```
     Without, Without
 }
@@ -181,7 +181,7 @@ filter_of_each! {
     /// let car = world.spawn(Engine);
     /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// world.spawn(());
-    /// assert_eq!(world.query::<()>().filter::<Absent<Engine>>().count(), 1);
+    /// assert_eq!(world.query_filtered::<(), Absent<Engine>>().count(), 1);
     /// ```
     Absent, Absent
 }
@@ -201,7 +201,7 @@ filter_of_each! {
     /// let mut world = World::new("Simulation");
     /// let car = world.spawn(Engine);
     /// world.set_component_enabled::<Engine>(car, false).unwrap();
-    /// assert_eq!(world.query::<()>().filter::<Present<Engine>>().count(), 1);
+    /// assert_eq!(world.query_filtered::<(), Present<Engine>>().count(), 1);
     /// ```
     Present, Present
 }
@@ -224,7 +224,7 @@ filter_of_each! {
     /// let car = world.spawn(Engine);
     /// world.spawn(Engine);
     /// world.set_component_enabled::<Engine>(car, false).unwrap();
-    /// assert_eq!(world.query::<()>().filter::<IsDisabled<Engine>>().to_entities(), [car]);
+    /// assert_eq!(world.query_filtered::<(), IsDisabled<Engine>>().to_entities(), [car]);
     /// ```
     IsDisabled, Disabled
 }
@@ -249,14 +249,14 @@ filter_of_any! {
     /// world.spawn(Burning);
     /// world.spawn((Burning, Poisoned));
     /// world.spawn(());
-    /// assert_eq!(world.query::<()>().filter::<Any<(Burning, Poisoned)>>().count(), 2);
+    /// assert_eq!(world.query_filtered::<(), Any<(Burning, Poisoned)>>().count(), 2);
     /// ```
     Any, Any
 }
 
 filter_of_any! {
     /// Entities in chunks in which one of these components was written, after the version that the query is
-    /// [told](crate::QueryRef::since). Unity's change filter.
+    /// [told](crate::Query::since). Unity's change filter.
     ///
     /// It chooses whole chunks: neighbours of what was written are chosen too, and nothing that was written is missed. What is
     /// borrowed to be written counts as written. Of components that [track changes](crate::Component::TRACK_CHANGES) it chooses
@@ -277,7 +277,7 @@ filter_of_any! {
     /// let orc = world.spawn(Health(20));
     /// let seen = world.version();
     /// world.advance_version();
-    /// let changed = |world: &World| world.query::<&Health>().filter::<Changed<Health>>().since(seen).count();
+    /// let changed = |world: &World| world.query_filtered::<&Health, Changed<Health>>().since(seen).count();
     /// assert_eq!(changed(&world), 0);
     /// world.get_mut::<Health>(orc).unwrap().0 -= 1;
     /// assert_eq!(changed(&world), 1);
@@ -286,7 +286,7 @@ filter_of_any! {
 }
 
 /// Entities in chunks to which entities came, or which some left, after the version that the query is
-/// [told](crate::QueryRef::since). Unity's order version filter, which is combined with a change filter by
+/// [told](crate::Query::since). Unity's order version filter, which is combined with a change filter by
 /// [`Or`](crate::Or): `Or<(Changed<T>, OrderChanged)>`.
 ///
 /// # Examples
@@ -302,9 +302,9 @@ filter_of_any! {
 /// let seen = world.version();
 /// world.advance_version();
 /// world.query_mut::<&mut Health>().for_each(|health| health.0 -= 1);
-/// assert!(world.query::<&Health>().filter::<OrderChanged>().since(seen).is_empty());
+/// assert!(world.query_filtered::<&Health, OrderChanged>().since(seen).is_empty());
 /// world.spawn(Health(20));
-/// assert_eq!(world.query::<&Health>().filter::<OrderChanged>().since(seen).count(), 2);
+/// assert_eq!(world.query_filtered::<&Health, OrderChanged>().since(seen).count(), 2);
 /// ```
 #[derive(Debug)]
 pub struct OrderChanged(());

@@ -15,7 +15,7 @@ use super::loops::refuse;
 
 /// What a query gives for each entity, one after the other.
 ///
-/// [`for_each`](crate::QueryMut::for_each) is compiled for the CPU at hand, and this for the one that the program is built for,
+/// [`for_each`](crate::Query::for_each) is compiled for the CPU at hand, and this for the one that the program is built for,
 /// so that loops with much arithmetic are faster there. Neither allocates anything, but where shared values are asked for, or
 /// changes of components that are tracked: a few hundred bytes are kept by the thread from one loop to the next.
 ///

@@ -101,33 +101,6 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     pub(super) const OPTIONS: Options =
         Options::DISABLED.with(Options::PREFABS).with(Options::IGNORE_ENABLED);
 
-    /// Returns a description of the lookup, as a part for [`split_with`](EntityManager::split_with).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, Disabled, Entity, EntityQuery, Lookup, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Healer(Entity);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let knight = world.spawn(Health(3));
-    /// world.spawn((Healer(knight), Disabled));
-    /// let healers = EntityQuery::<&Healer>::new().include_disabled();
-    /// let (healers, mut health) = world.split_with((healers, Lookup::<&mut Health>::part()));
-    /// for healer in &healers {
-    ///     health.get_mut(healer.0).unwrap().0 += 10;
-    /// }
-    /// assert_eq!(world.get::<Health>(knight).unwrap().0, 13);
-    /// ```
-    pub const fn part() -> PhantomData<Self> {
-        PhantomData
-    }
-
     /// Creates a view.
     ///
     /// # Safety

@@ -125,3 +125,46 @@ pub(super) fn entities(mut cursor: Cursor<'_>) -> Vec<Entity> {
     }
     all
 }
+
+/// Calls a function with what is given for each two that a walk finds, compiled for the CPU at hand.
+///
+/// # Safety
+///
+/// - the walk is that of a query of this data, and writes, unless it cannot be changed
+/// - it is used once
+#[inline(always)]
+pub(super) unsafe fn each_pair<D, C>(walk: &Walk<'_>, mut function: C) -> Result<(), OutOfMemory>
+where
+    D: QueryData,
+    C: for<'p> FnMut(D::Item<'p>, D::Item<'p>),
+{
+    // Which rows there are is settled before the first is given.
+    let mut runs = Vec::new();
+    // SAFETY: the caller's promise.
+    unsafe {
+        walk.for_each_run::<D, false>(|fetch, first, end| runs.push((fetch, first, end)))?;
+    }
+    let runs = &*runs;
+    dispatch_as::<C, _, _>(
+        CpuLevel::V4,
+        #[inline(always)]
+        move || {
+            for (at, &(fetch, first, end)) in runs.iter().enumerate() {
+                for row in first..end {
+                    let mut begin = row + 1;
+                    for &(other_fetch, other_first, other_end) in &runs[at..] {
+                        for other in begin.max(other_first)..other_end {
+                            // SAFETY: both rows are there, of chunks that the walk has made the world's alone. They are
+                            // two, since no row is in two runs, and in its own the other comes after the first. Nobody else
+                            // uses what can be changed of them: what was given before is gone, since the function takes
+                            // values of any lifetime, however short.
+                            unsafe { function(D::get(fetch, row), D::get(other_fetch, other)) };
+                        }
+                        begin = 0;
+                    }
+                }
+            }
+        },
+    );
+    Ok(())
+}

@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::storage::Storage;
 
 /// Tells of an entity whether it has the components that a query asks for: what
-/// [`QueryRef::mask`](crate::QueryRef::mask) returns.
+/// [`Query::mask`](crate::Query::mask) returns.
 ///
 /// It asks for the archetype alone, and not for what is switched off, has changed or is shared. Unity's `EntityQueryMask`.
 #[derive(Clone, Copy)]

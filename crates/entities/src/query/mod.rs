@@ -6,7 +6,7 @@
 mod apart;
 mod aspect;
 mod batch;
-mod change;
+mod bulk;
 mod changed_rows;
 mod choice;
 mod chunk_rows;
@@ -15,40 +15,31 @@ mod data;
 mod dynamic;
 mod enabled;
 mod filter;
-mod found;
 mod iter;
 mod job;
 mod kept_chunks;
 mod kept_cursor;
 mod kinds;
-mod late;
 mod lookup;
 mod loops;
 mod mask;
 mod matched;
 mod option_filters;
 mod or;
-mod pairs;
 mod parallel;
 mod plan;
-mod prepared;
-mod read;
 mod readable;
 mod runs;
 mod settings;
 mod split;
 mod states;
-mod structural;
 mod system_query;
-mod to_world;
 mod tracked;
 mod tuples;
 mod uses;
 mod values;
 mod view;
-mod view_values;
 mod walk;
-mod write;
 mod write_groups;
 
 pub use aspect::{
@@ -56,8 +47,9 @@ pub use aspect::{
     ReadOnlyField, SharedField,
 };
 pub use batch::{ChunkMarks, ChunkView};
+pub use bulk::Batch;
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
-pub use dynamic::{DynamicQuery, FoundChunk};
+pub use dynamic::{QueryChunk, QueryDescriptor};
 pub use enabled::{EnabledMut, EnabledRef};
 pub use filter::{
     Absent, Any, Changed, IsDisabled, OrderChanged, Present, QueryFilter, With, Without,
@@ -67,7 +59,6 @@ pub use job::{
     ArrayHeld, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobLookup, JobLookupView,
     LookupHeld, QueryArray, QueryArrayBatch, QueryJob, QueryJobWith, Unchecked,
 };
-pub use late::LateQuery;
 pub use lookup::{
     ArchetypeLookup, ColumnData, ColumnLookup, Indexed, Lookup, LookupForm, StorageInfo,
     StorageInfoLookup,
@@ -78,14 +69,11 @@ pub use option_filters::{FilterWriteGroups, IgnoreEnabled, IncludeDisabled, Incl
 pub use or::Or;
 pub use parallel::ParallelData;
 pub use plan::{Need, Part, Term};
-pub use prepared::EntityQuery;
-pub use read::QueryRef;
 pub use readable::ReadableData;
 pub use settings::Options;
 pub use split::{SplitParts, Splitting};
 pub use tracked::TrackedMut;
 pub use view::Query;
-pub use write::QueryMut;
 pub use write_groups::KnownGroups;
 
 pub(crate) use batch::{Pool, Rows};

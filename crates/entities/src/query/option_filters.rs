@@ -34,7 +34,7 @@ option_filter! {
     /// #[derive(Component)]
     /// struct Orc;
     ///
-    /// World::new("Simulation").query::<()>().filter::<Or<(With<Orc>, IncludeDisabled)>>().count();
+    /// World::new("Simulation").query_filtered::<(), Or<(With<Orc>, IncludeDisabled)>>().count();
     /// ```
     ///
     /// # Examples
@@ -73,7 +73,7 @@ option_filter! {
     /// let mut world = World::new("Simulation");
     /// world.spawn((Orc, Prefab));
     /// assert_eq!(world.query::<&Orc>().count(), 0);
-    /// assert_eq!(world.query::<&Orc>().filter::<IncludePrefabs>().count(), 1);
+    /// assert_eq!(world.query_filtered::<&Orc, IncludePrefabs>().count(), 1);
     /// ```
     IncludePrefabs, PREFABS
 }
@@ -95,7 +95,7 @@ option_filter! {
     /// let car = world.spawn(Engine);
     /// world.set_component_enabled::<Engine>(car, false).unwrap();
     /// assert_eq!(world.query::<&Engine>().count(), 0);
-    /// assert_eq!(world.query::<&Engine>().filter::<IgnoreEnabled>().count(), 1);
+    /// assert_eq!(world.query_filtered::<&Engine, IgnoreEnabled>().count(), 1);
     /// ```
     IgnoreEnabled, IGNORE_ENABLED
 }

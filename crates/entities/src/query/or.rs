@@ -44,7 +44,7 @@ use crate::all_tuples::all_tuples;
 /// world.spawn((Bird, Wounded));
 /// let bird_rocket = world.spawn((Bird, Rocket));
 /// type Flies = Or<((With<Bird>, Without<Wounded>), With<Rocket>)>;
-/// assert_eq!(world.query::<()>().filter::<Flies>().to_entities(), [bird, rocket, bird_rocket]);
+/// assert_eq!(world.query_filtered::<(), Flies>().to_entities(), [bird, rocket, bird_rocket]);
 /// ```
 ///
 /// What was written, or has new neighbours:
@@ -59,7 +59,7 @@ use crate::all_tuples::all_tuples;
 /// let stone = world.spawn(Position(0.0));
 /// let mut seen = world.version();
 /// let mut is_new = |world: &mut World| {
-///     let query = world.query::<&Position>().filter::<Or<(Changed<Position>, OrderChanged)>>();
+///     let query = world.query_filtered::<&Position, Or<(Changed<Position>, OrderChanged)>>();
 ///     let is_new = !query.since(seen).is_empty();
 ///     seen = world.version();
 ///     world.advance_version();

@@ -64,13 +64,32 @@ pub(crate) struct Plan {
     pub(crate) options: Options,
 }
 
-/// What a query asks for, checked.
+/// The terms of a query before they become a [`Plan`].
+#[derive(Clone, Default)]
+pub(super) struct Terms {
+    pub(super) parts: Vec<Part>,
+    pub(super) filters: Vec<Term>,
+    pub(super) options: Options,
+}
+
+impl Terms {
+    pub(super) fn of<D: QueryData, F: QueryFilter>() -> Self {
+        let (mut parts, mut filters) = (Vec::new(), Vec::new());
+        D::parts(&mut |part| parts.push(part));
+        F::terms(&mut |term| filters.push(term));
+        Self { parts, filters, options: F::OPTIONS }
+    }
+
+    #[track_caller]
+    pub(super) fn into_plan(self, query: &str, options: Options) -> Plan {
+        Plan::new(query, self.parts, self.filters, self.options.with(options))
+    }
+}
+
+/// Returns the plan of a query of this data and these filters, with more options.
 #[track_caller]
 pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
-    let (mut parts, mut terms) = (Vec::new(), Vec::new());
-    D::parts(&mut |part| parts.push(part));
-    F::terms(&mut |term| terms.push(term));
-    Plan::new(type_name::<D>(), parts, terms, options.with(F::OPTIONS))
+    Terms::of::<D, F>().into_plan(type_name::<D>(), options)
 }
 
 impl Plan {
@@ -111,11 +130,6 @@ impl Plan {
             terms.push(Term::NotOfOthers(known));
         }
         Self { parts: parts.into(), terms: terms.into(), options }
-    }
-
-    /// Whether something can be changed.
-    pub(super) fn writes(&self) -> bool {
-        self.parts.iter().any(|part| part.write)
     }
 
     /// A plan that finds the same, and reads what this one writes.

@@ -85,13 +85,13 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
     /// ```
     #[track_caller]
     pub fn as_read_only(&self) -> Query<'_, D::ReadOnly, F> {
-        let matched = if self.matched.plan.writes() { self.looking() } else { self.matched };
+        let matched = if D::MARKS { self.looking() } else { self.matched };
         // SAFETY:
         // - the manager is borrowed mutably by the views, of which this is one
         // - the state is the manager's, and finds what this one does, by the same parts in the same order, none of which it writes
         // - nothing can be changed, and what is read this view has, which is borrowed and so changes nothing
         // - a job that reads meets no view that one of this would not
-        unsafe { Query::new(self.entities, matched, self.settings.clone(), self.meets) }
+        unsafe { Query::new(self.entities, matched, self.settings.clone(), self.others()) }
     }
 
     /// The state of the query that finds the same, and reads what this one writes.

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "one world that several views borrow")]
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -13,11 +13,10 @@ use super::filter::QueryFilter;
 use super::lookup::Lookup;
 use super::loops::refuse;
 use super::matched::{Match, Matched};
-use super::plan::{Part, Plan, plan_of};
-use super::prepared::EntityQuery;
+use super::plan::{Part, Plan};
 use super::settings::{Options, Settings};
 use super::uses::{Meets, Viewed, add_copied, meets};
-use super::view::Query;
+use super::view::{Others, Query, state_of};
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
@@ -29,8 +28,6 @@ use crate::storage::{OutOfMemory, unshare};
 /// |---|---|
 /// | [`Query<D, F>`](crate::Query) | the same |
 /// | [`Lookup<D, F>`](crate::Lookup) | the same |
-/// | [`EntityQuery<D, F>`](crate::EntityQuery), of which more may be said | a [`Query<D, F>`](crate::Query) |
-/// | [`Lookup::<D, F>::part()`](crate::Lookup::part) | a [`Lookup<D, F>`](crate::Lookup) |
 /// | tuples of up to 16 | a tuple |
 ///
 /// # Examples
@@ -67,28 +64,17 @@ pub unsafe trait SplitParts: Sized {
     /// What there is of the parts, for as long as the world is borrowed.
     type Views<'w>;
 
-    /// What is said of the parts.
+    /// Adds the requirements of each part.
     #[doc(hidden)]
-    type Description;
+    fn add_to(splitting: &mut Splitting<'_>);
 
-    /// The parts, of which nothing more is said than what their types say.
-    #[doc(hidden)]
-    fn plain() -> Self::Description;
-
-    /// Adds what each part asks for.
-    #[doc(hidden)]
-    fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>);
-
-    /// What there is of the parts.
+    /// Returns the views of the parts.
     ///
     /// # Safety
     ///
     /// - the parts were added in this order, and checked
     #[doc(hidden)]
-    unsafe fn views<'w>(
-        description: Self::Description,
-        splitting: &mut Splitting<'w>,
-    ) -> Self::Views<'w>;
+    unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Self::Views<'w>;
 }
 
 /// A world that is being split.
@@ -145,13 +131,8 @@ impl<'w> Splitting<'w> {
         is_lookup: bool,
         name: fn() -> String,
     ) {
-        // SAFETY: the world is borrowed mutably for the lifetime, and neither the states nor the archetypes change meanwhile.
-        let (queries, archetypes) = unsafe {
-            let entities = self.entities.as_ptr();
-            (&(*entities).queries, &(*entities).storage.archetypes)
-        };
-        let id = TypeId::of::<(D::Static, F)>();
-        let matched = queries.of_type(id, options, archetypes, || plan_of::<D, F>(options));
+        // SAFETY: the manager is borrowed mutably for the lifetime, and no archetype is added meanwhile.
+        let matched = unsafe { state_of::<D, F>(self.entities, options) };
         self.parts.push(SplitPart { matched, is_lookup, name });
     }
 
@@ -278,103 +259,56 @@ fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part);
 }
 
 // SAFETY: one part, whose view is that of the part that was added.
-unsafe impl<D: QueryData, F: QueryFilter> SplitParts for EntityQuery<D, F> {
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Query<'_, D, F> {
     type Views<'w> = Query<'w, D, F>;
-    type Description = Self;
-
-    fn plain() -> Self {
-        Self { settings: Settings::default(), of: PhantomData }
-    }
 
     #[track_caller]
-    fn add_to(description: &Self, splitting: &mut Splitting<'_>) {
+    fn add_to(splitting: &mut Splitting<'_>) {
         let name = || format!("Query<{}, {}>", type_name::<D>(), type_name::<F>());
-        splitting.add::<D, F>(description.settings.options, false, name);
+        splitting.add::<D, F>(Options::NONE, false, name);
     }
 
-    unsafe fn views<'w>(description: Self, splitting: &mut Splitting<'w>) -> Query<'w, D, F> {
+    unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Query<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
-        // SAFETY: the world is borrowed mutably, the state is that of this query, and the parts were checked.
-        unsafe { Query::new(entities, matched, description.settings, !meets.is_nobody()) }
+        let others = if meets.is_nobody() { Others::Disjoint } else { Others::Conflicting };
+        // SAFETY: the manager is borrowed mutably, the state belongs to this query, the parts do not conflict, and chunks that they
+        // can write are unshared.
+        unsafe { Query::new(entities, matched, Settings::default(), others) }
     }
 }
 
-// SAFETY: as for queries.
-unsafe impl<D: QueryData, F: QueryFilter> SplitParts for PhantomData<Lookup<'_, D, F>> {
+// SAFETY: one part, whose view is that of the part that was added.
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Lookup<'_, D, F> {
     type Views<'w> = Lookup<'w, D, F>;
-    type Description = Self;
-
-    fn plain() -> Self {
-        PhantomData
-    }
 
     #[track_caller]
-    fn add_to(_: &Self, splitting: &mut Splitting<'_>) {
+    fn add_to(splitting: &mut Splitting<'_>) {
         let name = || format!("Lookup<{}, {}>", type_name::<D>(), type_name::<F>());
         splitting.add::<D, F>(Lookup::<D, F>::OPTIONS, true, name);
     }
 
-    unsafe fn views<'w>(_: Self, splitting: &mut Splitting<'w>) -> Lookup<'w, D, F> {
+    unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Lookup<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
-        // SAFETY: as for queries.
+        // SAFETY: the manager is borrowed mutably, the state belongs to this lookup, the parts do not conflict, and chunks that
+        // they can write are unshared.
         unsafe { Lookup::new(entities, matched, meets) }
     }
 }
 
-/// Implements the trait for a view, by its description.
-macro_rules! implement_for_view {
-    ($view:ident, $description:ty) => {
-        // SAFETY: the description adds one part, whose view this is.
-        unsafe impl<D: QueryData, F: QueryFilter> SplitParts for $view<'_, D, F> {
-            type Views<'w> = $view<'w, D, F>;
-            type Description = $description;
-
-            fn plain() -> Self::Description {
-                <$description>::plain()
-            }
-
-            #[track_caller]
-            fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>) {
-                <$description>::add_to(description, splitting);
-            }
-
-            unsafe fn views<'w>(
-                description: Self::Description,
-                splitting: &mut Splitting<'w>,
-            ) -> Self::Views<'w> {
-                // SAFETY: the caller promises that the parts were added in this order, and checked.
-                unsafe { <$description>::views(description, splitting) }
-            }
-        }
-    };
-}
-
-implement_for_view!(Query, EntityQuery<D, F>);
-implement_for_view!(Lookup, PhantomData<Self>);
-
-/// Implements the trait for a tuple, of parts with their indices.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
         // SAFETY: the parts are added and viewed in one order.
         unsafe impl<$($name: SplitParts),+> SplitParts for ($($name,)+) {
             type Views<'w> = ($($name::Views<'w>,)+);
-            type Description = ($($name::Description,)+);
-
-            fn plain() -> Self::Description {
-                ($($name::plain(),)+)
-            }
 
             #[track_caller]
-            fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>) {
-                $($name::add_to(&description.$index, splitting);)+
+            fn add_to(splitting: &mut Splitting<'_>) {
+                $($name::add_to(splitting);)+
             }
 
-            unsafe fn views<'w>(
-                description: Self::Description,
-                splitting: &mut Splitting<'w>,
-            ) -> Self::Views<'w> {
-                // SAFETY: the caller promises it for all parts.
-                unsafe { ($($name::views(description.$index, splitting),)+) }
+            unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Self::Views<'w> {
+                // SAFETY: the caller upholds it for all parts, which are viewed in the order in which they were added.
+                unsafe { ($($name::views(splitting),)+) }
             }
         }
     };
@@ -383,19 +317,18 @@ macro_rules! implement {
 all_tuples!(implement);
 
 impl EntityManager {
-    /// Several queries and lookups at once, so that loops can be nested and other entities be changed inside them.
+    /// Returns several queries and lookups at once, so that loops can be nested and other entities be written inside them.
     ///
-    /// What one part can change, no other part has: either it asks for other components, or its filters see to it that
-    /// it finds other entities. Filters do that if one asks for a component that the other excludes, and that cannot be
-    /// switched off; [`Absent`](crate::Absent) does for all components.
-    ///
-    /// Queries that are kept, or of which more is said, are given to [`split_with`](Self::split_with).
+    /// Data that one part can write no other part fetches: the parts fetch different components, or their filters keep their
+    /// entities apart. Filters do so if one requires a component that the other excludes and that is not enableable;
+    /// [`Absent`](crate::Absent) does for all components.
     ///
     /// # Panics
     ///
-    /// With A0092 if one part can change what another has, with A0093 if they are told apart only by a component that can be
-    /// switched off. As every query: with A0086 and A0070. If memory is shared with a fork, and there is none for a
-    /// copy.
+    /// - A0092 if one part can write data that another part fetches
+    /// - A0093 if only an enableable component keeps their entities apart
+    /// - A0086 and A0070, as each query
+    /// - if chunks are shared with a fork and there is no memory for copies: see [`try_split`](Self::try_split)
     ///
     /// # Complexity
     ///
@@ -433,11 +366,10 @@ impl EntityManager {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 15);
     /// ```
     ///
-    /// A view can become a [job](Query::job). If other views ask whether components are on that it switches, or whether some
-    /// have changed that it changes, or the other way round, it is done before the call that schedules it returns: they may be in
-    /// the midst of a loop.
+    /// A query can become a [job](Query::job). If the job writes enabled bits or versions that another view of the split reads, or
+    /// the other way round, it completes before the call that schedules it returns, since the other view may be in a loop.
     ///
-    /// Two parts that change the same component, of different entities:
+    /// Two parts that write the same component of different entities:
     ///
     /// ```
     /// use ancho_entities::{Component, Query, With, Without, World};
@@ -450,7 +382,7 @@ impl EntityManager {
     ///
     /// let mut world = World::new("Simulation");
     /// let vampire = world.spawn((Health(10), Vampire));
-    /// world.spawn_many(Health(20), 3);
+    /// world.spawn_many(3, Health(20));
     /// let (mut vampires, mut others) =
     ///     world.split::<(Query<&mut Health, With<Vampire>>, Query<&mut Health, Without<Vampire>>)>();
     /// vampires.for_each(|vampire| {
@@ -463,92 +395,50 @@ impl EntityManager {
     /// ```
     #[track_caller]
     pub fn split<P: SplitParts>(&mut self) -> P::Views<'_> {
-        match self.split_by::<P>(P::plain()) {
+        match self.try_split::<P>() {
             Ok(views) => views,
             Err(error) => refuse(error),
         }
     }
 
-    /// Several queries and lookups at once, as [`split`](Self::split), of which more may be said.
-    ///
-    /// # Panics
-    ///
-    /// As [`split`](Self::split).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, Disabled, EntityQuery, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.spawn((Health(20), Disabled));
-    /// let healthy = EntityQuery::<&Health>::new().include_disabled();
-    /// let (health,) = world.split_with((healthy,));
-    /// assert_eq!(health.count(), 1);
-    /// ```
-    #[track_caller]
-    pub fn split_with<P>(&mut self, parts: P) -> P::Views<'_>
-    where
-        P: SplitParts<Description = P>,
-    {
-        match self.split_by::<P>(parts) {
-            Ok(views) => views,
-            Err(error) => refuse(error),
-        }
-    }
-
-    /// Several queries and lookups at once, as [`split_with`](Self::split_with), unless there is no memory.
+    /// Returns several queries and lookups at once, as [`split`](Self::split) does, or an error if there is no memory.
     ///
     /// # Errors
     ///
-    /// If chunks that can be changed are shared with a fork, and there is no memory for copies.
+    /// If chunks that a part can write are shared with a fork and there is no memory for copies.
     ///
     /// # Panics
     ///
-    /// As [`split`](Self::split), but for the memory.
+    /// As [`split`](Self::split) does, except for the memory.
     ///
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{ChunkArena, Component, EntityQuery, World, WorldSettings};
+    /// use ancho_entities::{ChunkArena, Component, Query, World, WorldSettings};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
     ///
-    /// // Memory for one chunk, which the fork has too.
+    /// // Memory for one chunk, which the fork shares.
     /// let settings = WorldSettings::new().arena(ChunkArena::with_limit(16 * 1024));
     /// let mut world = World::with_settings("Simulation", settings);
     /// world.spawn(Health(20));
     /// let fork = world.fork().unwrap();
-    /// assert!(world.try_split_with(EntityQuery::<&mut Health>::new()).is_err());
-    /// assert!(world.try_split_with(EntityQuery::<&Health>::new()).is_ok());
+    /// assert!(world.try_split::<Query<&mut Health>>().is_err());
+    /// assert!(world.try_split::<Query<&Health>>().is_ok());
     /// ```
     #[track_caller]
-    pub fn try_split_with<P>(&mut self, parts: P) -> Result<P::Views<'_>, EntityError>
-    where
-        P: SplitParts<Description = P>,
-    {
-        self.split_by::<P>(parts)
-    }
-
-    #[track_caller]
-    fn split_by<P: SplitParts>(
-        &mut self,
-        description: P::Description,
-    ) -> Result<P::Views<'_>, EntityError> {
+    pub fn try_split<P: SplitParts>(&mut self) -> Result<P::Views<'_>, EntityError> {
         let mut splitting = Splitting {
             entities: NonNull::from(self),
             parts: Parts::default(),
             viewed: 0,
             world: PhantomData,
         };
-        P::add_to(&description, &mut splitting);
+        P::add_to(&mut splitting);
         splitting.refuse_conflicts();
         splitting.make_unique()?;
         // SAFETY: the parts were just added, and checked.
-        Ok(unsafe { P::views(description, &mut splitting) })
+        Ok(unsafe { P::views(&mut splitting) })
     }
 }

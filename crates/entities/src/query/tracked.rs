@@ -37,7 +37,7 @@ use crate::storage::TrackedColumn;
 ///         health.0 += 1;
 ///     }
 /// }
-/// assert_eq!(world.query::<&Health>().filter::<Changed<Health>>().since(seen).count(), 10);
+/// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().since(seen).count(), 10);
 /// ```
 ///
 /// Of a component that does not track changes it does not compile:

@@ -12,7 +12,7 @@ use super::rate::RateManager;
 use super::requirement::{Asked, Requirements};
 use super::structs::System;
 use super::target::{SystemIs, SystemTarget};
-use crate::query::{EntityQuery, QueryData, QueryFilter, SystemQuery};
+use crate::query::{QueryDescriptor, SystemQuery};
 
 /// What can be added to a world as a system: functions, structs, groups and points; and more can be said of each before.
 ///
@@ -125,7 +125,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, EntityQuery, IntoSystem, Single, World};
+    /// use ancho_entities::{Component, QueryDescriptor, IntoSystem, Single, World};
     ///
     /// #[derive(Component)]
     /// struct Player(u32);
@@ -135,26 +135,18 @@ pub trait IntoSystem<Marker>: Sized {
     /// }
     ///
     /// let mut world = World::new("Simulation");
-    /// world.add_system(follow.require(EntityQuery::<&Player>::new()));
+    /// world.add_system(follow.require(QueryDescriptor::of::<&Player, ()>()));
     /// world.update(0.1);
     /// let player = world.spawn(Player(0));
     /// world.update(0.1);
     /// assert_eq!(world.get::<Player>(player).unwrap().0, 1);
     /// ```
-    fn require<D, F>(self, query: EntityQuery<D, F>) -> SystemBuilder
-    where
-        D: QueryData + 'static,
-        F: QueryFilter + 'static,
-    {
+    fn require(self, query: QueryDescriptor) -> SystemBuilder {
         self.built(|builder| builder.requirements.all.push(asked(query)))
     }
 
     /// Has it run only while there are entities of one of the queries of which this is said. Unity's `RequireAnyForUpdate`.
-    fn require_any<D, F>(self, query: EntityQuery<D, F>) -> SystemBuilder
-    where
-        D: QueryData + 'static,
-        F: QueryFilter + 'static,
-    {
+    fn require_any(self, query: QueryDescriptor) -> SystemBuilder {
         self.built(|builder| builder.requirements.any.push(asked(query)))
     }
 
@@ -299,7 +291,7 @@ impl fmt::Debug for SystemBuilder {
 }
 
 /// A query that is looked for in the world that the system is added to.
-fn asked<D: QueryData + 'static, F: QueryFilter + 'static>(query: EntityQuery<D, F>) -> Asked {
+fn asked(query: QueryDescriptor) -> Asked {
     Asked::Later(Box::new(move |entities| SystemQuery::of_description(entities, &query)))
 }
 

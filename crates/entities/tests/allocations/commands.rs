@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
     Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType,
-    Disabled, DynamicQuery, EnabledMut, Entity, EntityCommandBuffer, LateQuery, LinkedEntityGroup,
-    Managed, ManagedComponent, Shared, SharedComponent, With, World, WorldSettings,
+    Disabled, EnabledMut, Entity, EntityCommandBuffer, LinkedEntityGroup, Managed,
+    ManagedComponent, QueryDescriptor, Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -320,9 +320,12 @@ const PARTS: &[Part] = &[
     }),
     part("groups, as far as queries find their members", |commands, old| {
         for &root in &old.roots {
-            commands.add_to_linked_matching(root, LateQuery::of::<&Target, ()>(), Brief);
-            commands.set_linked_matching(root, LateQuery::of::<&Brief, ()>(), Position(3.0));
-            commands.remove_from_linked_matching::<Brief>(root, LateQuery::of::<(), With<Brief>>());
+            commands.add_to_linked_matching(root, QueryDescriptor::of::<&Target, ()>(), Brief);
+            commands.set_linked_matching(root, QueryDescriptor::of::<&Brief, ()>(), Position(3.0));
+            commands.remove_from_linked_matching::<Brief>(
+                root,
+                QueryDescriptor::of::<(), With<Brief>>(),
+            );
         }
     }),
     part("set_enabled", |commands, old| {
@@ -418,23 +421,23 @@ type ByQuery = (&'static str, fn(&mut World));
 /// Changes of all that a query finds, which leave everything as it was.
 const BY_QUERY: &[ByQuery] = &[
     ("add and remove", |world| {
-        world.query_mut::<&Position>().add(Brief).unwrap();
-        world.query_mut::<&Position>().remove::<Brief>().unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).remove::<Brief>().unwrap();
     }),
     ("add what is copied, and remove it", |world| {
         let set = (Scale(2.0), Target::default());
-        world.query_mut::<&Position>().add(set).unwrap();
-        world.query_mut::<&Position>().remove::<Scale>().unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).add(set).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).remove::<Scale>().unwrap();
     }),
     ("add what is cloned, to some anew", |world| {
-        world.query_mut::<&Awake>().add(Cloned(1)).unwrap();
-        world.query_mut::<&Position>().add((Cloned(2), Brief)).unwrap();
-        world.query_mut::<&Position>().remove::<(Cloned, Brief)>().unwrap();
+        world.batch(QueryDescriptor::of::<&Awake, ()>()).add(Cloned(1)).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).add((Cloned(2), Brief)).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).remove::<(Cloned, Brief)>().unwrap();
     }),
     ("add_types and remove_types", |world| {
         let types = [ComponentType::of::<Brief>(), ComponentType::of::<Cloned>()];
-        world.query_mut::<&Position>().add_types(&types).unwrap();
-        world.query_mut::<&Position>().remove_types(&types).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).add_types(&types).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).remove_types(&types).unwrap();
     }),
     ("some of each chunk", |world| {
         let mut at = 0;
@@ -442,29 +445,29 @@ const BY_QUERY: &[ByQuery] = &[
             at += 1;
             awake.set(at % 3 != 0);
         });
-        world.query_mut::<&Awake>().add(Brief).unwrap();
-        world.query_mut::<&Brief>().filter::<With<Awake>>().remove::<Brief>().unwrap();
+        world.batch(QueryDescriptor::of::<&Awake, ()>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<&Brief, With<Awake>>()).remove::<Brief>().unwrap();
     }),
     ("spawn and despawn", |world| {
         world.spawn_many((Position(0.0), Brief, Gone), 200);
-        world.query_mut::<&Gone>().despawn().unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).despawn().unwrap();
     }),
     ("spawn and despawn what fills chunks", |world| {
         world.spawn_many((Position(0.0), Awake, Gone), 3000);
-        world.query_mut::<&Gone>().add(Brief).unwrap();
-        world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
-        world.query_mut::<&Gone>().despawn().unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).add(Scale(1.0)).unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).despawn().unwrap();
     }),
     ("spawn what is tracked, change it, and despawn it", |world| {
         world.spawn_many((Tracked(0.0), Awake, Gone), 3000);
-        world.query_mut::<&Gone>().add(Brief).unwrap();
-        world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
-        world.query_mut::<&Gone>().remove::<Tracked>().unwrap();
-        world.query_mut::<&Gone>().despawn().unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).add(Scale(1.0)).unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).remove::<Tracked>().unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).despawn().unwrap();
     }),
     ("others, for entities with shared values", |world| {
-        world.query_mut::<()>().filter::<With<Shared<Team>>>().add(Brief).unwrap();
-        world.query_mut::<()>().filter::<With<Shared<Team>>>().remove::<Brief>().unwrap();
+        world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).remove::<Brief>().unwrap();
     }),
 ];
 
@@ -680,7 +683,7 @@ fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
     let (mut world, old) = world(0);
     let mut kept = EntityCommandBuffer::reusable();
     let commands = kept.commands().unwrap();
-    let found = DynamicQuery::new().all([ComponentType::of::<Position>()]);
+    let found = QueryDescriptor::new().all([ComponentType::of::<Position>()]);
     commands.for_found(&found).add(Brief);
     commands.for_found(&found).remove::<Brief>();
     commands.set_linked_matching(old.all[0], &found, Position(3.0));
@@ -688,7 +691,7 @@ fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
     if counts != [0] {
         wrong.push(format!("dynamic queries, played again: {counts:?}"));
     }
-    let counts = count_frames(|| assert!(found.count(&world) > 100), 1, 0);
+    let counts = count_frames(|| assert!(found.query(&world).count() > 100), 1, 0);
     if counts != [0] {
         wrong.push(format!("a dynamic query, asked again: {counts:?}"));
     }

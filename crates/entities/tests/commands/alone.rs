@@ -1,9 +1,9 @@
 //! Each command alone does what the method of the world of that name does.
 
 use ancho_entities::{
-    Archetype, Buffer, Changed, CommandRecorder, ComponentType, DynamicQuery, Entity,
-    EntityCommandBuffer, EntityQuery, LateQuery, LinkedEntityGroup, Managed, Prefab, Present,
-    Shared, Version, With, Without, World, WorldSettings,
+    Archetype, Buffer, Changed, CommandRecorder, ComponentType, Entity, EntityCommandBuffer,
+    IgnoreEnabled, IncludeDisabled, IncludePrefabs, LinkedEntityGroup, Managed, Prefab, Present,
+    QueryDescriptor, Shared, Version, With, Without, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -356,26 +356,26 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     ),
     (
         "add_to_linked_matching",
-        |c, o| c.add_to_linked_matching(o.root, LateQuery::of::<&Link, ()>(), Tag),
+        |c, o| c.add_to_linked_matching(o.root, QueryDescriptor::of::<&Link, ()>(), Tag),
         |w, o| _ = w.add(o.member, Tag).unwrap(),
     ),
     (
         "add_to_linked_matching of one without, and a dynamic query that does not find it",
         |c, o| {
-            let query = DynamicQuery::new().none([ComponentType::of::<A>()]);
+            let query = QueryDescriptor::new().none([ComponentType::of::<A>()]);
             c.add_to_linked_matching(o.plain, query, Tag);
         },
         |_, _| {},
     ),
     (
         "set_linked_matching",
-        |c, o| c.set_linked_matching(o.root, EntityQuery::<&A, Without<Link>>::new(), A(70)),
+        |c, o| c.set_linked_matching(o.root, QueryDescriptor::of::<&A, Without<Link>>(), A(70)),
         |w, o| w.set(o.root, A(70)).unwrap(),
     ),
     (
         "remove_from_linked_matching",
         |c, o| {
-            let query = DynamicQuery::new().all([ComponentType::of::<Link>()]);
+            let query = QueryDescriptor::new().all([ComponentType::of::<Link>()]);
             c.remove_from_linked_matching::<(A, Link)>(o.root, &query);
         },
         |w, o| _ = w.remove::<(A, Link)>(o.member).unwrap(),
@@ -383,23 +383,23 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     (
         "despawn by query",
         |c, _| c.for_query::<&A, With<Glow>>().despawn(),
-        |w, _| _ = w.query_mut::<&A>().filter::<With<Glow>>().despawn().unwrap(),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, With<Glow>>()).despawn().unwrap(),
     ),
     (
         "add by query",
         |c, _| c.for_query::<&A, ()>().add(B("q".into())),
-        |w, _| _ = w.query_mut::<&A>().add(B("q".into())).unwrap(),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>()).add(B("q".into())).unwrap(),
     ),
     (
         "remove by query",
         |c, _| c.for_query::<(), With<B>>().remove::<(A, B)>(),
-        |w, _| _ = w.query_mut::<()>().filter::<With<B>>().remove::<(A, B)>().unwrap(),
+        |w, _| _ = w.batch(QueryDescriptor::of::<(), With<B>>()).remove::<(A, B)>().unwrap(),
     ),
     (
         "set_shared by query",
         |c, _| c.for_query::<(), With<Shared<Team>>>().set_shared(Team("blue")),
         |w, _| {
-            let query = w.query_mut::<()>().filter::<With<Shared<Team>>>();
+            let query = w.batch(QueryDescriptor::of::<(), With<Shared<Team>>>());
             _ = query.set_shared(Team("blue")).unwrap();
         },
     ),
@@ -407,34 +407,41 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "set_component_enabled by query",
         |c, _| c.for_query::<(), Present<Lamp>>().set_component_enabled::<Lamp>(false),
         |w, _| {
-            let query = w.query_mut::<()>().filter::<Present<Lamp>>();
+            let query = w.batch(QueryDescriptor::of::<(), Present<Lamp>>());
             _ = query.set_component_enabled::<Lamp>(false).unwrap();
         },
     ),
     (
         "set_enabled by query",
         |c, _| c.for_query::<&A, ()>().set_enabled(false),
-        |w, _| _ = w.query_mut::<&A>().set_enabled(false).unwrap(),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>()).set_enabled(false).unwrap(),
     ),
     (
         "add_types by query",
         |c, _| c.for_query::<&A, ()>().add_types(&types()),
-        |w, _| _ = w.query_mut::<&A>().add_types(&types()).unwrap(),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types()).unwrap(),
     ),
     (
         "remove_types by query",
         |c, _| c.for_query::<&A, ()>().remove_types(&types()),
-        |w, _| _ = w.query_mut::<&A>().remove_types(&types()).unwrap(),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>()).remove_types(&types()).unwrap(),
     ),
     (
         "set_type_enabled by query",
         |c, _| c.for_query::<&Lamp, ()>().set_type_enabled(ComponentType::of::<Lamp>(), false),
-        |w, _| _ = w.query_mut::<&Lamp>().set_component_enabled::<Lamp>(false).unwrap(),
+        |w, _| {
+            _ = w
+                .batch(QueryDescriptor::of::<&Lamp, ()>())
+                .set_component_enabled::<Lamp>(false)
+                .unwrap()
+        },
     ),
     (
         "despawn by query, by a shared value",
         |c, _| c.for_query::<&A, ()>().with_shared(Team("red")).despawn(),
-        |w, _| _ = w.query_mut::<&A>().with_shared(Team("red")).despawn().unwrap(),
+        |w, _| {
+            _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).despawn().unwrap()
+        },
     ),
     (
         "despawn by query, by a shared value that nobody has",
@@ -449,7 +456,10 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
         |w, o| {
             _ = w.set_enabled(o.plain, false).unwrap();
-            _ = w.query_mut::<&A>().include_disabled().include_prefabs().add(Tag).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>())
+                .add(Tag)
+                .unwrap();
         },
     ),
     (
@@ -461,8 +471,8 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
         |w, o| {
             w.set_component_enabled::<Lamp>(o.plain, false).unwrap();
-            _ = w.query_mut::<&Lamp>().add(B("on".into())).unwrap();
-            _ = w.query_mut::<&Lamp>().ignore_enabled().add(Tag).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&Lamp, ()>()).add(B("on".into())).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&Lamp, IgnoreEnabled>()).add(Tag).unwrap();
         },
     ),
     (
@@ -473,19 +483,22 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     (
         "add by a query that is kept",
         |c, _| {
-            let query = EntityQuery::<&A>::new().with_shared(Team("red"));
+            let query = QueryDescriptor::of::<&A, ()>().with_shared(Team("red"));
             c.for_found(&query).add(Tag);
             c.for_found(query).add(B("b".into()));
         },
         |w, _| {
-            _ = w.query_mut::<&A>().with_shared(Team("red")).add(Tag).unwrap();
-            _ = w.query_mut::<&A>().with_shared(Team("red")).add(B("b".into())).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).add(Tag).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red")))
+                .add(B("b".into()))
+                .unwrap();
         },
     ),
     (
         "all that can be done by a dynamic query",
         |c, _| {
-            let query = || DynamicQuery::new().all([ComponentType::of::<A>()]);
+            let query = || QueryDescriptor::new().all([ComponentType::of::<A>()]);
             c.for_found(query()).add(Lamp);
             c.for_found(query()).set_component_enabled::<Lamp>(false);
             c.for_found(query().all([ComponentType::of::<Lamp>()])).despawn();
@@ -497,14 +510,23 @@ const CHANGE: &[(&str, Record, Direct)] = &[
             c.for_found(query()).include_disabled().include_prefabs().add(Tag);
         },
         |w, _| {
-            _ = w.query_mut::<&A>().add(Lamp).unwrap();
-            _ = w.query_mut::<&A>().set_component_enabled::<Lamp>(false).unwrap();
-            _ = w.query_mut::<&A>().with_shared(Team("red")).set_shared(Team("blue")).unwrap();
-            _ = w.query_mut::<&A>().add_types(&types()).unwrap();
-            _ = w.query_mut::<&A>().remove_types(&types()[1..]).unwrap();
-            _ = w.query_mut::<&A>().remove::<Link>().unwrap();
-            _ = w.query_mut::<&A>().set_enabled(false).unwrap();
-            _ = w.query_mut::<&A>().include_disabled().include_prefabs().add(Tag).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).add(Lamp).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>())
+                .set_component_enabled::<Lamp>(false)
+                .unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red")))
+                .set_shared(Team("blue"))
+                .unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types()).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).remove_types(&types()[1..]).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).remove::<Link>().unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).set_enabled(false).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>())
+                .add(Tag)
+                .unwrap();
         },
     ),
     (

@@ -1,8 +1,8 @@
 //! Commands for all that a query finds when they are played.
 
 use ancho_entities::{
-    Buffer, CommandFault, ComponentType, DynamicQuery, EntityCommandBuffer, EntityError,
-    EntityQuery, LateQuery, LinkedEntityGroup, Present, Shared, With, Without,
+    Buffer, CommandFault, ComponentType, EntityCommandBuffer, EntityError, LinkedEntityGroup,
+    Present, QueryDescriptor, Shared, With, Without,
 };
 
 use crate::common::*;
@@ -28,7 +28,7 @@ fn cb9_what_was_found_when_it_was_recorded_is_a_slice() {
     let mut world = world();
     let found: Vec<_> = world.spawn_many(A(1), 3).collect();
     let mut buffer = EntityCommandBuffer::new();
-    let query = world.query::<&A>().filter::<Without<Tag>>();
+    let query = world.query_filtered::<&A, Without<Tag>>();
     buffer.commands().unwrap().add_to_slice(&query.to_entities(), Tag);
     // It does not matter what the query would find later, or what it is then.
     let late = world.spawn(A(2));
@@ -116,12 +116,15 @@ fn cb9_a_query_that_finds_nobody_changes_nothing() {
 fn cb9_errors_of_queries_are_those_of_the_world() {
     let mut world = world();
     world.spawn(A(1));
-    let direct = world.query_mut::<&A>().set_shared(Team("red")).unwrap_err();
+    let direct = world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team("red")).unwrap_err();
     let (number, fault) = fails(&mut world, |commands| {
         commands.for_query::<&A, ()>().set_shared(Team("red"));
     });
     assert_eq!((number, fault), (1, CommandFault::Entity(direct)));
-    let direct = world.query_mut::<&A>().set_component_enabled::<Lamp>(false).unwrap_err();
+    let direct = world
+        .batch(QueryDescriptor::of::<&A, ()>())
+        .set_component_enabled::<Lamp>(false)
+        .unwrap_err();
     let (_, fault) = fails(&mut world, |commands| {
         commands.for_query::<&A, ()>().set_component_enabled::<Lamp>(false);
     });
@@ -152,7 +155,7 @@ fn cb9_shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     commands.for_query::<&A, ()>().with_shared(Team("red")).add(Tag);
-    let lamps = DynamicQuery::new().all([ComponentType::of::<Lamp>()]);
+    let lamps = QueryDescriptor::new().all([ComponentType::of::<Lamp>()]);
     commands.for_found(&lamps).with_shared(Team("red")).remove::<A>();
     // After recording, and before playback.
     world.set_shared(early, Team("blue")).unwrap();
@@ -170,7 +173,7 @@ fn cb9_errors_of_dynamic_queries_change_nothing() {
     world.spawn((A(1), Lamp));
     let lacks = world.spawn(A(2));
     let before = world.state_hash();
-    let query = || DynamicQuery::new().all([ComponentType::of::<A>()]);
+    let query = || QueryDescriptor::new().all([ComponentType::of::<A>()]);
     let (_, fault) = fails(&mut world, |commands| {
         commands.for_found(query()).set_component_enabled::<Lamp>(false);
     });
@@ -192,9 +195,9 @@ fn cb9_errors_of_dynamic_queries_change_nothing() {
 fn cb9_cb4_queries_of_a_reusable_buffer_are_asked_each_time() {
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
-    let dynamic = DynamicQuery::new().all([ComponentType::of::<A>()]);
+    let dynamic = QueryDescriptor::new().all([ComponentType::of::<A>()]);
     commands.for_found(dynamic).with_shared(Team("red")).add_types(&[ComponentType::of::<Tag>()]);
-    commands.for_found(EntityQuery::<&A>::new().with_shared(Team("blue"))).despawn();
+    commands.for_found(QueryDescriptor::of::<&A, ()>().with_shared(Team("blue"))).despawn();
     for _ in 0..2 {
         let mut world = world();
         for round in 1..4 {
@@ -236,14 +239,14 @@ fn cb1_of_a_group_those_are_changed_that_a_query_finds() {
     let mut world = world();
     let [root, member, bare, _] = group(&mut world);
     play(&mut world, |commands| {
-        commands.add_to_linked_matching(root, LateQuery::of::<&A, ()>(), B("a".into()));
-        let bare = DynamicQuery::new().absent([ComponentType::of::<A>()]);
+        commands.add_to_linked_matching(root, QueryDescriptor::of::<&A, ()>(), B("a".into()));
+        let bare = QueryDescriptor::new().absent([ComponentType::of::<A>()]);
         commands.add_to_linked_matching(root, bare, Stays(1));
         // DIFFERENCE: Unity's masks do not mind what is switched off. A query does, unless it is told not to.
-        commands.set_linked_matching(root, LateQuery::of::<&Lamp, ()>(), A(7));
-        let lamps = EntityQuery::<&Lamp>::new().ignore_enabled();
+        commands.set_linked_matching(root, QueryDescriptor::of::<&Lamp, ()>(), A(7));
+        let lamps = QueryDescriptor::of::<&Lamp, ()>().ignore_enabled();
         commands.set_linked_matching(root, lamps, B("lamp".into()));
-        commands.remove_from_linked_matching::<A>(root, LateQuery::of::<(), Without<Lamp>>());
+        commands.remove_from_linked_matching::<A>(root, QueryDescriptor::of::<(), Without<Lamp>>());
     })
     .unwrap();
     assert_eq!(world.get(root), Ok(&B("a".into())));
@@ -260,7 +263,7 @@ fn cb1_queries_for_groups_are_asked_when_they_are_played_and_before_the_first_me
     let [root, member, bare, _] = group(&mut world);
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
-    commands.add_to_linked_matching(root, LateQuery::of::<(), Without<Tag>>(), (Tag, A(9)));
+    commands.add_to_linked_matching(root, QueryDescriptor::of::<(), Without<Tag>>(), (Tag, A(9)));
     world.add(bare, Tag).unwrap();
     world.play(&mut buffer).unwrap();
     assert_eq!((world.get(root), world.get(member)), (Ok(&A(9)), Ok(&A(9))));
@@ -276,11 +279,11 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     commands.for_query::<(), With<A>>().add(A(1));
-    commands.for_found(DynamicQuery::new()).despawn();
-    commands.for_found(DynamicQuery::new()).remove_types(&[ComponentType::of::<A>()]);
+    commands.for_found(QueryDescriptor::new()).despawn();
+    commands.for_found(QueryDescriptor::new()).remove_types(&[ComponentType::of::<A>()]);
     commands.set_linked(root, A(1));
-    commands.set_linked_matching(root, DynamicQuery::new(), A(1));
-    commands.remove_from_linked_matching::<A>(root, LateQuery::of::<(), With<A>>());
+    commands.set_linked_matching(root, QueryDescriptor::new(), A(1));
+    commands.remove_from_linked_matching::<A>(root, QueryDescriptor::of::<(), With<A>>());
     assert_eq!(
         buffer.trace(),
         "1: add `game::A` to all that the query of `()` finds\n\
@@ -293,7 +296,7 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
     let mut other = world();
     // Also of a command that was taken already.
     buffer.clear().unwrap();
-    buffer.commands().unwrap().for_found(DynamicQuery::new()).set_shared(Team("red"));
+    buffer.commands().unwrap().for_found(QueryDescriptor::new()).set_shared(Team("red"));
     other.spawn(A(1));
     let stopped = stopped(other.play(&mut buffer));
     assert!(stopped.command().ends_with("of all that a dynamic query finds"), "{stopped:?}");

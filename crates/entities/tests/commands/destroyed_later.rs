@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
-    LinkedEntityGroup, With, World, WorldSettings,
+    LinkedEntityGroup, QueryDescriptor, With, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -433,7 +433,7 @@ fn ids_of_what_a_failure_has_kept_from_being_created_are_given_to_others_once() 
         assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
         buffer.clear().unwrap();
         world.check_invariants().unwrap();
-        assert_eq!(world.query_mut::<()>().filter::<With<A>>().despawn(), Ok(3));
+        assert_eq!(world.batch(QueryDescriptor::of::<(), With<A>>()).despawn(), Ok(3));
     }
     let mut all: Vec<_> = world.spawn_many(Tag, 100).map(|entity| entity.index()).collect();
     all.sort_unstable();

@@ -276,7 +276,7 @@ fn cb3_placeholders_that_are_refused_when_entities_are_created() {
         });
         let expected = CommandFault::ForeignPlaceholder { placeholder: other };
         assert_eq!((number, fault), (2, expected), "{name}");
-        assert_eq!(world.query::<()>().filter::<With<Tag>>().count(), 1, "{name}");
+        assert_eq!(world.query_filtered::<(), With<Tag>>().count(), 1, "{name}");
         world.check_invariants().unwrap();
     }
 }

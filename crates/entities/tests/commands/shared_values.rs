@@ -2,8 +2,8 @@
 //! played again resolves them again (CB3, CB4, SH7).
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, DynamicQuery, Entity, EntityCommandBuffer, EntityQuery,
-    LateQuery, LinkedEntityGroup, Shared, With,
+    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, LinkedEntityGroup,
+    QueryDescriptor, Shared, With,
 };
 
 use crate::common::*;
@@ -115,15 +115,16 @@ const ASK: &[(&str, Ask)] = &[
         c.for_query::<(), ()>().with_shared(Crew(captain)).add(Tag);
     }),
     ("for_found", |c, _, captain| {
-        let query = EntityQuery::<&A>::new().with_shared(Crew(captain));
+        let query = QueryDescriptor::of::<&A, ()>().with_shared(Crew(captain));
         c.for_found(&query).add(Tag);
     }),
     ("with two", |c, _, captain| {
-        let query = EntityQuery::<&A>::new().with_shared(Team("red")).with_shared(Crew(captain));
+        let query =
+            QueryDescriptor::of::<&A, ()>().with_shared(Team("red")).with_shared(Crew(captain));
         c.for_found(query).add(Tag);
     }),
     ("a dynamic query", |c, _, captain| {
-        c.for_found(DynamicQuery::new()).with_shared(Crew(captain)).add(Tag);
+        c.for_found(QueryDescriptor::new()).with_shared(Crew(captain)).add(Tag);
     }),
     ("add_types", |c, _, captain| {
         let tag = ancho_entities::ComponentType::of::<Tag>();
@@ -138,7 +139,8 @@ const ASK: &[(&str, Ask)] = &[
         c.for_query::<(), ()>().with_shared(Crew(captain)).add(Tag);
     }),
     ("members of a group", |c, root, captain| {
-        let query: LateQuery = EntityQuery::<&A>::new().with_shared(Crew(captain)).into();
+        let query: QueryDescriptor =
+            QueryDescriptor::of::<&A, ()>().with_shared(Crew(captain)).into();
         c.add_to_linked_matching(root, query, Tag);
     }),
 ];

@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
-    LateQuery, LinkedEntityGroup, PlaybackError, Prefab, Shared, World, WorldSettings,
+    LinkedEntityGroup, PlaybackError, Prefab, QueryDescriptor, Shared, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -111,7 +111,7 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
     (
         "add_to_linked_matching",
-        |c, e| c.add_to_linked_matching(e, LateQuery::of::<&A, ()>(), B("x".into())),
+        |c, e| c.add_to_linked_matching(e, QueryDescriptor::of::<&A, ()>(), B("x".into())),
         |w, e| {
             there(w, e)?;
             let matches = w.query::<&A>().matches(e);
@@ -120,7 +120,7 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
     (
         "set_linked_matching",
-        |c, e| c.set_linked_matching(e, LateQuery::of::<&Lamp, ()>(), A(1)),
+        |c, e| c.set_linked_matching(e, QueryDescriptor::of::<&Lamp, ()>(), A(1)),
         |w, e| {
             there(w, e)?;
             let matches = w.has::<(A, Lamp)>(e);
@@ -129,7 +129,7 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
     (
         "remove_from_linked_matching",
-        |c, e| c.remove_from_linked_matching::<A>(e, LateQuery::of::<&Lamp, ()>()),
+        |c, e| c.remove_from_linked_matching::<A>(e, QueryDescriptor::of::<&Lamp, ()>()),
         |w, e| {
             there(w, e)?;
             if w.has::<Lamp>(e) { w.remove::<A>(e).map(drop) } else { Ok(()) }

@@ -164,7 +164,7 @@ fn cb3_cb5_sh7_shared_values_with_placeholders_are_the_same_everywhere() {
 #[test]
 fn cb5_a_single_job_over_entities_records_the_same_everywhere() {
     same_everywhere(300, |world, buffer| {
-        let query = world.query::<(Entity, &A)>().filter::<With<Lamp>>();
+        let query = world.query_filtered::<(Entity, &A), With<Lamp>>();
         let job = query.job().with(buffer.writer()).schedule(|(entity, a), commands| {
             commands.set(entity, A(a.0 * 2));
             let new = commands.spawn(Link(entity));
@@ -295,7 +295,7 @@ fn cb5_jobs_and_the_main_thread_by_turns_record_the_same_everywhere() {
         });
         world.jobs().complete(job);
         let second = buffer.commands().unwrap().spawn(A(8));
-        let query = world.query::<Entity>().filter::<With<Text>>();
+        let query = world.query_filtered::<Entity, With<Text>>();
         let job = query.job().with(buffer.writer()).schedule_parallel(move |entity, commands| {
             commands.add(entity, Link(second));
             commands.spawn(Link(second));

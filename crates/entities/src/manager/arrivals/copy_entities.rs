@@ -51,7 +51,7 @@ impl EntityManager {
 
     /// Copies these entities of another world to this one, as [`copy_entities_from`](Self::copy_entities_from) does with all.
     ///
-    /// An entity that is named twice is copied once. [`QueryRef::copy_to`](crate::QueryRef::copy_to) copies what a query finds.
+    /// An entity that is named twice is copied once. [`Query::copy_to`](crate::Query::copy_to) copies what a query finds.
     ///
     /// # Errors
     ///

@@ -85,7 +85,7 @@ impl EntityManager {
     ///
     /// Of chunks that do not move as a whole, the entities are moved to chunks of this world with the same components; the
     /// values of those chunks stay. An entity may be named twice. The members of a [group](crate::LinkedEntityGroup) move only if
-    /// they are named too. [`QueryMut::move_to`](crate::QueryMut::move_to) moves what a query finds.
+    /// they are named too. [`Batch::move_to`](crate::Batch::move_to) moves what a query finds.
     ///
     /// # Errors
     ///

@@ -78,7 +78,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     /// Returns the index of the chunk among all chunks of the archetypes that match, before filters by change, enabled state
     /// and shared values: the chunks that a job is called for can have gaps between them.
     ///
-    /// It is below [`count_chunks_unfiltered`](crate::QueryRef::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
+    /// It is below [`count_chunks_unfiltered`](crate::Query::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
     pub fn index(&self) -> usize {
         self.batch.chunk_number
     }

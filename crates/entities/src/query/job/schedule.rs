@@ -110,7 +110,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job of all threads, which calls the function with slices of contiguous entities.
     ///
-    /// See [`QueryRef::for_each_chunk`](crate::QueryRef::for_each_chunk).
+    /// See [`Query::for_each_chunk`](crate::Query::for_each_chunk).
     ///
     /// # Panics
     ///
