@@ -68,7 +68,7 @@ use crate::commands::Promises;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::query::QueryStates;
+use crate::query::QueryCache;
 use crate::set::ComponentSet;
 use crate::storage::{
     DoesNotFit, InvariantViolation, Location, Run, Storage, Transfers, given_sources,
@@ -118,7 +118,7 @@ pub struct EntityManager {
     /// Whatever is known of the entities elsewhere is known by it.
     id: u64,
     pub(crate) storage: Storage,
-    pub(crate) queries: QueryStates,
+    pub(crate) queries: QueryCache,
     pub(crate) jobs: Jobs,
     transfers: Transfers,
     sets: Sets,
@@ -161,7 +161,7 @@ impl EntityManager {
         Self {
             id: caches::new_id(),
             storage,
-            queries: QueryStates::default(),
+            queries: QueryCache::default(),
             jobs,
             transfers: Transfers::default(),
             sets: Sets::default(),
@@ -385,7 +385,7 @@ impl Drop for EntityManager {
 
 /// What is left of worlds that were dropped from inside of one of their jobs: others may be using it, and nobody can wait for
 /// them. It is never freed. That it is kept here, and not forgotten, is for those who look for leaks.
-static ABANDONED: Mutex<Vec<(Storage, QueryStates)>> = Mutex::new(Vec::new());
+static ABANDONED: Mutex<Vec<(Storage, QueryCache)>> = Mutex::new(Vec::new());
 
 impl fmt::Debug for EntityManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,10 +7,10 @@ use std::mem;
 
 use ancho_collections::Rejected;
 
+use super::access::{Asked, sync_for_query};
+use super::chunk_filter::Runs;
 use super::dynamic::QueryDescriptor;
-use super::matched::{Masks, Match, matching_rows};
-use super::runs::Runs;
-use super::uses::{Asked, before_query};
+use super::state::{Masks, Match, matching_rows};
 use super::walk::Walk;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
@@ -488,7 +488,7 @@ impl QueryDescriptor {
     /// Removes the entities from a list that do not match.
     pub(crate) fn retain_found(&self, entities: &EntityManager, list: &mut Vec<Entity>) {
         let matched = self.matched_in(entities);
-        before_query(entities, matched, Asked::Found);
+        sync_for_query(entities, matched, Asked::Found);
         let walk = Walk::reading(entities, matched, self.settings());
         let storage = &entities.storage;
         list.retain(|&entity| {
@@ -516,7 +516,7 @@ impl QueryDescriptor {
             self.change(entities, |entities, found| entities.check_all_have(found, ty))?;
         }
         entities.before_switching(ty);
-        before_query(entities, self.matched_in(entities), Asked::Data);
+        sync_for_query(entities, self.matched_in(entities), Asked::Data);
         let entities: *mut EntityManager = entities;
         // SAFETY: the manager is borrowed mutably by this function alone, and neither the states nor the archetypes change
         // meanwhile.
@@ -531,11 +531,11 @@ impl QueryDescriptor {
     }
 }
 
-/// How many chunks ahead memory is fetched.
+/// Distance, in chunks, at which memory is prefetched.
 const AHEAD: usize = 16;
 
 impl Walk<'_> {
-    /// All rows that are found, in a list that has none yet.
+    /// Returns all matching rows, in a list that is empty yet.
     pub(super) fn found(&self, mut all: Found) -> Found {
         let chunks = |found: &Match| self.archetypes[found.archetype].chunks.len();
         all.reserve(self.matches.iter().map(chunks).sum());
@@ -572,7 +572,7 @@ impl Walk<'_> {
     ///
     /// # Safety
     ///
-    /// - the walk was made by [`writing`](Self::writing), and nobody has anything that was fetched from its chunks
+    /// - the walk was made by [`writing`](Self::writing), and no fetched data of its chunks is alive
     /// - as for [`switch_some`](Self::switch_some), in all of them
     pub(super) unsafe fn switch(&self, component: ComponentType, enabled: bool) -> usize {
         let mut switched = 0;
@@ -611,7 +611,7 @@ impl Walk<'_> {
     ///
     /// # Safety
     ///
-    /// - nobody else uses the mask, nor what is noted of the column; nor of others, unless their versions were written out
+    /// - no other code uses the mask, nor what is noted of the column; nor of others, unless their versions were written out
     unsafe fn switch_some(
         &self,
         chunk: &Chunk,

@@ -4,14 +4,14 @@ use std::any::{TypeId, type_name};
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::changed_rows::find_changed;
+use super::access::{Asked, sync_for_query};
+use super::cache::QueryCache;
+use super::chunk_filter::find_changed;
 use super::data::QueryData;
+use super::descriptor::{Need, Part, Plan, Term, Terms, refuse_not_enableable};
+use super::descriptor::{Options, Settings, Since};
 use super::filter::QueryFilter;
-use super::matched::{Masks, Match, Matched, matching_rows};
-use super::plan::{Need, Part, Plan, Term, Terms, refuse_not_enableable};
-use super::settings::{Options, Settings, Since};
-use super::states::QueryStates;
-use super::uses::{Asked, before_query};
+use super::state::{Masks, Match, QueryState, matching_rows};
 use super::view::Query;
 use super::walk::Walk;
 use crate::component::ComponentType;
@@ -450,7 +450,7 @@ impl QueryDescriptor {
     ) -> impl Iterator<Item = QueryChunk<'w>> + use<'w> {
         world.jobs.before_everything();
         let matched = self.matched_in(world);
-        before_query(world, matched, Asked::Found);
+        sync_for_query(world, matched, Asked::Found);
         let walk = Walk::reading(world, matched, &self.settings);
         let since = self.settings.since.0;
         let all = walk.matches.iter().flat_map(|found| {
@@ -500,9 +500,9 @@ impl QueryDescriptor {
     #[track_caller]
     pub(super) fn matched<'w>(
         &self,
-        states: &'w QueryStates,
+        states: &'w QueryCache,
         archetypes: &'w Archetypes,
-    ) -> &'w Matched {
+    ) -> &'w QueryState {
         match &self.source {
             &Source::Types { id, terms, name, options } => {
                 states.of_type(id, options, archetypes, || terms().into_plan(name(), options))
@@ -512,7 +512,7 @@ impl QueryDescriptor {
     }
 
     #[track_caller]
-    pub(super) fn matched_in<'w>(&self, entities: &'w EntityManager) -> &'w Matched {
+    pub(super) fn matched_in<'w>(&self, entities: &'w EntityManager) -> &'w QueryState {
         self.matched(&entities.queries, &entities.storage.archetypes)
     }
 

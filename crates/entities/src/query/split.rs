@@ -7,22 +7,22 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::apart::{Apart, MOST_ALTERNATIVES, apart, has_too_many_alternatives};
+use super::access::{Disjoint, MOST_ALTERNATIVES, disjoint, has_too_many_alternatives};
+use super::access::{Meets, Viewed, add_copied, meets};
 use super::data::QueryData;
+use super::descriptor::{Options, Settings};
+use super::descriptor::{Part, Plan};
 use super::filter::QueryFilter;
 use super::lookup::Lookup;
-use super::loops::refuse;
-use super::matched::{Match, Matched};
-use super::plan::{Part, Plan};
-use super::settings::{Options, Settings};
-use super::uses::{Meets, Viewed, add_copied, meets};
+use super::state::{Match, QueryState};
 use super::view::{Others, Query, state_of};
+use super::walk::refuse;
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{OutOfMemory, unshare};
 
-/// What a world can be [split](EntityManager::split) into: queries, lookups, and tuples of them.
+/// Parts that a world can be [split](EntityManager::split) into: queries, lookups, and tuples of them.
 ///
 /// | part | what there is of it |
 /// |---|---|
@@ -61,7 +61,7 @@ use crate::storage::{OutOfMemory, unshare};
     note = "a world is split into a tuple of `Query<D, F>` and `Lookup<D, F>`"
 )]
 pub unsafe trait SplitParts: Sized {
-    /// What there is of the parts, for as long as the world is borrowed.
+    /// The views of the parts, for as long as the world is borrowed.
     type Views<'w>;
 
     /// Adds the requirements of each part.
@@ -81,25 +81,25 @@ pub unsafe trait SplitParts: Sized {
 pub struct Splitting<'w> {
     entities: NonNull<EntityManager>,
     parts: Parts<'w>,
-    /// How many of the parts have their views.
+    /// Number of parts that have their views.
     viewed: usize,
     world: PhantomData<&'w mut EntityManager>,
 }
 
 #[derive(Clone, Copy)]
 struct SplitPart<'w> {
-    matched: &'w Matched,
+    matched: &'w QueryState,
     is_lookup: bool,
     name: fn() -> String,
 }
 
 impl<'w> SplitPart<'w> {
-    fn viewed(&self) -> Viewed<'w, Matched> {
+    fn viewed(&self) -> Viewed<'w, QueryState> {
         Viewed { query: self.matched, is_lookup: self.is_lookup }
     }
 }
 
-/// How many parts there may be without memory of their own: worlds are split in each frame.
+/// Number of parts without an allocation: worlds are split in each frame.
 const FEW: usize = 8;
 
 /// Parts, in their order.
@@ -136,15 +136,15 @@ impl<'w> Splitting<'w> {
         self.parts.push(SplitPart { matched, is_lookup, name });
     }
 
-    /// The next part, and whether a job of it gets in the way of other views.
-    fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched, Meets<'w>) {
+    /// Returns the next part, and the conflicts of a job of it with other views.
+    fn next(&mut self) -> (NonNull<EntityManager>, &'w QueryState, Meets<'w>) {
         let part = self.parts.iter().nth(self.viewed).expect("as many views as parts");
         let meets = self.meets_others(self.viewed, part);
         self.viewed += 1;
         (self.entities, part.matched, meets)
     }
 
-    /// Whether a job of one of the parts gets in the way of views of the others.
+    /// Returns the conflicts of a job of one of the parts with views of the others.
     fn meets_others(&self, at: usize, job: &SplitPart<'_>) -> Meets<'w> {
         // SAFETY: as in `add`.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
@@ -159,8 +159,8 @@ impl<'w> Splitting<'w> {
             for (before, left) in self.parts.iter().take(at).enumerate() {
                 let (left_plan, right_plan) = (&left.matched.plan, &right.matched.plan);
                 let Some((of_left, of_right)) = conflict(left_plan, right_plan) else { continue };
-                let apart = apart(left_plan, right_plan);
-                if apart == Apart::Archetypes {
+                let apart = disjoint(left_plan, right_plan);
+                if apart == Disjoint::Archetypes {
                     debug_assert!(
                         left.matched
                             .matches
@@ -175,7 +175,7 @@ impl<'w> Splitting<'w> {
         }
     }
 
-    /// Sees to it that everything that can be written is the world's alone: later, others have values in the same chunks.
+    /// Sees to it that everything that can be written is unshared: later, others have values in the same chunks.
     fn make_unique(&mut self) -> Result<(), OutOfMemory> {
         let entities = self.entities.as_ptr();
         // SAFETY: the world is borrowed mutably, and there are no views yet. These are three fields.
@@ -230,7 +230,7 @@ pub(super) fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
 
 #[cold]
 #[track_caller]
-fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part); 2]) -> ! {
+fn refuse_split(apart: Disjoint, what: Part, parts: [(usize, &SplitPart<'_>, Part); 2]) -> ! {
     let ty = what.ty;
     let what = if what.bits { "whether it is on, of" } else { "the values of" };
     let mixed = parts.iter().find(|(_, part, _)| has_too_many_alternatives(&part.matched.plan));
@@ -245,7 +245,7 @@ fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part);
         let name = (part.name)();
         format!("part {number}, `{name}`, {does}")
     });
-    if let Apart::Switch(switch) = apart {
+    if let Disjoint::Switch(switch) = apart {
         panic!(
             "A0093: the world cannot be split so: {left} and {right} {what} `{ty}`, and only `{switch}` tells their entities \
              apart, which can be switched off and on; filter by `Absent<{switch}>` instead of `Without<{switch}>`, or by a \

@@ -6,16 +6,16 @@ use std::any::TypeId;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::apart::{Apart, apart};
+use super::access::{Disjoint, disjoint};
+use super::access::{Meets, Viewed, add_copied, may_meet};
 use super::data::QueryData;
+use super::descriptor::{Options, Settings, Since};
+use super::descriptor::{Part, Plan, plan_of};
 use super::dynamic::QueryDescriptor;
 use super::filter::QueryFilter;
 use super::lookup::Lookup;
-use super::matched::Matched;
-use super::plan::{Part, Plan, plan_of};
-use super::settings::{Options, Settings, Since};
 use super::split::conflict;
-use super::uses::{Meets, Viewed, add_copied, may_meet};
+use super::state::QueryState;
 use super::view::{Others, Query};
 use crate::component::ComponentType;
 use crate::manager::EntityManager;
@@ -26,7 +26,7 @@ use crate::version::Version;
 pub(crate) struct SystemQuery {
     /// Identity of the cache that has the state. It changes if the world's entities are replaced.
     states: u64,
-    state: NonNull<Matched>,
+    state: NonNull<QueryState>,
     /// The key of the state. A description of run time has none, and is found by its plan.
     key: Option<(TypeId, Options)>,
     plan: Plan,
@@ -105,7 +105,7 @@ impl SystemQuery {
 
     /// Returns the state, updated with new archetypes.
     #[inline]
-    pub(crate) fn matched<'w>(&mut self, entities: &'w EntityManager) -> &'w Matched {
+    pub(crate) fn matched<'w>(&mut self, entities: &'w EntityManager) -> &'w QueryState {
         if entities.queries.id() != self.states {
             self.find_again(entities);
         }
@@ -192,7 +192,7 @@ fn find<'w>(
     entities: &'w EntityManager,
     key: Option<(TypeId, Options)>,
     plan: &Plan,
-) -> &'w Matched {
+) -> &'w QueryState {
     let archetypes = &entities.storage.archetypes;
     match key {
         Some((id, options)) => entities.queries.of_type(id, options, archetypes, || plan.clone()),
@@ -202,7 +202,7 @@ fn find<'w>(
 
 /// Copies all chunks that are shared with a fork and that a query can write.
 #[cold]
-fn make_unique(entities: &mut EntityManager, matched: &Matched) -> Result<(), OutOfMemory> {
+fn make_unique(entities: &mut EntityManager, matched: &QueryState) -> Result<(), OutOfMemory> {
     let EntityManager { storage, jobs, .. } = entities;
     let (archetypes, chunks) = (&storage.archetypes, &mut storage.chunks);
     if jobs.are_live() {
@@ -234,10 +234,10 @@ pub(crate) struct Conflict {
 /// Returns the conflict of two queries, if they conflict.
 pub(crate) fn conflict_of(left: &Plan, right: &Plan) -> Option<Conflict> {
     let (of_left, of_right): (Part, Part) = conflict(left, right)?;
-    let switch = match apart(left, right) {
-        Apart::Archetypes => return None,
-        Apart::Switch(switch) => Some(switch),
-        Apart::No => None,
+    let switch = match disjoint(left, right) {
+        Disjoint::Archetypes => return None,
+        Disjoint::Switch(switch) => Some(switch),
+        Disjoint::No => None,
     };
     let (ty, bits, changes) = (of_left.ty, of_left.bits, [of_left.write, of_right.write]);
     Some(Conflict { ty, bits, changes, switch })

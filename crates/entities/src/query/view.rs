@@ -7,17 +7,17 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::cursor::{Cursor, Writes};
+use super::access::{Asked, sync_for_query};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::descriptor::plan_of;
+use super::descriptor::{Options, Settings, Since};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
-use super::loops::{count, each_pair, each_row, each_slices, entities, get, refuse};
-use super::mask::QueryMask;
-use super::matched::Matched;
-use super::plan::plan_of;
-use super::settings::{Options, Settings, Since};
-use super::uses::{Asked, before_query};
+use super::iter::{Cursor, Writes};
+use super::state::QueryMask;
+use super::state::QueryState;
 use super::walk::Walk;
+use super::walk::{count, each_pair, each_row, each_slices, entities, get, refuse};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -86,7 +86,7 @@ use crate::version::Version;
 pub struct Query<'w, D, F = ()> {
     /// Borrowed for `'w`: shared if `D` is read-only, otherwise mutably by all views of one split together.
     pub(super) entities: NonNull<EntityManager>,
-    pub(super) matched: &'w Matched,
+    pub(super) matched: &'w QueryState,
     pub(super) settings: Settings,
     /// A job of this query conflicts with other views of the split.
     pub(super) conflicts: bool,
@@ -122,7 +122,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     #[inline]
     pub(super) unsafe fn new(
         entities: NonNull<EntityManager>,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         settings: Settings,
         others: Others,
     ) -> Self {
@@ -815,7 +815,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     }
 
     /// Returns the manager, the state, the settings, and whether a job of the query conflicts with other views.
-    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings, bool) {
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w QueryState, Settings, bool) {
         (self.entities, self.matched, self.settings, self.conflicts)
     }
 
@@ -827,7 +827,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     #[inline]
     fn walk_for(&self, asked: Asked) -> Walk<'w> {
         // SAFETY: the manager is borrowed, and views have no mutable references to it.
-        before_query(unsafe { self.entities.as_ref() }, self.matched, asked);
+        sync_for_query(unsafe { self.entities.as_ref() }, self.matched, asked);
         // SAFETY:
         // - the manager is borrowed for the lifetime: mutably, unless the data is read-only, so that the walk writes nothing
         // - only views use it, on this thread, since they are not `Send`; each reads and writes its own data, and if there are
@@ -905,7 +905,7 @@ impl<D, F> fmt::Debug for Query<'_, D, F> {
     }
 }
 
-/// Returns the state of a query of this data and these filters, created if there is none.
+/// Returns the state of a query of this data and these filters, or creates it.
 ///
 /// # Safety
 ///
@@ -915,7 +915,7 @@ impl<D, F> fmt::Debug for Query<'_, D, F> {
 pub(super) unsafe fn state_of<'w, D: QueryData, F: QueryFilter>(
     entities: NonNull<EntityManager>,
     options: Options,
-) -> &'w Matched {
+) -> &'w QueryState {
     // SAFETY: the manager is borrowed, and neither its states nor its archetypes are borrowed mutably meanwhile.
     let (queries, archetypes) =
         unsafe { (&(*entities.as_ptr()).queries, &(*entities.as_ptr()).storage.archetypes) };
@@ -927,7 +927,7 @@ impl<'w> Query<'w, Entity> {
     /// Creates a query whose conditions are not known by type. The state belongs to the manager.
     pub(super) fn described(
         entities: &'w EntityManager,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         settings: Settings,
     ) -> Self {
         // SAFETY: the manager is borrowed for the lifetime, which forbids structural changes. Views that can write need a mutable

@@ -23,10 +23,10 @@ pub(crate) use schedule::DeclaredJob;
 pub use schedule::{IndexInQuery, QueryJobWith};
 
 use super::data::QueryData;
+use super::descriptor::Settings;
 use super::filter::QueryFilter;
-use super::matched::Matched;
 use super::parallel::ParallelData;
-use super::settings::Settings;
+use super::state::QueryState;
 use super::view::Query;
 use crate::manager::{EntityManager, Jobs};
 
@@ -85,7 +85,7 @@ use crate::manager::{EntityManager, Jobs};
 pub struct QueryJob<'w, D> {
     /// Borrowed for the lifetime: mutably, unless the query is read-only.
     entities: NonNull<EntityManager>,
-    matched: &'w Matched,
+    matched: &'w QueryState,
     settings: Settings,
     /// Runs immediately, since other views of the world conflict with it.
     at_once: bool,
@@ -108,7 +108,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// - the state is the manager's, and that of a query of this data with these settings
     unsafe fn new(
         entities: NonNull<EntityManager>,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         settings: Settings,
         at_once: bool,
     ) -> Self {

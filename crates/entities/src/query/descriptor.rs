@@ -1,29 +1,32 @@
-//! What a query asks for, as values.
+//! Descriptions of queries as values: terms, options and the plan made of them.
 
-use std::any::type_name;
+use std::any::{TypeId, type_name};
+use std::sync::Arc;
 
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use super::settings::Options;
-use super::write_groups::KnownGroups;
 use crate::builtin::{Disabled, Prefab};
-use crate::component::ComponentType;
+use crate::component::{ComponentType, SharedValue, WriteGroup};
+use crate::field::EntityRemap;
+use crate::shared::{Shared, SharedComponent};
+use crate::storage::ArchetypeShape;
+use crate::version::Version;
 
 /// One component that a query gives for each entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     pub(crate) ty: ComponentType,
     pub(crate) need: Need,
-    /// Whether it can be changed.
+    /// It can be written.
     pub(crate) write: bool,
-    /// Whether it is about being switched on or off, and not about the value.
+    /// It is the enabled bit, not the value.
     pub(crate) bits: bool,
 }
 
-/// What an entity must have so that a part can be given.
+/// The requirement of a part on entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Need {
-    /// The component, switched on.
+    /// The component, enabled.
     On,
     /// The component, on or off.
     Present,
@@ -34,29 +37,29 @@ pub enum Need {
 /// One condition on entities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Term {
-    /// Has it, switched on.
+    /// Has it, enabled.
     With(ComponentType),
-    /// Does not have it, or switched off.
+    /// Does not have it, or disabled.
     Without(ComponentType),
-    /// Has one of them, switched on.
+    /// Has one of them, enabled.
     Any(Box<[ComponentType]>),
     /// Does not have it.
     Absent(ComponentType),
     /// Has it, on or off.
     Present(ComponentType),
-    /// Has it, switched off.
+    /// Has it, disabled.
     Disabled(ComponentType),
     /// One of them was written in its chunk.
     Changed(Box<[ComponentType]>),
     /// An entity came to its chunk, or left it.
     OrderChanged,
-    /// Has nothing, switched on, by which others write in a special way what is written.
+    /// Has nothing, enabled, by which others write in a special way what is written.
     NotOfOthers(KnownGroups),
     /// Fulfils all conditions of one of the lists.
     Or(Box<[Box<[Term]>]>),
 }
 
-/// What a query asks for.
+/// The parts, conditions and options of a query.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Plan {
     pub(crate) parts: Box<[Part]>,
@@ -97,7 +100,7 @@ impl Plan {
     ///
     /// # Panics
     ///
-    /// With A0086 if a part can be changed and is given twice, with A0070 if a component is to be switched off and cannot be.
+    /// With A0086 if a part can be changed and is given twice, with A0070 if a component is to be disabled and cannot be.
     #[track_caller]
     pub(crate) fn new(query: &str, parts: Vec<Part>, filters: Vec<Term>, options: Options) -> Self {
         refuse_conflicts(query, &parts);
@@ -138,7 +141,7 @@ impl Plan {
         self
     }
 
-    /// A plan for everything that one of several finds, which agree on whether they ignore what is switched off. What one of
+    /// A plan for everything that one of several finds, which agree on whether they ignore what is disabled. What one of
     /// them writes counts as written. What each of them leaves to others is among its conditions, as what it passes over is.
     pub(crate) fn union(plans: Vec<Self>) -> Self {
         let options = plans.first().map_or(Options::default(), |plan| plan.options);
@@ -165,7 +168,7 @@ impl Plan {
         Self { parts: parts.into(), terms, options }
     }
 
-    /// Whether one of the conditions is about changes.
+    /// Returns `true` if one of the conditions concerns changes.
     pub(crate) fn asks_for_changes(&self) -> bool {
         fn asks(terms: &[Term]) -> bool {
             terms.iter().any(|term| match term {
@@ -193,13 +196,13 @@ impl Plan {
         visit(&self.terms, &mut each);
     }
 
-    /// Whether every entity that is found has this component, and its values are given: to be changed, or at all.
+    /// Returns `true` if every matching entity has the component and the query fetches its values, for writing if asked for.
     pub(crate) fn gives(&self, ty: ComponentType, to_change: bool) -> bool {
         let gives = |part: &Part| part.ty == ty && !part.bits && (part.write || !to_change);
         self.parts.iter().any(gives) && self.requires(ty)
     }
 
-    /// Whether every entity that is found has this component.
+    /// Returns `true` if every matching entity has the component.
     pub(crate) fn requires(&self, ty: ComponentType) -> bool {
         self.terms.iter().any(|term| {
             matches!(*term, Term::With(with) | Term::Present(with) | Term::Disabled(with) if with == ty)
@@ -231,7 +234,7 @@ fn pass_over(terms: &mut Vec<Term>, mark: ComponentType) {
     }
 }
 
-/// Whether entities with a mark are asked for, perhaps as one possibility among others.
+/// Returns `true` if entities with a mark are required, perhaps in one of several alternatives.
 fn asks_for(terms: &[Term], mark: ComponentType) -> bool {
     terms.iter().any(|term| match term {
         Term::With(with) | Term::Present(with) => *with == mark,
@@ -273,5 +276,168 @@ fn refuse_conflicts(query: &str, parts: &[Part]) {
 pub(super) fn refuse_not_enableable(component: ComponentType) {
     if !component.is_enableable() {
         panic!("{}", crate::error::EntityError::NotEnableable { component });
+    }
+}
+
+/// Options of a query: entities that it includes or excludes unlike others. Bits of a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options(u8);
+
+impl Options {
+    /// Nothing is said.
+    pub(crate) const NONE: Self = Self(0);
+    /// Entities that are [disabled](crate::Disabled).
+    pub(crate) const DISABLED: Self = Self(1);
+    /// [Prefabs](crate::Prefab).
+    pub(crate) const PREFABS: Self = Self(2);
+    /// All entities, whatever is disabled.
+    pub(crate) const IGNORE_ENABLED: Self = Self(4);
+    /// No entities that others write in a special way.
+    pub(crate) const WRITE_GROUPS: Self = Self(8);
+
+    pub(crate) const fn has(self, option: Self) -> bool {
+        self.0 & option.0 != 0
+    }
+
+    pub(crate) const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) const fn with(self, option: Self) -> Self {
+        Self(self.0 | option.0)
+    }
+}
+
+/// Settings of a query that are known only at run time.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    /// Newer versions count as changes.
+    pub(crate) since: Since,
+    /// The values that entities must have, all of them. `None` stands for an empty list.
+    pub(crate) shared: Option<Arc<Vec<(ComponentType, SharedValue)>>>,
+}
+
+/// A version, [`Version::NEVER`] unless it is said.
+#[derive(Clone, Copy)]
+pub(crate) struct Since(pub(crate) Version);
+
+impl Default for Since {
+    fn default() -> Self {
+        Self(Version::NEVER)
+    }
+}
+
+impl Settings {
+    pub(crate) fn add_shared<T: SharedComponent>(&mut self, value: T) {
+        let filters = self.shared.get_or_insert_default();
+        Arc::make_mut(filters)
+            .push((ComponentType::of_shared::<T>(), Shared::new(value).into_erased()));
+    }
+
+    /// Replaces the entities in the values.
+    pub(crate) fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        let Some(filters) = &mut self.shared else { return };
+        for at in 0..filters.len() {
+            let (ty, value) = &filters[at];
+            let remap = ty.0.shared.and_then(|functions| functions.remap);
+            if let Some(other) = remap.and_then(|remap| remap(&**value, map)) {
+                // Others may ask for the same.
+                Arc::make_mut(filters)[at].1 = other;
+            }
+        }
+    }
+
+    /// Returns `true` if the values may contain entities.
+    pub(crate) fn may_name_entities(&self) -> bool {
+        let may = |(ty, _): &(ComponentType, SharedValue)| {
+            ty.0.shared.is_some_and(|functions| functions.remap.is_some())
+        };
+        self.shared().iter().any(may)
+    }
+
+    pub(crate) fn shared(&self) -> &[(ComponentType, SharedValue)] {
+        self.shared.as_ref().map_or(&[], |shared| shared)
+    }
+}
+
+/// Write groups of a query: the components that it writes, and those that it names.
+///
+/// It asks the types that an archetype has for the groups they are in, and not the written types for their members: types
+/// that were never used are not known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KnownGroups {
+    /// Written components.
+    written: Box<[ComponentType]>,
+    /// Components that the query names. Whether it is only read comes second.
+    named: Box<[(TypeId, bool)]>,
+}
+
+/// Components that exclude the entities of one archetype.
+pub(super) struct Excluded<'k> {
+    /// Written components of the archetype.
+    written: Vec<TypeId>,
+    named: &'k [(TypeId, bool)],
+}
+
+impl KnownGroups {
+    /// Returns the write groups of a query with these parts and conditions.
+    pub(super) fn new(parts: &[Part], terms: &[Term]) -> Self {
+        let writes = parts.iter().filter(|part| part.write);
+        let written: Box<[_]> = writes.map(|part| part.ty).collect();
+        let mut named = Vec::new();
+        let mut name = |ty: ComponentType, is_asked_for: bool| {
+            let is_read = is_asked_for && !written.contains(&ty);
+            named.extend(ty.0.type_id.map(|id| (id, is_read)));
+        };
+        for part in parts {
+            name(part.ty, true);
+        }
+        name_terms(terms, &mut name);
+        Self { named: named.into(), written }
+    }
+
+    /// Returns the components that exclude entities of an archetype.
+    pub(super) fn excluded_of(&self, shape: &ArchetypeShape) -> Excluded<'_> {
+        let of_archetype = self.written.iter().filter(|&&ty| shape.has(ty));
+        let written = of_archetype.filter_map(|ty| ty.0.type_id).collect();
+        Excluded { written, named: &self.named }
+    }
+}
+
+impl Excluded<'_> {
+    /// Returns `true` if a component excludes the entities that have it.
+    pub(super) fn has(&self, ty: ComponentType) -> bool {
+        let groups = ty.0.write_groups;
+        let is_named = self.named.iter().any(|&(id, _)| Some(id) == ty.0.type_id);
+        groups.iter().any(|group| self.written.contains(&group.target()))
+            && !is_named
+            && !self.reads_target_of(groups, &mut Vec::new())
+    }
+
+    /// Returns `true` if the query reads a component that has one of these groups, or from which one of them is reached: then it
+    /// knows of the members.
+    fn reads_target_of(&self, groups: &[WriteGroup], seen: &mut Vec<TypeId>) -> bool {
+        groups.iter().any(|group| {
+            let target = group.target();
+            if seen.contains(&target) {
+                return false;
+            }
+            seen.push(target);
+            self.named.contains(&(target, true)) || self.reads_target_of(group.beyond(), seen)
+        })
+    }
+}
+
+/// Names the types of conditions, and whether what has them is asked for.
+fn name_terms(terms: &[Term], name: &mut impl FnMut(ComponentType, bool)) {
+    for term in terms {
+        match term {
+            Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => name(*ty, true),
+            Term::Any(types) | Term::Changed(types) => types.iter().for_each(|&ty| name(ty, true)),
+            // What must not be there is not read.
+            Term::Without(ty) | Term::Absent(ty) => name(*ty, false),
+            Term::Or(alternatives) => alternatives.iter().for_each(|terms| name_terms(terms, name)),
+            Term::OrderChanged | Term::NotOfOthers(_) => {}
+        }
     }
 }
