@@ -543,18 +543,14 @@ impl Walk<'_> {
         let chunks = unsafe { &*self.chunks };
         let mut changed = mem::take(&mut all.changed);
         for found in self.matches {
-            let is_simple = self.is_simple(found);
-            let numbers = &self.archetypes[found.archetype].chunks;
-            for (at, &number) in numbers.iter().enumerate() {
-                // Who has just worked on much else has lost them from the cache.
-                if let Some(&later) = numbers.get(at + AHEAD) {
+            let mut list = self.archetypes[found.archetype].chunks.iter();
+            while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
+                // Other work may have evicted the chunks from the cache.
+                if let Some(&later) = list.as_slice().get(AHEAD - 1) {
                     chunks.fetch(later);
                 }
-                // SAFETY: archetypes list chunks that are there.
+                // SAFETY: archetypes list existing chunks.
                 let chunk = unsafe { chunks.at(number) };
-                if !is_simple && !self.choose(chunk, found, &mut changed) {
-                    continue;
-                }
                 let masks = Masks { enabled: &chunk.enabled, changed: &changed };
                 let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
                 while run.start < run.end {
@@ -578,19 +574,16 @@ impl Walk<'_> {
         let mut switched = 0;
         let mut changed = Vec::new();
         for found in self.matches {
-            let is_simple = self.is_simple(found);
             let archetype = &self.archetypes[found.archetype];
             let place = archetype.shape.index.find(component);
             let Some((column, mask)) = place.and_then(|place| Some((place.column, place.mask()?)))
             else {
                 continue;
             };
-            for &number in &archetype.chunks {
-                // SAFETY: archetypes list chunks that are there.
+            let mut list = archetype.chunks.iter();
+            while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
+                // SAFETY: archetypes list existing chunks.
                 let chunk = unsafe { (*self.chunks).at(number) };
-                if !is_simple && !self.choose(chunk, found, &mut changed) {
-                    continue;
-                }
                 // SAFETY: the caller's promise.
                 unsafe {
                     if found.bits.is_empty() {

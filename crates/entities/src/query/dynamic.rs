@@ -2,6 +2,7 @@
 
 use std::any::{TypeId, type_name};
 use std::fmt;
+use std::iter;
 use std::sync::OnceLock;
 
 use super::access::{Asked, sync_for_query};
@@ -13,7 +14,7 @@ use super::descriptor::{Options, Settings, Since};
 use super::filter::QueryFilter;
 use super::state::{Masks, Match, QueryState, matching_rows};
 use super::view::Query;
-use super::walk::Walk;
+use super::walk::{SelectedChunks, Walk};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::field::EntityRemap;
@@ -453,15 +454,10 @@ impl QueryDescriptor {
         sync_for_query(world, matched, Asked::Found);
         let walk = Walk::reading(world, matched, &self.settings);
         let since = self.settings.since.0;
-        let all = walk.matches.iter().flat_map(|found| {
-            let chunks = world.storage.archetypes[found.archetype].chunks.iter();
-            chunks.map(move |&number| (found, number))
-        });
-        let mut changed = Vec::new();
-        all.filter_map(move |(found, number)| {
-            let chunk = world.chunk(number);
-            let is_found = walk.is_simple(found) || walk.choose(chunk.chunk, found, &mut changed);
-            is_found.then_some(QueryChunk { chunk, found, since })
+        let mut chunks = SelectedChunks::new(walk);
+        iter::from_fn(move || {
+            let (found, number) = chunks.next()?;
+            Some(QueryChunk { chunk: world.chunk(number), found, since })
         })
     }
 

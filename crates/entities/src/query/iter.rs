@@ -17,7 +17,7 @@ use super::batch::{ChunkMarks, ChunkView};
 use super::chunk_filter::Runs;
 use super::data::{QueryData, track_rows};
 use super::state::{Masks, Match, Place};
-use super::walk::{Walk, refuse};
+use super::walk::{SelectedChunks, Walk, refuse};
 use crate::component::{Component, ComponentType};
 use crate::storage::{Chunk, OutOfMemory};
 
@@ -161,13 +161,7 @@ impl<D: QueryData> fmt::Debug for QueryIter<'_, D> {
 
 /// Position of a step-by-step walk over the matching chunks.
 pub(crate) struct Cursor<'w> {
-    walk: Walk<'w>,
-    /// The matches that are left.
-    matches: slice::Iter<'w, Match>,
-    /// The one whose chunks are being walked.
-    found: Option<&'w Match>,
-    /// Its chunks that are left.
-    list: slice::Iter<'w, u32>,
+    chunks: SelectedChunks<'w>,
     /// Data that is unshared and marked.
     writes: Writes,
     marks: bool,
@@ -176,8 +170,6 @@ pub(crate) struct Cursor<'w> {
     /// The chunk that was found last.
     chunk: *const Chunk,
     places: &'w [Place],
-    /// Changed rows of the chunk, for conditions per row.
-    changed: Vec<u64>,
     /// The rows of it that match: of that chunk and no other, or none.
     runs: Runs<'w>,
 }
@@ -209,16 +201,12 @@ impl<'w> Cursor<'w> {
     #[inline]
     pub(crate) fn new(walk: Walk<'w>, writes: Writes) -> Self {
         Self {
-            matches: walk.matches.iter(),
-            walk,
-            found: None,
-            list: [].iter(),
+            chunks: SelectedChunks::new(walk),
             writes,
             marks: true,
             failure: None,
             chunk: std::ptr::null(),
             places: &[],
-            changed: Vec::new(),
             runs: Runs::NONE,
         }
     }
@@ -226,28 +214,17 @@ impl<'w> Cursor<'w> {
     /// Goes to the next chunk with rows that match. Returns whether there is one; if not, [`end`](Self::end) says why.
     #[inline(never)]
     pub(crate) fn next_chunk(&mut self) -> bool {
-        loop {
-            let (Some(&number), Some(found)) = (self.list.next(), self.found) else {
-                let Some(found) = self.matches.next() else { return false };
-                self.found = Some(found);
-                self.list = self.walk.archetypes[found.archetype].chunks.iter();
-                continue;
-            };
-            // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
-            let chunk = unsafe { (*self.walk.chunks).at(number) };
-            // Its rows are given only once it is entered. That may panic or find no memory, and who has caught it may ask for
-            // more: of the chunk before, everything was given.
-            self.runs = Runs::NONE;
-            if !self.walk.is_simple(found) && !self.walk.choose(chunk, found, &mut self.changed) {
-                continue;
-            }
-            let runs = Runs::new(&found.bits, chunk);
-            if !self.enter(found, number) {
-                return false;
-            }
-            self.runs = runs;
-            return true;
+        // The rows of a chunk are yielded only once it is entered. That may panic or find no memory, and the caller may catch it and
+        // go on: all rows of the chunk before were yielded.
+        self.runs = Runs::NONE;
+        let Some((found, number)) = self.chunks.next() else { return false };
+        // SAFETY: archetypes list existing chunks. Only the header of the chunk is borrowed here.
+        let runs = Runs::new(&found.bits, unsafe { (*self.chunks.walk.chunks).at(number) });
+        if !self.enter(found, number) {
+            return false;
         }
+        self.runs = runs;
+        true
     }
 
     /// Goes to a chunk of a match, from which nothing is fetched yet: unshares it if it is written, and marks
@@ -256,13 +233,12 @@ impl<'w> Cursor<'w> {
     pub(crate) fn enter(&mut self, found: &'w Match, number: u32) -> bool {
         if let Err(failure) = self.prepare(number, found) {
             self.failure = Some(failure);
-            self.matches = [].iter();
-            self.list = [].iter();
+            self.chunks.stop();
             return false;
         }
         // It is made of no reference: where several walks are used in turns, others mark the chunk in between.
         // SAFETY: archetypes list chunks that are there. The address stays: no chunk comes or goes meanwhile.
-        self.chunk = unsafe { (*self.walk.chunks).as_ptr().add(number as usize) };
+        self.chunk = unsafe { (*self.chunks.walk.chunks).as_ptr().add(number as usize) };
         self.places = &found.places;
         true
     }
@@ -277,7 +253,7 @@ impl<'w> Cursor<'w> {
             // SAFETY: there is a chunk, since there are runs of it. Others may have set bits since, on this thread, and have no
             // reference to them.
             let enabled = unsafe { &(*self.chunk).enabled };
-            let masks = Masks { enabled, changed: &self.changed };
+            let masks = Masks { enabled, changed: &self.chunks.changed };
             (run, self.runs) = self.runs.next(&masks);
         }
         (run.start < run.end).then_some((run.start, run.end))
@@ -290,7 +266,7 @@ impl<'w> Cursor<'w> {
         }
         // SAFETY: as in `next_run`.
         let enabled = unsafe { &(*self.chunk).enabled };
-        self.runs.count(&Masks { enabled, changed: &self.changed })
+        self.runs.count(&Masks { enabled, changed: &self.chunks.changed })
     }
 
     /// Returns the current chunk, to fetch data from.
@@ -299,7 +275,7 @@ impl<'w> Cursor<'w> {
         debug_assert!(!self.chunk.is_null());
         // SAFETY: there is a chunk, and what the world knows of it does not change while this is borrowed.
         let chunk = unsafe { &*self.chunk };
-        ChunkView { chunk, shared: self.walk.shared_of() }
+        ChunkView { chunk, shared: self.chunks.walk.shared_of() }
     }
 
     /// Returns the places of the parts in the current chunk.
@@ -320,7 +296,7 @@ impl<'w> Cursor<'w> {
     /// Makes a chunk unshared, and marks what is written.
     #[inline(always)]
     fn prepare(&mut self, number: u32, found: &Match) -> Result<(), OutOfMemory> {
-        let (chunks, version) = (self.walk.chunks, self.walk.version);
+        let (chunks, version) = (self.chunks.walk.chunks, self.chunks.walk.version);
         let is_written = match self.writes {
             Writes::Nothing => return Ok(()),
             Writes::Data { values, .. } => values,
@@ -328,7 +304,7 @@ impl<'w> Cursor<'w> {
         };
         // SAFETY: archetypes list chunks that are there. Nobody has anything in the memory of this one yet, if it may be shared.
         if is_written && unsafe { (*chunks).at(number) }.may_be_shared() {
-            self.walk.unshare(number)?;
+            self.chunks.walk.unshare(number)?;
         }
         if !self.marks {
             return Ok(());

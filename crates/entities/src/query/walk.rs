@@ -470,6 +470,47 @@ impl<'w> Walk<'w> {
     }
 }
 
+/// The chunks of a walk that have matching rows, one after the other.
+pub(super) struct SelectedChunks<'w> {
+    pub(super) walk: Walk<'w>,
+    /// The remaining matches.
+    matches: slice::Iter<'w, Match>,
+    /// The current match, and its remaining chunks.
+    found: Option<&'w Match>,
+    list: slice::Iter<'w, u32>,
+    /// Changed rows of the last chunk, for conditions per row.
+    pub(super) changed: Vec<u64>,
+}
+
+impl<'w> SelectedChunks<'w> {
+    #[inline]
+    pub(super) fn new(walk: Walk<'w>) -> Self {
+        let matches = walk.matches.iter();
+        Self { walk, matches, found: None, list: [].iter(), changed: Vec::new() }
+    }
+
+    /// Returns the next chunk with matching rows, and its match.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<(&'w Match, u32)> {
+        loop {
+            if let Some(found) = self.found
+                && let Some(number) =
+                    self.walk.next_chosen(&mut self.list, found, &mut self.changed)
+            {
+                return Some((found, number));
+            }
+            let found = self.matches.next()?;
+            self.found = Some(found);
+            self.list = self.walk.archetypes[found.archetype].chunks.iter();
+        }
+    }
+
+    /// Yields no more chunks.
+    pub(super) fn stop(&mut self) {
+        (self.matches, self.list) = ([].iter(), [].iter());
+    }
+}
+
 /// Returns the positions of the required shared values.
 #[inline(always)]
 fn asked_values(all: &SharedValues, settings: &Settings) -> Option<Vec<(u32, u32)>> {
