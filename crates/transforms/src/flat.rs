@@ -1,7 +1,8 @@
 //! Entities that are neither parents nor children.
 
 use ancho_entities::{
-    Any, Buffer, Changed, Entity, EntityError, OrderChanged, QueryFilter, Version, Without, World,
+    Any, Buffer, Changed, Entity, EntityError, FilterWriteGroups, OrderChanged, QueryFilter,
+    Version, Without, World,
 };
 use glam::Affine3A;
 
@@ -32,8 +33,9 @@ fn update_found<F: QueryFilter>(
     since: Version,
     bad: &NotFinite,
 ) -> Result<(), EntityError> {
-    let found = world.query_mut::<(Entity, &mut LocalToWorld, InputData)>();
-    found.filter::<(Flat, F)>().filter_write_groups().since(since).for_each_picked_chunk_parallel(
+    type Data = (Entity, &'static mut LocalToWorld, InputData);
+    let found = world.query_filtered_mut::<Data, (Flat, F, FilterWriteGroups)>();
+    found.since(since).for_each_picked_chunk_parallel(
         |_| true,
         #[inline(always)]
         |(entities, matrices, inputs)| Inputs::from(inputs).with(Write { entities, matrices, bad }),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{Entity, EntityError, With, Without, World};
+use ancho_entities::{Entity, EntityError, QueryDescriptor, With, Without, World};
 
 use crate::freeze::{Frozen, FrozenPending, Static};
 use crate::links::Links;
@@ -24,11 +24,10 @@ pub(crate) fn freeze(
     if are_all && !links.awake.is_empty() {
         // Whole chunks at once.
         world
-            .query_mut::<()>()
-            .filter::<Pending>()
+            .batch(QueryDescriptor::of::<(), Pending>())
             .add(Frozen)
             .map_err(|rejected| rejected.error)?;
-        world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
+        world.batch(QueryDescriptor::of::<(), Pending>()).remove::<FrozenPending>()?;
     } else {
         for &entity in &*links.awake {
             if !world.has::<Frozen>(entity) {
@@ -41,7 +40,7 @@ pub(crate) fn freeze(
     // They are placed a last time, also if they have not moved: who has no place has to be found now.
     links.awake.iter().for_each(|&entity| Placement::forget(placement, entity));
     if are_all {
-        let found = world.query_mut::<()>().filter::<Found>();
+        let found = world.batch(QueryDescriptor::of::<(), Found>());
         found.add(FrozenPending).map_err(|rejected| rejected.error)?;
     } else {
         for &entity in &*links.awake {

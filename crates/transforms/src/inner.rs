@@ -92,9 +92,11 @@ fn list_chunks<'w>(
         };
     };
     // Who has children has a buffer of them, unless somebody else has taken it.
-    world.query::<Data>().filter::<With<Buffer<Child>>>().for_each_chunk(&mut list);
+    world.query_filtered::<Data, With<Buffer<Child>>>().for_each_chunk_inner(&mut list);
     if left.get() > 0 {
-        world.query::<Data>().filter::<(Nodes, Without<Buffer<Child>>)>().for_each_chunk(&mut list);
+        world
+            .query_filtered::<Data, (Nodes, Without<Buffer<Child>>)>()
+            .for_each_chunk_inner(&mut list);
     }
     chunks
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{Any, Buffer, Entity, EntityError, With, Without, World};
+use ancho_entities::{Any, Buffer, Entity, EntityError, QueryDescriptor, With, Without, World};
 
 use crate::compose::Placing;
 use crate::error::{TransformError, TransformErrors};
@@ -53,13 +53,13 @@ fn update_all(world: &mut World, state: &mut State, bad: &NotFinite) -> Result<(
 pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     type Lacking = (Any<Placing>, Without<(LocalToWorld, CustomLocalToWorld)>);
     type Below = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
-    let lacking = world.query_mut::<()>().filter::<Lacking>();
+    let lacking = world.batch(QueryDescriptor::of::<(), Lacking>());
     lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
-    let below = world.query_mut::<()>().filter::<Below>();
+    let below = world.batch(QueryDescriptor::of::<(), Below>());
     below.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
     // What is left of parents that were despawned has none, either.
     type Bare = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
-    let bare = world.query::<Entity>().filter::<Bare>();
+    let bare = world.query_filtered::<Entity, Bare>();
     let lost: Vec<Entity> = bare.iter().filter(|&parent| !world.is_cleanup_only(parent)).collect();
     for parent in lost {
         world.add(parent, LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;

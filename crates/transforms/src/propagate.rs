@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{Changed, Entity, EntityError, Version, World};
+use ancho_entities::{Changed, Entity, EntityError, FilterWriteGroups, Version, World};
 use glam::{Affine3A, Mat4};
 
 use crate::compose::{AllInputs, Inputs, WithLocal, is_finite};
@@ -78,14 +78,15 @@ fn mark_changed(
             found.drain(..).for_each(|entities| hierarchy.mark(entities, is_written));
         }
     };
-    let nodes = || world.query::<Entity>().filter::<Nodes>().since(since);
     // They are listed before any is looked at: then several can be on their way from memory at the same time.
     let mut found: Vec<&[Entity]> = std::mem::take(&mut buffers.found);
-    nodes().filter::<Changed<AllInputs>>().for_each_chunk(|entities| found.push(entities));
+    let moved = world.query_filtered::<Entity, (Nodes, Changed<AllInputs>)>().since(since);
+    moved.for_each_chunk_inner(|entities| found.push(entities));
     mark(&mut found, true);
     if has_given {
         type Given = Changed<(LocalToWorld, CustomLocalToWorld)>;
-        nodes().filter::<Given>().for_each_chunk(|entities| found.push(entities));
+        let given = world.query_filtered::<Entity, (Nodes, Given)>().since(since);
+        given.for_each_chunk_inner(|entities| found.push(entities));
         mark(&mut found, false);
     }
     // In place: the list keeps its memory, and nothing that was in it.
@@ -101,7 +102,7 @@ fn place_rows(
     bad: &NotFinite,
 ) -> Result<(), EntityError> {
     let Places { matrices, moved, rows, .. } = places;
-    let nodes = world.query_mut::<WrittenData>().filter::<Written>().filter_write_groups();
+    let mut nodes = world.query_filtered_mut::<WrittenData, (Written, FilterWriteGroups)>();
     nodes.for_each_picked_chunk_parallel(
         |entities| hierarchy.is_touched(entities),
         #[inline(always)]

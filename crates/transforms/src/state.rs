@@ -34,7 +34,7 @@ impl Placement {
     /// Forgets what is known of nodes that have lost their matrices. They get others, which are nowhere yet, so that they have to be
     /// placed as if they had just come.
     pub(crate) fn forget_lost(placement: &mut Arc<Self>, world: &World) {
-        let lost = world.query::<Entity>().filter::<Lost>();
+        let mut lost = world.query_filtered::<Entity, Lost>();
         lost.for_each(|entity| Self::forget(placement, entity));
     }
 

@@ -228,7 +228,7 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Changed, Component, EntityQuery, System, SystemResult, World};
+    /// use ancho_entities::{Changed, Component, QueryDescriptor, System, SystemResult, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);

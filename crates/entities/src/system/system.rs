@@ -28,7 +28,7 @@ use crate::world::World;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, EntityQuery, System, SystemResult, World};
+/// use ancho_entities::{Component, QueryDescriptor, System, SystemResult, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Position(f32);

@@ -1,7 +1,7 @@
 //! Batches: every operation works for slices, placeholders, linked groups and queries.
 
 use ancho_entities::{
-    Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, LateQuery, Linked,
+    Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, QueryDescriptor, Linked,
     LinkedEntityGroup, Shared, With, World,
 };
 
@@ -34,8 +34,8 @@ fn for_all_targets(
             let targets: CommandTargets<'_> = match way {
                 "slice" => all[..3].into(),
                 "group" => Linked(all[0]).into(),
-                "query" => LateQuery::of::<(), With<A>>().into(),
-                _ => Linked(all[0]).matching(LateQuery::of::<&A, ()>()),
+                "query" => QueryDescriptor::of::<(), With<A>>().into(),
+                _ => Linked(all[0]).matching(QueryDescriptor::of::<&A, ()>()),
             };
             record(buffer.commands().unwrap().batch(targets));
             world.play(&mut buffer).unwrap_or_else(|error| panic!("{way}: {error}"));

@@ -5,11 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::mem::discriminant;
 
-use ancho_entities::{
-    Archetype, Buffer, Changed, CommandFault, ComponentType, DynamicQuery, Entity,
-    EntityCommandBuffer, EntityError, EntityQuery, LateQuery, Linked, LinkedEntityGroup, Managed,
-    PlaybackError, Shared, Version, With, Without, World, WorldSettings,
-};
+use ancho_entities::{Archetype, Buffer, Changed, CommandFault, ComponentType, Entity, EntityCommandBuffer, EntityError, IgnoreEnabled, IncludeDisabled, Linked, LinkedEntityGroup, Managed, PlaybackError, QueryDescriptor, Shared, Version, With, Without, World, WorldSettings};
 use proptest::prelude::*;
 
 use crate::cases::cases;
@@ -180,11 +176,11 @@ macro_rules! with_query {
                 $body
             }
             1 => {
-                let $query = $world.query_mut::<()>().filter::<With<Glow>>();
+                let $query = $world.query_filtered_mut::<(), With<Glow>>();
                 $body
             }
             2 => {
-                let $query = $world.query_mut::<()>().filter::<(With<Link>, Without<Tag>)>();
+                let $query = $world.query_filtered_mut::<(), (With<Link>, Without<Tag>)>();
                 $body
             }
             3 => {
@@ -192,11 +188,11 @@ macro_rules! with_query {
                 $body
             }
             4 => {
-                let $query = $world.query_mut::<&Glow>().ignore_enabled();
+                let $query = $world.query_filtered_mut::<&Glow, IgnoreEnabled>();
                 $body
             }
             _ => {
-                let $query = $world.query_mut::<&A>().include_disabled();
+                let $query = $world.query_filtered_mut::<&A, IncludeDisabled>();
                 $body
             }
         }
@@ -204,14 +200,14 @@ macro_rules! with_query {
 }
 
 /// The same queries, asked later.
-fn late(number: usize) -> LateQuery {
-    let dynamic = DynamicQuery::new();
+fn late(number: usize) -> QueryDescriptor {
+    let dynamic = QueryDescriptor::new();
     match number {
-        0 => LateQuery::of::<&A, ()>(),
-        1 => LateQuery::of::<(), With<Glow>>(),
+        0 => QueryDescriptor::of::<&A, ()>(),
+        1 => QueryDescriptor::of::<(), With<Glow>>(),
         2 => dynamic.all([ComponentType::of::<Link>()]).none([ComponentType::of::<Tag>()]).into(),
-        3 => EntityQuery::<()>::new().with_shared(Team("red")).into(),
-        4 => (&EntityQuery::<&Glow>::new().ignore_enabled()).into(),
+        3 => QueryDescriptor::of::<(), ()>().with_shared(Team("red")).into(),
+        4 => (&QueryDescriptor::of::<&Glow, ()>().ignore_enabled()).into(),
         _ => (&dynamic.all([ComponentType::of::<A>()]).include_disabled()).into(),
     }
 }
@@ -640,8 +636,8 @@ fn told(
     // Where each has a chunk of its own, it is known of each what has changed.
     let changed = since.map(|since| {
         [
-            world.query::<Entity>().filter::<Changed<A>>().since(since).to_entities(),
-            world.query::<Entity>().filter::<Changed<Glow>>().since(since).to_entities(),
+            world.query_filtered::<Entity, Changed<A>>().since(since).to_entities(),
+            world.query_filtered::<Entity, Changed<Glow>>().since(since).to_entities(),
         ]
     });
     let changed = changed.as_ref().map_or(&[][..], |changed| changed);

@@ -58,7 +58,7 @@ impl Hierarchy {
             return Err(Worn);
         }
         let written = written(world);
-        let nodes = world.query::<RowData>().filter::<(Nodes, MayDiffer)>().since(since);
+        let mut nodes = world.query_filtered::<RowData, (Nodes, MayDiffer)>().since(since);
         // To go on from so many would take longer than to make all again.
         let most = self.count / 8 + 64;
         nodes.for_each_chunk(|rows| {
@@ -70,7 +70,7 @@ impl Hierarchy {
         if changes.new.len() > most {
             return Err(Worn);
         }
-        if world.query::<()>().filter::<Nodes>().count_unfiltered() != self.count {
+        if world.query_filtered::<(), Nodes>().count_unfiltered() != self.count {
             self.find_gone(world, changes);
         }
         Ok(())
@@ -151,7 +151,7 @@ impl Hierarchy {
     /// Finds chunks that are not there any more: all that were in them have left.
     fn find_gone(&mut self, world: &World, changes: &mut Changes) {
         let written = written(world);
-        let nodes = world.query::<RowData>().filter::<Nodes>();
+        let mut nodes = world.query_filtered::<RowData, Nodes>();
         nodes.for_each_chunk(|rows| {
             let (found, _, kind) = kind_of(rows, &written);
             let Some(slot) = self.slot_of(found[0]) else { return };

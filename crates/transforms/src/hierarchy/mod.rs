@@ -183,9 +183,8 @@ impl Hierarchy {
     /// Whether nodes have come, gone or moved since: what is known of them has to follow. Who has another parent is known to
     /// whoever has looked at the links.
     pub(crate) fn is_outdated(&self, world: &World, since: Version) -> bool {
-        let nodes = || world.query::<()>().filter::<Nodes>();
-        nodes().count_unfiltered() != self.count
-            || !nodes().filter::<OrderChanged>().since(since).is_empty()
+        world.query_filtered::<(), Nodes>().count_unfiltered() != self.count
+            || !world.query_filtered::<(), (Nodes, OrderChanged)>().since(since).is_empty()
     }
 
     /// Forgets what is known of an entity, so that it has to be placed as if it had just come.

@@ -1,6 +1,6 @@
 //! All that is known is made again.
 
-use ancho_entities::{ChunkData, Entity, QueryRef, World};
+use ancho_entities::{ChunkData, Entity, FilterWriteGroups, Query, QueryDescriptor, World};
 use glam::Affine3A;
 
 use super::{
@@ -36,7 +36,7 @@ impl Hierarchy {
         sources.clear();
         let mut count = 0;
         let written = written(world);
-        let nodes = world.query::<RowData>().filter::<Nodes>();
+        let mut nodes = world.query_filtered::<RowData, Nodes>();
         nodes.for_each_chunk(|rows| {
             let (found, previous, kind) = kind_of(rows, &written);
             let (first, len) = (entities.len() as u32, found.len() as u32);
@@ -125,7 +125,7 @@ impl Hierarchy {
         moved.resize(matrices.len(), false);
         let Self { slots, sources, .. } = self;
         type Matrices<'a> = (Entity, Option<&'a LocalToWorld>, Option<&'a CustomLocalToWorld>);
-        let nodes = world.query::<Matrices<'_>>().filter::<Nodes>();
+        let mut nodes = world.query_filtered::<Matrices<'_>, Nodes>();
         nodes.for_each_chunk(|(entities, written, custom)| {
             let first = slots[entities[0].index() as usize] as usize;
             for (row, source) in sources[first..][..entities.len()].iter().enumerate() {
@@ -203,10 +203,10 @@ pub(super) type RowSlices<'a> = <RowData as ChunkData>::Slices<'a>;
 
 /// The nodes whose matrices are written.
 pub(super) fn written(world: &World) -> WrittenNodes<'_> {
-    world.query::<WrittenData>().filter::<Written>().filter_write_groups()
+    QueryDescriptor::of::<WrittenData, (Written, FilterWriteGroups)>().query(world)
 }
 
-pub(super) type WrittenNodes<'w> = QueryRef<'w, WrittenData, ((), Written)>;
+pub(super) type WrittenNodes<'w> = Query<'w, Entity>;
 
 /// What the rows of a chunk have in common, beside the entities and their parents.
 pub(super) fn kind_of<'a>(

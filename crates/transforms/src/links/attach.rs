@@ -1,6 +1,8 @@
 //! Orders to attach children to parents.
 
-use ancho_entities::{ComponentSet, Entity, EntityError, QueryFilter, With, Without, World};
+use ancho_entities::{
+    ComponentSet, Entity, EntityError, QueryDescriptor, QueryFilter, With, Without, World,
+};
 
 use super::is_gone;
 use super::seen::Seen;
@@ -29,7 +31,7 @@ pub(super) fn carry_out(
         return Ok(());
     }
     let orders: Vec<Attach> = orders.iter().copied().collect();
-    world.query_mut::<()>().filter::<With<Attach>>().despawn()?;
+    world.batch(QueryDescriptor::of::<(), With<Attach>>()).despawn()?;
     for Attach { parent, child } in orders {
         let missing = [parent, child].into_iter().find(|&entity| is_gone(world, entity));
         if let Some(missing) = missing {
@@ -99,10 +101,10 @@ fn give<T: ComponentSet>(world: &mut World, entity: Entity, value: T) -> Result<
 pub(super) fn detach(world: &mut World) -> Result<(), EntityError> {
     type Detached = (With<WasAttached>, Without<Attached>);
     type Orphan = (With<WasAttached>, Without<Parent>);
-    if !world.query::<()>().filter::<Detached>().is_empty() {
+    if !world.query_filtered::<(), Detached>().is_empty() {
         take::<Parent, Detached>(world)?;
     }
-    if !world.query::<()>().filter::<Orphan>().is_empty() {
+    if !world.query_filtered::<(), Orphan>().is_empty() {
         take::<LocalToParent, Orphan>(world)?;
         take::<Attached, Orphan>(world)?;
         take::<WasAttached, Orphan>(world)?;
@@ -112,6 +114,6 @@ pub(super) fn detach(world: &mut World) -> Result<(), EntityError> {
 
 /// Takes a component from all that have it and pass a filter.
 fn take<T: ComponentSet + 'static, F: QueryFilter>(world: &mut World) -> Result<(), EntityError> {
-    world.query_mut::<()>().filter::<(F, With<T>)>().remove::<T>()?;
+    world.batch(QueryDescriptor::of::<(), (F, With<T>)>()).remove::<T>()?;
     Ok(())
 }

@@ -37,7 +37,7 @@ impl Census {
 }
 
 fn count<F: QueryFilter>(world: &World) -> usize {
-    world.query::<()>().filter::<(F, All)>().count_unfiltered()
+    world.query_filtered::<(), (F, All)>().count_unfiltered()
 }
 
 /// Whether buffers and previous parents may disagree in chunks that have changed since, as after entities exchanged their components, or
@@ -54,7 +54,7 @@ pub(super) fn links_disagree(
 ) -> bool {
     type Changes<T> = (All, Or<(OrderChanged, Changed<T>)>);
     let previous = world.lookup::<&PreviousParent>();
-    let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<Changes<Buffer<Child>>>();
+    let parents = world.query_filtered::<(Entity, &Buffer<Child>), Changes<Buffer<Child>>>();
     let disagree = parents.since(since).iter().any(|(parent, children)| {
         let is_child = |child| previous.get(child).is_some_and(|previous| previous.0 == parent);
         let known = hierarchy.map_or(0, |hierarchy| hierarchy.child_count(parent));
@@ -68,7 +68,7 @@ pub(super) fn links_disagree(
         return true;
     }
     suspects.clear();
-    let children = world.query::<(Entity, &PreviousParent)>().filter::<Changes<PreviousParent>>();
+    let children = world.query_filtered::<(Entity, &PreviousParent), Changes<PreviousParent>>();
     children.since(since).for_each(|(child, &PreviousParent(parent))| {
         let known = hierarchy.and_then(|hierarchy| hierarchy.parent_of(child));
         if !parent.is_null() && known != Some(parent) {
@@ -101,7 +101,7 @@ pub(super) fn mend(
     let (listed, elsewhere) = (seen.next_round(), seen.next_round());
     let (mut stay, mut shortened) = (Vec::new(), Vec::new());
     let previous = world.lookup::<&PreviousParent>();
-    let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<All>();
+    let mut parents = world.query_filtered::<(Entity, &Buffer<Child>), All>();
     parents.for_each(|(parent, children)| {
         stay.clear();
         stay.extend(children.iter().filter(|&&Child(child)| match previous.get(child) {
@@ -124,7 +124,7 @@ pub(super) fn mend(
         }
     }
     let mut lost = Vec::new();
-    world.query::<(Entity, &PreviousParent)>().filter::<All>().for_each(|(child, previous)| {
+    world.query_filtered::<(Entity, &PreviousParent), All>().for_each(|(child, previous)| {
         if !previous.0.is_null() && !seen.is_seen(child, listed) {
             lost.push((child, previous.0));
         }

@@ -17,8 +17,8 @@ mod rest;
 mod seen;
 
 use ancho_entities::{
-    Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryFilter, Version,
-    With, Without, World,
+    Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryDescriptor,
+    QueryFilter, Version, With, Without, World,
 };
 
 use crate::error::{TransformError, TransformErrors};
@@ -108,7 +108,7 @@ fn update_all(
     edits.clear();
 
     type NewChild = (With<Parent>, Without<PreviousParent>);
-    let new = world.query_mut::<()>().filter::<NewChild>();
+    let new = world.batch(QueryDescriptor::of::<(), NewChild>());
     new.add(PreviousParent(Entity::NULL)).map_err(|rejected| rejected.error)?;
     // Both may have been written, as when entities exchange their components.
     links.changed |= find_edits::<Changed<Parent>>(world, since, &mut edits);
@@ -153,7 +153,7 @@ fn update_all(
 /// Gives new children all that they need in one step, so that they move to another chunk once, and not twice.
 fn begin_links(world: &mut World) -> Result<(), EntityError> {
     type New = (With<Parent>, Without<(PreviousParent, LocalToWorld, CustomLocalToWorld)>);
-    let new = world.query_mut::<()>().filter::<New>();
+    let new = world.batch(QueryDescriptor::of::<(), New>());
     let needed = (LocalToWorld::IDENTITY, PreviousParent(Entity::NULL));
     new.add(needed).map_err(|rejected| rejected.error)?;
     Ok(())
@@ -164,7 +164,7 @@ fn begin_links(world: &mut World) -> Result<(), EntityError> {
 /// Edits are what is listed meanwhile: there is nothing else to do for them.
 fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool, EntityError> {
     type Gone = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
-    let gone = world.query::<(Entity, &Buffer<Child>)>().filter::<Gone>();
+    let mut gone = world.query_filtered::<(Entity, &Buffer<Child>), Gone>();
     if gone.is_empty() {
         return Ok(false);
     }
@@ -182,7 +182,7 @@ fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool,
             }
         }
     }
-    world.query_mut::<()>().filter::<Gone>().remove::<Buffer<Child>>()?;
+    world.batch(QueryDescriptor::of::<(), Gone>()).remove::<Buffer<Child>>()?;
     Ok(true)
 }
 
@@ -190,19 +190,19 @@ fn forget_gone_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<bool,
 fn leave_parents(world: &mut World, edits: &mut Vec<Edit>) -> Result<(), EntityError> {
     type Left = (With<PreviousParent>, Without<Parent>);
     let before = edits.len();
-    let left = world.query::<(Entity, &PreviousParent)>().filter::<Without<Parent>>();
+    let mut left = world.query_filtered::<(Entity, &PreviousParent), Without<Parent>>();
     left.for_each(|(child, previous)| {
         edits.push(Edit { child, old: previous.0, new: Entity::NULL });
     });
     if edits.len() > before {
-        world.query_mut::<()>().filter::<Left>().remove::<PreviousParent>()?;
+        world.batch(QueryDescriptor::of::<(), Left>()).remove::<PreviousParent>()?;
     }
     Ok(())
 }
 
 /// Finds children that have another parent than before, among those that pass a filter. Returns whether some do.
 fn find_edits<F: QueryFilter>(world: &World, since: Version, edits: &mut Vec<Edit>) -> bool {
-    let children = world.query::<(Entity, &Parent, &PreviousParent)>().filter::<F>().since(since);
+    let mut children = world.query_filtered::<(Entity, &Parent, &PreviousParent), F>().since(since);
     let mut are_some = false;
     children.for_each(|(child, parent, previous)| {
         are_some = true;

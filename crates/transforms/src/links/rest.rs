@@ -13,7 +13,7 @@ impl Links {
         awake.clear();
         let mut above = Above { awake: seen.next_round(), asleep: seen.next_round(), seen };
         let mut are_all = true;
-        let found = world.query::<(Entity, Option<&Parent>)>().filter::<F>();
+        let mut found = world.query_filtered::<(Entity, Option<&Parent>), F>();
         found.for_each(|(entity, parent)| {
             if parent.is_some() && above.is_asleep(world, entity) {
                 are_all = false;

@@ -13,9 +13,9 @@ use std::thread;
 use std::time::Duration;
 
 use ancho_entities::{
-    Buffer, Component, ComponentType, Disabled, DynamicQuery, EnabledMut, EnabledRef, Entity,
-    EntityTracker, LinkedEntityGroup, Managed, PerChunk, Present, Shared, With, World,
-    WorldSettings,
+    Buffer, Component, ComponentType, Disabled, EnabledMut, EnabledRef, Entity, EntityTracker,
+    IncludeDisabled, LinkedEntityGroup, Managed, PerChunk, Present, QueryDescriptor, Shared, With,
+    World, WorldSettings,
 };
 use ancho_jobs::{JobHandle, JobPool};
 
@@ -181,9 +181,9 @@ impl Started {
     /// Writes `A` of all that have it.
     fn near(stage: &mut Stage) -> Self {
         stage.a += MORE;
-        let all = stage.world.query::<&A>().include_disabled().count();
+        let all = stage.world.query_filtered::<&A, IncludeDisabled>().count();
         Self::new(&mut stage.world, all, |world, pass| {
-            let mut job = world.query_mut::<&mut A>().include_disabled();
+            let mut job = world.query_filtered_mut::<&mut A, IncludeDisabled>();
             let written = job.schedule_parallel(move |a| {
                 pass();
                 a.0 += MORE;
@@ -252,7 +252,7 @@ fn d2_jobs_over_other_components_are_not_waited_for() {
         let mut stage = Stage::new(2, false);
         let job = Started::near(&mut stage);
         job.must_not_be_waited_for(name, || operate(&mut stage));
-        let all = stage.world.query::<&A>().include_disabled();
+        let all = stage.world.query_filtered::<&A, IncludeDisabled>();
         assert!(all.iter().all(|a| a.0 == 1 + MORE));
     }
 }
@@ -263,7 +263,7 @@ fn without_workers_the_same_is_found() {
         for &(name, operate) in NEAR.iter().chain(WHOLE).chain(OTHER) {
             let mut stage = Stage::new(0, forked);
             stage.a += MORE;
-            let job = stage.world.query_mut::<&mut A>().include_disabled();
+            let job = stage.world.query_filtered_mut::<&mut A, IncludeDisabled>();
             let _ = job.job().named(name).schedule_parallel(|a| a.0 += MORE);
             operate(&mut stage);
             stage.world.check_invariants().unwrap();
@@ -351,16 +351,16 @@ fn jobs_that_switch_are_waited_for() {
         }),
         ("a count", |stage| assert_eq!(stage.world.query::<&X>().count(), 0)),
         ("a dynamic count", |stage| {
-            let query = DynamicQuery::new().all([ComponentType::of::<X>()]);
-            assert_eq!(query.count(&*stage.world), 0);
+            let query = QueryDescriptor::new().all([ComponentType::of::<X>()]);
+            assert_eq!(query.query(&*stage.world).count(), 0);
         }),
         ("switching by query", |stage| {
-            let off = stage.world.query_mut::<()>().filter::<ancho_entities::IsDisabled<X>>();
+            let off = stage.world.batch(QueryDescriptor::of::<(), ancho_entities::IsDisabled<X>>());
             assert_eq!(off.set_component_enabled::<X>(true), Ok(11));
             assert_eq!(stage.world.query::<&X>().count(), 11);
         }),
         ("despawn by query", |stage| {
-            assert_eq!(stage.world.query_mut::<&X>().despawn(), Ok(0));
+            assert_eq!(stage.world.batch(QueryDescriptor::of::<&X, ()>()).despawn(), Ok(0));
         }),
         ("instantiate", |stage| {
             let new = stage.world.instantiate(stage.switched).unwrap();
@@ -559,7 +559,7 @@ fn many_jobs_and_operations_in_turns_are_as_one_after_the_other() {
                 }
                 5 => all.push(world.instantiate(entity).unwrap()),
                 6 => all.push(world.spawn((A(round), B(1)))),
-                _ => _ = world.query_mut::<&X>().add(T(round)).unwrap(),
+                _ => _ = world.batch(QueryDescriptor::of::<&X, ()>()).add(T(round)).unwrap(),
             }
         }
         world.state_hash()
