@@ -335,7 +335,10 @@ impl StoredTargets {
 }
 
 /// A query with entities in place of placeholders.
-fn resolve_query<'q>(query: &'q QueryDescriptor, context: &Context<'_>) -> Result<Cow<'q, QueryDescriptor>> {
+fn resolve_query<'q>(
+    query: &'q QueryDescriptor,
+    context: &Context<'_>,
+) -> Result<Cow<'q, QueryDescriptor>> {
     if !query.may_name_entities() {
         return Ok(Cow::Borrowed(query));
     }

@@ -222,7 +222,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     ///
     /// Such a component says that an entity with it has the other one written in a special way. Who writes that one in the
     /// usual way leaves these entities alone, without knowing this component, if its query
-    /// [asks for that](crate::QueryMut::filter_write_groups). Unity's `WriteGroup`.
+    /// [asks for that](crate::FilterWriteGroups). Unity's `WriteGroup`.
     ///
     /// # Examples
     ///

@@ -263,7 +263,8 @@ impl Batch<'_> {
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
         let sets: Vec<S> = sets.into_iter().collect();
         if let Ok(Targets(TargetsKind::Query(query))) = &self.targets {
-            return query.change(self.manager, |manager, rows| manager.add_each_to_rows(rows, sets));
+            return query
+                .change(self.manager, |manager, rows| manager.add_each_to_rows(rows, sets));
         }
         match self.into_list() {
             Ok((manager, entities)) => manager.add_each_to_list(&entities, sets),

@@ -333,10 +333,9 @@ macro_rules! option_filter {
 }
 
 option_filter! {
-    /// Includes entities that are [`Disabled`](crate::Disabled), as a filter:
-    /// [`include_disabled`](crate::QueryRef::include_disabled) where a query is a type.
+    /// Includes entities that are [`Disabled`](crate::Disabled).
     ///
-    /// It is said of the whole query, wherever it is among the filters. In an [`Or`](crate::Or) it does not compile:
+    /// It applies to the whole query, wherever it is among the filters. In an [`Or`](crate::Or) it does not compile:
     ///
     /// ```compile_fail,E0080
     /// use ancho_entities::{Component, IncludeDisabled, Or, With, World};
@@ -369,8 +368,7 @@ option_filter! {
 }
 
 option_filter! {
-    /// Includes [prefabs](crate::Prefab), as a filter: [`include_prefabs`](crate::QueryRef::include_prefabs) where a query is a
-    /// type. See [`IncludeDisabled`].
+    /// Includes [prefabs](crate::Prefab). See [`IncludeDisabled`].
     ///
     /// # Examples
     ///
@@ -389,8 +387,7 @@ option_filter! {
 }
 
 option_filter! {
-    /// Passes over nothing that is disabled, as a filter: [`ignore_enabled`](crate::QueryRef::ignore_enabled) where a query
-    /// is a type. See [`IncludeDisabled`].
+    /// Ignores whether components are enabled. See [`IncludeDisabled`].
     ///
     /// # Examples
     ///
@@ -411,8 +408,7 @@ option_filter! {
 }
 
 option_filter! {
-    /// Passes over entities of which somebody else writes in a special way what the query writes, as a filter:
-    /// [`filter_write_groups`](crate::QueryRef::filter_write_groups) where a query is a type. See [`IncludeDisabled`].
+    /// Excludes entities that have another member of the write groups of the components that the query writes. See [`IncludeDisabled`].
     ///
     /// # Examples
     ///

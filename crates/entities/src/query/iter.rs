@@ -219,7 +219,8 @@ impl<'w> Cursor<'w> {
         self.runs = Runs::NONE;
         let Some((found, number)) = self.chunks.next() else { return false };
         // SAFETY: archetypes list existing chunks. Only the header of the chunk is borrowed here.
-        let runs = Runs::new(&found.bits, unsafe { (*self.chunks.walk.chunks).get_unchecked(number) });
+        let runs =
+            Runs::new(&found.bits, unsafe { (*self.chunks.walk.chunks).get_unchecked(number) });
         if !self.enter(found, number) {
             return false;
         }

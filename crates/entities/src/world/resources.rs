@@ -342,7 +342,10 @@ impl World {
         self.query_mut::<&mut Buffer<T>>().into_single().map_err(of_buffer::<T>)
     }
 
-    fn has_one<D: ReadOnlyData>(&self, component: fn() -> ComponentType) -> Result<bool, EntityError> {
+    fn has_one<D: ReadOnlyData>(
+        &self,
+        component: fn() -> ComponentType,
+    ) -> Result<bool, EntityError> {
         match self.query::<D>().count() {
             found @ 0..=1 => Ok(found == 1),
             found => Err(EntityError::NotSingleton { component: component(), found }),

@@ -5,7 +5,12 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ancho_entities::{Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType, Disabled, EnabledMut, Entity, EntityCommandBuffer, IncludeDisabled, Linked, LinkedEntityGroup, Managed, ManagedComponent, QueryDescriptor, Shared, SharedComponent, With, World, WorldSettings};
+use ancho_entities::{
+    Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType,
+    Disabled, EnabledMut, Entity, EntityCommandBuffer, IncludeDisabled, Linked, LinkedEntityGroup,
+    Managed, ManagedComponent, QueryDescriptor, Shared, SharedComponent, With, World,
+    WorldSettings,
+};
 use ancho_jobs::JobPool;
 
 use crate::counting_allocator::ALLOCATIONS;
@@ -317,7 +322,9 @@ const PARTS: &[Part] = &[
     part("groups, as far as queries find their members", |commands, old| {
         for &root in &old.roots {
             commands.batch(Linked(root).matching(QueryDescriptor::of::<&Target, ()>())).add(Brief);
-            commands.batch(Linked(root).matching(QueryDescriptor::of::<&Brief, ()>())).set(Position(3.0));
+            commands
+                .batch(Linked(root).matching(QueryDescriptor::of::<&Brief, ()>()))
+                .set(Position(3.0));
             commands
                 .batch(Linked(root).matching(QueryDescriptor::of::<(), With<Brief>>()))
                 .remove::<Brief>();
@@ -391,7 +398,9 @@ const PARTS: &[Part] = &[
         });
     }),
     part("switch by query", |commands, _| {
-        commands.batch(QueryDescriptor::of::<(), With<Awake>>()).set_component_enabled::<Awake>(true);
+        commands
+            .batch(QueryDescriptor::of::<(), With<Awake>>())
+            .set_component_enabled::<Awake>(true);
     }),
     part("add and remove by query", |commands, _| {
         commands.batch(QueryDescriptor::of::<&Position, ()>()).add(Brief);

@@ -1,6 +1,10 @@
 //! Each command alone does what the method of the world of that name does.
 
-use ancho_entities::{Archetype, Buffer, Changed, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, IgnoreEnabled, IncludeDisabled, IncludePrefabs, Linked, LinkedEntityGroup, Managed, Prefab, Present, QueryDescriptor, Shared, Version, With, Without, World, WorldSettings};
+use ancho_entities::{
+    Archetype, Buffer, Changed, CommandRecorder, ComponentType, Entity, EntityCommandBuffer,
+    IgnoreEnabled, IncludeDisabled, IncludePrefabs, Linked, LinkedEntityGroup, Managed, Prefab,
+    Present, QueryDescriptor, Shared, Version, With, Without, World, WorldSettings,
+};
 use ancho_jobs::JobPool;
 
 use crate::common::*;
@@ -365,7 +369,9 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     ),
     (
         "set of a group that matches",
-        |c, o| c.batch(Linked(o.root).matching(QueryDescriptor::of::<&A, Without<Link>>())).set(A(70)),
+        |c, o| {
+            c.batch(Linked(o.root).matching(QueryDescriptor::of::<&A, Without<Link>>())).set(A(70))
+        },
         |w, o| w.set(o.root, A(70)).unwrap(),
     ),
     (
@@ -393,18 +399,22 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     ),
     (
         "set_shared by query",
-        |c, _| c.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).set(Shared::new(Team("blue"))),
+        |c, _| {
+            c.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).set(Shared::new(Team("blue")))
+        },
         |w, _| {
-            let query = w.query_filtered_mut::<(), With<Shared<Team>>>();
-            _ = query.set_shared(Team("blue")).unwrap();
+            let query = QueryDescriptor::of::<(), With<Shared<Team>>>();
+            _ = w.batch(query).set_shared(Team("blue")).unwrap();
         },
     ),
     (
         "set_component_enabled by query",
-        |c, _| c.batch(QueryDescriptor::of::<(), Present<Lamp>>()).set_component_enabled::<Lamp>(false),
+        |c, _| {
+            c.batch(QueryDescriptor::of::<(), Present<Lamp>>()).set_component_enabled::<Lamp>(false)
+        },
         |w, _| {
-            let query = w.query_filtered_mut::<(), Present<Lamp>>();
-            _ = query.set_component_enabled::<Lamp>(false).unwrap();
+            let query = QueryDescriptor::of::<(), Present<Lamp>>();
+            _ = w.batch(query).set_component_enabled::<Lamp>(false).unwrap();
         },
     ),
     (
@@ -428,12 +438,19 @@ const CHANGE: &[(&str, Record, Direct)] = &[
             c.batch(QueryDescriptor::of::<&Lamp, ()>())
                 .set_type_enabled(ComponentType::of::<Lamp>(), false)
         },
-        |w, _| _ = w.batch(QueryDescriptor::of::<&Lamp, ()>()).set_component_enabled::<Lamp>(false).unwrap(),
+        |w, _| {
+            _ = w
+                .batch(QueryDescriptor::of::<&Lamp, ()>())
+                .set_component_enabled::<Lamp>(false)
+                .unwrap()
+        },
     ),
     (
         "despawn by query, by a shared value",
         |c, _| c.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).despawn(),
-        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).despawn().unwrap(),
+        |w, _| {
+            _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).despawn().unwrap()
+        },
     ),
     (
         "despawn by query, by a shared value that nobody has",
@@ -448,7 +465,10 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
         |w, o| {
             _ = w.set_enabled(o.plain, false).unwrap();
-            _ = w.batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>()).add(Tag).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>())
+                .add(Tag)
+                .unwrap();
         },
     ),
     (
@@ -481,7 +501,10 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
         |w, _| {
             _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).add(Tag).unwrap();
-            _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).add(B("b".into())).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red")))
+                .add(B("b".into()))
+                .unwrap();
         },
     ),
     (
@@ -500,13 +523,22 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         },
         |w, _| {
             _ = w.batch(QueryDescriptor::of::<&A, ()>()).add(Lamp).unwrap();
-            _ = w.batch(QueryDescriptor::of::<&A, ()>()).set_component_enabled::<Lamp>(false).unwrap();
-            _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).set_shared(Team("blue")).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>())
+                .set_component_enabled::<Lamp>(false)
+                .unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red")))
+                .set_shared(Team("blue"))
+                .unwrap();
             _ = w.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types()).unwrap();
             _ = w.batch(QueryDescriptor::of::<&A, ()>()).remove_types(&types()[1..]).unwrap();
             _ = w.batch(QueryDescriptor::of::<&A, ()>()).remove::<Link>().unwrap();
             _ = w.batch(QueryDescriptor::of::<&A, ()>()).set_enabled(false).unwrap();
-            _ = w.batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>()).add(Tag).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>())
+                .add(Tag)
+                .unwrap();
         },
     ),
     (

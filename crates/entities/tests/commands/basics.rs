@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ancho_entities::{
     Buffer, BufferElement, CommandFault, Component, Entity, EntityCommandBuffer, EntityError,
-    QueryDescriptor, Linked, LinkedEntityGroup, PlaybackError, Shared, SharedComponent, With, World,
+    Linked, LinkedEntityGroup, PlaybackError, QueryDescriptor, Shared, SharedComponent, With,
+    World,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]

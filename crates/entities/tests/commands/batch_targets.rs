@@ -1,8 +1,8 @@
 //! Batches: every operation works for slices, placeholders, linked groups and queries.
 
 use ancho_entities::{
-    Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, QueryDescriptor, Linked,
-    LinkedEntityGroup, Shared, With, World,
+    Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup,
+    QueryDescriptor, Shared, With, World,
 };
 
 use crate::common::{A, Lamp, Tag, Team, world};

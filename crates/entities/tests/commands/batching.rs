@@ -1,6 +1,8 @@
 //! Runs of commands of one kind, which are carried out together: as if one by one.
 
-use ancho_entities::{Buffer, Entity, EntityCommandBuffer, QueryDescriptor, LinkedEntityGroup, World};
+use ancho_entities::{
+    Buffer, Entity, EntityCommandBuffer, LinkedEntityGroup, QueryDescriptor, World,
+};
 
 use crate::common::*;
 

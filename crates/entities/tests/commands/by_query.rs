@@ -1,6 +1,9 @@
 //! Commands for all that a query finds when they are played.
 
-use ancho_entities::{Buffer, CommandFault, ComponentType, EntityCommandBuffer, EntityError, Linked, LinkedEntityGroup, Present, QueryDescriptor, Shared, With, Without};
+use ancho_entities::{
+    Buffer, CommandFault, ComponentType, EntityCommandBuffer, EntityError, Linked,
+    LinkedEntityGroup, Present, QueryDescriptor, Shared, With, Without,
+};
 
 use crate::common::*;
 
@@ -118,7 +121,10 @@ fn cb9_errors_of_queries_are_those_of_the_world() {
         commands.batch(QueryDescriptor::of::<&A, ()>()).set(Shared::new(Team("red")));
     });
     assert_eq!((number, fault), (1, CommandFault::Entity(direct)));
-    let direct = world.batch(QueryDescriptor::of::<&A, ()>()).set_component_enabled::<Lamp>(false).unwrap_err();
+    let direct = world
+        .batch(QueryDescriptor::of::<&A, ()>())
+        .set_component_enabled::<Lamp>(false)
+        .unwrap_err();
     let (_, fault) = fails(&mut world, |commands| {
         commands.batch(QueryDescriptor::of::<&A, ()>()).set_component_enabled::<Lamp>(false);
     });
@@ -244,7 +250,9 @@ fn cb1_of_a_group_those_are_changed_that_a_query_finds() {
         commands.batch(Linked(root).matching(QueryDescriptor::of::<&Lamp, ()>())).set(A(7));
         let lamps = QueryDescriptor::of::<&Lamp, ()>().ignore_enabled();
         commands.batch(Linked(root).matching(lamps)).set(B("lamp".into()));
-        commands.batch(Linked(root).matching(QueryDescriptor::of::<(), Without<Lamp>>())).remove::<A>();
+        commands
+            .batch(Linked(root).matching(QueryDescriptor::of::<(), Without<Lamp>>()))
+            .remove::<A>();
     })
     .unwrap();
     assert_eq!(world.get(root), Ok(&B("a".into())));
@@ -261,7 +269,9 @@ fn cb1_queries_for_groups_are_asked_when_they_are_played_and_before_the_first_me
     let [root, member, bare, _] = group(&mut world);
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
-    commands.batch(Linked(root).matching(QueryDescriptor::of::<(), Without<Tag>>())).add((Tag, A(9)));
+    commands
+        .batch(Linked(root).matching(QueryDescriptor::of::<(), Without<Tag>>()))
+        .add((Tag, A(9)));
     world.add(bare, Tag).unwrap();
     world.play(&mut buffer).unwrap();
     assert_eq!((world.get(root), world.get(member)), (Ok(&A(9)), Ok(&A(9))));

@@ -2,8 +2,8 @@
 
 use ancho_entities::{
     Archetype, Buffer, BufferElement, CommandFault, CommandRecorder, ComponentType, Entity,
-    EntityCommandBuffer, EntityError, QueryDescriptor, Linked, LinkedEntityGroup, Prefab, With, World,
-    WorldSettings,
+    EntityCommandBuffer, EntityError, Linked, LinkedEntityGroup, Prefab, QueryDescriptor, With,
+    World, WorldSettings,
 };
 
 use crate::common::*;

@@ -1,6 +1,9 @@
 //! What is destroyed later is done all the same: whatever can be seen of it is as if it were done one by one.
 
-use ancho_entities::{Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError, LinkedEntityGroup, QueryDescriptor, With, World, WorldSettings};
+use ancho_entities::{
+    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
+    LinkedEntityGroup, QueryDescriptor, With, World, WorldSettings,
+};
 
 use crate::common::*;
 

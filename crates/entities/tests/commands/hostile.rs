@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
-    Buffer, BufferElement, CommandRecorder, Component, Entity, EntityCommandBuffer, QueryDescriptor,
-    Linked, LinkedEntityGroup, Shared, World,
+    Buffer, BufferElement, CommandRecorder, Component, Entity, EntityCommandBuffer, Linked,
+    LinkedEntityGroup, QueryDescriptor, Shared, World,
 };
 use ancho_jobs::{JobPool, JobScheduler};
 

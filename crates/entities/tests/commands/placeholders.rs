@@ -1,8 +1,8 @@
 //! Placeholders in values: resolved wherever fields are known, and refused where they are of others or too early.
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, QueryDescriptor,
-    Linked, LinkedEntityGroup, Managed, Shared, SharedComponent, With, World,
+    Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, Linked,
+    LinkedEntityGroup, Managed, QueryDescriptor, Shared, SharedComponent, With, World,
 };
 use ancho_jobs::{JobCell, JobSlice};
 
@@ -75,7 +75,11 @@ const GIVE: &[(&str, Give, Read)] = &[
         },
         link,
     ),
-    ("by query", |c, _, about| c.batch(QueryDescriptor::of::<(), With<A>>()).add(Link(about)), link),
+    (
+        "by query",
+        |c, _, about| c.batch(QueryDescriptor::of::<(), With<A>>()).add(Link(about)),
+        link,
+    ),
     ("add_buffer", |c, to, about| c.add_buffer(to, [Friend(about); 5]), friends),
     ("add a buffer", |c, to, about| c.add(to, Buffer::from([Friend(about)])), friends),
     (

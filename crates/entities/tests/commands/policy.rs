@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandError, CommandFault, CommandsAt, EndSimulation, Entity, EntityCommandBuffer,
-    EntityTracker, QueryDescriptor, Managed, PlaybackError, Query, ResMut, Shared, World,
+    EntityTracker, Managed, PlaybackError, Query, QueryDescriptor, ResMut, Shared, World,
 };
 
 use crate::common::*;

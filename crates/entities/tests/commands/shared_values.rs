@@ -1,7 +1,10 @@
 //! Entities in shared values: who has the value of before keeps it, queries ask for what placeholders stand for, and a buffer that is
 //! played again resolves them again (CB3, CB4, SH7).
 
-use ancho_entities::{Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup, QueryDescriptor, Shared, With};
+use ancho_entities::{
+    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup,
+    QueryDescriptor, Shared, With,
+};
 
 use crate::common::*;
 
@@ -118,7 +121,8 @@ const ASK: &[(&str, Ask)] = &[
         c.batch(&query).add(Tag);
     }),
     ("with two", |c, _, captain| {
-        let query = QueryDescriptor::of::<&A, ()>().with_shared(Team("red")).with_shared(Crew(captain));
+        let query =
+            QueryDescriptor::of::<&A, ()>().with_shared(Team("red")).with_shared(Crew(captain));
         c.batch(query).add(Tag);
     }),
     ("a dynamic query", |c, _, captain| {
@@ -131,13 +135,15 @@ const ASK: &[(&str, Ask)] = &[
     ("remove_types", |c, _, captain| {
         let tag = ancho_entities::ComponentType::of::<Tag>();
         c.batch(QueryDescriptor::of::<&A, ()>()).add(Tag);
-        c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(Entity::NULL))).remove_types(&[tag]);
+        c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(Entity::NULL)))
+            .remove_types(&[tag]);
         // The same once more, for others than there are.
         c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).remove_types(&[tag]);
         c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).add(Tag);
     }),
     ("members of a group", |c, root, captain| {
-        let query: QueryDescriptor = QueryDescriptor::of::<&A, ()>().with_shared(Crew(captain)).into();
+        let query: QueryDescriptor =
+            QueryDescriptor::of::<&A, ()>().with_shared(Crew(captain)).into();
         c.batch(Linked(root).matching(query)).add(Tag);
     }),
 ];

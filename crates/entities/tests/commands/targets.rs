@@ -2,7 +2,8 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
-    QueryDescriptor, Linked, LinkedEntityGroup, PlaybackError, Prefab, Shared, World, WorldSettings,
+    Linked, LinkedEntityGroup, PlaybackError, Prefab, QueryDescriptor, Shared, World,
+    WorldSettings,
 };
 
 use crate::common::*;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     Buffer, BufferElement, ChunkInJob, ChunkJob, CommandFault, CommandLog, Component, EnabledMut,
-    Entity, EntityAt, EntityCommandBuffer, EntityJob, QueryDescriptor, Managed, ManagedComponent,
-    PlaybackError, Shared, SharedComponent, With, World, WorldSettings,
+    Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, PlaybackError,
+    QueryDescriptor, Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::{CellConcurrent, ExecutionMode, JobPool, ParallelFor, ParallelJobStruct};
 

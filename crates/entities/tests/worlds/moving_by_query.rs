@@ -1,6 +1,9 @@
 //! What a query finds moves to another world, or what a slice names (W3).
 
-use ancho_entities::{Changed, ComponentType, Entity, EntityError, EntityMap, IgnoreEnabled, QueryDescriptor, With, World};
+use ancho_entities::{
+    Changed, ComponentType, Entity, EntityError, EntityMap, IgnoreEnabled, QueryDescriptor, With,
+    World,
+};
 
 use crate::common::*;
 
@@ -37,7 +40,8 @@ fn just_what_is_found_moves() {
         let before = portraits(&source);
         let chosen = source.query::<&Lamp>().to_entities();
         assert!(chosen.len() < source.query_filtered::<&Lamp, IgnoreEnabled>().count());
-        let moved = source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut *destination).unwrap();
+        let moved =
+            source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut *destination).unwrap();
         check(&before, &chosen, &source, &destination, &moved);
     }
 }
@@ -54,7 +58,7 @@ fn what_a_query_of_types_finds_moves_or_is_copied() {
     let copied = lamps.copy_to(&*source, &mut *destination).unwrap();
     assert_eq!((copied.len(), destination.entity_count()), (chosen.len(), chosen.len()));
     assert_eq!(portraits(&source), before);
-    let moved = lamps.move_to(&mut *source, &mut *destination).unwrap();
+    let moved = source.batch(&lamps).move_to(&mut destination).unwrap();
     check(&before, &chosen, &source, &destination, &moved);
     assert_eq!(lamps.query(&*source).count(), 0);
 }
@@ -68,7 +72,8 @@ fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
     let address =
         |world: &World, entity| std::ptr::from_ref(world.get::<A>(entity).unwrap()).addr();
     let before: Vec<_> = all.iter().map(|&entity| address(&source, entity)).collect();
-    let moved = source.batch(QueryDescriptor::of::<(), With<Tag>>()).move_to(&mut *destination).unwrap();
+    let moved =
+        source.batch(QueryDescriptor::of::<(), With<Tag>>()).move_to(&mut *destination).unwrap();
     let after = all.iter().map(|&old| address(&destination, moved.get(old).unwrap()));
     assert!(after.eq(before));
     assert_eq!((source.entity_count(), destination.entity_count()), (25, 25));
@@ -83,7 +88,8 @@ fn parts_of_chunks_go_to_chunks_with_room() {
     for &entity in &all[3..7] {
         source.set_component_enabled::<Lamp>(entity, false).unwrap();
     }
-    let moved = source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut *destination).unwrap();
+    let moved =
+        source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut *destination).unwrap();
     assert_eq!(moved.len(), 6);
     let lengths: Vec<_> = destination.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [10, 4]);

@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ancho_entities::{
-    ChunkArena, Entity, EntityError, EntityMap, Shared, SharedComponent, With, World, WorldSettings, QueryDescriptor};
+    ChunkArena, Entity, EntityError, EntityMap, QueryDescriptor, Shared, SharedComponent, With,
+    World, WorldSettings,
+};
 
 use crate::common::*;
 

@@ -32,8 +32,7 @@ use crate::manager::{EntityManager, Jobs};
 
 /// Builder of a job over the entities of a query.
 ///
-/// From [`QueryMut::job`](crate::QueryMut::job), [`QueryRef::job`](crate::QueryRef::job) and
-/// [`Query::job`](crate::Query::job). A scheduled job runs in the background, on the threads of the world's
+/// From [`Query::job`](crate::Query::job). A scheduled job runs in the background, on the threads of the world's
 /// [jobs](EntityManager::jobs). It starts at the next [`flush`](ancho_jobs::JobScheduler::flush), or when something waits for it.
 /// Its handle may be ignored: the world orders the job and completes it.
 ///

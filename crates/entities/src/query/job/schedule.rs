@@ -77,7 +77,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job of all threads, which calls the function for each entity.
     ///
-    /// [`QueryMut::for_each_parallel`](crate::QueryMut::for_each_parallel) lists the guarantees.
+    /// [`Query::for_each_parallel`](crate::Query::for_each_parallel) lists the guarantees.
     ///
     /// # Panics
     ///
