@@ -12,6 +12,7 @@ mod chunk_filter;
 mod data;
 mod descriptor;
 mod dynamic;
+mod extract;
 mod filter;
 mod iter;
 mod job;
