@@ -168,7 +168,7 @@ impl EntityManager {
             // - the rows are reserved, after the last row of the chunk
             // - the set is borrowed mutably, so that no other thread uses it
             unsafe {
-                set.fill(chunk.row(first, &layout.offsets), rows as usize, &mut filling.done)
+                set.fill(chunk.row(first, &layout.offsets), rows as usize, &mut filling.done);
             };
             if !shape.dropped.is_empty() {
                 let mut new = filling.rows.take().expect("taken only here");

@@ -296,7 +296,10 @@ fn a0073_group_without_root() {
 #[test]
 fn a0086_a_component_twice() {
     panics(
-        QueryDescriptor::of::<(&mut Health, Entity, &Health), ()>,
+        || {
+            let twice = QueryDescriptor::of::<(&mut Health, Entity, &Health), ()>();
+            twice.query(&World::new("Simulation")).count()
+        },
         "A0086: the query `(&mut components::messages::Health, ancho_entities::entity::Entity, &components::messages::Health)` has `game::Health` as \
          component 1 and again as component 2, and one of them can be changed; leave one of them out",
     );

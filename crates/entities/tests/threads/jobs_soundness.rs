@@ -55,27 +55,27 @@ fn the_value_of_a_chunk_is_not_set_while_a_job_reads_it() {
     }
 }
 
-/// The query has only to ask for the component: it need not give it to be changed.
+/// Whether or not the query fetches more than the component.
 #[test]
 fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
     for (workers, forked) in [(0, false), (2, false), (0, true), (2, true)] {
         let mut world = world_with(workers);
         world.spawn_batch((0..1000).map(|_| (A(1), B(1))));
         let fork = forked.then(|| world.fork().unwrap());
-        let (read, filtered) = (Left::default(), Left::default());
-        for (sum, by_filter) in [(&read, false), (&filtered, true)] {
+        let (read, both) = (Left::default(), Left::default());
+        for (sum, with_another) in [(&read, false), (&both, true)] {
             let left = sum.clone();
             let job = world.query::<&A>().schedule_parallel(move |a| left.add(a.0));
             world.jobs().flush();
             let values = [A(3); 1000];
-            if by_filter {
-                world.query_filtered_mut::<&B, With<A>>().copy_from(&values).unwrap();
+            if with_another {
+                world.query_mut::<(&B, &mut A)>().copy_from(&values).unwrap();
             } else {
-                world.query_mut::<&A>().copy_from(&values).unwrap();
+                world.query_mut::<&mut A>().copy_from(&values).unwrap();
             }
             world.jobs().complete(job);
         }
-        assert_eq!((read.get(), filtered.get()), (1000, 3000), "{workers} workers");
+        assert_eq!((read.get(), both.get()), (1000, 3000), "{workers} workers");
         drop(fork);
     }
 }
@@ -225,7 +225,7 @@ fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() 
     drop(fork);
     let job = world.query::<&B>().schedule_parallel(|_| {});
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
-    world.query_mut::<&A>().copy_from(&[A(7); 1000]).unwrap();
+    world.query_mut::<&mut A>().copy_from(&[A(7); 1000]).unwrap();
     let (mut writes,) = world.split::<(Query<&mut A>,)>();
     writes.for_each(|a| a.0 += 1);
     let other = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);

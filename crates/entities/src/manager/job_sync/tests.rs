@@ -396,7 +396,7 @@ fn creating_waits_for_who_goes_through_the_archetype_or_looks_for_entities() {
 fn destroying_waits_for_who_goes_through_the_archetype_or_looks_for_entities() {
     waits_for(&["ab", "table"], |stage| assert_eq!(stage.world.despawn(stage.ab), Ok(true)));
     waits_for(&["ab", "table"], |stage| {
-        assert_eq!(stage.world.batch(&[stage.ab]).despawn(), Ok(1))
+        assert_eq!(stage.world.batch(&[stage.ab]).despawn(), Ok(1));
     });
     waits_for(&["ab", "a", "table"], |stage| {
         assert_eq!(stage.world.batch(&[stage.ab, stage.a, stage.ab2]).despawn(), Ok(3));

@@ -216,7 +216,6 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
 
     /// Schedules an [`EntityJob`] of all threads. Each chunk is processed by one thread.
     #[track_caller]
-    #[expect(clippy::redundant_closure, reason = "a function item would require `J: 'static`")]
     pub fn schedule_job_parallel<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
         let name = self.name_or::<J>();
         let mut token = self.token::<_, MarkRows<D>>(job.into_data());
@@ -252,7 +251,6 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
 
     /// Schedules a [`ChunkJob`] of all threads.
     #[track_caller]
-    #[expect(clippy::redundant_closure, reason = "a function item would require `J: 'static`")]
     pub fn schedule_chunk_job_parallel<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
         let (name, captures) = (self.name_or::<J>(), job.into_data());
         self.check_chunk_count(&captures, name);

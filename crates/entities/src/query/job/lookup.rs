@@ -58,8 +58,11 @@ pub struct JobLookup<'w, D, M = ()> {
     jobs: &'w Jobs,
     meets: Meets<'w>,
     /// Invariant in `D`: the columns of a subtype may be laid out differently.
-    of: PhantomData<fn(D, M) -> (D, M)>,
+    of: Invariant<(D, M)>,
 }
+
+/// Marks a type as invariant in `T`.
+type Invariant<T> = PhantomData<fn(T) -> T>;
 
 /// The mode of a [`JobLookup`] whose threads promise to use different entities, from [`JobLookup::unchecked`].
 #[derive(Clone, Copy, Debug)]
@@ -70,14 +73,14 @@ pub struct Unchecked;
 pub struct LookupHeld<D> {
     memory: Pooled<LookupMemory>,
     /// Invariant in `D`: the columns of a subtype may be laid out differently.
-    of: PhantomData<fn(D) -> D>,
+    of: Invariant<D>,
 }
 
 /// Query data of entities by id, in a job that has captured a [`JobLookup`].
 pub struct JobLookupView<'v, D, M = ()> {
     finder: Finder<'v>,
     /// Invariant in `D`: the columns of a subtype may be laid out differently.
-    of: PhantomData<fn(D, M) -> (D, M)>,
+    of: Invariant<(D, M)>,
 }
 
 impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F>
