@@ -196,7 +196,7 @@ mod tests {
         let counts: Vec<_> = anchors.iter().map(|chain| chain.count).collect();
         assert_eq!(counts, [[LINKS; 10].as_slice(), &[50]].concat());
         // One chunk for those of 100 links, and one for the last.
-        let chunks = world.query::<Entity>().filter::<With<Shared<SpawnChain>>>();
+        let mut chunks = world.query_filtered::<Entity, With<Shared<SpawnChain>>>();
         let mut lengths = Vec::new();
         chunks.for_each_chunk(|anchors| lengths.push(anchors.len()));
         assert_eq!(lengths, [10, 1]);
@@ -211,7 +211,7 @@ mod tests {
         let links = world.query::<(Entity, &Position, &PositionConstraint)>();
         let held: HashMap<Entity, (Entity, Vec3)> =
             links.iter().map(|(link, place, held)| (held.holder, (link, place.0))).collect();
-        let anchors = world.query::<(Entity, &Position)>().filter::<With<Anchor>>();
+        let anchors = world.query_filtered::<(Entity, &Position), With<Anchor>>();
         assert_eq!((anchors.count(), held.len()), (200, 20_000));
         for (anchor, place) in &anchors {
             assert!((place.0.with_y(0.0).length() - 100.0).abs() < 1e-3, "{place:?}");

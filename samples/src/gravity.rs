@@ -139,7 +139,7 @@ fn begin(world: &mut World) {
     let mut drawn = *random;
     *random = Random::new(u64::from(drawn.unit().to_bits()));
     // Nothing can be in the way: only the sky and the camera have no mass.
-    let _ = world.query_mut::<()>().filter::<With<Mass>>().despawn();
+    let _ = world.batch(QueryDescriptor::of::<(), With<Mass>>()).despawn();
 
     let Pattern { stars, place, spin, .. } = &PATTERNS[pattern];
     world.spawn_batch(stars.iter().map(|&(place, mass)| (Star, Position(place), Mass(mass))));
@@ -204,7 +204,7 @@ fn press(world: &mut World, key: Key) {
         }
         return;
     }
-    let stars = world.query_mut::<&mut Position>().filter::<With<Star>>();
+    let stars = world.query_filtered_mut::<&mut Position, With<Star>>();
     if let Some(star) = stars.into_iter().next() {
         star.0 += way * 5.0;
     }
@@ -217,7 +217,7 @@ fn paint(world: &World, canvas: &mut Canvas) {
         let color = Color::GREY.mixed(Color::ORANGE, velocity.0.length() / 20.0);
         canvas.point(position.0, color);
     }
-    for position in world.query::<&Position>().filter::<With<Star>>() {
+    for position in world.query_filtered::<&Position, With<Star>>() {
         canvas.disc(position.0, STAR_RADIUS, Color::YELLOW);
     }
     if let Ok(sky) = world.singleton::<Sky>() {
@@ -271,7 +271,7 @@ mod tests {
         }
         assert_eq!(world.state_hash(), before);
         press(&mut world, Key::Left);
-        let star = world.query::<&Position>().filter::<With<Star>>().single().unwrap().0;
+        let star = world.query_filtered::<&Position, With<Star>>().single().unwrap().0;
         assert_eq!(star, Vec3::NEG_X * 5.0);
     }
 
@@ -294,7 +294,7 @@ mod tests {
         press(&mut world, Key::Char('a'));
         press(&mut world, Key::Char('s'));
         assert_eq!(seen(&world), (x, y));
-        let star = world.query::<&Position>().filter::<With<Star>>().single().unwrap().0;
+        let star = world.query_filtered::<&Position, With<Star>>().single().unwrap().0;
         assert_eq!(star, Vec3::ZERO, "the star has not moved");
     }
 

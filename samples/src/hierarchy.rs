@@ -112,7 +112,7 @@ fn paint(world: &World, canvas: &mut Canvas) {
             Color::BLUE.mixed(Color::ORANGE, place.length() / (RADIUS + SMALL_RADIUS)),
         );
     }
-    let circles = world.query::<&LocalToWorld>().filter::<(With<Attached>, With<RotationSpeed>)>();
+    let circles = world.query_filtered::<&LocalToWorld, (With<Attached>, With<RotationSpeed>)>();
     for matrix in &circles {
         canvas.square(matrix.position(), 1.5, Color::YELLOW);
     }
@@ -139,7 +139,7 @@ mod tests {
         let parents = world.query::<&Buffer<Child>>();
         assert_eq!(parents.count(), 101);
         assert!(parents.iter().all(|children| children.len() == 100));
-        let circles = world.query::<&RotationSpeed>().filter::<With<Parent>>();
+        let circles = world.query_filtered::<&RotationSpeed, With<Parent>>();
         assert_eq!(circles.count(), 100);
         assert!(circles.iter().all(|speed| (1.0..=3.0).contains(&speed.0.abs())));
     }
@@ -160,10 +160,10 @@ mod tests {
     #[test]
     fn a_rotation_of_zeros_gives_no_matrix_that_is_not_a_number() {
         let mut world = run(&SAMPLE, &options(25), 3);
-        for circle in world.query::<Entity>().filter::<With<RotationSpeed>>().to_entities() {
+        for circle in world.query_filtered::<Entity, With<RotationSpeed>>().to_entities() {
             world.get_mut::<RotationSpeed>(circle).unwrap().0 = 0.0;
         }
-        for cube in world.query::<Entity>().filter::<With<Cube>>().to_entities() {
+        for cube in world.query_filtered::<Entity, With<Cube>>().to_entities() {
             world.get_mut::<Rotation>(cube).unwrap().0 = Quat::from_array([0.0; 4]);
         }
         go_on(&mut world, 2);
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn who_is_detached_goes_round_no_more() {
         let mut world = run(&SAMPLE, &options(25), 3);
-        let cube = world.query::<Entity>().filter::<With<Cube>>().to_entities()[0];
+        let cube = world.query_filtered::<Entity, With<Cube>>().to_entities()[0];
         world.remove::<Attached>(cube).unwrap();
         go_on(&mut world, 1);
         let place = world.get::<LocalToWorld>(cube).unwrap().position();

@@ -117,8 +117,7 @@ mod tests {
     fn cubes_are_where_the_seeds_of_a_sunflower_are() {
         let world = run(&SAMPLE, &options(1000), 60);
         let (root, _) = world
-            .query::<(&Rotation, &RotationSpeed)>()
-            .filter::<Without<Parent>>()
+            .query_filtered::<(&Rotation, &RotationSpeed), Without<Parent>>()
             .single()
             .unwrap();
         // A second at five radians a second.
@@ -144,7 +143,7 @@ mod tests {
         assert!(close(place(100), 13.0 * Vec3::new(0.325_568, 0.0, 0.945_519)), "{}", place(100));
         assert!((place(40_000).length() - 260.0).abs() < 1e-2);
         let world = run(&SAMPLE, &options(101), 0);
-        let cubes = world.query::<&Position>().filter::<With<Parent>>();
+        let cubes = world.query_filtered::<&Position, With<Parent>>();
         assert!(cubes.iter().map(|position| position.0).eq((0..101).map(place)));
     }
 
@@ -152,7 +151,7 @@ mod tests {
     fn a_wave_runs_outwards() {
         let heights = |frames| -> Vec<f32> {
             let world = run(&SAMPLE, &options(2000), frames);
-            let cubes = world.query::<&LocalToWorld>().filter::<With<Wave>>();
+            let cubes = world.query_filtered::<&LocalToWorld, With<Wave>>();
             cubes.iter().map(|matrix| matrix.position().y).collect()
         };
         // Eight units high, sixty long, two radians a second.

@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn cubes_come_to_rest_when_no_sphere_passes_any_more() {
         let mut world = run(&SAMPLE, &options(100), 377);
-        world.query_mut::<Entity>().filter::<With<ResetRotation>>().despawn().unwrap();
+        world.batch(QueryDescriptor::of::<Entity, With<ResetRotation>>()).despawn().unwrap();
         let speeds = |world: &World| -> Vec<f32> {
             world.query::<&RotationSpeed>().iter().map(|speed| speed.0).collect()
         };

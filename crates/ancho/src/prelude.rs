@@ -10,7 +10,7 @@ pub use ancho_collections::NativeList;
 #[doc(no_inline)]
 pub use ancho_entities::{
     Buffer, BufferElement, Changed, Commands, CommandsAt, Component, EndSimulation, Entity,
-    EntityQuery, Initialization, IntoSystem, Local, Lookup, Prefab, Presentation, Query, Res,
+    Initialization, IntoSystem, Local, Lookup, Prefab, Presentation, Query, QueryDescriptor, Res,
     ResMut, Shared, SharedComponent, Simulation, Single, System, SystemGroup, SystemResult, Time,
     With, Without, World,
 };

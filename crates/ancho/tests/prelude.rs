@@ -24,7 +24,6 @@ impl SystemGroup for Rules {}
 /// Wounds all orcs, in a job, and counts its updates.
 #[derive(Default)]
 struct Plague {
-    orcs: EntityQuery<&'static mut Orc>,
     updates: u32,
 }
 
@@ -36,7 +35,7 @@ impl System for Plague {
 
     fn on_update(&mut self, world: &mut World) -> SystemResult {
         self.updates += 1;
-        self.orcs.write(world).schedule_parallel(|orc| {
+        world.query_mut::<&mut Orc>().schedule_parallel(|orc| {
             orc.health = orc.health.saturating_sub(1);
         });
         Ok(())

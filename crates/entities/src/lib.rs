@@ -57,12 +57,12 @@ pub use manager::{
 };
 pub use per_chunk::PerChunk;
 pub use query::{
-    Absent, Any, Aspect, Changed, ChunkData, ChunkInJob, ChunkJob, DynamicQuery, EnabledMut,
-    EnabledRef, EntityAt, EntityJob, EntityQuery, FilterWriteGroups, FoundChunk, IgnoreEnabled,
-    IncludeDisabled, IncludePrefabs, IndexInQuery, Indexed, IsDisabled, JobLookup, JobLookupView,
-    LateQuery, Lookup, Or, OrderChanged, ParallelData, Present, Query, QueryArray, QueryData,
-    QueryFilter, QueryIter, QueryJob, QueryJobWith, QueryMask, QueryMut, QueryRef, ReadOnlyData,
-    ReadableData, SplitParts, StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
+    Absent, Any, Aspect, Changed, ChunkData, ChunkInJob, ChunkJob, EnabledMut, EnabledRef,
+    EntityAt, EntityJob, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
+    IndexInQuery, Indexed, IsDisabled, JobLookup, JobLookupView, Lookup, Or, OrderChanged,
+    ParallelData, Present, Query, QueryArray, QueryChunk, QueryData, QueryDescriptor, QueryFilter,
+    QueryIter, QueryJob, QueryJobWith, QueryMask, ReadOnlyData, ReadableData, SplitParts,
+    StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};

@@ -1,7 +1,10 @@
 //! World matrices and depths, computed on demand from parents.
 
 use ancho_burst::math::affine3a;
-use ancho_entities::{Any, Entity, EntityError, With, Without, World};
+use ancho_entities::{
+    Any, Entity, EntityError, FilterWriteGroups, IncludeDisabled, IncludePrefabs, QueryDescriptor,
+    With, Without, World,
+};
 use glam::{Affine3A, Mat4};
 
 use crate::components::{CustomLocalToWorld, Frozen, LocalToWorld, Parent};
@@ -109,7 +112,7 @@ fn step(world: &World, entity: Entity) -> Step {
     {
         return Step::World(matrix.affine());
     }
-    let inputs = world.query::<InputData>().include_disabled().include_prefabs();
+    let inputs = world.query_filtered::<InputData, (IncludeDisabled, IncludePrefabs)>();
     let Some((position, rotation, scale, local, post)) = inputs.get(entity) else {
         return Step::Unplaced;
     };
@@ -139,8 +142,9 @@ fn is_computed(world: &World, entity: Entity) -> bool {
     type Data = (&'static mut LocalToWorld, InputData, Option<&'static Parent>);
     type Placed = (Any<LocalInputs>, Without<Frozen>);
     type Child = (With<Parent>, Without<Frozen>);
-    let all = || world.query::<Data>().include_disabled().include_prefabs().filter_write_groups();
-    all().filter::<Placed>().matches(entity) || all().filter::<Child>().matches(entity)
+    type All<F> = (F, IncludeDisabled, IncludePrefabs, FilterWriteGroups);
+    QueryDescriptor::of::<Data, All<Placed>>().query(world).matches(entity)
+        || QueryDescriptor::of::<Data, All<Child>>().query(world).matches(entity)
 }
 
 /// Returns the error for the cycle of an entity.

@@ -88,9 +88,11 @@ fn list_chunks<'w>(
         };
     };
     // Parents have a buffer of children, unless other code has removed it.
-    world.query::<Data>().filter::<With<Buffer<Child>>>().for_each_chunk(&mut list);
+    world.query_filtered::<Data, With<Buffer<Child>>>().for_each_chunk_inner(&mut list);
     if left.get() > 0 {
-        world.query::<Data>().filter::<(Nodes, Without<Buffer<Child>>)>().for_each_chunk(&mut list);
+        world
+            .query_filtered::<Data, (Nodes, Without<Buffer<Child>>)>()
+            .for_each_chunk_inner(&mut list);
     }
     chunks
 }

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    Any, Buffer, Changed, Entity, EntityError, OrderChanged, QueryFilter, Version, Without, World,
+    Any, Buffer, Changed, Entity, EntityError, FilterWriteGroups, OrderChanged, QueryFilter,
+    Version, Without, World,
 };
 use glam::{Affine3A, Mat4};
 
@@ -89,14 +90,15 @@ fn mark_changed(
             found.drain(..).for_each(|entities| hierarchy.mark(entities, is_computed));
         }
     };
-    let nodes = || world.query::<Entity>().filter::<Nodes>().since(since);
     // Listing all chunks first lets the CPU load several at the same time.
     let mut found: Vec<&[Entity]> = std::mem::take(&mut scratch.found);
-    nodes().filter::<Changed<AllInputs>>().for_each_chunk(|entities| found.push(entities));
+    let moved = world.query_filtered::<Entity, (Nodes, Changed<AllInputs>)>();
+    moved.since(since).for_each_chunk_inner(|entities| found.push(entities));
     mark(&mut found, true);
     if has_external {
         type External = Changed<(LocalToWorld, CustomLocalToWorld)>;
-        nodes().filter::<External>().for_each_chunk(|entities| found.push(entities));
+        let external = world.query_filtered::<Entity, (Nodes, External)>();
+        external.since(since).for_each_chunk_inner(|entities| found.push(entities));
         mark(&mut found, false);
     }
     // Collected in place: the vector keeps its memory and nothing else.
@@ -112,7 +114,7 @@ fn write_rows(
     non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
     let NodeMatrices { matrices, moved, rows, .. } = node_matrices;
-    let nodes = world.query_mut::<ComputedData>().filter::<ComputedNodes>().filter_write_groups();
+    let mut nodes = world.query_filtered_mut::<ComputedData, (ComputedNodes, FilterWriteGroups)>();
     nodes.for_each_picked_chunk_parallel(
         |entities| hierarchy.is_touched(entities),
         #[inline(always)]
@@ -228,8 +230,10 @@ fn update_flat_changed<F: QueryFilter>(
     since: Version,
     non_finite: &NonFiniteEntities,
 ) -> Result<(), EntityError> {
-    let found = world.query_mut::<(Entity, &mut LocalToWorld, InputData)>();
-    found.filter::<(Flat, F)>().filter_write_groups().since(since).for_each_picked_chunk_parallel(
+    let found = world
+        .query_filtered_mut::<(Entity, &mut LocalToWorld, InputData), (Flat, F, FilterWriteGroups)>(
+        );
+    found.since(since).for_each_picked_chunk_parallel(
         |_| true,
         #[inline(always)]
         |(entities, matrices, inputs)| {

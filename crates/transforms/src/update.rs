@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    Any, Buffer, Entity, EntityError, QueryFilter, Version, With, Without, World,
+    Any, Buffer, Entity, EntityError, QueryDescriptor, QueryFilter, Version, With, Without, World,
 };
 
 use crate::components::{
@@ -41,7 +41,7 @@ pub(crate) struct NodeCache {
 impl NodeCache {
     /// Forgets nodes that have lost their matrices. They get new ones, which have to be computed as if the nodes were new.
     pub(crate) fn forget_lost(cache: &mut Arc<Self>, world: &World) {
-        let lost = world.query::<Entity>().filter::<LostMatrix>();
+        let mut lost = world.query_filtered::<Entity, LostMatrix>();
         lost.for_each(|entity| Self::forget(cache, entity));
     }
 
@@ -136,13 +136,13 @@ fn update_all(
 pub(crate) fn add_matrices(world: &mut World) -> Result<(), EntityError> {
     type Lacking = (Any<LocalInputs>, Without<(LocalToWorld, CustomLocalToWorld)>);
     type Below = (With<Parent>, Without<(LocalToWorld, CustomLocalToWorld)>);
-    let lacking = world.query_mut::<()>().filter::<Lacking>();
+    let lacking = world.batch(QueryDescriptor::of::<(), Lacking>());
     lacking.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
-    let below = world.query_mut::<()>().filter::<Below>();
+    let below = world.batch(QueryDescriptor::of::<(), Below>());
     below.add(LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
     // Despawned parents have no matrix either.
     type Bare = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
-    let bare = world.query::<Entity>().filter::<Bare>();
+    let bare = world.query_filtered::<Entity, Bare>();
     let lost: Vec<Entity> = bare.iter().filter(|&parent| !world.is_cleanup_only(parent)).collect();
     for parent in lost {
         world.add(parent, LocalToWorld::IDENTITY).map_err(|rejected| rejected.error)?;
@@ -165,11 +165,10 @@ fn freeze(
     if are_all && !links.active.is_empty() {
         // Whole chunks at a time.
         world
-            .query_mut::<()>()
-            .filter::<Pending>()
+            .batch(QueryDescriptor::of::<(), Pending>())
             .add(Frozen)
             .map_err(|rejected| rejected.error)?;
-        world.query_mut::<()>().filter::<Pending>().remove::<FrozenPending>()?;
+        world.batch(QueryDescriptor::of::<(), Pending>()).remove::<FrozenPending>()?;
     } else {
         for &entity in &*links.active {
             if !world.has::<Frozen>(entity) {
@@ -182,7 +181,7 @@ fn freeze(
     // Forces a last computation, which reports matrices that are not finite.
     links.active.iter().for_each(|&entity| NodeCache::forget(cache, entity));
     if are_all {
-        let found = world.query_mut::<()>().filter::<Found>();
+        let found = world.batch(QueryDescriptor::of::<(), Found>());
         found.add(FrozenPending).map_err(|rejected| rejected.error)?;
     } else {
         for &entity in &*links.active {
@@ -210,7 +209,7 @@ impl Links {
         let mut above =
             ActivityCache { active: marks.new_mark(), inactive: marks.new_mark(), marks };
         let mut are_all = true;
-        let found = world.query::<(Entity, Option<&Parent>)>().filter::<F>();
+        let mut found = world.query_filtered::<(Entity, Option<&Parent>), F>();
         found.for_each(|(entity, parent)| {
             if parent.is_some() && above.is_inactive_branch(world, entity) {
                 are_all = false;

@@ -39,7 +39,7 @@ fn of_an_odd_number_one_army_has_one_more() {
 #[test]
 fn units_stay_as_many_on_the_field_and_the_fallen_are_replaced() {
     let mut world = run(&SAMPLE, &options(2_000), 0);
-    let first: Vec<Entity> = world.query::<Entity>().filter::<With<Health>>().to_entities();
+    let first: Vec<Entity> = world.query_filtered::<Entity, With<Health>>().to_entities();
     let corner = world.singleton::<Battlefield>().unwrap().corner;
     for _ in 0..10 {
         go_on(&mut world, 40);

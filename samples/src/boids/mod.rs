@@ -294,10 +294,10 @@ fn paint(world: &World, canvas: &mut Canvas) {
         let color = if *flock == Flock::CALM { Color::BLUE } else { Color::GREEN };
         canvas.point(position.0, color);
     }
-    for position in world.query::<&Position>().filter::<With<Target>>() {
+    for position in world.query_filtered::<&Position, With<Target>>() {
         canvas.disc(position.0, 2.5, Color::YELLOW);
     }
-    for position in world.query::<&Position>().filter::<With<Obstacle>>() {
+    for position in world.query_filtered::<&Position, With<Obstacle>>() {
         canvas.disc(position.0, 4.0, Color::RED);
     }
 }

@@ -29,14 +29,14 @@ fn boids_of_a_cell_come_to_fly_as_one() {
 #[test]
 fn boids_begin_in_a_ball_and_follow_the_targets() {
     let distance = |world: &World| {
-        let targets = world.query::<&Position>().filter::<With<Target>>();
+        let targets = world.query_filtered::<&Position, With<Target>>();
         let targets: Vec<_> = targets.iter().map(|position| position.0).collect();
-        let boids = world.query::<&Position>().filter::<With<Shared<Flock>>>();
+        let boids = world.query_filtered::<&Position, With<Shared<Flock>>>();
         let distances = boids.iter().map(|boid| nearest(boid.0, &targets).distance(boid.0));
         distances.sum::<f32>() / boids.count() as f32
     };
     let first = run(&SAMPLE, &options(2_000), 0);
-    let boids = first.query::<&Position>().filter::<With<Shared<Flock>>>();
+    let boids = first.query_filtered::<&Position, With<Shared<Flock>>>();
     assert!(boids.iter().all(|boid| boid.0.length() <= 75.0));
     assert!(boids.iter().any(|boid| boid.0.length() > 70.0), "it is filled");
     let (soon, late) = (run(&SAMPLE, &options(2_000), 1), run(&SAMPLE, &options(2_000), 600));

@@ -206,6 +206,8 @@ fn paint(world: &World, canvas: &mut Canvas) {
 
 #[cfg(test)]
 mod tests {
+    use ancho::entities::IncludePrefabs;
+
     use super::*;
     use crate::gallery::tests::{hash, options, run};
 
@@ -222,7 +224,7 @@ mod tests {
         assert_eq!(world.query::<&Floor>().count(), count(Tile::Floor));
         assert_eq!(world.query::<&Wall>().count(), count(Tile::Wall));
         assert_eq!(world.query::<&Walker>().count(), WALKERS);
-        assert_eq!(world.query::<&Prefab>().include_prefabs().count(), 3);
+        assert_eq!(world.query_filtered::<&Prefab, IncludePrefabs>().count(), 3);
         assert_eq!(world.query::<&DungeonRequest>().count(), 0);
     }
 

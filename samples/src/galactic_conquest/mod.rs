@@ -275,7 +275,7 @@ fn paint(world: &World, canvas: &mut Canvas) {
     for (planet, place, &team) in world.query::<(&Planet, &Position, &Team)>() {
         canvas.disc(on_map(place), planet.radius, color(team));
     }
-    for (place, &team) in world.query::<(&Position, &Team)>().filter::<With<Ship>>() {
+    for (place, &team) in world.query_filtered::<(&Position, &Team), With<Ship>>() {
         canvas.point(on_map(place), color(team).mixed(Color::WHITE, 0.4));
     }
     let planets = world.query::<(&Planet, &Team)>();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::gallery::tests::{go_on, hash, options, run};
+use ancho::entities::IncludePrefabs;
 
 /// Two planets of team one and one of team two, 40 apart, where nobody plays.
 fn quiet_world() -> (World, [Entity; 3]) {
@@ -96,7 +97,7 @@ fn ships_leave_from_anywhere_on_the_rim_as_fast_as_they_can() {
     assert_eq!(world.query::<&Ship>().count(), 16);
     assert_eq!(world.get::<Launch>(source).unwrap().ships, 24);
     // They have flown for a frame, around their own planet if they are behind it.
-    let places = world.query::<&Position>().filter::<With<Ship>>();
+    let places = world.query_filtered::<&Position, With<Ship>>();
     assert!(places.iter().all(|place| (place.0.length() - 5.0).abs() < 0.1));
     let behind = places.iter().filter(|place| place.0.x < 0.0).count();
     assert!((1..16).contains(&behind), "on all sides, {behind} behind");
@@ -104,7 +105,7 @@ fn ships_leave_from_anywhere_on_the_rim_as_fast_as_they_can() {
     world.update(0.016);
     assert_eq!(world.query::<&Ship>().count(), 40);
     assert!(!world.has::<Launch>(source));
-    assert_eq!(world.query::<()>().filter::<With<Prefab>>().include_prefabs().count(), 0);
+    assert_eq!(world.query_filtered::<(), (With<Prefab>, IncludePrefabs)>().count(), 0);
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn the_teams_play_by_themselves() {
     assert!(world.query::<&Ship>().count() > 0);
     go_on(&mut world, 1_500);
     assert!(world.query::<&Ship>().count() <= 2_000);
-    let teams = world.query::<&Team>().filter::<With<Planet>>();
+    let teams = world.query_filtered::<&Team, With<Planet>>();
     let owned = teams.iter().filter(|team| **team != Team::Neutral).count();
     assert!(owned > 4, "{owned} planets have an owner");
 }

@@ -10,7 +10,7 @@ use crate::gallery::tests::{go_on, hash, options, run};
 /// A game of one frame, with only so many enemies of this health and place.
 fn with_enemy(health: i32, place: Vec3) -> World {
     let mut world = run(&SAMPLE, &options(1), 1);
-    world.query_mut::<Entity>().filter::<With<Enemy>>().despawn().unwrap();
+    world.batch(QueryDescriptor::of::<Entity, With<Enemy>>()).despawn().unwrap();
     world.query_mut::<&mut EnemySpawner>().for_each(|spawner| spawner.cooldown = 1e9);
     let enemy = world.spawn((Enemy::at_rest(), Position(place), Heading(Vec3::NEG_Z)));
     world.add(enemy, (MoveSpeed(0.0), Health(health))).unwrap();
@@ -21,14 +21,14 @@ fn with_enemy(health: i32, place: Vec3) -> World {
 fn with_shooting_enemy(enemy: Vec3, player: Vec3) -> World {
     let mut world = with_enemy(100, enemy);
     world.query_mut::<&mut Enemy>().for_each(|enemy| *enemy = Enemy::ready());
-    world.query_mut::<&mut Position>().filter::<With<Player>>().for_each(|p| p.0 = player);
+    world.query_filtered_mut::<&mut Position, With<Player>>().for_each(|p| p.0 = player);
     press(&mut world, Key::Down);
     world
 }
 
 /// Goes on for so many frames. Returns in which of them, from 1, there was a new entity with this component.
 fn frames_with_new<T: Component>(world: &mut World, frames: u32) -> Vec<u32> {
-    let all = |world: &World| world.query::<Entity>().filter::<With<T>>().to_entities();
+    let all = |world: &World| world.query_filtered::<Entity, With<T>>().to_entities();
     let mut known = BTreeSet::from_iter(all(world));
     let mut with_new = Vec::new();
     for frame in 1..=frames {
@@ -45,7 +45,7 @@ fn frames_with_new<T: Component>(world: &mut World, frames: u32) -> Vec<u32> {
 /// How many chunks have entities with this component in them.
 fn chunks_with<T: Component>(world: &World) -> usize {
     let mut chunks = 0;
-    world.query::<&Position>().filter::<With<T>>().for_each_chunk(|_| chunks += 1);
+    world.query_filtered::<&Position, With<T>>().for_each_chunk(|_| chunks += 1);
     chunks
 }
 
@@ -75,7 +75,7 @@ fn an_enemy_comes_every_0_15_seconds_at_the_upper_edge_with_100_points() {
     let frames = frames_with_new::<Enemy>(&mut world, 100);
     // Nine frames of a sixtieth.
     assert!(frames[0] == 1 && frames.len() >= 10 && are_apart(&frames, 9), "{frames:?}");
-    let enemies = world.query::<(&Position, &Heading, &Health)>().filter::<With<Enemy>>();
+    let enemies = world.query_filtered::<(&Position, &Heading, &Health), With<Enemy>>();
     for (position, heading, health) in &enemies {
         assert!(position.0.x.abs() <= 30.0 && position.0.z < 30.0 && heading.0 == Vec3::NEG_Z);
         assert!(health.0 == 100 || (100 - health.0) % 3 == 0, "{health:?}");
@@ -88,7 +88,7 @@ fn random_numbers_begin_with_0xaf77() {
     let Kind::World(sample) = &SAMPLE.kind else { panic!("it has a world") };
     assert_eq!(sample.seed, Some(0xAF77));
     let world = run(&SAMPLE, &Options { seed: 0xAF77, ..options(1) }, 1);
-    let first = world.query::<&Position>().filter::<With<Enemy>>().single().unwrap().0;
+    let first = world.query_filtered::<&Position, With<Enemy>>().single().unwrap().0;
     assert_eq!(first.x, Random::new(0xAF77).between(-30.0, 30.0));
 }
 
@@ -129,10 +129,11 @@ fn the_player_shoots_if_the_stick_is_more_than_half_way_out() {
         press(&mut world, Key::Char('d'));
         go_on(&mut world, 130);
         assert_eq!(world.query::<&PlayerShot>().count(), 0, "who is steered does not shoot");
-        let pilot = world.query_mut::<&mut Pilot>().single().unwrap();
+        let mut pilots = world.query_mut::<&mut Pilot>();
+        let pilot = pilots.single_mut().unwrap();
         pilot.hold_to_shoot(stick * Vec3::NEG_X);
         go_on(&mut world, 3);
-        let headings = world.query::<&Heading>().filter::<With<PlayerShot>>();
+        let headings = world.query_filtered::<&Heading, With<PlayerShot>>();
         assert_eq!(headings.count(), shots, "{stick}");
         assert!(headings.iter().all(|heading| heading.0 == Vec3::NEG_X), "its length is one");
     }
@@ -143,7 +144,7 @@ fn the_player_stays_within_30_units_of_the_middle() {
     for (key, way) in [('w', Vec3::Z), ('s', Vec3::NEG_Z), ('a', Vec3::NEG_X), ('d', Vec3::X)] {
         let mut world = with_enemy(100, Vec3::new(0.0, 0.0, 20.0));
         let near = 29.6 * way;
-        world.query_mut::<&mut Position>().filter::<With<Player>>().for_each(|p| p.0 = near);
+        world.query_filtered_mut::<&mut Position, With<Player>>().for_each(|p| p.0 = near);
         let place = |world: &World| world.query::<(&Position, &Player)>().single().unwrap().0.0;
         press(&mut world, Key::Char(key));
         // A quarter of a unit in each frame.
@@ -161,7 +162,7 @@ fn a_shot_lives_for_two_seconds() {
     // Nobody is hit: the player is too far away to be reached in that time.
     let mut world = with_shooting_enemy(Vec3::new(0.0, 0.0, 29.0), Vec3::new(0.0, 0.0, -29.0));
     go_on(&mut world, 1);
-    let shot = world.query::<Entity>().filter::<With<EnemyShot>>().single().unwrap();
+    let shot = world.query_filtered::<Entity, With<EnemyShot>>().single().unwrap();
     go_on(&mut world, 118);
     assert!(world.exists(shot), "at frame 119");
     go_on(&mut world, 2);
@@ -175,7 +176,7 @@ fn an_enemy_shoots_every_second_at_the_player_with_20_units_a_second() {
     assert!(frames[0] == 1 && frames.len() == 3 && are_apart(&frames, 60), "{frames:?}");
     let towards = Vec3::new(-24.0, 0.0, -45.0).normalize();
     let places = |world: &World| -> BTreeMap<Entity, Vec3> {
-        let shots = world.query::<(Entity, &Position)>().filter::<With<EnemyShot>>();
+        let shots = world.query_filtered::<(Entity, &Position), With<EnemyShot>>();
         shots.iter().map(|(shot, position)| (shot, position.0)).collect()
     };
     let before = places(&world);
@@ -232,7 +233,7 @@ fn enemies_that_leave_the_field_are_gone_and_not_counted() {
 fn with_the_player_everything_goes_and_a_new_one_comes() {
     let mut world = run(&SAMPLE, &options(1), 120);
     assert!(world.query::<&EnemyShot>().count() > 0);
-    world.query_mut::<&mut Health>().filter::<With<Player>>().for_each(|health| health.0 = 0);
+    world.query_filtered_mut::<&mut Health, With<Player>>().for_each(|health| health.0 = 0);
     go_on(&mut world, 3);
     let count = |world: &World| world.query::<&Position>().count();
     assert_eq!(count(&world), 0);
@@ -253,9 +254,9 @@ fn arrows_shoot_where_they_point() {
         let mut world = with_enemy(100, Vec3::new(5.0, 0.0, 5.0));
         press(&mut world, key);
         go_on(&mut world, 5);
-        let shots = world.query::<&Heading>().filter::<With<PlayerShot>>();
+        let shots = world.query_filtered::<&Heading, With<PlayerShot>>();
         assert_eq!(shots.single().unwrap().0, direction, "{key:?}");
-        let player = world.query::<(&Position, &Heading)>().filter::<With<Player>>();
+        let player = world.query_filtered::<(&Position, &Heading), With<Player>>();
         let (place, heading) = player.single().unwrap();
         assert_eq!((place.0, heading.0), (Vec3::ZERO, direction), "it stays, and looks there");
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ancho_entities::{
-    Changed, ChunkInJob, ChunkJob, Component, Entity, EntityQuery, JobLookup, Lookup, Present,
-    Query, Version, With, Without, World,
+    Changed, ChunkInJob, ChunkJob, Component, Entity, IgnoreEnabled, JobLookup, Lookup, Present,
+    Query, QueryDescriptor, Version, With, Without, World,
 };
 use ancho_jobs::{JobHandle, ParallelJobStruct};
 
@@ -25,7 +25,7 @@ fn bodies() -> World {
 }
 
 fn advance(world: &mut World) {
-    let query = world.query_mut::<(&mut Position, &Velocity)>();
+    let mut query = world.query_mut::<(&mut Position, &Velocity)>();
     query.for_each(|(position, velocity)| work::advance(position, velocity));
 }
 
@@ -49,7 +49,7 @@ pub(super) fn iter(cell: Cell) -> Reading {
 
 pub(super) fn iter_par(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
-        let query = world.query_mut::<(&mut Position, &Velocity)>();
+        let mut query = world.query_mut::<(&mut Position, &Velocity)>();
         query.for_each_parallel(|(position, velocity)| work::advance(position, velocity));
     };
     cell.run(two_threads(bodies()), operation, bodies_result)
@@ -58,8 +58,7 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
 pub(super) fn iter_job(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         let mut query = world.query_mut::<(&mut Position, &Velocity)>();
-        let job =
-            query.schedule_parallel(|(position, velocity)| work::advance(position, velocity));
+        let job = query.schedule_parallel(|(position, velocity)| work::advance(position, velocity));
         complete(world, job);
     };
     cell.run(two_threads(bodies()), operation, bodies_result)
@@ -232,7 +231,7 @@ pub(super) fn unrelated_structural(cell: Cell) -> Reading {
         complete(world, job);
     };
     cell.run(world, operation, |world| {
-        let query = world.query::<&A>().filter::<Without<B>>();
+        let query = world.query_filtered::<&A, Without<B>>();
         let others = work::in_any_order(query.iter().map(|a| work::row([a.0])));
         bodies_result(world).wrapping_add(others)
     })
@@ -248,7 +247,7 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
     let mut world = world();
     world.spawn_batch((0..HEAVY).map(work::heavy));
     let operation = |world: &mut World| {
-        let query = world.query_mut::<(&mut Transform, &mut Position)>();
+        let mut query = world.query_mut::<(&mut Transform, &mut Position)>();
         query.for_each_parallel(|(transform, position)| work::invert(transform, position));
     };
     cell.run(two_threads(world), operation, |world| {
@@ -275,9 +274,8 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     for spawn in all_marks!(spawn) {
         spawn(&mut world);
     }
-    let query = EntityQuery::<&mut Data>::new();
     let pass = |world: &mut World, factor: f32| {
-        query.write(world).for_each(|data| data.0 *= factor);
+        world.query_mut::<&mut Data>().for_each(|data| data.0 *= factor);
     };
     let operation = |world: &mut World| work::passes(|factor| pass(world, factor));
     cell.run(world, operation, |world| {
@@ -312,8 +310,7 @@ fn query(cell: Cell, alive: usize) -> Reading {
             twenty_marks!(add)[mark](&mut world, entity);
         }
     }
-    let query = EntityQuery::<&mut A>::new();
-    let operation = |world: &mut World| query.write(world).for_each(|a| a.0 += 1.0);
+    let operation = |world: &mut World| world.query_mut::<&mut A>().for_each(|a| a.0 += 1.0);
     cell.run(world, operation, |world| {
         work::in_any_order(world.query::<&A>().iter().map(|a| work::row([a.0])))
     })
@@ -349,11 +346,11 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
         switched.expect("all have it");
     }
     let operation = |world: &mut World| {
-        let query = world.query_mut::<(&mut Switched, &Velocity)>();
+        let mut query = world.query_mut::<(&mut Switched, &Velocity)>();
         query.for_each(|(position, velocity)| work::advance(&mut position.0, velocity));
     };
     cell.run(world, operation, |world| {
-        let query = world.query::<(&Switched, &Velocity)>().ignore_enabled();
+        let query = world.query_filtered::<(&Switched, &Velocity), IgnoreEnabled>();
         work::in_any_order(query.iter().map(|(p, v)| work::body_row(&p.0, v)))
     })
 }
@@ -367,7 +364,7 @@ pub(super) fn add_comp(cell: Cell) -> Reading {
 
 pub(super) fn add_tag(cell: Cell) -> Reading {
     add_to_all(cell, Tag, |world| {
-        let query = world.query::<(&Position, &Velocity)>().filter::<With<Tag>>();
+        let query = world.query_filtered::<(&Position, &Velocity), With<Tag>>();
         work::in_any_order(query.iter().map(|(p, v)| work::added_row(p, v, 0.0)))
     })
 }
@@ -378,7 +375,10 @@ fn add_to_all<T: Component + Copy>(
     result: impl FnOnce(&mut World) -> u64,
 ) -> Reading {
     let operation = |world: &mut World| {
-        let added = world.query_mut::<&Position>().add(value).map_err(|rejected| rejected.error);
+        let added = world
+            .batch(QueryDescriptor::of::<&Position, ()>())
+            .add(value)
+            .map_err(|rejected| rejected.error);
         assert_eq!(added, Ok(MILLION));
     };
     cell.run_afresh(bodies, operation, result)
@@ -387,10 +387,10 @@ fn add_to_all<T: Component + Copy>(
 pub(super) fn toggle(cell: Cell) -> Reading {
     let mut world = world();
     world.spawn_batch((0..MILLION).map(work::body).map(|(p, v)| (Switched(p), v)));
-    let query = EntityQuery::<(), Present<Switched>>::new();
+    let query = QueryDescriptor::of::<(), Present<Switched>>();
     let operation = |(enabled, world): &mut (bool, World)| {
         *enabled = !*enabled;
-        let switched = query.write(world).set_component_enabled::<Switched>(*enabled);
+        let switched = world.batch(&query).set_component_enabled::<Switched>(*enabled);
         assert_eq!(switched, Ok(MILLION));
     };
     let result = |(_, world): &mut (bool, World)| world.query::<&Switched>().count() as u64;
@@ -412,12 +412,12 @@ pub(super) fn tracked_write(cell: Cell) -> Reading {
     world.spawn_batch((0..MILLION).map(work::body).map(|(p, v)| (TrackedPosition(p), v)));
     let operation = |world: &mut World| {
         world.advance_version();
-        let query = world.query_mut::<(&mut TrackedPosition, &Velocity)>();
+        let mut query = world.query_mut::<(&mut TrackedPosition, &Velocity)>();
         query.for_each(|(position, velocity)| work::advance(&mut position.0, velocity));
     };
     let seen = world.version();
     cell.run(world, operation, |world| {
-        let written = world.query::<()>().filter::<Changed<TrackedPosition>>().since(seen);
+        let written = world.query_filtered::<(), Changed<TrackedPosition>>().since(seen);
         assert_eq!(written.count(), MILLION, "all were written");
         let query = world.query::<(&TrackedPosition, &Velocity)>();
         work::in_any_order(query.iter().map(|(p, v)| work::body_row(&p.0, v)))
@@ -442,7 +442,7 @@ pub(super) fn changed_random(cell: Cell) -> Reading {
     };
     let operation = |sum: &mut f32| {
         let (world, _, seen) = &*shared.borrow();
-        let query = world.query::<&TrackedA>().filter::<Changed<TrackedA>>().since(*seen);
+        let query = world.query_filtered::<&TrackedA, Changed<TrackedA>>().since(*seen);
         *sum = query.iter().map(|a| a.0.0).sum();
     };
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())
@@ -466,7 +466,7 @@ pub(super) fn changed_cluster(cell: Cell) -> Reading {
     };
     let operation = |sum: &mut f32| {
         let (world, _, seen) = &*shared.borrow();
-        let query = world.query::<&A>().filter::<Changed<A>>().since(*seen);
+        let query = world.query_filtered::<&A, Changed<A>>().since(*seen);
         *sum = query.iter().map(|a| a.0).sum();
     };
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())

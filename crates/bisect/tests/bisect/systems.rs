@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use ancho_bisect::{Bisection, BisectionError, Difference, DivergedAt};
 use ancho_entities::{
-    Component, EndSimulation, EntityQuery, IntoSystem, Presentation, Query, System, SystemResult,
-    With, World,
+    Component, EndSimulation, IntoSystem, Presentation, Query, QueryDescriptor, System,
+    SystemResult, With, World,
 };
 
 use super::{parted, world};
@@ -186,7 +186,7 @@ fn what_a_hook_does_is_found_at_the_next_moment_also_if_nothing_runs_then() {
 
     impl System for Guard {
         fn on_update(&mut self, world: &mut World) -> SystemResult {
-            world.query_mut::<()>().filter::<With<Fuel>>().remove::<Fuel>()?;
+            world.batch(QueryDescriptor::of::<(), With<Fuel>>()).remove::<Fuel>()?;
             Ok(())
         }
 
@@ -199,7 +199,7 @@ fn what_a_hook_does_is_found_at_the_next_moment_also_if_nothing_runs_then() {
     let found = parted(|differs| {
         let mut world = World::new("w");
         world.spawn(Fuel);
-        world.add_system(Guard(differs).require(EntityQuery::<&Fuel>::new()));
+        world.add_system(Guard(differs).require(QueryDescriptor::of::<&Fuel, ()>()));
         world.add_system((|| ()).named("draw").in_group(Presentation));
         world
     });

@@ -16,7 +16,7 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, Linked};
-use crate::query::{DynamicQuery, EntityQuery, LateQuery, QueryData, QueryFilter};
+use crate::query::QueryDescriptor;
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::SetOperation;
 
@@ -28,7 +28,7 @@ impl CommandRecorder {
     /// - a slice of entities, or [`Placeholders`],
     /// - [`Linked(root)`](Linked): the members of an entity's [group](crate::LinkedEntityGroup), or the entity if it has none.
     ///   Those that a query [matches](Linked::matching), if it is given;
-    /// - a query: an [`EntityQuery`], a [`DynamicQuery`] or a [`LateQuery`]. It runs at playback.
+    /// - a [query](QueryDescriptor), which runs at playback.
     ///
     /// # Panics
     ///
@@ -37,7 +37,7 @@ impl CommandRecorder {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, EntityCommandBuffer, LateQuery, With, World};
+    /// use ancho_entities::{Component, EntityCommandBuffer, QueryDescriptor, With, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
@@ -50,7 +50,7 @@ impl CommandRecorder {
     /// let mut buffer = EntityCommandBuffer::new();
     /// let commands = buffer.commands()?;
     /// commands.batch(&orcs[1..]).add(Dead);
-    /// commands.batch(LateQuery::of::<&Health, With<Dead>>()).despawn();
+    /// commands.batch(QueryDescriptor::of::<&Health, With<Dead>>()).despawn();
     /// world.play(&mut buffer)?;
     /// assert_eq!(world.entity_count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,8 +68,8 @@ pub struct CommandTargets<'a>(TargetKind<'a>);
 enum TargetKind<'a> {
     Entities(&'a [Entity]),
     Placeholders(Placeholders),
-    Linked(Entity, Option<LateQuery>),
-    Query(LateQuery),
+    Linked(Entity, Option<QueryDescriptor>),
+    Query(QueryDescriptor),
 }
 
 impl<'a> From<&'a [Entity]> for CommandTargets<'a> {
@@ -102,33 +102,15 @@ impl From<Linked> for CommandTargets<'_> {
     }
 }
 
-impl From<LateQuery> for CommandTargets<'_> {
-    fn from(query: LateQuery) -> Self {
+impl From<QueryDescriptor> for CommandTargets<'_> {
+    fn from(query: QueryDescriptor) -> Self {
         Self(TargetKind::Query(query))
     }
 }
 
-impl<D: QueryData, F: QueryFilter> From<EntityQuery<D, F>> for CommandTargets<'_> {
-    fn from(query: EntityQuery<D, F>) -> Self {
-        Self(TargetKind::Query(query.into()))
-    }
-}
-
-impl<D: QueryData, F: QueryFilter> From<&EntityQuery<D, F>> for CommandTargets<'_> {
-    fn from(query: &EntityQuery<D, F>) -> Self {
-        Self(TargetKind::Query(query.into()))
-    }
-}
-
-impl From<DynamicQuery> for CommandTargets<'_> {
-    fn from(query: DynamicQuery) -> Self {
-        Self(TargetKind::Query(query.into()))
-    }
-}
-
-impl From<&DynamicQuery> for CommandTargets<'_> {
-    fn from(query: &DynamicQuery) -> Self {
-        Self(TargetKind::Query(query.into()))
+impl From<&QueryDescriptor> for CommandTargets<'_> {
+    fn from(query: &QueryDescriptor) -> Self {
+        Self(TargetKind::Query(query.clone()))
     }
 }
 
@@ -142,7 +124,7 @@ impl Linked {
     ///
     /// ```
     /// use ancho_entities::{
-    ///     Buffer, Component, EntityCommandBuffer, LateQuery, Linked, LinkedEntityGroup, Without, World,
+    ///     Buffer, Component, EntityCommandBuffer, QueryDescriptor, Linked, LinkedEntityGroup, Without, World,
     /// };
     ///
     /// #[derive(Component, Clone, Copy)]
@@ -155,13 +137,13 @@ impl Linked {
     /// let (car, wheel) = (world.spawn(()), world.spawn(Wheel));
     /// world.add(car, Buffer::from([car, wheel].map(LinkedEntityGroup))).unwrap();
     /// let mut buffer = EntityCommandBuffer::new();
-    /// let no_wheel = LateQuery::of::<(), Without<Wheel>>();
+    /// let no_wheel = QueryDescriptor::of::<(), Without<Wheel>>();
     /// buffer.commands()?.batch(Linked(car).matching(no_wheel)).add(Painted);
     /// world.play(&mut buffer)?;
     /// assert!(world.has::<Painted>(car) && !world.has::<Painted>(wheel));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn matching(self, query: impl Into<LateQuery>) -> CommandTargets<'static> {
+    pub fn matching(self, query: impl Into<QueryDescriptor>) -> CommandTargets<'static> {
         CommandTargets(TargetKind::Linked(self.0, Some(query.into())))
     }
 }
@@ -171,12 +153,12 @@ impl Linked {
 /// If an entity is refused at playback, no entity is changed, unless memory is missing, or a strict world refuses one that is named
 /// twice: then those before it are changed.
 ///
-/// Structural changes of the matches of a query reorder its rows: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+/// Structural changes of the matches of a query reorder its rows: see [`Query::to_entities`](crate::Query::to_entities).
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, EntityCommandBuffer, EntityQuery, Shared, SharedComponent, World};
+/// use ancho_entities::{Component, EntityCommandBuffer, QueryDescriptor, Shared, SharedComponent, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Health(u32);
@@ -188,7 +170,7 @@ impl Linked {
 /// let red = world.spawn((Health(20), Shared::new(Team(1))));
 /// let blue = world.spawn((Health(20), Shared::new(Team(2))));
 /// let mut buffer = EntityCommandBuffer::new();
-/// buffer.commands()?.batch(EntityQuery::<&Health>::new().with_shared(Team(2))).despawn();
+/// buffer.commands()?.batch(QueryDescriptor::of::<&Health, ()>().with_shared(Team(2))).despawn();
 /// world.play(&mut buffer)?;
 /// assert!(world.exists(red) && !world.exists(blue));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -221,7 +203,7 @@ impl BatchCommands<'_> {
     }
 
     /// Adds a set of components of its own to each entity, in the order of the slice, of the group, or of the query's matches at
-    /// playback. See [`QueryMut::add_each`](crate::QueryMut::add_each).
+    /// playback. See [`Batch::add_each`](crate::Batch::add_each).
     ///
     /// If there are more or fewer entities than sets, playback fails with A0060, and no entity is changed.
     pub fn add_each<S: ComponentSet>(self, sets: impl IntoIterator<Item = S>) {
@@ -283,7 +265,7 @@ trait Operation: Send + Sized + 'static {
     fn apply_to_list(self, context: &mut Context<'_>, is_linked: bool) -> Result;
 
     /// Applies it to the matches of a query.
-    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result;
+    fn apply_to_query(self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result;
 
     fn duplicate(&mut self) -> Result<Self>;
 
@@ -307,8 +289,8 @@ struct Batch<O> {
 
 enum StoredTargets {
     Entities,
-    Linked(Option<LateQuery>),
-    Query(LateQuery),
+    Linked(Option<QueryDescriptor>),
+    Query(QueryDescriptor),
 }
 
 impl StoredTargets {
@@ -353,7 +335,10 @@ impl StoredTargets {
 }
 
 /// A query with entities in place of placeholders.
-fn resolve_query<'q>(query: &'q LateQuery, context: &Context<'_>) -> Result<Cow<'q, LateQuery>> {
+fn resolve_query<'q>(
+    query: &'q QueryDescriptor,
+    context: &Context<'_>,
+) -> Result<Cow<'q, QueryDescriptor>> {
     if !query.may_name_entities() {
         return Ok(Cow::Borrowed(query));
     }
@@ -439,7 +424,7 @@ impl Operation for Despawn {
         Ok(())
     }
 
-    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result {
         query.change(context.entities, EntityManager::despawn_rows)?;
         Ok(())
     }
@@ -494,7 +479,7 @@ impl<S: CloneSet, const ADD: bool> Operation for Write<S, ADD> {
         })
     }
 
-    fn apply_to_query(mut self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+    fn apply_to_query(mut self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result {
         if ADD || Self::REPLACES_SHARED {
             context.resolved.resolve_set(&mut self.0)?;
             query.change(context.entities, |entities, found| {
@@ -558,7 +543,7 @@ impl<S: ComponentSet> Operation for AddEach<S> {
         })
     }
 
-    fn apply_to_query(mut self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+    fn apply_to_query(mut self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result {
         self.resolve(context)?;
         let added = query
             .change(context.entities, |entities, found| entities.add_each_to_rows(found, self.0));
@@ -590,7 +575,7 @@ impl<S: ComponentSet> Operation for Remove<S> {
         })
     }
 
-    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result {
         query.change(context.entities, EntityManager::remove_from_rows::<S>)?;
         Ok(())
     }
@@ -649,7 +634,7 @@ impl<const ADD: bool> Operation for ChangeTypes<ADD> {
         })
     }
 
-    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result {
         query.change(context.entities, |entities, found| {
             if ADD {
                 entities.add_types_to_rows(found, self.0.as_slice())
@@ -701,7 +686,7 @@ impl Operation for SetTypeEnabled {
         })
     }
 
-    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result {
         query.set_type_enabled(context.entities, self.ty, self.enabled)?;
         Ok(())
     }
@@ -729,7 +714,7 @@ impl Operation for SetEnabled {
         })
     }
 
-    fn apply_to_query(self, context: &mut Context<'_>, query: &LateQuery) -> Result {
+    fn apply_to_query(self, context: &mut Context<'_>, query: &QueryDescriptor) -> Result {
         query
             .change(context.entities, |entities, found| entities.set_rows_enabled(found, self.0))?;
         Ok(())

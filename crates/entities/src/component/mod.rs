@@ -125,7 +125,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// # struct Voice(usize);
     ///
     /// fn with_without<T: Component, U: Component>(world: &World) -> Vec<Entity> {
-    ///     world.query::<()>().filter::<(With<T>, Without<U>)>().to_entities()
+    ///     world.query_filtered::<(), (With<T>, Without<U>)>().to_entities()
     /// }
     ///
     /// fn update(world: &mut World, playing: &mut Vec<bool>) {
@@ -181,7 +181,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// let seen = world.version();
     /// world.advance_version();
     /// world.get_mut::<Health>(all[42]).unwrap().0 -= 1;
-    /// let changed = world.query::<&Health>().filter::<Changed<Health>>().since(seen);
+    /// let changed = world.query_filtered::<&Health, Changed<Health>>().since(seen);
     /// assert_eq!(changed.to_entities(), [all[42]]);
     /// ```
     const TRACK_CHANGES: bool = false;
@@ -222,19 +222,19 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     ///
     /// Such a component says that an entity with it has the other one written in a special way. Who writes that one in the
     /// usual way leaves these entities alone, without knowing this component, if its query
-    /// [asks for that](crate::QueryMut::filter_write_groups). Unity's `WriteGroup`.
+    /// [asks for that](crate::FilterWriteGroups). Unity's `WriteGroup`.
     ///
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, World};
+    /// use ancho_entities::{Component, World, FilterWriteGroups};
     ///
     /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
     /// struct Height(f32);
     ///
     /// // A library lets everything fall.
     /// fn fall(world: &mut World) {
-    ///     world.query_mut::<&mut Height>().filter_write_groups().for_each(|height| height.0 -= 1.0);
+    ///     world.query_filtered_mut::<&mut Height, FilterWriteGroups>().for_each(|height| height.0 -= 1.0);
     /// }
     ///
     /// // Its user has things that fly.

@@ -29,7 +29,7 @@ enum Recent {
 impl EntityManager {
     /// Adds components to an entity. Components that it has already are replaced. Returns whether one was new.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// The entity moves once, for all components together.
     ///
@@ -151,7 +151,7 @@ impl EntityManager {
 
     /// Adds the components that an entity lacks, with their default values. Returns whether there was one.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// Values that the entity has do not change.
     ///
@@ -229,7 +229,7 @@ impl EntityManager {
 
     /// Removes those of the components that an entity has. Returns whether it had one.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// The entity moves once, for all components together.
     ///
@@ -271,7 +271,7 @@ impl EntityManager {
 
     /// Removes those of the components that an entity has. Returns whether it had one.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
@@ -326,7 +326,7 @@ impl EntityManager {
 
     /// Removes components from an entity and returns them.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
@@ -383,7 +383,7 @@ impl EntityManager {
 
     /// Moves an entity to another archetype. Components of both archetypes keep their values; new ones have their default values.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///

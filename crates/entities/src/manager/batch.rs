@@ -1,6 +1,8 @@
 //! Changes of many entities at once.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::iter;
 
 use ancho_collections::Rejected;
 
@@ -9,6 +11,7 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
+use crate::query::QueryDescriptor;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
 use crate::storage::SetOperation;
@@ -19,7 +22,7 @@ use crate::storage::SetOperation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linked(pub Entity);
 
-/// The entities that a [`Batch`] changes: `&[Entity]` or [`Linked`].
+/// The entities that a [`Batch`] changes: `&[Entity]`, [`Linked`] or a [`QueryDescriptor`].
 ///
 /// Implemented for types of this crate alone.
 pub trait BatchTargets<'t>: sealed::Resolve<'t> {}
@@ -46,15 +49,7 @@ pub struct Targets<'t>(TargetsKind<'t>);
 enum TargetsKind<'t> {
     Slice(&'t [Entity]),
     List(DistinctEntities),
-    Rows(RowSelection),
-}
-
-impl Targets<'_> {
-    /// The rows that a query has matched.
-    #[expect(dead_code, reason = "for query descriptions as targets")]
-    pub(crate) fn rows(found: RowSelection) -> Self {
-        Self(TargetsKind::Rows(found))
-    }
+    Query(Cow<'t, QueryDescriptor>),
 }
 
 impl<'t> sealed::Resolve<'t> for &'t [Entity] {
@@ -83,11 +78,24 @@ impl<'t> sealed::Resolve<'t> for Linked {
     }
 }
 
+impl<'t> sealed::Resolve<'t> for QueryDescriptor {
+    fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
+        Ok(Targets(TargetsKind::Query(Cow::Owned(self))))
+    }
+}
+
+impl<'t> sealed::Resolve<'t> for &'t QueryDescriptor {
+    fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
+        Ok(Targets(TargetsKind::Query(Cow::Borrowed(self))))
+    }
+}
+
 impl EntityManager {
-    /// Prepares a change of many entities at once: of a slice, or of the members of a [group](Linked).
+    /// Prepares a change of many entities at once: of a slice, of the members of a [group](Linked), or of all entities that match a
+    /// [query](QueryDescriptor).
     ///
     /// It is faster than one change after another if neighbours in a slice are neighbours in a chunk, as entities are that were
-    /// created together. A slice may name an entity twice.
+    /// created together. A slice may name an entity twice. A query is run by the method that changes the entities.
     ///
     /// # Examples
     ///
@@ -105,15 +113,72 @@ impl EntityManager {
     /// assert_eq!(world.batch(&orcs[..10]).add(Poisoned).unwrap(), 10);
     /// assert_eq!(world.batch(&orcs[5..]).despawn(), Ok(995));
     /// ```
+    ///
+    /// Of all entities that match a query:
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, With, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Burning;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Health(20), 1000);
+    /// assert_eq!(world.batch(QueryDescriptor::of::<&Health, ()>()).add(Burning).unwrap(), 1000);
+    /// assert_eq!(world.query_filtered::<&Health, With<Burning>>().count(), 1000);
+    /// ```
     pub fn batch<'w>(&'w mut self, targets: impl BatchTargets<'w>) -> Batch<'w> {
         let targets = targets.resolve(self);
         Batch { manager: self, targets }
     }
 }
 
+impl EntityManager {
+    /// Adds a set of its own to each entity of a list. Returns the number of entities that lacked a component.
+    fn add_each_to_list<S: ComponentSet>(
+        &mut self,
+        entities: &[Entity],
+        sets: Vec<S>,
+    ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
+        let (expected, found) = (entities.len(), sets.len());
+        let mut first = None;
+        S::types(&mut |ty| _ = first.get_or_insert(ty));
+        let checked = match first {
+            Some(component) if expected != found => {
+                Err(EntityError::WrongCount { component, expected, found })
+            }
+            _ => self.check_changes::<S>(entities, SetOperation::Add),
+        };
+        if let Err(error) = checked {
+            return Err(Rejected { value: sets, error });
+        }
+        let (mut added, mut sets) = (0, sets.into_iter());
+        for (&entity, set) in entities.iter().zip(sets.by_ref()) {
+            match self.add(entity, set) {
+                Ok(is_new) => added += usize::from(is_new),
+                Err(Rejected { value, error }) => {
+                    let value = iter::once(value).chain(sets).collect();
+                    return Err(Rejected { value, error });
+                }
+            }
+        }
+        Ok(added)
+    }
+}
+
 /// A change of many entities at once, from [`EntityManager::batch`].
 ///
-/// Unless a method says otherwise, a change is made for all of the entities or, after an error, for none.
+/// Unless a method says otherwise, a change is made for all of the entities or, after an error, for none. The entities of a query are
+/// those of [`Query::to_entities`](crate::Query::to_entities); an invalid query panics, as [`EntityManager::query`] does.
+///
+/// It is much faster than a loop. A chunk all of whose entities change is not taken apart: if only components without data change
+/// (tags and shared components), the chunk moves to the other archetype as a whole, at the cost of one entity. Chunks that share
+/// memory with a fork go on sharing it then. If components with data are added or removed, a chunk that is almost full keeps as
+/// many entities as it has room for, unless it shares its memory. Entities of other chunks are copied, component by component. A
+/// chunk that is less than half full is not kept if there is room for its entities elsewhere, unless only a shared value changes.
 #[must_use = "nothing changes until one of its methods is called"]
 pub struct Batch<'w> {
     manager: &'w mut EntityManager,
@@ -123,28 +188,30 @@ pub struct Batch<'w> {
 impl Batch<'_> {
     /// Despawns the entities. Returns how many existed.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
     /// In a strict world, if one of them does not exist: then none is despawned. If the world shares memory with a fork, and there is
     /// no memory for a copy: then the entities before it are despawned.
+    #[track_caller]
     pub fn despawn(self) -> Result<usize, EntityError> {
         match &self.targets?.0 {
             TargetsKind::Slice(entities) => self.manager.despawn_slice(entities),
             TargetsKind::List(entities) => self.manager.despawn_slice(entities),
-            TargetsKind::Rows(rows) => self.manager.despawn_rows(rows),
+            TargetsKind::Query(query) => query.change(self.manager, EntityManager::despawn_rows),
         }
     }
 
     /// Adds clones of components to the entities. Components that an entity has already are replaced. Returns the number of entities
     /// that lacked one of them.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
     /// If an entity does not exist, or there is no memory. In a strict world, if an entity has one of the components.
+    #[track_caller]
     #[expect(
         clippy::should_implement_trait,
         reason = "named as the manager's method; it is not a sum"
@@ -160,14 +227,60 @@ impl Batch<'_> {
         }
     }
 
+    /// Adds a set of components of its own to each entity, in the order of the slice, of the group, or of
+    /// [`Query::to_entities`](crate::Query::to_entities) before the change. Components that it has already are replaced. Returns the
+    /// number of entities that lacked one of them.
+    ///
+    /// Unity's `AddComponentData` with a query and an array. A set with a shared component does not compile.
+    ///
+    /// # Errors
+    ///
+    /// A0060 if there are not as many sets as entities. Otherwise the errors of [`add`](Self::add). Nothing is changed then, and the
+    /// sets are returned. Without memory for an entity of a slice or a group, the entities before it are changed, and the other sets are
+    /// returned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Armour(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orcs: Vec<_> = world.spawn_batch([Health(20), Health(30)]).collect();
+    /// let armour: Vec<_> = world.query::<&Health>().iter().map(|health| Armour(health.0 / 10)).collect();
+    /// assert_eq!(world.batch(QueryDescriptor::of::<&Health, ()>()).add_each(armour).unwrap(), 2);
+    /// assert_eq!((world.get(orcs[0]), world.get(orcs[1])), (Ok(&Armour(2)), Ok(&Armour(3))));
+    /// ```
+    #[track_caller]
+    pub fn add_each<S: ComponentSet>(
+        self,
+        sets: impl IntoIterator<Item = S>,
+    ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
+        let sets: Vec<S> = sets.into_iter().collect();
+        if let Ok(Targets(TargetsKind::Query(query))) = &self.targets {
+            return query
+                .change(self.manager, |manager, rows| manager.add_each_to_rows(rows, sets));
+        }
+        match self.into_list() {
+            Ok((manager, entities)) => manager.add_each_to_list(&entities, sets),
+            Err(error) => Err(Rejected { value: sets, error }),
+        }
+    }
+
     /// Adds the components that an entity lacks, with their default values, to each of the entities. Returns the number of entities
     /// that lacked one.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
     /// The errors of [`add`](Self::add), and [`EntityError::NoInitialValue`] for a component without a default value.
+    #[track_caller]
     pub fn add_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
         self.change(|manager, rows| manager.add_types_to_rows(rows, types))
     }
@@ -178,6 +291,7 @@ impl Batch<'_> {
     ///
     /// If an entity does not exist, or lacks one of the components: then none is changed. If there is no memory: then the entities
     /// before it are changed.
+    #[track_caller]
     pub fn set<S: CloneSet>(self, mut components: S) -> Result<(), Rejected<S, EntityError>> {
         let set = self.into_list().and_then(|(manager, entities)| {
             manager.check_changes::<S>(&entities, SetOperation::Set)?;
@@ -192,11 +306,12 @@ impl Batch<'_> {
 
     /// Removes components from the entities. Returns the number of entities that had one of them.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
     /// If an entity does not exist, or there is no memory. In a strict world, if an entity lacks one of the components.
+    #[track_caller]
     pub fn remove<S: ComponentSet>(self) -> Result<usize, EntityError> {
         self.change(EntityManager::remove_from_rows::<S>)
     }
@@ -206,13 +321,14 @@ impl Batch<'_> {
     /// # Errors
     ///
     /// The errors of [`remove`](Self::remove).
+    #[track_caller]
     pub fn remove_types(self, types: &[ComponentType]) -> Result<usize, EntityError> {
         self.change(|manager, rows| manager.remove_types_from_rows(rows, types))
     }
 
     /// Replaces the value of a shared component of the entities. Returns the number of entities that had another value.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// The entities of a whole chunk do not move: the chunk gets the value.
     ///
@@ -235,6 +351,7 @@ impl Batch<'_> {
     /// assert_eq!(world.shared(ants[499]), Ok(&Team(4)));
     /// assert_eq!(world.shared(ants[500]), Ok(&Team(3)));
     /// ```
+    #[track_caller]
     pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
         let (ty, value) = (ComponentType::of_shared::<T>(), Shared::new(value));
         match &self.targets?.0 {
@@ -244,28 +361,58 @@ impl Batch<'_> {
             TargetsKind::List(list) => {
                 self.manager.set_shared_for_all(list, ty, &value.into_erased())
             }
-            TargetsKind::Rows(rows) => self.manager.set_shared_of_rows(rows, &value),
+            TargetsKind::Query(query) => {
+                query.change(self.manager, |manager, rows| manager.set_shared_of_rows(rows, &value))
+            }
         }
     }
 
     /// Enables or disables the entities, and the members of their groups, as [`EntityManager::set_enabled`] does. Returns the number
     /// of entities that were changed.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///
     /// If an entity does not exist, or there is no memory.
+    #[track_caller]
     pub fn set_enabled(self, enabled: bool) -> Result<usize, EntityError> {
         self.change(|manager, rows| manager.set_rows_enabled(rows, enabled))
     }
 
-    /// Enables or disables a component of the entities. It keeps its values, and the entities their places.
+    /// Enables or disables a component of the entities. It keeps its values, and the entities their places. Returns the number of
+    /// entities.
+    ///
+    /// A query of the component matches only entities where it is enabled; [`Present`](crate::Present) matches both, and
+    /// [`IsDisabled`](crate::IsDisabled) matches disabled ones. Unity's `SetComponentEnabled` with a query.
     ///
     /// # Errors
     ///
-    /// If an entity does not exist or lacks the component, or if the component is not enableable.
-    pub fn set_component_enabled<T: Component>(self, enabled: bool) -> Result<(), EntityError> {
+    /// A0070 if the component is not enableable. If an entity does not exist or lacks the component. Nothing is changed then.
+    ///
+    /// # Complexity
+    ///
+    /// Not a structural change: one bit for each entity, for a query 64 at a time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Present, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Engine, 1000);
+    /// let engines = QueryDescriptor::of::<(), Present<Engine>>();
+    /// assert_eq!(world.batch(&engines).set_component_enabled::<Engine>(false), Ok(1000));
+    /// assert!(world.query::<&Engine>().is_empty());
+    /// assert_eq!(world.batch(&engines).set_component_enabled::<Engine>(true), Ok(1000));
+    /// assert_eq!(world.query::<&Engine>().count(), 1000);
+    /// ```
+    #[track_caller]
+    pub fn set_component_enabled<T: Component>(self, enabled: bool) -> Result<usize, EntityError> {
         self.set_type_enabled(ComponentType::of::<T>(), enabled)
     }
 
@@ -274,15 +421,72 @@ impl Batch<'_> {
     /// # Errors
     ///
     /// The errors of [`set_component_enabled`](Self::set_component_enabled).
-    pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) -> Result<(), EntityError> {
+    #[track_caller]
+    pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) -> Result<usize, EntityError> {
+        if let Ok(Targets(TargetsKind::Query(query))) = &self.targets {
+            return query.set_type_enabled(self.manager, ty, enabled);
+        }
         let (manager, entities) = self.into_list()?;
         for &entity in &entities {
             manager.check_enableable(entity, ty)?;
         }
-        for entity in entities {
+        for &entity in &entities {
             manager.set_type_enabled(entity, ty, enabled)?;
         }
-        Ok(())
+        Ok(entities.len())
+    }
+
+    /// Calls a function with the manager and each entity, for any structural change.
+    ///
+    /// The entities are listed first. An entity that does not exist when its turn comes is skipped, and so is one that does not match
+    /// the query any more; new entities are not visited. Unity's `WithStructuralChanges`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Egg {
+    ///     is_fertile: bool,
+    /// }
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Bird;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([true, false, true].map(|is_fertile| Egg { is_fertile }));
+    /// world.batch(QueryDescriptor::of::<&Egg, ()>()).for_each(|entities, entity| {
+    ///     if entities.get::<Egg>(entity).unwrap().is_fertile {
+    ///         entities.remove::<Egg>(entity).unwrap();
+    ///         entities.add(entity, Bird).unwrap();
+    ///     } else {
+    ///         entities.despawn(entity).unwrap();
+    ///     }
+    /// });
+    /// assert_eq!((world.entity_count(), world.query::<&Bird>().count()), (2, 2));
+    /// ```
+    #[track_caller]
+    pub fn for_each(self, mut function: impl FnMut(&mut EntityManager, Entity)) {
+        let Self { manager, targets } = self;
+        let Ok(Targets(targets)) = targets else { return };
+        let entities: &[Entity] = match &targets {
+            TargetsKind::Slice(entities) => entities,
+            TargetsKind::List(entities) => entities,
+            TargetsKind::Query(query) => {
+                for entity in query.query(manager).to_entities() {
+                    if query.query(manager).matches(entity) {
+                        function(manager, entity);
+                    }
+                }
+                return;
+            }
+        };
+        for &entity in entities {
+            if manager.exists(entity) {
+                function(manager, entity);
+            }
+        }
     }
 
     /// Moves the entities to another world, as [`EntityManager::move_entities_from`] does with all entities. Returns which became
@@ -310,6 +514,7 @@ impl Batch<'_> {
     /// let moved = there.batch(&all[..3]).move_to(&mut here).unwrap();
     /// assert_eq!((moved.len(), here.entity_count(), there.entity_count()), (3, 3, 7));
     /// ```
+    #[track_caller]
     pub fn move_to(self, destination: &mut EntityManager) -> Result<EntityMap, EntityError> {
         self.change(|source, rows| destination.move_rows_from(source, rows))
     }
@@ -335,11 +540,13 @@ impl Batch<'_> {
     /// let copied = there.batch(&all[..3]).copy_to(&mut here).unwrap();
     /// assert_eq!((copied.len(), here.entity_count(), there.entity_count()), (3, 3, 10));
     /// ```
+    #[track_caller]
     pub fn copy_to(self, destination: &mut EntityManager) -> Result<EntityMap, EntityError> {
         self.change(|source, rows| destination.copy_rows_from(source, rows))
     }
 
     /// Changes the rows of the entities.
+    #[track_caller]
     fn change<R>(
         self,
         change: impl FnOnce(&mut EntityManager, &RowSelection) -> Result<R, EntityError>,
@@ -352,20 +559,24 @@ impl Batch<'_> {
 }
 
 impl<'w> Batch<'w> {
+    #[track_caller]
     fn into_rows(self) -> Result<(&'w mut EntityManager, RowSelection), EntityError> {
         let rows = match self.targets?.0 {
             TargetsKind::Slice(entities) => self.manager.found_entities(entities)?,
             TargetsKind::List(entities) => self.manager.found_entities(&entities)?,
-            TargetsKind::Rows(rows) => rows,
+            TargetsKind::Query(query) => query.found(self.manager),
         };
         Ok((self.manager, rows))
     }
 
+    #[track_caller]
     fn into_list(self) -> Result<(&'w mut EntityManager, Vec<Entity>), EntityError> {
         let list = match self.targets?.0 {
             TargetsKind::Slice(entities) => entities.to_vec(),
             TargetsKind::List(entities) => entities.to_vec(),
-            TargetsKind::Rows(rows) => self.manager.entities_in(&rows).collect(),
+            TargetsKind::Query(query) => {
+                query.change(self.manager, |manager, rows| manager.entities_in(rows).collect())
+            }
         };
         Ok((self.manager, list))
     }
@@ -373,11 +584,13 @@ impl<'w> Batch<'w> {
 
 impl fmt::Debug for Batch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.targets.as_ref().map(|targets| match &targets.0 {
-            TargetsKind::Slice(entities) => entities.len(),
-            TargetsKind::List(entities) => entities.len(),
-            TargetsKind::Rows(rows) => rows.rows(),
-        });
-        f.debug_struct("Batch").field("entities", &count).finish_non_exhaustive()
+        let mut debug = f.debug_struct("Batch");
+        match self.targets.as_ref().map(|targets| &targets.0) {
+            Ok(TargetsKind::Slice(entities)) => debug.field("entities", &entities.len()),
+            Ok(TargetsKind::List(entities)) => debug.field("entities", &entities.len()),
+            Ok(TargetsKind::Query(query)) => debug.field("query", query),
+            Err(error) => debug.field("error", error),
+        };
+        debug.finish_non_exhaustive()
     }
 }

@@ -14,7 +14,7 @@ use crate::error::EntityError;
 impl EntityManager {
     /// Gives an entity a buffer, without elements. One that it has stays as it is, contents included.
     ///
-    /// Reorders what queries give: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// Returns it, to be changed. [`add`](Self::add) with a [`Buffer`](crate::Buffer) replaces the contents.
     ///

@@ -10,7 +10,7 @@ use crate::storage::{Archetype, DropColumns, Location, SetOperation};
 impl EntityManager {
     /// Despawns an entity and drops its components. Returns whether it existed.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// An entity with cleanup components ([`Component::CLEANUP`](crate::Component::CLEANUP)) loses the others, and exists until its
     /// cleanup components are removed. Despawning it again has no effect and returns false.

@@ -24,7 +24,7 @@ use super::EntityManager;
 use super::job_access::Resource;
 use crate::component::ComponentType;
 use crate::entity::Entity;
-use crate::storage::{Location, Storage};
+use crate::storage::Location;
 
 impl EntityManager {
     /// Completes jobs that conflict with a write to a value of an entity.
@@ -40,22 +40,6 @@ impl EntityManager {
     pub(super) fn sync_for_external_write(&self, ty: ComponentType) {
         if self.jobs.are_live() {
             self.jobs.sync([(Resource::Values(ty), Access::Write)]);
-        }
-    }
-
-    /// Completes jobs that conflict with writes to a component in archetypes.
-    #[inline(always)]
-    pub(crate) fn sync_for_write_all(
-        &self,
-        ty: ComponentType,
-        archetypes: impl IntoIterator<Item = u32>,
-    ) {
-        if self.jobs.are_live() {
-            let Storage { archetypes: all, chunks, .. } = &self.storage;
-            let is_copied = |&number: &u32| chunks.may_share_one(&all[number].chunks);
-            let copied = archetypes.into_iter().filter(is_copied);
-            let rows = copied.map(|number| (Resource::Rows(number), Access::Write));
-            self.jobs.sync(rows.chain([(Resource::Values(ty), Access::Write)]));
         }
     }
 

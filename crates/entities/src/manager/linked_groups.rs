@@ -176,7 +176,7 @@ impl EntityManager {
     /// Enables or disables an entity and its [group](crate::LinkedEntityGroup), by removing or adding [`Disabled`]. Returns whether that
     /// was a change.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// # Errors
     ///

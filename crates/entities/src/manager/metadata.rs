@@ -224,7 +224,7 @@ impl EntityManager {
     ///     let cache = entities.take_cache::<Sum>();
     ///     let new = Sum { total: 0, count: 0, version: Version::NEVER };
     ///     let mut sum = cache.unwrap_or_else(|| Arc::new(new));
-    ///     let changed = entities.query::<()>().filter::<Changed<Health>>().since(sum.version);
+    ///     let changed = entities.query_filtered::<(), Changed<Health>>().since(sum.version);
     ///     // A despawned entity is not found as changed, but there are fewer then.
     ///     let count = entities.query::<&Health>().count();
     ///     if !changed.is_empty() || count != sum.count {

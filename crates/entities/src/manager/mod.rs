@@ -53,7 +53,7 @@ use crate::commands::ReservedIds;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::query::QueryStates;
+use crate::query::QueryCache;
 use crate::set::ComponentSet;
 use crate::storage::{
     DoesNotFit, InvariantViolation, Location, RowRange, Storage, StorageSettings, Transfers,
@@ -102,7 +102,7 @@ pub struct EntityManager {
     /// Identifies the manager in caches outside of it.
     id: u64,
     pub(crate) storage: Storage,
-    pub(crate) queries: QueryStates,
+    pub(crate) queries: QueryCache,
     pub(crate) jobs: Jobs,
     transfers: Transfers,
     sets: Sets,
@@ -145,7 +145,7 @@ impl EntityManager {
         Self {
             id: metadata::new_id(),
             storage,
-            queries: QueryStates::default(),
+            queries: QueryCache::default(),
             jobs,
             transfers: Transfers::default(),
             sets: Sets::default(),
@@ -368,7 +368,7 @@ impl Drop for EntityManager {
 
 /// Storage of worlds that were dropped inside one of their own jobs. Other jobs may still use it, and a job cannot wait for itself, so it
 /// is never freed. The list keeps it reachable for leak checkers.
-static ABANDONED: Mutex<Vec<(Storage, QueryStates)>> = Mutex::new(Vec::new());
+static ABANDONED: Mutex<Vec<(Storage, QueryCache)>> = Mutex::new(Vec::new());
 
 impl fmt::Debug for EntityManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

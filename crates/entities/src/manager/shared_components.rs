@@ -48,7 +48,7 @@ impl EntityManager {
 
     /// Replaces the value of an entity's shared component. Returns whether it differs from the old one.
     ///
-    /// Reorders query results: see [`QueryRef::to_entities`](crate::QueryRef::to_entities).
+    /// Reorders query results: see [`Query::to_entities`](crate::Query::to_entities).
     ///
     /// [`set`](Self::set) with a [`Shared`] does the same, for several components at once.
     ///

@@ -3,9 +3,9 @@
 #![expect(unsafe_code, reason = "traits that what is derived relies on")]
 
 use super::data::{QueryData, ReadOnlyData};
-use super::enabled::{EnabledMut, EnabledRef};
 use super::parallel::ParallelData;
-use super::tracked::TrackedMut;
+use super::special_data::TrackedMut;
+use super::special_data::{EnabledMut, EnabledRef};
 use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
 use crate::component::Component;
 use crate::entity::Entity;
@@ -20,14 +20,14 @@ use crate::shared::{Shared, SharedComponent};
 ///
 /// | field | for which entities |
 /// |---|---|
-/// | `&'w T`, `&'w mut T` | those that have the component, switched on |
+/// | `&'w T`, `&'w mut T` | those that have the component, enabled |
 /// | `Entity` | all |
-/// | `&'w [T]`, `DynamicBuffer<'w, T>` | those that have the buffer, switched on |
+/// | `&'w [T]`, `DynamicBuffer<'w, T>` | those that have the buffer, enabled |
 /// | `TrackedMut<'w, T>` | as for `&'w mut T` |
 /// | `EnabledRef<'w, T>`, `EnabledMut<'w, T>` | those that have the component, on or off |
 /// | `#[aspect(shared)]` `&'w T` | those that have the shared component |
 /// | `#[aspect(chunk)]` `&'w T` | those whose chunk has a value |
-/// | `#[aspect(managed)]` `&'w T`, `&'w mut T` | those that have the managed component, switched on |
+/// | `#[aspect(managed)]` `&'w T`, `&'w mut T` | those that have the managed component, enabled |
 /// | another aspect | those that have what it asks for |
 /// | `Option` of all that | all |
 ///
@@ -68,7 +68,7 @@ use crate::shared::{Shared, SharedComponent};
 /// let stone = world.spawn((Position(0.0), Velocity(2.0)));
 /// let feather = world.spawn((Position(0.0), Velocity(2.0), Drag(0.5)));
 /// world.query_mut::<Mover>().for_each(|mut mover| mover.step());
-/// world.query_mut::<Mover>().get(feather).unwrap().step();
+/// world.query_mut::<Mover>().get_mut(feather).unwrap().step();
 ///
 /// let moved: Vec<_> = world.query::<MoverView>().iter().map(|mover| (mover.entity, mover.position.0)).collect();
 /// assert_eq!(moved, [(stone, 2.0), (feather, 2.0)]);
@@ -78,7 +78,7 @@ pub trait Aspect: QueryData {
     type ReadOnly: QueryData;
 }
 
-/// What can be a field of an aspect, by the kind of component that is behind it.
+/// A type that can be a field of an aspect, with a marker for the kind of its component.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of an aspect",

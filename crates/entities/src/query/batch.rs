@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ancho_jobs::{Access, AccessList};
 
-use super::choice::Choice;
-use super::chunk_rows::{Soon, rows_of_chunk, track};
+use super::chunk_filter::ChunkFilter;
+use super::chunk_filter::Runs;
 use super::data::{ChunkData, QueryData};
-use super::matched::{Masks, Match, matching_rows, rows_there};
-use super::runs::Runs;
-use super::walk::{LONG, Walk};
+use super::state::{Masks, Match, matching_rows, rows_there};
+use super::walk::{PREFETCH_MIN_CHUNKS, Walk};
+use super::walk::{Prefetch, rows_of_chunk, track};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::{Jobs, Resource, ResourceUse};
@@ -59,7 +59,7 @@ pub(crate) struct Rows {
     pub(super) at_once: bool,
     /// A job over the rows reads versions of chunks, also of components that it only reads.
     pub(super) reads_versions: bool,
-    choice: Choice,
+    choice: ChunkFilter,
     version: Version,
     /// The query writes enable bits, which may decide which rows match.
     switches: bool,
@@ -167,7 +167,7 @@ pub(super) struct OpenBatch<'r, D: QueryData> {
     pub(super) fetch: D::Fetch,
     pub(super) rows: Range<u32>,
     changed: &'r [u64],
-    soon: Option<Soon>,
+    soon: Option<Prefetch>,
     /// Indices of its entities in the query, if they are numbered.
     pub(super) found_numbers: Range<usize>,
     /// Index of the chunk among all chunks of the archetypes that match, unfiltered.
@@ -193,7 +193,7 @@ impl Default for Rows {
             uses: Vec::new(),
             at_once: false,
             reads_versions: false,
-            choice: Choice::ALL,
+            choice: ChunkFilter::ALL,
             version: Version::NEVER,
             switches: false,
             all: 0,
@@ -632,7 +632,7 @@ impl Rows {
             (batch.rows.clone(), self.changed_of(batch), numbers, self.batches.len())
         };
         let soon = Some(at + PREFETCH_DISTANCE)
-            .filter(|&soon| D::ROW_BYTES > 0 && batches >= LONG && soon < batches)
+            .filter(|&soon| D::ROW_BYTES > 0 && batches >= PREFETCH_MIN_CHUNKS && soon < batches)
             .map(|soon| if self.is_undivided { soon } else { self.batches[soon].chunk as usize })
             .map(|soon| self.chunks[soon])
             .filter(|soon| soon.of == place.of);
@@ -642,7 +642,7 @@ impl Rows {
             let chunk = self.chunk_of(soon);
             // SAFETY: chunks stay while the rows are in use.
             let memory = unsafe { (*chunk).memory_address() };
-            Soon { memory, chunk }
+            Prefetch { memory, chunk }
         });
         let chunk_number = self.unfiltered.get(chunk_index).map_or(chunk_index, |&at| at as usize);
         OpenBatch {

@@ -1,4 +1,4 @@
-//! What a query gives for each entity.
+//! Data that a query fetches for each entity.
 
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
@@ -7,18 +7,18 @@ use std::ptr::NonNull;
 use std::{ptr, slice};
 
 use super::batch::{ChunkMarks, ChunkView};
-use super::matched::Place;
+use super::descriptor::{Need, Part};
 use super::parallel::ParallelData;
-use super::plan::{Need, Part};
+use super::state::Place;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
 
-/// What a query gives for each entity.
+/// Data that a query fetches for each entity.
 ///
-/// | data | what is given | for which entities |
+/// | data | item | entities |
 /// |---|---|---|
-/// | `&T`, `&mut T` | the value of a component | those that have it, switched on |
+/// | `&T`, `&mut T` | the value of a component | those that have it, enabled |
 /// | [`Entity`] | the entity | all |
 /// | `&Buffer<T>` | the elements, `&[T]` | as for `&T` |
 /// | `&mut Buffer<T>` | a [`DynamicBuffer<T>`](crate::DynamicBuffer) | as for `&T` |
@@ -26,7 +26,7 @@ use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
 /// | `&PerChunk<T>` | the value of the entity's chunk, `&T` | those that have it |
 /// | `&mut PerChunk<T>` | nothing: jobs write the value by [`ChunkInJob`](crate::ChunkInJob) | those that have it |
 /// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | as for `&T` |
-/// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | whether a component is switched on | those that have it, on or off |
+/// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | whether a component is enabled | those that have it, on or off |
 /// | [`TrackedMut<T>`](crate::TrackedMut) | the value of a component, which counts as changed only if it is written | as for `&T` |
 /// | `Option<D>` | what `D` gives, or `None` | all |
 /// | `()` | nothing | all |
@@ -71,34 +71,34 @@ use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
     note = "ask for references to components: `&T`, `&mut T`, `Option<&T>`, `Entity`, or tuples of them"
 )]
 pub unsafe trait QueryData: Sized {
-    /// What is given for an entity.
+    /// The item of an entity.
     type Item<'w>;
 
     /// The same type, whatever the lifetimes of its references.
     #[doc(hidden)]
     type Static: QueryData + 'static;
 
-    /// Where the parts are in a chunk.
+    /// Addresses of the parts in a chunk.
     #[doc(hidden)]
     type Fetch: Copy;
 
-    /// How many parts there are.
+    /// Number of parts.
     #[doc(hidden)]
     const PARTS: usize;
 
-    /// How many bytes each entity has of the columns that are fetched.
+    /// Bytes per entity in the fetched columns.
     #[doc(hidden)]
     const ROW_BYTES: usize = 0;
 
-    /// Whether values in chunks can be changed.
+    /// Values in chunks can be written.
     #[doc(hidden)]
     const WRITES: bool;
 
-    /// Whether something is noted by `mark`.
+    /// There is something to record for `mark`.
     #[doc(hidden)]
     const MARKS: bool;
 
-    /// Whether something that is given counts as changed row by row.
+    /// Fetched data counts as changed row by row.
     #[doc(hidden)]
     const TRACKS: bool;
 
@@ -106,7 +106,7 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     fn parts(each: &mut dyn FnMut(Part));
 
-    /// Has so many rows of a chunk, from the first on, on their way to the cache: a chunk whose memory begins here, and that has
+    /// Prefetches `count` rows of a chunk, beginning with the first: a chunk whose memory begins here, and that has
     /// these places. There may be fewer rows.
     #[doc(hidden)]
     #[inline(always)]
@@ -122,11 +122,11 @@ pub unsafe trait QueryData: Sized {
     /// # Safety
     ///
     /// - these are the places of the parts in the chunk's archetype, which has what is needed
-    /// - nobody else uses what is noted of what can be changed; nor of other columns, unless their versions were written out
+    /// - no other code uses what is noted of what can be changed; nor of other columns, unless their versions were written out
     #[doc(hidden)]
     unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]);
 
-    /// Whether an archetype with these places has what is needed.
+    /// Returns `true` if an archetype with these places has the required components.
     #[doc(hidden)]
     fn is_there(places: &[Place]) -> bool;
 
@@ -138,26 +138,26 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch;
 
-    /// Whether what is needed of a row is switched on.
+    /// Returns `true` if the required components of a row are enabled.
     ///
     /// # Safety
     ///
-    /// - as for `get`, but nobody has to be kept from using the row
+    /// - as for `get`, but other code may use the row
     #[doc(hidden)]
     unsafe fn is_on(fetch: Self::Fetch, row: usize) -> bool;
 
-    /// What is given for a row.
+    /// Returns the item of a row.
     ///
     /// # Safety
     ///
     /// - the chunk of the fetch has such a row
-    /// - nobody changes what is read of it for the lifetime
-    /// - nobody else uses what can be changed of it for the lifetime, and it is in memory that is the world's alone
+    /// - no other code writes the data that is read for the lifetime
+    /// - no other code uses what can be changed of it for the lifetime, and it is in memory that is unshared
     /// - it stays on this thread, unless the world is borrowed mutably
     #[doc(hidden)]
     unsafe fn get<'w>(fetch: Self::Fetch, row: usize) -> Self::Item<'w>;
 
-    /// Notes that so many rows, from the first on, are given to be changed: by `get`, or as slices. It is called before that
+    /// Records that `count` rows, beginning with the first, are fetched for writing: by `get`, or as slices. It is called before that
     /// if [`TRACKS`](Self::TRACKS).
     ///
     /// # Safety
@@ -167,7 +167,7 @@ pub unsafe trait QueryData: Sized {
     unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, as_slices: bool);
 }
 
-/// What a query gives for each entity, and cannot be changed. It is to be had from a shared reference to a world.
+/// Query data that is only read. It is to be had from a shared reference to a world.
 ///
 /// # Examples
 ///
@@ -192,15 +192,15 @@ pub unsafe trait QueryData: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can be changed, and the world is only borrowed to be read",
     label = "has something that can be changed",
-    note = "use `query_mut`, or `EntityQuery::write`, with a world that is borrowed mutably",
+    note = "use `query_mut`, or `QueryDescriptor::write`, with a world that is borrowed mutably",
     note = "to look at what a `Query` can change, use `as_read_only`; to change it, a method that ends in `_mut`"
 )]
 pub unsafe trait ReadOnlyData: QueryData {}
 
-/// What a query gives as slices: a value for each of many entities that lie side by side.
+/// Query data that is available as slices of contiguous entities.
 ///
 /// For `&T` that is `&[T]`, for `&mut T` it is `&mut [T]`, and for a buffer an accessor. Of what all entities of a chunk have in
-/// common, one value is given. Managed components, and whether something is switched on, do not lie side by side.
+/// common, one value is given. Managed components, and whether something is enabled, do not are contiguous.
 ///
 /// # Examples
 ///
@@ -230,10 +230,10 @@ pub unsafe trait ReadOnlyData: QueryData {}
     note = "use `for_each`, which gives the values one by one"
 )]
 pub unsafe trait ChunkData: QueryData {
-    /// What is given for many entities.
+    /// The slices of contiguous entities.
     type Slices<'w>;
 
-    /// What is given for so many rows, from the first on.
+    /// Returns the slices of `count` rows, beginning with the first.
     ///
     /// # Safety
     ///
@@ -245,14 +245,14 @@ pub unsafe trait ChunkData: QueryData {
 /// The bytes that memory comes to the cache in.
 const LINE: usize = 64;
 
-/// A column, and where it is said which rows are switched on.
+/// A column, and where it is said which rows are enabled.
 #[derive(Debug)]
 pub struct ColumnFetch<T> {
-    /// What tells that there is a column, where one may be missing.
+    /// Marks whether an optional column exists.
     pub(super) first: NonNull<T>,
-    /// The words of the mask, or null if nobody asks.
+    /// The words of the mask, or null if it is ignored.
     pub(super) words: *const u64,
-    /// Where the rows are noted that are written, or null if nobody tracks them.
+    /// Address of the row versions, or null if rows are not tracked.
     pub(super) written: *mut TrackedColumn,
 }
 
@@ -298,7 +298,7 @@ impl<T> ColumnFetch<T> {
         unsafe { track_rows(self.written, first, count) }
     }
 
-    /// Whether a row is switched on.
+    /// Returns `true` if a row is enabled.
     ///
     /// # Safety
     ///
@@ -326,7 +326,7 @@ pub(super) unsafe fn track_rows(column: *mut TrackedColumn, first: usize, count:
     }
 }
 
-/// Where a column begins.
+/// Returns the address of a column.
 ///
 /// The address is made of a number, so that the compiler does not see that several columns are parts of one block of memory:
 /// it would not find out that they are apart, and a loop over them would stay scalar. It knows nothing of columns whose
@@ -336,7 +336,7 @@ fn column<T>(view: ChunkView<'_>, offset: u32) -> *mut T {
     ptr::with_exposed_provenance_mut(view.chunk.data().expose_provenance() + offset as usize)
 }
 
-/// Has so many rows of a column, from the first on, on their way to the cache. The compiler knows how many, so that there is
+/// Prefetches `count` rows of a column, beginning with the first. The compiler knows how many, so that there is
 /// no end of a loop to be guessed: where rows are found in no order, a CPU guesses it wrong.
 #[inline(always)]
 fn expect_column<T>(memory: NonZero<usize>, offset: u32, first: usize, count: usize) {
@@ -346,13 +346,13 @@ fn expect_column<T>(memory: NonZero<usize>, offset: u32, first: usize, count: us
     }
 }
 
-/// The words of the mask of a place, or null if nobody asks.
+/// Returns the words of the mask of a place, or null if it is ignored.
 pub(super) fn mask_words(view: ChunkView<'_>, place: Place) -> *mut u64 {
     view.chunk.enabled.address(place.mask)
 }
 
 /// Writes what is the same for all data that has one part: its type, what is needed of it, whether it is written, and whether
-/// it is about being switched on or off. The last is whether the rows that are given count as changed one by one: then its
+/// it is about being enabled or disabled. The last is whether the rows that are given count as changed one by one: then its
 /// `Fetch` is a [`ColumnFetch`] with the rows that are written.
 macro_rules! one_part {
     ($ty:expr, $need:expr, $write:expr, $bits:expr) => {
@@ -452,7 +452,7 @@ unsafe impl<T: Component> ReadOnlyData for &T {}
 // SAFETY: components can be shared and sent.
 unsafe impl<T: Component> ParallelData for &T {}
 
-// SAFETY: the values of a column lie side by side.
+// SAFETY: the values of a column are contiguous.
 unsafe impl<T: Component> ChunkData for &T {
     type Slices<'w> = &'w [T];
 
@@ -496,7 +496,7 @@ unsafe impl<T: Component> QueryData for &mut T {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w mut T {
-        // SAFETY: there is a value in each row, which nobody else uses.
+        // SAFETY: there is a value in each row, which no other code uses.
         unsafe { &mut *fetch.first.as_ptr().add(row) }
     }
 }
@@ -504,13 +504,13 @@ unsafe impl<T: Component> QueryData for &mut T {
 // SAFETY: components can be shared and sent.
 unsafe impl<T: Component> ParallelData for &mut T {}
 
-// SAFETY: the values of a column lie side by side.
+// SAFETY: the values of a column are contiguous.
 unsafe impl<T: Component> ChunkData for &mut T {
     type Slices<'w> = &'w mut [T];
 
     #[inline(always)]
     unsafe fn slices<'w>(fetch: ColumnFetch<T>, first: usize, count: usize) -> &'w mut [T] {
-        // SAFETY: there is a value in each row, which nobody else uses.
+        // SAFETY: there is a value in each row, which no other code uses.
         unsafe { slice::from_raw_parts_mut(fetch.first.as_ptr().add(first), count) }
     }
 }
@@ -566,7 +566,7 @@ unsafe impl ReadOnlyData for Entity {}
 // SAFETY: an id is a number.
 unsafe impl ParallelData for Entity {}
 
-// SAFETY: ids lie side by side, and are never changed while the world is borrowed.
+// SAFETY: ids are contiguous, and are never changed while the world is borrowed.
 unsafe impl ChunkData for Entity {
     type Slices<'w> = &'w [Entity];
 

@@ -1,21 +1,29 @@
-//! The entities of a query, one after the other.
+//! Iteration step by step: the cursor over matching chunks, and the iterator over items.
 
-#![expect(unsafe_code, reason = "values of chunks of a world that is borrowed")]
+#![expect(
+    unsafe_code,
+    reason = "values of chunks of a borrowed world, and pooled memory of cursors"
+)]
 
 use std::any::type_name;
-use std::fmt;
+use std::cell::Cell;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::{Deref, DerefMut};
+use std::{fmt, slice};
 
-use super::cursor::Cursor;
-use super::data::QueryData;
-use super::kept_cursor::KeptCursor;
-use super::loops::refuse;
+use super::batch::{ChunkMarks, ChunkView};
+use super::chunk_filter::Runs;
+use super::data::{QueryData, track_rows};
+use super::state::{Masks, Match, Place};
+use super::walk::{SelectedChunks, Walk, refuse};
+use crate::component::{Component, ComponentType};
+use crate::storage::{Chunk, OutOfMemory};
 
-/// What a query gives for each entity, one after the other.
+/// Iterator over the items of a query.
 ///
-/// [`for_each`](crate::QueryMut::for_each) is compiled for the CPU at hand, and this for the one that the program is built for,
+/// [`for_each`](crate::Query::for_each) is compiled for the CPU at hand, and this for the one that the program is built for,
 /// so that loops with much arithmetic are faster there. Neither allocates anything, but where shared values are asked for, or
 /// changes of components that are tracked: a few hundred bytes are kept by the thread from one loop to the next.
 ///
@@ -51,7 +59,7 @@ use super::loops::refuse;
 pub struct QueryIter<'w, D: QueryData> {
     /// Somewhere else, so that what changes with each row does not lie beside something whose address is given away: then it
     /// stays in registers, and a loop takes half the time.
-    cursor: KeptCursor<'w>,
+    cursor: PooledCursor<'w>,
     /// Of the chunk at hand. There is one if the row is before the end.
     fetch: MaybeUninit<D::Fetch>,
     row: usize,
@@ -60,7 +68,7 @@ pub struct QueryIter<'w, D: QueryData> {
 }
 
 impl<'w, D: QueryData> QueryIter<'w, D> {
-    /// What is found by a cursor.
+    /// Creates an iterator over the rows of a cursor.
     ///
     /// # Safety
     ///
@@ -68,7 +76,7 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
     #[inline]
     pub(super) unsafe fn new(cursor: Cursor<'w>) -> Self {
         let fetch = MaybeUninit::uninit();
-        Self { cursor: KeptCursor::new(cursor), fetch, row: 0, end: 0, items: PhantomData }
+        Self { cursor: PooledCursor::new(cursor), fetch, row: 0, end: 0, items: PhantomData }
     }
 
     /// Goes to the next run. Returns whether there is one.
@@ -91,17 +99,17 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
         }
     }
 
-    /// What is given for the row at hand, which is before the end.
+    /// Returns the item of the current row, which is before the end.
     #[inline(always)]
     fn give(&mut self) -> D::Item<'w> {
         let row = self.row;
         self.row += 1;
-        // SAFETY: the row is one of the run at hand, of the chunk that the fetch is of. No row comes twice, so that nobody else
-        // uses what can be changed of it, and the cursor has made it the world's alone.
+        // SAFETY: the row is one of the run at hand, of the chunk that the fetch is of. No row comes twice, so that no other code
+        // uses what can be changed of it, and the cursor has made it unshared.
         unsafe { D::get(self.fetch.assume_init(), row) }
     }
 
-    /// Notes that so many rows from the one at hand on, all of the run, are given.
+    /// Records that `rows` rows of the run, beginning with the current one, are fetched.
     #[inline(always)]
     fn track(&self, rows: usize) {
         if D::TRACKS && rows > 0 {
@@ -148,5 +156,330 @@ impl<D: QueryData> FusedIterator for QueryIter<'_, D> {}
 impl<D: QueryData> fmt::Debug for QueryIter<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "QueryIter<{}>", type_name::<D>())
+    }
+}
+
+/// Position of a step-by-step walk over the matching chunks.
+pub(crate) struct Cursor<'w> {
+    chunks: SelectedChunks<'w>,
+    /// Data that is unshared and marked.
+    writes: Writes,
+    marks: bool,
+    /// The error that ended the walk early.
+    failure: Option<OutOfMemory>,
+    /// The chunk that was found last.
+    chunk: *const Chunk,
+    places: &'w [Place],
+    /// The rows of it that match: of that chunk and no other, or none.
+    runs: Runs<'w>,
+}
+
+/// Data that a walk is going to write.
+#[derive(Clone, Copy)]
+pub(crate) enum Writes {
+    Nothing,
+    /// Data that the query fetches for writing.
+    Data {
+        /// Values in chunks, not only enabled bits.
+        values: bool,
+        /// Marks it in a chunk, as [`QueryData::mark`].
+        mark: unsafe fn(&mut ChunkMarks<'_>, &[Place]),
+    },
+    /// This component, which all entities have.
+    Only(ComponentType),
+}
+
+impl Writes {
+    /// Returns the data that a query of this type fetches for writing.
+    pub(crate) fn of<D: QueryData>() -> Self {
+        if D::MARKS { Self::Data { values: D::WRITES, mark: D::mark } } else { Self::Nothing }
+    }
+}
+
+impl<'w> Cursor<'w> {
+    /// The beginning of a walk, which is one that writes, unless nothing is written.
+    #[inline]
+    pub(crate) fn new(walk: Walk<'w>, writes: Writes) -> Self {
+        Self {
+            chunks: SelectedChunks::new(walk),
+            writes,
+            marks: true,
+            failure: None,
+            chunk: std::ptr::null(),
+            places: &[],
+            runs: Runs::NONE,
+        }
+    }
+
+    /// Goes to the next chunk with rows that match. Returns whether there is one; if not, [`end`](Self::end) says why.
+    #[inline(never)]
+    pub(crate) fn next_chunk(&mut self) -> bool {
+        // The rows of a chunk are yielded only once it is entered. That may panic or find no memory, and the caller may catch it and
+        // go on: all rows of the chunk before were yielded.
+        self.runs = Runs::NONE;
+        let Some((found, number)) = self.chunks.next() else { return false };
+        // SAFETY: archetypes list existing chunks. Only the header of the chunk is borrowed here.
+        let runs =
+            Runs::new(&found.bits, unsafe { (*self.chunks.walk.chunks).get_unchecked(number) });
+        if !self.enter(found, number) {
+            return false;
+        }
+        self.runs = runs;
+        true
+    }
+
+    /// Goes to a chunk of a match, from which nothing is fetched yet: unshares it if it is written, and marks
+    /// what is. Returns whether there was memory for that.
+    #[inline]
+    pub(crate) fn enter(&mut self, found: &'w Match, number: u32) -> bool {
+        if let Err(failure) = self.prepare(number, found) {
+            self.failure = Some(failure);
+            self.chunks.stop();
+            return false;
+        }
+        // It is made of no reference: where several walks are used in turns, others mark the chunk in between.
+        // SAFETY: archetypes list chunks that are there. The address stays: no chunk comes or goes meanwhile.
+        self.chunk = unsafe { (*self.chunks.walk.chunks).as_ptr().add(number as usize) };
+        self.places = &found.places;
+        true
+    }
+
+    /// The next rows side by side that match in the chunk: the first, and the one after the last.
+    #[inline(always)]
+    pub(crate) fn next_run(&mut self) -> Option<(u32, u32)> {
+        let run;
+        if self.runs.is_whole() {
+            (run, self.runs) = self.runs.whole();
+        } else {
+            // SAFETY: there is a chunk, since there are runs of it. Others may have set bits since, on this thread, and have no
+            // reference to them.
+            let enabled = unsafe { &(*self.chunk).enabled };
+            let masks = Masks { enabled, changed: &self.chunks.changed };
+            (run, self.runs) = self.runs.next(&masks);
+        }
+        (run.start < run.end).then_some((run.start, run.end))
+    }
+
+    /// Returns the number of matching rows of the chunk that were in no run yet.
+    pub(crate) fn count(&mut self) -> usize {
+        if self.runs.is_whole() {
+            return self.runs.whole().0.len();
+        }
+        // SAFETY: as in `next_run`.
+        let enabled = unsafe { &(*self.chunk).enabled };
+        self.runs.count(&Masks { enabled, changed: &self.chunks.changed })
+    }
+
+    /// Returns the current chunk, to fetch data from.
+    #[inline(always)]
+    pub(crate) fn view(&self) -> ChunkView<'_> {
+        debug_assert!(!self.chunk.is_null());
+        // SAFETY: there is a chunk, and what the world knows of it does not change while this is borrowed.
+        let chunk = unsafe { &*self.chunk };
+        ChunkView { chunk, shared: self.chunks.walk.shared_of() }
+    }
+
+    /// Returns the places of the parts in the current chunk.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> &'w [Place] {
+        self.places
+    }
+
+    /// Returns the error that ended the walk early.
+    #[inline]
+    pub(crate) fn end(&mut self) -> Result<(), OutOfMemory> {
+        match self.failure.take() {
+            None => Ok(()),
+            Some(failure) => Err(failure),
+        }
+    }
+
+    /// Makes a chunk unshared, and marks what is written.
+    #[inline(always)]
+    fn prepare(&mut self, number: u32, found: &Match) -> Result<(), OutOfMemory> {
+        let (chunks, version) = (self.chunks.walk.chunks, self.chunks.walk.version);
+        let is_written = match self.writes {
+            Writes::Nothing => return Ok(()),
+            Writes::Data { values, .. } => values,
+            Writes::Only(_) => true,
+        };
+        // SAFETY: archetypes list chunks that are there. Nobody has anything in the memory of this one yet, if it may be shared.
+        if is_written && unsafe { (*chunks).get_unchecked(number) }.may_be_shared() {
+            self.chunks.walk.unshare(number)?;
+        }
+        if !self.marks {
+            return Ok(());
+        }
+        // SAFETY: as above.
+        let chunk = unsafe { (*chunks).get_unchecked(number) };
+        match self.writes {
+            Writes::Nothing => {}
+            // SAFETY: these are the places of the data in the archetype of the chunk, which matches. Whoever used what is noted of
+            // them was waited for, and for jobs that use something else versions were written out.
+            Writes::Data { mark, .. } => unsafe {
+                mark(&mut ChunkMarks { chunk, version }, &found.places);
+            },
+            Writes::Only(ty) => {
+                let column = chunk.find(ty).expect("all entities have it").column;
+                // SAFETY: as above.
+                unsafe { chunk.begin_writing(column, version) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes everything that is written unshared, and marks nothing.
+    pub(crate) fn make_unique(mut self) -> Result<(), OutOfMemory> {
+        self.marks = false;
+        while self.next_chunk() {}
+        self.end()
+    }
+}
+
+/// A cursor at an address of its own.
+///
+/// It is as a box, and takes the memory of one that was dropped on this thread, if there is any: a loop allocates nothing, but
+/// for the first ones.
+pub(super) struct PooledCursor<'w> {
+    /// With a cursor of this lifetime in it.
+    full: FullSlot,
+    cursor: PhantomData<Cursor<'w>>,
+}
+
+/// Memory with a cursor in it, which is taken out only when this is dropped.
+///
+/// It does not say of which lifetime: who drops it has no use for what the cursor borrows, and the world may be borrowed by
+/// somebody else by then, as with a box.
+struct FullSlot(ManuallyDrop<Box<CursorSlot>>);
+
+/// Memory for a cursor.
+struct CursorSlot {
+    /// The layout does not depend on the lifetime.
+    cursor: MaybeUninit<Cursor<'static>>,
+    /// The next one that is not in use, and how many there are from there on.
+    next: Option<Box<CursorSlot>>,
+    others: u32,
+}
+
+/// Maximum number of spare slots of a thread: loops are rarely nested deeper.
+const MAX_SPARE: u32 = 16;
+
+thread_local! {
+    /// Those that are not in use, in a chain.
+    static SPARE: Cell<Option<Box<CursorSlot>>> = const { Cell::new(None) };
+}
+
+impl<'w> PooledCursor<'w> {
+    #[inline]
+    pub(super) fn new(cursor: Cursor<'w>) -> Self {
+        let mut place = take();
+        // SAFETY: there is room for it, whatever its lifetime. It is used as what it is.
+        unsafe { place.cursor.as_mut_ptr().cast::<Cursor<'w>>().write(cursor) };
+        Self { full: FullSlot(ManuallyDrop::new(place)), cursor: PhantomData }
+    }
+}
+
+/// Memory for a cursor, with nothing in it.
+fn take() -> Box<CursorSlot> {
+    // A thread that ends has none.
+    let spare = SPARE.try_with(|spare| {
+        let mut place = spare.take()?;
+        spare.set(place.next.take());
+        Some(place)
+    });
+    let new = || Box::new(CursorSlot { cursor: MaybeUninit::uninit(), next: None, others: 0 });
+    spare.ok().flatten().unwrap_or_else(new)
+}
+
+/// Keeps memory with nothing in it, unless there is enough.
+fn give_back(mut place: Box<CursorSlot>) {
+    _ = SPARE.try_with(|spare| {
+        let next = spare.take();
+        place.others = next.as_ref().map_or(0, |next| next.others + 1);
+        if place.others < MAX_SPARE {
+            place.next = next;
+            spare.set(Some(place));
+        } else {
+            spare.set(next);
+        }
+    });
+}
+
+impl<'w> Deref for PooledCursor<'w> {
+    type Target = Cursor<'w>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Cursor<'w> {
+        // SAFETY: it is there until this is dropped, with this lifetime.
+        unsafe { &*self.full.0.cursor.as_ptr().cast() }
+    }
+}
+
+impl<'w> DerefMut for PooledCursor<'w> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Cursor<'w> {
+        // SAFETY: it is there until this is dropped, with this lifetime.
+        unsafe { &mut *self.full.0.cursor.as_mut_ptr().cast() }
+    }
+}
+
+impl Drop for FullSlot {
+    fn drop(&mut self) {
+        // SAFETY: it is there, and not used any more. What it borrows is not touched: only lists of numbers are dropped.
+        unsafe { self.0.cursor.assume_init_drop() };
+        // SAFETY: this is not used any more.
+        give_back(unsafe { ManuallyDrop::take(&mut self.0) });
+    }
+}
+
+impl Cursor<'_> {
+    /// Clones the values, in the order of the entities.
+    ///
+    /// # Safety
+    ///
+    /// - all entities that are found have the component, and no other code writes a value of it meanwhile
+    pub(super) unsafe fn clone_values<T: Component + Clone>(mut self) -> Vec<T> {
+        let mut all = Vec::new();
+        while self.next_chunk() {
+            let chunk = self.view().chunk;
+            let found = chunk.find(ComponentType::of::<T>()).expect("the query asks for it");
+            let first = chunk.column(found.offset).cast_const().cast::<T>();
+            // SAFETY: there is a value for each row, and nobody changes it, as the caller promises.
+            let values = unsafe { slice::from_raw_parts(first, chunk.len as usize) };
+            while let Some((first, end)) = self.next_run() {
+                all.extend_from_slice(&values[first as usize..end as usize]);
+            }
+        }
+        all
+    }
+
+    /// Writes the values, of which there are as many as entities, in their order.
+    ///
+    /// # Safety
+    ///
+    /// - all entities that are found have the component, and the walk makes it unshared
+    /// - no other code uses a value of it meanwhile
+    pub(super) unsafe fn write_values<T: Component + Copy>(
+        mut self,
+        values: &[T],
+    ) -> Result<(), OutOfMemory> {
+        let mut rest = values;
+        while self.next_chunk() {
+            let chunk = self.view().chunk;
+            let place = chunk.find(ComponentType::of::<T>()).expect("the query asks for it");
+            let column = chunk.column(place.offset).cast::<T>();
+            let written = chunk.tracked_column(place.column);
+            while let Some((first, end)) = self.next_run() {
+                let (now, later) = rest.split_at((end - first) as usize);
+                // SAFETY: the rows are there, and no other code uses them, as the caller promises. Nothing has to be dropped of what
+                // can be copied.
+                unsafe {
+                    track_rows(written, first as usize, now.len());
+                    column.add(first as usize).copy_from_nonoverlapping(now.as_ptr(), now.len());
+                }
+                rest = later;
+            }
+        }
+        self.end()
     }
 }

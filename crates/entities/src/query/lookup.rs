@@ -9,12 +9,12 @@ use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
+use super::access::{Asked, Meets, sync_for_query};
 use super::batch::{ChunkMarks, ChunkView, SharedSource};
 use super::data::{QueryData, ReadOnlyData};
+use super::descriptor::Options;
 use super::filter::QueryFilter;
-use super::matched::{Match, Matched};
-use super::settings::Options;
-use super::uses::{Asked, Meets, before_query};
+use super::state::{Match, QueryState};
 use crate::buffer::{Buffer, BufferElement, BufferLayout, elements_of};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
@@ -87,7 +87,7 @@ impl LookupForm for Indexed {
 pub struct ArchetypeLookup<'w> {
     /// The world is borrowed mutably by the views of one split; each view uses other parts of it.
     entities: NonNull<EntityManager>,
-    matched: &'w Matched,
+    matched: &'w QueryState,
     /// The archetype of the last entity: the next one is often in the same archetype.
     recent: Cell<Option<&'w Match>>,
     /// The views that a job with this lookup conflicts with.
@@ -101,33 +101,6 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     pub(super) const OPTIONS: Options =
         Options::DISABLED.with(Options::PREFABS).with(Options::IGNORE_ENABLED);
 
-    /// Returns a description of the lookup, as a part for [`split_with`](EntityManager::split_with).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, Disabled, Entity, EntityQuery, Lookup, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Healer(Entity);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let knight = world.spawn(Health(3));
-    /// world.spawn((Healer(knight), Disabled));
-    /// let healers = EntityQuery::<&Healer>::new().include_disabled();
-    /// let (healers, mut health) = world.split_with((healers, Lookup::<&mut Health>::part()));
-    /// for healer in &healers {
-    ///     health.get_mut(healer.0).unwrap().0 += 10;
-    /// }
-    /// assert_eq!(world.get::<Health>(knight).unwrap().0, 13);
-    /// ```
-    pub const fn part() -> PhantomData<Self> {
-        PhantomData
-    }
-
     /// Creates a view.
     ///
     /// # Safety
@@ -136,10 +109,10 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     /// - the state is the manager's, and that of a query of this data with these filters and [`OPTIONS`](Self::OPTIONS)
     /// - no other view reads or writes what this one can write, and no other view writes what it reads
     /// - the chunks of all archetypes in which this view can write are unshared
-    /// - `meets` are the views that a job with this lookup [conflicts](super::uses::meets) with
+    /// - `meets` are the views that a job with this lookup [conflicts](super::access::meets) with
     pub(super) unsafe fn new(
         entities: NonNull<EntityManager>,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         meets: Meets<'w>,
     ) -> Self {
         let recent = Cell::new(None);
@@ -148,7 +121,7 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     }
 
     /// Returns the world, the state of the query, and the views that a job with this lookup conflicts with.
-    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Meets<'w>) {
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w QueryState, Meets<'w>) {
         let ArchetypeLookup { entities, matched, meets, .. } = self.state;
         (entities, matched, meets)
     }
@@ -218,7 +191,7 @@ impl<'w> ArchetypeLookup<'w> {
     /// Completes the jobs that conflict with the lookup.
     #[inline(always)]
     fn wait(&self) {
-        before_query(self.entities(), self.matched, Asked::Data);
+        sync_for_query(self.entities(), self.matched, Asked::Data);
     }
 
     /// Marks the data as changed in the chunk of a row.

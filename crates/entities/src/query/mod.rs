@@ -3,53 +3,28 @@
 //! A query is a description: which [data](QueryData) is wanted of each entity, and by which [filters](QueryFilter)
 //! entities are chosen. Each world keeps, for each description it has met, the archetypes that can have such entities.
 
-mod apart;
+mod access;
 mod aspect;
 mod batch;
-mod change;
-mod changed_rows;
-mod choice;
-mod chunk_rows;
-mod cursor;
+mod bulk;
+mod cache;
+mod chunk_filter;
 mod data;
+mod descriptor;
 mod dynamic;
-mod enabled;
+mod extract;
 mod filter;
-mod found;
 mod iter;
 mod job;
-mod kept_chunks;
-mod kept_cursor;
-mod kinds;
-mod late;
 mod lookup;
-mod loops;
-mod mask;
-mod matched;
-mod option_filters;
-mod or;
-mod pairs;
 mod parallel;
-mod plan;
-mod prepared;
-mod read;
-mod readable;
-mod runs;
-mod settings;
+mod special_data;
 mod split;
-mod states;
-mod structural;
+mod state;
 mod system_query;
-mod to_world;
-mod tracked;
 mod tuples;
-mod uses;
-mod values;
 mod view;
-mod view_values;
 mod walk;
-mod write;
-mod write_groups;
 
 pub use aspect::{
     Aspect, AspectField, ChunkField, ManagedField, ParallelField, ParallelViewField, PlainField,
@@ -57,39 +32,35 @@ pub use aspect::{
 };
 pub use batch::{ChunkMarks, ChunkView};
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
-pub use dynamic::{DynamicQuery, FoundChunk};
-pub use enabled::{EnabledMut, EnabledRef};
+pub use descriptor::KnownGroups;
+pub use descriptor::Options;
+pub use descriptor::{Need, Part, Term};
+pub use dynamic::{QueryChunk, QueryDescriptor};
+pub use filter::Or;
 pub use filter::{
     Absent, Any, Changed, IsDisabled, OrderChanged, Present, QueryFilter, With, Without,
 };
+pub use filter::{FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs};
 pub use iter::QueryIter;
 pub use job::{
     ArrayHeld, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobLookup, JobLookupView,
     LookupHeld, QueryArray, QueryArrayBatch, QueryJob, QueryJobWith, Unchecked,
 };
-pub use late::LateQuery;
 pub use lookup::{
     ArchetypeLookup, ColumnData, ColumnLookup, Indexed, Lookup, LookupForm, StorageInfo,
     StorageInfoLookup,
 };
-pub use mask::QueryMask;
-pub use matched::Place;
-pub use option_filters::{FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs};
-pub use or::Or;
 pub use parallel::ParallelData;
-pub use plan::{Need, Part, Term};
-pub use prepared::EntityQuery;
-pub use read::QueryRef;
-pub use readable::ReadableData;
-pub use settings::Options;
+pub use special_data::TrackedMut;
+pub use special_data::{EnabledMut, EnabledRef};
 pub use split::{SplitParts, Splitting};
-pub use tracked::TrackedMut;
+pub use state::Place;
+pub use state::QueryMask;
+pub use tuples::ReadableData;
 pub use view::Query;
-pub use write::QueryMut;
-pub use write_groups::KnownGroups;
 
 pub(crate) use batch::{Pool, Rows};
+pub(crate) use cache::QueryCache;
+pub(crate) use descriptor::Plan;
 pub(crate) use job::{DeclaredJob, LookupMemory};
-pub(crate) use plan::Plan;
-pub(crate) use states::QueryStates;
 pub(crate) use system_query::{Conflict, SystemQuery, conflict_of};

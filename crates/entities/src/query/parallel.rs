@@ -8,13 +8,11 @@ use std::ops::Range;
 use ancho_burst::{CpuLevel, dispatch_as};
 
 use super::batch::{Divide, Pick, Rows};
-use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::data::{ChunkData, QueryData};
 use super::filter::QueryFilter;
-use super::loops::refuse;
-use super::read::QueryRef;
 use super::view::Query;
 use super::walk::Walk;
-use super::write::QueryMut;
+use super::walk::refuse;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::Jobs;
@@ -182,18 +180,17 @@ where
     Ok(())
 }
 
-impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
-    /// Calls a function with the data of each entity, on all threads of the world's [jobs](crate::EntityManager::jobs), and waits
-    /// for the end. The function may borrow.
+impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
+    /// Calls a function with the item of each entity, on all threads of the world's [jobs](crate::EntityManager::jobs), and waits
+    /// until all calls have returned. The function can borrow, except other views, which stay on their thread.
     ///
-    /// The order of entities is unspecified. The result must not depend on it: a sum of floating-point numbers would.
-    ///
-    /// In a job, which cannot wait for others, this thread processes all entities.
+    /// The order is unspecified and must not matter: a sum of floating-point numbers, for one, would depend on it. Inside of a job,
+    /// this thread makes all calls. Work that can wait is better scheduled: [`schedule_parallel`](Self::schedule_parallel).
     ///
     /// # Panics
     ///
-    /// If chunks are shared with a fork, and memory for copies runs out. With A0011 if the function panics on one of several
-    /// threads: other entities may have been processed or not.
+    /// As [`for_each`](Self::for_each) does. With A0011 if the function panics on one of several threads: it is unspecified for which
+    /// other entities it was called.
     ///
     /// # Examples
     ///
@@ -229,34 +226,25 @@ impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
     /// World::new("Simulation").query_mut::<&Health>().for_each_parallel(|health| sum += health.0);
     /// ```
     #[track_caller]
-    pub fn for_each_parallel(mut self, function: impl Fn(D::Item<'w>) + Sync) {
-        if let Err(error) = self.run_parallel(function) {
+    pub fn for_each_parallel<'v>(&'v mut self, function: impl Fn(D::Item<'v>) + Sync) {
+        let walk: Walk<'v> = self.walk();
+        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once. Other views of the world are
+        // not `Sync`, so that their users wait on this thread meanwhile: the items that they hold are other data, and if there are
+        // other views, the chunks that this query can write are unshared.
+        if let Err(error) = unsafe { each_row_parallel::<D, _>(self.jobs(), &walk, function) } {
             refuse(error.into());
         }
     }
 
-    /// Calls a function with the data of each entity, on all threads, or returns an error if memory runs out.
+    /// Calls a function with slices of contiguous entities, on all threads, for those chunks that another function picks, and waits
+    /// until all calls have returned. Both functions can borrow.
+    ///
+    /// The first function gets all entities of each chunk of the query in turn, ignoring enabled state and changes. Chunks that it
+    /// does not pick do not count as changed and stay shared with a fork.
     ///
     /// # Errors
     ///
-    /// If chunks are shared with a fork, and memory for copies runs out. Then the function was not called.
-    #[track_caller]
-    pub fn try_for_each_parallel(
-        mut self,
-        function: impl Fn(D::Item<'w>) + Sync,
-    ) -> Result<(), EntityError> {
-        Ok(self.run_parallel(function)?)
-    }
-
-    /// Calls a function with slices of contiguous entities, on all threads, for the chunks that another function picks, and
-    /// waits for the end. Both may borrow.
-    ///
-    /// The first function receives all entities of each chunk of the query, one chunk after the other, changed or not, enabled
-    /// or not. Chunks that are not picked do not count as changed, and stay shared with a fork.
-    ///
-    /// # Errors
-    ///
-    /// If chunks are shared with a fork, and memory for copies runs out. Then the second function was not called.
+    /// If chunks are shared with a fork and there is no memory for copies. The second function is not called then.
     ///
     /// # Panics
     ///
@@ -282,114 +270,19 @@ impl<'w, D: ParallelData, F: QueryFilter> QueryMut<'w, D, F> {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     #[track_caller]
-    pub fn for_each_picked_chunk_parallel(
-        mut self,
+    pub fn for_each_picked_chunk_parallel<'v>(
+        &'v mut self,
         mut pick: impl FnMut(&[Entity]) -> bool,
-        function: impl Fn(D::Slices<'w>) + Sync,
+        function: impl Fn(D::Slices<'v>) + Sync,
     ) -> Result<(), EntityError>
     where
         D: ChunkData,
     {
-        // SAFETY: this is used once.
-        let walk = unsafe { self.open() };
-        // SAFETY: the walk is that of this query, and writes. It is used once.
-        unsafe {
-            each_slices_parallel::<D, _>(&self.entities.jobs, &walk, &mut pick, function)?;
-        }
-        Ok(())
-    }
-
-    #[track_caller]
-    fn run_parallel(&mut self, function: impl Fn(D::Item<'w>) + Sync) -> Result<(), OutOfMemory> {
-        // SAFETY: this is used once.
-        let walk = unsafe { self.open() };
-        // SAFETY: the walk is that of this query, and writes. It is used once.
-        unsafe { each_row_parallel::<D, _>(&self.entities.jobs, &walk, function) }
-    }
-}
-
-impl<'w, D: ReadOnlyData + ParallelData, F: QueryFilter> QueryRef<'w, D, F> {
-    /// Calls a function with the data of each entity, on all threads. See [`QueryMut::for_each_parallel`].
-    ///
-    /// # Panics
-    ///
-    /// With A0011 if the function panics on one of several threads.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicU64, Ordering};
-    ///
-    /// use ancho_entities::{Component, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.spawn_batch((0..10_000).map(Health));
-    /// let sum = AtomicU64::new(0);
-    /// world.query::<&Health>().for_each_parallel(|health| {
-    ///     sum.fetch_add(health.0.into(), Ordering::Relaxed);
-    /// });
-    /// assert_eq!(sum.into_inner(), 49_995_000);
-    /// ```
-    #[track_caller]
-    pub fn for_each_parallel(&self, function: impl Fn(D::Item<'w>) + Sync) {
-        let walk = self.walk();
-        // SAFETY: the walk is that of this query, whose data is read-only.
-        let done = unsafe { each_row_parallel::<D, _>(&self.entities.jobs, &walk, function) };
-        done.expect("nothing is copied to be read");
-    }
-}
-
-impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
-    /// Calls a function with the data of each entity, on all threads, and waits for the end. The function may borrow anything
-    /// except other views, which stay on their thread. See [`QueryMut::for_each_parallel`].
-    ///
-    /// To work in the background, use [`schedule_parallel`](Self::schedule_parallel).
-    ///
-    /// # Panics
-    ///
-    /// With A0011 if the function panics on one of several threads: other entities may have been processed or not.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicU32, Ordering};
-    ///
-    /// use ancho_entities::{Component, Query, ResMut, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// struct Dead(u32);
-    ///
-    /// fn hurt(mut all: Query<&mut Health>, mut dead: ResMut<Dead>) {
-    ///     let count = AtomicU32::new(0);
-    ///     all.for_each_parallel(|health| {
-    ///         health.0 = health.0.saturating_sub(100);
-    ///         if health.0 == 0 {
-    ///             count.fetch_add(1, Ordering::Relaxed);
-    ///         }
-    ///     });
-    ///     dead.0 = count.into_inner();
-    /// }
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.insert_resource(Dead(0));
-    /// world.spawn_batch((0..10_000).map(Health));
-    /// world.add_system(hurt);
-    /// world.update(0.1);
-    /// assert_eq!(world.resource::<Dead>().0, 101);
-    /// ```
-    #[track_caller]
-    pub fn for_each_parallel<'v>(&'v mut self, function: impl Fn(D::Item<'v>) + Sync) {
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk is that of this query, and writes. It is used once, and this view is borrowed as long. Other views
-        // stay on this thread, which waits, since views are not `Sync`: their data is of other parts of the world. Everything
-        // that is written was unshared before there were views.
-        if let Err(error) = unsafe { each_row_parallel::<D, _>(self.jobs(), &walk, function) } {
-            refuse(error.into());
-        }
+        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once. Other views of the world are
+        // not `Sync`, so that their users wait on this thread meanwhile: the items that they hold are other data, and if there are
+        // other views, the chunks that this query can write are unshared.
+        unsafe { each_slices_parallel::<D, _>(self.jobs(), &walk, &mut pick, function)? };
+        Ok(())
     }
 }

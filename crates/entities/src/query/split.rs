@@ -2,35 +2,32 @@
 
 #![expect(unsafe_code, reason = "one world that several views borrow")]
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::apart::{Apart, MOST_ALTERNATIVES, apart, has_too_many_alternatives};
+use super::access::{Disjoint, MOST_ALTERNATIVES, disjoint, has_too_many_alternatives};
+use super::access::{Meets, Viewed, add_copied, meets};
 use super::data::QueryData;
+use super::descriptor::{Options, Settings};
+use super::descriptor::{Part, Plan};
 use super::filter::QueryFilter;
 use super::lookup::Lookup;
-use super::loops::refuse;
-use super::matched::{Match, Matched};
-use super::plan::{Part, Plan, plan_of};
-use super::prepared::EntityQuery;
-use super::settings::{Options, Settings};
-use super::uses::{Meets, Viewed, add_copied, meets};
-use super::view::Query;
+use super::state::{Match, QueryState};
+use super::view::{Others, Query, state_of};
+use super::walk::refuse;
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{OutOfMemory, unshare};
 
-/// What a world can be [split](EntityManager::split) into: queries, lookups, and tuples of them.
+/// Parts that a world can be [split](EntityManager::split) into: queries, lookups, and tuples of them.
 ///
 /// | part | what there is of it |
 /// |---|---|
 /// | [`Query<D, F>`](crate::Query) | the same |
 /// | [`Lookup<D, F>`](crate::Lookup) | the same |
-/// | [`EntityQuery<D, F>`](crate::EntityQuery), of which more may be said | a [`Query<D, F>`](crate::Query) |
-/// | [`Lookup::<D, F>::part()`](crate::Lookup::part) | a [`Lookup<D, F>`](crate::Lookup) |
 /// | tuples of up to 16 | a tuple |
 ///
 /// # Examples
@@ -64,56 +61,45 @@ use crate::storage::{OutOfMemory, unshare};
     note = "a world is split into a tuple of `Query<D, F>` and `Lookup<D, F>`"
 )]
 pub unsafe trait SplitParts: Sized {
-    /// What there is of the parts, for as long as the world is borrowed.
+    /// The views of the parts, for as long as the world is borrowed.
     type Views<'w>;
 
-    /// What is said of the parts.
+    /// Adds the requirements of each part.
     #[doc(hidden)]
-    type Description;
+    fn add_to(splitting: &mut Splitting<'_>);
 
-    /// The parts, of which nothing more is said than what their types say.
-    #[doc(hidden)]
-    fn plain() -> Self::Description;
-
-    /// Adds what each part asks for.
-    #[doc(hidden)]
-    fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>);
-
-    /// What there is of the parts.
+    /// Returns the views of the parts.
     ///
     /// # Safety
     ///
     /// - the parts were added in this order, and checked
     #[doc(hidden)]
-    unsafe fn views<'w>(
-        description: Self::Description,
-        splitting: &mut Splitting<'w>,
-    ) -> Self::Views<'w>;
+    unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Self::Views<'w>;
 }
 
 /// A world that is being split.
 pub struct Splitting<'w> {
     entities: NonNull<EntityManager>,
     parts: Parts<'w>,
-    /// How many of the parts have their views.
+    /// Number of parts that have their views.
     viewed: usize,
     world: PhantomData<&'w mut EntityManager>,
 }
 
 #[derive(Clone, Copy)]
 struct SplitPart<'w> {
-    matched: &'w Matched,
+    matched: &'w QueryState,
     is_lookup: bool,
     name: fn() -> String,
 }
 
 impl<'w> SplitPart<'w> {
-    fn viewed(&self) -> Viewed<'w, Matched> {
+    fn viewed(&self) -> Viewed<'w, QueryState> {
         Viewed { query: self.matched, is_lookup: self.is_lookup }
     }
 }
 
-/// How many parts there may be without memory of their own: worlds are split in each frame.
+/// Number of parts without an allocation: worlds are split in each frame.
 const FEW: usize = 8;
 
 /// Parts, in their order.
@@ -145,25 +131,20 @@ impl<'w> Splitting<'w> {
         is_lookup: bool,
         name: fn() -> String,
     ) {
-        // SAFETY: the world is borrowed mutably for the lifetime, and neither the states nor the archetypes change meanwhile.
-        let (queries, archetypes) = unsafe {
-            let entities = self.entities.as_ptr();
-            (&(*entities).queries, &(*entities).storage.archetypes)
-        };
-        let id = TypeId::of::<(D::Static, F)>();
-        let matched = queries.of_type(id, options, archetypes, || plan_of::<D, F>(options));
+        // SAFETY: the manager is borrowed mutably for the lifetime, and no archetype is added meanwhile.
+        let matched = unsafe { state_of::<D, F>(self.entities, options) };
         self.parts.push(SplitPart { matched, is_lookup, name });
     }
 
-    /// The next part, and whether a job of it gets in the way of other views.
-    fn next(&mut self) -> (NonNull<EntityManager>, &'w Matched, Meets<'w>) {
+    /// Returns the next part, and the conflicts of a job of it with other views.
+    fn next(&mut self) -> (NonNull<EntityManager>, &'w QueryState, Meets<'w>) {
         let part = self.parts.iter().nth(self.viewed).expect("as many views as parts");
         let meets = self.meets_others(self.viewed, part);
         self.viewed += 1;
         (self.entities, part.matched, meets)
     }
 
-    /// Whether a job of one of the parts gets in the way of views of the others.
+    /// Returns the conflicts of a job of one of the parts with views of the others.
     fn meets_others(&self, at: usize, job: &SplitPart<'_>) -> Meets<'w> {
         // SAFETY: as in `add`.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
@@ -178,8 +159,8 @@ impl<'w> Splitting<'w> {
             for (before, left) in self.parts.iter().take(at).enumerate() {
                 let (left_plan, right_plan) = (&left.matched.plan, &right.matched.plan);
                 let Some((of_left, of_right)) = conflict(left_plan, right_plan) else { continue };
-                let apart = apart(left_plan, right_plan);
-                if apart == Apart::Archetypes {
+                let apart = disjoint(left_plan, right_plan);
+                if apart == Disjoint::Archetypes {
                     debug_assert!(
                         left.matched
                             .matches
@@ -194,7 +175,7 @@ impl<'w> Splitting<'w> {
         }
     }
 
-    /// Sees to it that everything that can be written is the world's alone: later, others have values in the same chunks.
+    /// Sees to it that everything that can be written is unshared: later, others have values in the same chunks.
     fn make_unique(&mut self) -> Result<(), OutOfMemory> {
         let entities = self.entities.as_ptr();
         // SAFETY: the world is borrowed mutably, and there are no views yet. These are three fields.
@@ -249,7 +230,7 @@ pub(super) fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
 
 #[cold]
 #[track_caller]
-fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part); 2]) -> ! {
+fn refuse_split(apart: Disjoint, what: Part, parts: [(usize, &SplitPart<'_>, Part); 2]) -> ! {
     let ty = what.ty;
     let what = if what.bits { "whether it is on, of" } else { "the values of" };
     let mixed = parts.iter().find(|(_, part, _)| has_too_many_alternatives(&part.matched.plan));
@@ -264,7 +245,7 @@ fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part);
         let name = (part.name)();
         format!("part {number}, `{name}`, {does}")
     });
-    if let Apart::Switch(switch) = apart {
+    if let Disjoint::Switch(switch) = apart {
         panic!(
             "A0093: the world cannot be split so: {left} and {right} {what} `{ty}`, and only `{switch}` tells their entities \
              apart, which can be switched off and on; filter by `Absent<{switch}>` instead of `Without<{switch}>`, or by a \
@@ -278,103 +259,56 @@ fn refuse_split(apart: Apart, what: Part, parts: [(usize, &SplitPart<'_>, Part);
 }
 
 // SAFETY: one part, whose view is that of the part that was added.
-unsafe impl<D: QueryData, F: QueryFilter> SplitParts for EntityQuery<D, F> {
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Query<'_, D, F> {
     type Views<'w> = Query<'w, D, F>;
-    type Description = Self;
-
-    fn plain() -> Self {
-        Self { settings: Settings::default(), of: PhantomData }
-    }
 
     #[track_caller]
-    fn add_to(description: &Self, splitting: &mut Splitting<'_>) {
+    fn add_to(splitting: &mut Splitting<'_>) {
         let name = || format!("Query<{}, {}>", type_name::<D>(), type_name::<F>());
-        splitting.add::<D, F>(description.settings.options, false, name);
+        splitting.add::<D, F>(Options::NONE, false, name);
     }
 
-    unsafe fn views<'w>(description: Self, splitting: &mut Splitting<'w>) -> Query<'w, D, F> {
+    unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Query<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
-        // SAFETY: the world is borrowed mutably, the state is that of this query, and the parts were checked.
-        unsafe { Query::new(entities, matched, description.settings, !meets.is_nobody()) }
+        let others = if meets.is_nobody() { Others::Disjoint } else { Others::Conflicting };
+        // SAFETY: the manager is borrowed mutably, the state belongs to this query, the parts do not conflict, and chunks that they
+        // can write are unshared.
+        unsafe { Query::new(entities, matched, Settings::default(), others) }
     }
 }
 
-// SAFETY: as for queries.
-unsafe impl<D: QueryData, F: QueryFilter> SplitParts for PhantomData<Lookup<'_, D, F>> {
+// SAFETY: one part, whose view is that of the part that was added.
+unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Lookup<'_, D, F> {
     type Views<'w> = Lookup<'w, D, F>;
-    type Description = Self;
-
-    fn plain() -> Self {
-        PhantomData
-    }
 
     #[track_caller]
-    fn add_to(_: &Self, splitting: &mut Splitting<'_>) {
+    fn add_to(splitting: &mut Splitting<'_>) {
         let name = || format!("Lookup<{}, {}>", type_name::<D>(), type_name::<F>());
         splitting.add::<D, F>(Lookup::<D, F>::OPTIONS, true, name);
     }
 
-    unsafe fn views<'w>(_: Self, splitting: &mut Splitting<'w>) -> Lookup<'w, D, F> {
+    unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Lookup<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
-        // SAFETY: as for queries.
+        // SAFETY: the manager is borrowed mutably, the state belongs to this lookup, the parts do not conflict, and chunks that
+        // they can write are unshared.
         unsafe { Lookup::new(entities, matched, meets) }
     }
 }
 
-/// Implements the trait for a view, by its description.
-macro_rules! implement_for_view {
-    ($view:ident, $description:ty) => {
-        // SAFETY: the description adds one part, whose view this is.
-        unsafe impl<D: QueryData, F: QueryFilter> SplitParts for $view<'_, D, F> {
-            type Views<'w> = $view<'w, D, F>;
-            type Description = $description;
-
-            fn plain() -> Self::Description {
-                <$description>::plain()
-            }
-
-            #[track_caller]
-            fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>) {
-                <$description>::add_to(description, splitting);
-            }
-
-            unsafe fn views<'w>(
-                description: Self::Description,
-                splitting: &mut Splitting<'w>,
-            ) -> Self::Views<'w> {
-                // SAFETY: the caller promises that the parts were added in this order, and checked.
-                unsafe { <$description>::views(description, splitting) }
-            }
-        }
-    };
-}
-
-implement_for_view!(Query, EntityQuery<D, F>);
-implement_for_view!(Lookup, PhantomData<Self>);
-
-/// Implements the trait for a tuple, of parts with their indices.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
         // SAFETY: the parts are added and viewed in one order.
         unsafe impl<$($name: SplitParts),+> SplitParts for ($($name,)+) {
             type Views<'w> = ($($name::Views<'w>,)+);
-            type Description = ($($name::Description,)+);
-
-            fn plain() -> Self::Description {
-                ($($name::plain(),)+)
-            }
 
             #[track_caller]
-            fn add_to(description: &Self::Description, splitting: &mut Splitting<'_>) {
-                $($name::add_to(&description.$index, splitting);)+
+            fn add_to(splitting: &mut Splitting<'_>) {
+                $($name::add_to(splitting);)+
             }
 
-            unsafe fn views<'w>(
-                description: Self::Description,
-                splitting: &mut Splitting<'w>,
-            ) -> Self::Views<'w> {
-                // SAFETY: the caller promises it for all parts.
-                unsafe { ($($name::views(description.$index, splitting),)+) }
+            unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Self::Views<'w> {
+                // SAFETY: the caller upholds it for all parts, which are viewed in the order in which they were added.
+                unsafe { ($($name::views(splitting),)+) }
             }
         }
     };
@@ -383,19 +317,18 @@ macro_rules! implement {
 all_tuples!(implement);
 
 impl EntityManager {
-    /// Several queries and lookups at once, so that loops can be nested and other entities be changed inside them.
+    /// Returns several queries and lookups at once, so that loops can be nested and other entities be written inside them.
     ///
-    /// What one part can change, no other part has: either it asks for other components, or its filters see to it that
-    /// it finds other entities. Filters do that if one asks for a component that the other excludes, and that cannot be
-    /// switched off; [`Absent`](crate::Absent) does for all components.
-    ///
-    /// Queries that are kept, or of which more is said, are given to [`split_with`](Self::split_with).
+    /// Data that one part can write no other part fetches: the parts fetch different components, or their filters keep their
+    /// entities apart. Filters do so if one requires a component that the other excludes and that is not enableable;
+    /// [`Absent`](crate::Absent) does for all components.
     ///
     /// # Panics
     ///
-    /// With A0092 if one part can change what another has, with A0093 if they are told apart only by a component that can be
-    /// switched off. As every query: with A0086 and A0070. If memory is shared with a fork, and there is none for a
-    /// copy.
+    /// - A0092 if one part can write data that another part fetches
+    /// - A0093 if only an enableable component keeps their entities apart
+    /// - A0086 and A0070, as each query
+    /// - if chunks are shared with a fork and there is no memory for copies: see [`try_split`](Self::try_split)
     ///
     /// # Complexity
     ///
@@ -433,11 +366,10 @@ impl EntityManager {
     /// assert_eq!(world.get::<Health>(orc).unwrap().0, 15);
     /// ```
     ///
-    /// A view can become a [job](Query::job). If other views ask whether components are on that it switches, or whether some
-    /// have changed that it changes, or the other way round, it is done before the call that schedules it returns: they may be in
-    /// the midst of a loop.
+    /// A query can become a [job](Query::job). If the job writes enabled bits or versions that another view of the split reads, or
+    /// the other way round, it completes before the call that schedules it returns, since the other view may be in a loop.
     ///
-    /// Two parts that change the same component, of different entities:
+    /// Two parts that write the same component of different entities:
     ///
     /// ```
     /// use ancho_entities::{Component, Query, With, Without, World};
@@ -463,92 +395,50 @@ impl EntityManager {
     /// ```
     #[track_caller]
     pub fn split<P: SplitParts>(&mut self) -> P::Views<'_> {
-        match self.split_by::<P>(P::plain()) {
+        match self.try_split::<P>() {
             Ok(views) => views,
             Err(error) => refuse(error),
         }
     }
 
-    /// Several queries and lookups at once, as [`split`](Self::split), of which more may be said.
-    ///
-    /// # Panics
-    ///
-    /// As [`split`](Self::split).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, Disabled, EntityQuery, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// world.spawn((Health(20), Disabled));
-    /// let healthy = EntityQuery::<&Health>::new().include_disabled();
-    /// let (health,) = world.split_with((healthy,));
-    /// assert_eq!(health.count(), 1);
-    /// ```
-    #[track_caller]
-    pub fn split_with<P>(&mut self, parts: P) -> P::Views<'_>
-    where
-        P: SplitParts<Description = P>,
-    {
-        match self.split_by::<P>(parts) {
-            Ok(views) => views,
-            Err(error) => refuse(error),
-        }
-    }
-
-    /// Several queries and lookups at once, as [`split_with`](Self::split_with), unless there is no memory.
+    /// Returns several queries and lookups at once, as [`split`](Self::split) does, or an error if there is no memory.
     ///
     /// # Errors
     ///
-    /// If chunks that can be changed are shared with a fork, and there is no memory for copies.
+    /// If chunks that a part can write are shared with a fork and there is no memory for copies.
     ///
     /// # Panics
     ///
-    /// As [`split`](Self::split), but for the memory.
+    /// As [`split`](Self::split) does, except for the memory.
     ///
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{ChunkArena, Component, EntityQuery, World, WorldSettings};
+    /// use ancho_entities::{ChunkArena, Component, Query, World, WorldSettings};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
     ///
-    /// // Memory for one chunk, which the fork has too.
+    /// // Memory for one chunk, which the fork shares.
     /// let settings = WorldSettings::new().arena(ChunkArena::with_limit(16 * 1024));
     /// let mut world = World::with_settings("Simulation", settings);
     /// world.spawn(Health(20));
     /// let fork = world.fork().unwrap();
-    /// assert!(world.try_split_with(EntityQuery::<&mut Health>::new()).is_err());
-    /// assert!(world.try_split_with(EntityQuery::<&Health>::new()).is_ok());
+    /// assert!(world.try_split::<Query<&mut Health>>().is_err());
+    /// assert!(world.try_split::<Query<&Health>>().is_ok());
     /// ```
     #[track_caller]
-    pub fn try_split_with<P>(&mut self, parts: P) -> Result<P::Views<'_>, EntityError>
-    where
-        P: SplitParts<Description = P>,
-    {
-        self.split_by::<P>(parts)
-    }
-
-    #[track_caller]
-    fn split_by<P: SplitParts>(
-        &mut self,
-        description: P::Description,
-    ) -> Result<P::Views<'_>, EntityError> {
+    pub fn try_split<P: SplitParts>(&mut self) -> Result<P::Views<'_>, EntityError> {
         let mut splitting = Splitting {
             entities: NonNull::from(self),
             parts: Parts::default(),
             viewed: 0,
             world: PhantomData,
         };
-        P::add_to(&description, &mut splitting);
+        P::add_to(&mut splitting);
         splitting.refuse_conflicts();
         splitting.make_unique()?;
         // SAFETY: the parts were just added, and checked.
-        Ok(unsafe { P::views(description, &mut splitting) })
+        Ok(unsafe { P::views(&mut splitting) })
     }
 }

@@ -6,17 +6,17 @@ use std::any::TypeId;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::apart::{Apart, apart};
+use super::access::{Disjoint, disjoint};
+use super::access::{Meets, Viewed, add_copied, may_meet};
 use super::data::QueryData;
+use super::descriptor::{Options, Settings, Since};
+use super::descriptor::{Part, Plan, plan_of};
+use super::dynamic::QueryDescriptor;
 use super::filter::QueryFilter;
 use super::lookup::Lookup;
-use super::matched::Matched;
-use super::plan::{Part, Plan, plan_of};
-use super::prepared::EntityQuery;
-use super::settings::{Options, Settings, Since};
 use super::split::conflict;
-use super::uses::{Meets, Viewed, add_copied, may_meet};
-use super::view::Query;
+use super::state::QueryState;
+use super::view::{Others, Query};
 use crate::component::ComponentType;
 use crate::manager::EntityManager;
 use crate::storage::{OutOfMemory, unshare};
@@ -26,9 +26,9 @@ use crate::version::Version;
 pub(crate) struct SystemQuery {
     /// Identity of the cache that has the state. It changes if the world's entities are replaced.
     states: u64,
-    state: NonNull<Matched>,
-    id: TypeId,
-    options: Options,
+    state: NonNull<QueryState>,
+    /// The key of the state. A description of run time has none, and is found by its plan.
+    key: Option<(TypeId, Options)>,
     plan: Plan,
     is_lookup: bool,
     writes: bool,
@@ -54,11 +54,9 @@ impl SystemQuery {
 
     /// Creates the state of a query from its description.
     #[track_caller]
-    pub(crate) fn of_description<D: QueryData, F: QueryFilter>(
-        entities: &EntityManager,
-        query: &EntityQuery<D, F>,
-    ) -> Self {
-        Self::new::<D, F>(entities, query.settings.options, false)
+    pub(crate) fn of_description(entities: &EntityManager, query: &QueryDescriptor) -> Self {
+        let (key, plan) = query.plan();
+        Self::of_plan(entities, key, plan, false)
     }
 
     #[track_caller]
@@ -67,12 +65,21 @@ impl SystemQuery {
         options: Options,
         is_lookup: bool,
     ) -> Self {
-        let plan = plan_of::<D, F>(options);
         let id = TypeId::of::<(D::Static, F)>();
-        let found = find(entities, id, options, &plan);
+        Self::of_plan(entities, Some((id, options)), plan_of::<D, F>(options), is_lookup)
+    }
+
+    #[track_caller]
+    fn of_plan(
+        entities: &EntityManager,
+        key: Option<(TypeId, Options)>,
+        plan: Plan,
+        is_lookup: bool,
+    ) -> Self {
+        let found = find(entities, key, &plan);
         let writes = plan.parts.iter().any(|part| part.write && !part.bits);
         let (states, state) = (entities.queries.id(), NonNull::from(found));
-        Self { states, state, id, options, plan, is_lookup, writes, meets: Meets::Nobody }
+        Self { states, state, key, plan, is_lookup, writes, meets: Meets::Nobody }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -98,7 +105,7 @@ impl SystemQuery {
 
     /// Returns the state, updated with new archetypes.
     #[inline]
-    pub(crate) fn matched<'w>(&mut self, entities: &'w EntityManager) -> &'w Matched {
+    pub(crate) fn matched<'w>(&mut self, entities: &'w EntityManager) -> &'w QueryState {
         if entities.queries.id() != self.states {
             self.find_again(entities);
         }
@@ -108,7 +115,7 @@ impl SystemQuery {
 
     #[cold]
     fn find_again(&mut self, entities: &EntityManager) {
-        self.state = NonNull::from(find(entities, self.id, self.options, &self.plan));
+        self.state = NonNull::from(find(entities, self.key, &self.plan));
         self.states = entities.queries.id();
     }
 
@@ -138,9 +145,13 @@ impl SystemQuery {
         entities: NonNull<EntityManager>,
         since: Version,
     ) -> Query<'w, D, F> {
-        let settings = Settings { options: self.options, since: Since(since), shared: None };
-        // SAFETY: the caller promises the same. `prepare` has unshared the chunks that can be written.
-        unsafe { Query::new(entities, self.state.as_ref(), settings, !self.meets.is_nobody()) }
+        let settings = Settings { since: Since(since), shared: None };
+        let others = match self.meets {
+            Meets::Nobody => Others::Disjoint,
+            _ => Others::Conflicting,
+        };
+        // SAFETY: the caller promises the same. What can be changed was made the world's alone.
+        unsafe { Query::new(entities, self.state.as_ref(), settings, others) }
     }
 
     /// Returns a view of the lookup.
@@ -177,14 +188,21 @@ impl SystemQuery {
 }
 
 #[track_caller]
-fn find<'w>(entities: &'w EntityManager, id: TypeId, options: Options, plan: &Plan) -> &'w Matched {
+fn find<'w>(
+    entities: &'w EntityManager,
+    key: Option<(TypeId, Options)>,
+    plan: &Plan,
+) -> &'w QueryState {
     let archetypes = &entities.storage.archetypes;
-    entities.queries.of_type(id, options, archetypes, || plan.clone())
+    match key {
+        Some((id, options)) => entities.queries.of_type(id, options, archetypes, || plan.clone()),
+        None => entities.queries.of_plan(plan, archetypes),
+    }
 }
 
 /// Copies all chunks that are shared with a fork and that a query can write.
 #[cold]
-fn make_unique(entities: &mut EntityManager, matched: &Matched) -> Result<(), OutOfMemory> {
+fn make_unique(entities: &mut EntityManager, matched: &QueryState) -> Result<(), OutOfMemory> {
     let EntityManager { storage, jobs, .. } = entities;
     let (archetypes, chunks) = (&storage.archetypes, &mut storage.chunks);
     if jobs.are_live() {
@@ -216,10 +234,10 @@ pub(crate) struct Conflict {
 /// Returns the conflict of two queries, if they conflict.
 pub(crate) fn conflict_of(left: &Plan, right: &Plan) -> Option<Conflict> {
     let (of_left, of_right): (Part, Part) = conflict(left, right)?;
-    let switch = match apart(left, right) {
-        Apart::Archetypes => return None,
-        Apart::Switch(switch) => Some(switch),
-        Apart::No => None,
+    let switch = match disjoint(left, right) {
+        Disjoint::Archetypes => return None,
+        Disjoint::Switch(switch) => Some(switch),
+        Disjoint::No => None,
     };
     let (ty, bits, changes) = (of_left.ty, of_left.bits, [of_left.write, of_right.write]);
     Some(Conflict { ty, bits, changes, switch })

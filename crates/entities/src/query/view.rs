@@ -1,33 +1,46 @@
-//! A query of a world that it shares with others: of one that was split, or that a system is given.
+//! The typed query: entities with given components, and access to their data.
 
 #![expect(unsafe_code, reason = "values of chunks of a world that several views borrow")]
 
-use std::any::type_name;
+use std::any::{TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::cursor::{Cursor, Writes};
+use super::access::{Asked, sync_for_query};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::descriptor::plan_of;
+use super::descriptor::{Options, Settings, Since};
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
-use super::loops::{count, each_row, each_slices, entities, get, refuse};
-use super::mask::QueryMask;
-use super::matched::Matched;
-use super::pairs::each_pair;
-use super::settings::Settings;
-use super::uses::{Asked, before_query};
+use super::iter::{Cursor, Writes};
+use super::state::QueryMask;
+use super::state::QueryState;
 use super::walk::Walk;
+use super::walk::{count, each_pair, each_row, each_slices, get, refuse};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, Jobs};
+use crate::shared::SharedComponent;
 use crate::storage::Storage;
+use crate::version::Version;
 
-/// All entities with these components, in a world that is [split](EntityManager::split).
+/// A query: all entities that have the components of `D` and pass the filters `F`, and access to their data.
 ///
-/// It can be asked again and again, and while others of the same split are being asked: loops nest. What can only be read
-/// is had from a shared reference, what can be changed from one that is mutable. As in other queries, what is given to be
-/// changed counts as changed, chunk by chunk.
+/// There is one type for all places where queries come from:
+///
+/// | source | data |
+/// |---|---|
+/// | [`EntityManager::query`], [`query_filtered`](EntityManager::query_filtered) | [`ReadOnlyData`] |
+/// | [`EntityManager::query_mut`], [`query_filtered_mut`](EntityManager::query_filtered_mut) | any [`QueryData`] |
+/// | [`EntityManager::split`] | any, several queries at once |
+/// | a parameter of a [system](crate::IntoSystem) | any, several queries at once |
+/// | [`QueryDescriptor::query`](crate::QueryDescriptor::query) | [`Entity`] |
+///
+/// Methods that take `&self` read, methods that take `&mut self` can write. Loops nest: a query can be used again while items of
+/// other queries are alive. Data that is fetched for writing counts as changed, chunk by chunk.
+///
+/// A query never changes which components an entity has. For that there is [`EntityManager::batch`].
 ///
 /// # Examples
 ///
@@ -57,51 +70,81 @@ use crate::storage::Storage;
 /// assert_eq!(world.get::<Position>(nail).unwrap().0, 4.0);
 /// ```
 ///
-/// It stays on the thread of its world:
+/// A query stays on the thread of its world:
 ///
 /// ```compile_fail,E0277
-/// use ancho_entities::{Entity, Query, World};
+/// use ancho_entities::{Entity, World};
 ///
-/// let mut world = World::new("Simulation");
-/// let (all,) = world.split::<(Query<Entity>,)>();
+/// let world = World::new("Simulation");
+/// let all = world.query::<Entity>();
 /// std::thread::scope(|scope| {
 ///     scope.spawn(move || all.count());
 /// });
 /// ```
-#[must_use = "a query does nothing until it is asked for something"]
+#[must_use = "a query does nothing until one of its methods is called"]
 pub struct Query<'w, D, F = ()> {
-    /// Of a world that is borrowed mutably by the views of one split, each of which uses other parts of it.
+    /// Borrowed for `'w`: shared if `D` is read-only, otherwise mutably by all views of one split together.
     pub(super) entities: NonNull<EntityManager>,
-    pub(super) matched: &'w Matched,
+    pub(super) matched: &'w QueryState,
     pub(super) settings: Settings,
-    /// Whether a job of it gets in the way of other views.
-    pub(super) meets: bool,
-    /// Not of the manager: what keeps a view on its thread is said in one sentence then, and not in one for each part of a world.
+    /// A job of this query conflicts with other views of the split.
+    pub(super) conflicts: bool,
+    /// No other view exists that can write.
+    pub(super) is_alone: bool,
+    /// Not of the manager, so that the compiler names one reason why a query is not `Send`, and not one for each field.
     world: PhantomData<&'w mut ()>,
-    /// Neither may become a subtype, whose values may lie otherwise.
+    /// Invariant: a subtype of the data could have another column layout.
     of: PhantomData<*mut (D, F)>,
 }
 
+/// The other views that exist besides a query.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    /// None that can write.
+    None,
+    /// Some that a job of the query does not conflict with.
+    Disjoint,
+    /// Some that a job of the query conflicts with.
+    Conflicting,
+}
+
 impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
-    /// A view of what a query finds.
+    /// Creates a query of a manager.
     ///
     /// # Safety
     ///
-    /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - the state is the manager's, and that of a query of this data with these filters and settings
-    /// - what this can change, no other view gives, and what it reads, no other can change
-    /// - the chunks of all archetypes in which this can change something are the world's alone
-    /// - it is said if a job of it [meets](super::uses::meets) other views
+    /// - the manager is borrowed for the lifetime: mutably, or shared if the data is read-only
+    /// - only views use it; data that this query can write no other view fetches, and data that it reads no other view can write
+    /// - the state belongs to the manager and to this data, has seen all archetypes, and no archetype is added meanwhile
+    /// - if there are other views, all chunks in which this query can write are unshared
+    /// - `others` tells which other views there are
+    #[inline]
     pub(super) unsafe fn new(
         entities: NonNull<EntityManager>,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         settings: Settings,
-        meets: bool,
+        others: Others,
     ) -> Self {
-        Self { entities, matched, settings, meets, world: PhantomData, of: PhantomData }
+        Self {
+            entities,
+            matched,
+            settings,
+            conflicts: others == Others::Conflicting,
+            is_alone: others == Others::None,
+            world: PhantomData,
+            of: PhantomData,
+        }
     }
 
-    /// The same view, for as long as this one is borrowed: to give away what takes a view, and keep this one.
+    pub(super) fn others(&self) -> Others {
+        match (self.is_alone, self.conflicts) {
+            (true, _) => Others::None,
+            (false, false) => Others::Disjoint,
+            (false, true) => Others::Conflicting,
+        }
+    }
+
+    /// Borrows the query for a shorter time, to pass it by value and use it again afterwards.
     ///
     /// # Examples
     ///
@@ -119,73 +162,70 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reborrow(&mut self) -> Query<'_, D, F> {
-        let Self { entities, matched, ref settings, meets, .. } = *self;
-        // SAFETY: as for this one, which is not used meanwhile.
-        unsafe { Query::new(entities, matched, settings.clone(), meets) }
+        // SAFETY: the copy has the borrow, the state and the chunks of this query, which is not used while the copy is alive.
+        unsafe { Query::new(self.entities, self.matched, self.settings.clone(), self.others()) }
     }
 
-    /// What is given for the only entity, for as long as the world is borrowed; or how many there are.
-    pub(crate) fn into_only(self) -> Result<D::Item<'w>, usize> {
-        let mut cursor = self.finding();
-        if !cursor.next_chunk() {
-            return Err(0);
-        }
-        let Some((row, end)) = cursor.next_run() else { return Err(0) };
-        let entity = cursor.view().chunk.entities()[row as usize];
-        if end - row > 1 || cursor.next_run().is_some() || cursor.next_chunk() {
-            return Err(self.count());
-        }
-        drop(cursor);
-        // SAFETY: this is not used any more, and what is given is written.
-        unsafe { self.get_with(entity, Writes::of::<D>()) }.ok_or(0)
+    /// Makes [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) mean "newer than this version".
+    ///
+    /// In a system the default is the version of the system's last run. Elsewhere everything counts as changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Changed, Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn(Health(20));
+    /// let last = world.version();
+    /// assert!(world.query_filtered::<&Health, Changed<Health>>().since(last).is_empty());
+    ///
+    /// world.advance_version();
+    /// world.query_mut::<&mut Health>().for_each(|health| health.0 += 1);
+    /// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().since(last).count(), 1);
+    /// ```
+    pub fn since(mut self, version: Version) -> Self {
+        self.settings.since = Since(version);
+        self
     }
 
-    /// The world, the state of the query, what was said of it, and whether a job of it gets in the way of other views.
-    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w Matched, Settings, bool) {
-        (self.entities, self.matched, self.settings, self.meets)
+    /// Keeps only entities with this value of a [shared component](crate::SharedComponent). Can be called for several components.
+    ///
+    /// Chunks with other values are skipped as a whole.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Query, Shared, SharedComponent, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// fn heal(mut all: Query<&mut Health>) {
+    ///     all.reborrow().with_shared(Team(2)).for_each(|health| health.0 += 5);
+    ///     all.for_each(|health| health.0 += 1);
+    /// }
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let ours = world.spawn((Health(20), Shared::new(Team(1))));
+    /// let theirs = world.spawn((Health(20), Shared::new(Team(2))));
+    /// world.add_system(heal);
+    /// world.update(0.1);
+    /// assert_eq!(world.get::<Health>(ours).unwrap().0, 21);
+    /// assert_eq!(world.get::<Health>(theirs).unwrap().0, 26);
+    /// ```
+    pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
+        self.settings.add_shared(value);
+        self
     }
 
-    #[inline]
-    pub(super) fn walk(&self) -> Walk<'w> {
-        self.walk_for(Asked::Data)
-    }
-
-    #[inline]
-    fn walk_for(&self, asked: Asked) -> Walk<'w> {
-        // SAFETY: the manager is borrowed, and views have no mutable references to it.
-        before_query(unsafe { self.entities.as_ref() }, self.matched, asked);
-        // SAFETY:
-        // - the manager is borrowed mutably for the lifetime
-        // - only views use it, on this thread, since they do not leave it; each reads and writes its own, and no memory that one
-        //   of them may write is shared
-        // - the state is the manager's
-        unsafe { Walk::writing(self.entities.as_ptr(), self.matched, &self.settings) }
-    }
-
-    /// A cursor that only says what is found.
-    pub(super) fn finding(&self) -> Cursor<'w> {
-        Cursor::new(self.walk_for(Asked::Found), Writes::Nothing)
-    }
-
-    #[inline]
-    pub(super) fn cursor(&self, writes: Writes) -> Cursor<'w> {
-        Cursor::new(self.walk(), writes)
-    }
-
-    /// What the world stores, for as long as nothing else is done with it.
-    pub(super) fn storage(&self) -> &Storage {
-        // SAFETY: the manager is borrowed, and views have no mutable references to it: what they change lies in chunks, which they
-        // were made the only owners of before, or in cells. So it may be kept, as a mask does, while others are asked.
-        unsafe { &(*self.entities.as_ptr()).storage }
-    }
-
-    /// The jobs of the world.
-    pub(super) fn jobs(&self) -> &Jobs {
-        // SAFETY: the manager is borrowed, and views have no mutable references to its jobs.
-        unsafe { &(*self.entities.as_ptr()).jobs }
-    }
-
-    /// How many entities there are.
+    /// Returns the number of entities.
     ///
     /// # Complexity
     ///
@@ -194,26 +234,128 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         count(self.finding())
     }
 
-    /// Whether there is no such entity.
+    /// Returns `true` if no entity matches.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Enemy;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// assert!(world.query::<&Enemy>().is_empty());
+    /// world.spawn(Enemy);
+    /// assert!(!world.query::<&Enemy>().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         !self.finding().next_chunk()
     }
 
-    /// The entities, in the order of [`QueryRef::to_entities`](crate::QueryRef::to_entities).
-    pub fn to_entities(&self) -> Vec<Entity> {
-        entities(self.finding())
+    /// Returns the number of entities in the matching archetypes, ignoring enabled state, changes and shared values.
+    ///
+    /// Unity's `CalculateEntityCountWithoutFiltering`. Waits for no job.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.spawn_many(Engine, 4);
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
+    /// let query = world.query::<&Engine>();
+    /// assert_eq!((query.count(), query.count_unfiltered()), (4, 5));
+    /// ```
+    pub fn count_unfiltered(&self) -> usize {
+        self.matched.count_rows(self.storage())
     }
 
-    /// Whether an entity is one of those that are found.
+    /// Returns the number of chunks of the matching archetypes, ignoring enabled state, changes and shared values.
+    ///
+    /// A [`ChunkJob`](crate::ChunkJob) that writes one element for each chunk needs this many. Unity's
+    /// `CalculateChunkCountWithoutFiltering`. Waits for no job.
+    pub fn count_chunks_unfiltered(&self) -> usize {
+        self.matched.count_chunks(self.storage())
+    }
+
+    /// Returns `true` if the matching archetypes have no entity, ignoring enabled state, changes and shared values.
+    ///
+    /// Unity's `IsEmptyIgnoreFilter`. Waits for no job.
+    pub fn is_empty_unfiltered(&self) -> bool {
+        self.matched.has_no_chunks(self.storage())
+    }
+
+    /// Copies the chunks that this query can write and that are shared with a [fork](crate::World::fork).
+    ///
+    /// Loops do this on the way, and panic if there is no memory for a copy. After this call they do not.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for a copy.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{ChunkArena, Component, World, WorldSettings};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// // Memory for one chunk, which the fork shares.
+    /// let settings = WorldSettings::new().arena(ChunkArena::with_limit(16 * 1024));
+    /// let mut world = World::with_settings("Simulation", settings);
+    /// world.spawn(Health(20));
+    /// let fork = world.fork().unwrap();
+    /// assert!(world.query_mut::<&mut Health>().unshare().is_err());
+    /// assert!(world.query_mut::<&Health>().unshare().is_ok());
+    /// # drop(fork);
+    /// ```
+    #[track_caller]
+    pub fn unshare(&mut self) -> Result<(), EntityError> {
+        self.unshare_for(Writes::of::<D>())
+    }
+
+    #[inline]
+    pub(super) fn unshare_for(&mut self, writes: Writes) -> Result<(), EntityError> {
+        if self.storage().chunks.may_be_shared() {
+            self.cursor(writes).make_unique()?;
+        }
+        Ok(())
+    }
+
+    /// Tests whether an entity matches.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, stone) = (world.spawn(Orc), world.spawn(()));
+    /// let query = world.query::<&Orc>();
+    /// assert!(query.matches(orc) && !query.matches(stone));
+    /// ```
     pub fn matches(&self, entity: Entity) -> bool {
+        let walk = self.walk_for(Asked::Found);
         let storage = self.storage();
         let Some(at) = storage.table.locate(entity) else { return false };
         let Some(found) = self.matched.find(storage.archetype_at(at)) else { return false };
-        self.walk_for(Asked::Found).has_row(found, at.chunk, at.row)
+        walk.has_row(found, at.chunk, at.row)
     }
 
-    /// What tells of an entity whether it has such components, whatever is switched off, has changed or is shared. See
-    /// [`QueryRef::mask`](crate::QueryRef::mask). It waits for no job.
+    /// Returns a mask that tests entities by their archetype alone: a few instructions for each entity.
+    ///
+    /// Enabled state, changes and shared values are ignored. Waits for no job.
     ///
     /// # Examples
     ///
@@ -237,21 +379,21 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         QueryMask::new(self.storage(), self.matched)
     }
 
-    /// What is given for each entity, one after the other.
+    /// Returns an iterator over read-only items.
     ///
-    /// Of a query that can change something, [`as_read_only`](Self::as_read_only) has it.
+    /// To read data that the query can write, use [`as_read_only`](Self::as_read_only).
     ///
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, Query, World};
+    /// use ancho_entities::{Component, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Weight(u32);
     ///
     /// let mut world = World::new("Simulation");
     /// world.spawn_batch([Weight(1), Weight(2), Weight(3)]);
-    /// let (weights,) = world.split::<(Query<&Weight>,)>();
+    /// let weights = world.query::<&Weight>();
     /// let mut sums = Vec::new();
     /// for one in weights.iter() {
     ///     sums.push(weights.iter().map(|other| one.0 * other.0).sum::<u32>());
@@ -259,15 +401,16 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(sums, [6, 12, 18]);
     /// ```
     #[inline]
+    #[track_caller]
     pub fn iter(&self) -> QueryIter<'w, D>
     where
         D: ReadOnlyData,
     {
-        // SAFETY: the cursor is that of this query. Nothing can be changed.
+        // SAFETY: the cursor belongs to this query, whose data is read-only.
         unsafe { QueryIter::new(self.cursor(Writes::Nothing)) }
     }
 
-    /// What is given for each entity, one after the other, to be changed.
+    /// Returns an iterator over the items.
     ///
     /// # Examples
     ///
@@ -290,15 +433,19 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(health.iter_mut().filter(|health| health.0 == 0).count(), 2);
     /// ```
     #[inline]
+    #[track_caller]
     pub fn iter_mut(&mut self) -> QueryIter<'_, D> {
-        // SAFETY: the cursor is that of this query, and writes what is given. This is borrowed as long.
+        // SAFETY: the cursor belongs to this query, which is borrowed mutably for as long, and marks the data that is fetched.
         unsafe { QueryIter::new(self.cursor(Writes::of::<D>())) }
     }
 
-    /// Calls a function with what is given for each entity.
+    /// Calls a function with the item of each entity.
     ///
-    /// The loop is compiled for the CPU at hand: see [`QueryMut::for_each`](crate::QueryMut::for_each). A query that only reads can
-    /// be cloned, which costs little: so `all.clone().for_each(…)` nests, also where there is only a shared reference.
+    /// The loop is compiled for several levels of x86-64 and the best one for the CPU is chosen at run time, so that it uses the
+    /// widest vectors. For small bodies it is faster than [`iter_mut`](Self::iter_mut).
+    ///
+    /// Read-only queries can be cloned, which costs a few instructions: `all.clone().for_each(…)` nests, also where there is
+    /// only a shared reference.
     ///
     /// # Examples
     ///
@@ -321,45 +468,104 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(world.get::<Heat>(stone).unwrap().0, 320.0);
     /// ```
     #[inline]
+    #[track_caller]
     pub fn for_each<'v>(&'v mut self, function: impl FnMut(D::Item<'v>)) {
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk is that of this query, and writes. It is used once. This is borrowed as long.
+        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
         if let Err(error) = unsafe { each_row::<D, _>(&walk, function) } {
             refuse(error.into());
         }
     }
 
-    /// Calls a function with slices, of entities that lie side by side.
+    /// Calls a function with slices of contiguous entities.
     ///
-    /// See [`QueryRef::for_each_chunk`](crate::QueryRef::for_each_chunk).
+    /// It is called once for each chunk, or, if some rows do not match, once for each contiguous run of matching rows. Optional data
+    /// is `Some` if the entities have the component, enabled or not. The loop is compiled as that of [`for_each`](Self::for_each).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Health(20), 10);
+    /// let mut sum = 0;
+    /// world.query::<(Entity, &Health)>().for_each_chunk(|(entities, health)| {
+    ///     assert_eq!(entities.len(), health.len());
+    ///     sum += health.iter().map(|health| health.0).sum::<u32>();
+    /// });
+    /// assert_eq!(sum, 200);
+    /// ```
     #[inline]
+    #[track_caller]
     pub fn for_each_chunk<'v>(&'v mut self, function: impl FnMut(D::Slices<'v>))
     where
         D: ChunkData,
     {
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk is that of this query, and writes. It is used once. This is borrowed as long.
+        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
         if let Err(error) = unsafe { each_slices::<D, _>(&walk, function) } {
             refuse(error.into());
         }
     }
 
-    /// Calls a function with what is given for each two entities.
-    ///
-    /// See [`QueryMut::for_each_pair`](crate::QueryMut::for_each_pair).
+    /// Calls a function with slices of contiguous entities, as [`for_each_chunk`](Self::for_each_chunk) does. The slices can be kept
+    /// for as long as the world is borrowed.
     #[inline]
+    #[track_caller]
+    pub fn for_each_chunk_inner(self, function: impl FnMut(D::Slices<'w>))
+    where
+        D: ChunkData,
+    {
+        // SAFETY: the walk belongs to this query, which is consumed. It is used once.
+        if let Err(error) = unsafe { each_slices::<D, _>(&self.walk(), function) } {
+            refuse(error.into());
+        }
+    }
+
+    /// Calls a function with the items of each pair of entities.
+    ///
+    /// Each pair comes once, in the order of iteration. The loop is compiled as that of [`for_each`](Self::for_each).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Position(f32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Force(f32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let left = world.spawn((Position(0.0), Force(0.0)));
+    /// world.spawn_batch([(Position(1.0), Force(0.0)), (Position(2.0), Force(0.0))]);
+    /// world.query_mut::<(&Position, &mut Force)>().for_each_pair(|(a, of_a), (b, of_b)| {
+    ///     let pull = 1.0 / (b.0 - a.0);
+    ///     of_a.0 += pull;
+    ///     of_b.0 -= pull;
+    /// });
+    /// assert_eq!(world.get::<Force>(left).unwrap().0, 1.5);
+    /// ```
+    #[inline]
+    #[track_caller]
     pub fn for_each_pair(&mut self, function: impl for<'p> FnMut(D::Item<'p>, D::Item<'p>)) {
-        // SAFETY: the walk is that of this query, and writes. It is used once. This is borrowed as long.
+        // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
         if let Err(error) = unsafe { each_pair::<D, _>(&self.walk(), function) } {
             refuse(error.into());
         }
     }
 
-    /// What is given for the only entity.
+    /// Returns the read-only item of the only entity.
     ///
     /// # Errors
     ///
-    /// With A0088 if there is none, or more than one.
+    /// A0088 if there is no entity, or more than one.
+    #[track_caller]
     pub fn single(&self) -> Result<D::Item<'w>, EntityError>
     where
         D: ReadOnlyData,
@@ -370,11 +576,11 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         }
     }
 
-    /// What is given for the only entity, to be changed.
+    /// Returns the item of the only entity.
     ///
     /// # Errors
     ///
-    /// With A0088 if there is none, or more than one.
+    /// A0088 if there is no entity, or more than one.
     ///
     /// # Examples
     ///
@@ -396,23 +602,51 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// }
     /// assert_eq!(score.single_mut().unwrap().0, 15);
     /// ```
+    #[track_caller]
     pub fn single_mut(&mut self) -> Result<D::Item<'_>, EntityError> {
-        match self.count() {
-            1 => Ok(self.iter_mut().next().expect("there is one")),
-            found => Err(EntityError::NotSingle { query: type_name::<D>(), found }),
-        }
+        self.reborrow().into_single()
     }
 
-    /// What is given for an entity, if it is one of those that are found.
+    /// Returns the item of the only entity, for as long as the world is borrowed.
+    #[track_caller]
+    pub(crate) fn into_single(mut self) -> Result<D::Item<'w>, EntityError> {
+        let found = self.count();
+        if found != 1 {
+            return Err(EntityError::NotSingle { query: type_name::<D>(), found });
+        }
+        self.unshare()?;
+        Ok(self.into_iter().next().expect("there is one"))
+    }
+
+    /// Returns the item of the only entity, for as long as the world is borrowed, or the number of entities.
+    ///
+    /// Looks at one chunk more than necessary, not at all of them.
+    pub(crate) fn into_only(self) -> Result<D::Item<'w>, usize> {
+        let mut cursor = self.finding();
+        if !cursor.next_chunk() {
+            return Err(0);
+        }
+        let Some((row, end)) = cursor.next_run() else { return Err(0) };
+        let entity = cursor.view().chunk.entities()[row as usize];
+        if end - row > 1 || cursor.next_run().is_some() || cursor.next_chunk() {
+            return Err(self.count());
+        }
+        drop(cursor);
+        // SAFETY: the query is consumed, and the data that is fetched is marked.
+        unsafe { self.get_with(entity, Writes::of::<D>()) }.ok_or(0)
+    }
+
+    /// Returns the read-only item of an entity, or `None` if the entity does not match.
+    #[track_caller]
     pub fn get(&self, entity: Entity) -> Option<D::Item<'w>>
     where
         D: ReadOnlyData,
     {
-        // SAFETY: nothing can be changed.
+        // SAFETY: the data is read-only.
         unsafe { self.get_with(entity, Writes::Nothing) }
     }
 
-    /// What is given for an entity, to be changed, if it is one of those that are found.
+    /// Returns the item of an entity, or `None` if the entity does not match.
     ///
     /// # Examples
     ///
@@ -440,16 +674,18 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// assert_eq!(world.get::<Health>(deer).unwrap().0, 2);
     /// assert_eq!(world.get::<Health>(god).unwrap().0, 3);
     /// ```
+    #[track_caller]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
-        // SAFETY: it is borrowed as long as this is.
+        // SAFETY: the query is borrowed mutably for as long, and the data that is fetched is marked.
         unsafe { self.get_with(entity, Writes::of::<D>()) }
     }
 
-    /// What is given for an entity.
+    /// Returns the item of an entity.
     ///
     /// # Safety
     ///
-    /// - nothing can be changed, or this is not used otherwise for the lifetime, and what is given is written
+    /// - the data is read-only, or this query is not used otherwise for the lifetime and `writes` marks the data
+    #[track_caller]
     unsafe fn get_with<'v>(&self, entity: Entity, writes: Writes) -> Option<D::Item<'v>>
     where
         'w: 'v,
@@ -458,17 +694,72 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         let at = storage.table.locate(entity)?;
         let archetype = storage.archetype_at(at);
         let walk: Walk<'v> = self.walk();
-        // SAFETY: the walk is that of this query, and is used once. The row is there, as the table says.
+        // SAFETY: the walk belongs to this query and is used once. The entity table says that the row exists.
         unsafe { get::<D>(walk, writes, archetype, at) }
+    }
+
+    /// Returns the manager, the state, the settings, and whether a job of the query conflicts with other views.
+    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w QueryState, Settings, bool) {
+        (self.entities, self.matched, self.settings, self.conflicts)
+    }
+
+    #[inline]
+    pub(super) fn walk(&self) -> Walk<'w> {
+        self.walk_for(Asked::Data)
+    }
+
+    #[inline]
+    fn walk_for(&self, asked: Asked) -> Walk<'w> {
+        // SAFETY: the manager is borrowed, and views have no mutable references to it.
+        sync_for_query(unsafe { self.entities.as_ref() }, self.matched, asked);
+        // SAFETY:
+        // - the manager is borrowed for the lifetime: mutably, unless the data is read-only, so that the walk writes nothing
+        // - only views use it, on this thread, since they are not `Send`; each reads and writes its own data, and if there are
+        //   several, no memory that one of them can write is shared
+        // - the state belongs to the manager
+        unsafe { Walk::writing(self.entities.as_ptr(), self.matched, &self.settings) }
+    }
+
+    /// Returns a cursor over the matching rows that fetches no data.
+    pub(super) fn finding(&self) -> Cursor<'w> {
+        Cursor::new(self.walk_for(Asked::Found), Writes::Nothing)
+    }
+
+    #[inline]
+    pub(super) fn cursor(&self, writes: Writes) -> Cursor<'w> {
+        Cursor::new(self.walk(), writes)
+    }
+
+    /// Returns the storage. The reference can be kept while other views are used, as a mask does.
+    pub(super) fn storage(&self) -> &Storage {
+        // SAFETY: the manager is borrowed, and views have no mutable references to it: they write to chunks, which are unshared
+        // if there are several views, and to cells. A query that is alone unshares only while it is borrowed mutably.
+        unsafe { &(*self.entities.as_ptr()).storage }
+    }
+
+    pub(super) fn jobs(&self) -> &Jobs {
+        // SAFETY: the manager is borrowed, and views have no mutable references to its jobs.
+        unsafe { &(*self.entities.as_ptr()).jobs }
     }
 }
 
-/// What only reads can be asked by several at once: a clone has what takes a view, or borrows it mutably.
+/// Read-only queries can be used by several callers at once.
 impl<D: ReadOnlyData, F: QueryFilter> Clone for Query<'_, D, F> {
     fn clone(&self) -> Self {
-        let Self { entities, matched, ref settings, meets, .. } = *self;
-        // SAFETY: as for this one. Neither changes anything, so that each may read what the other does.
-        unsafe { Query::new(entities, matched, settings.clone(), meets) }
+        // SAFETY: the copy has the borrow and the state of this query, and both only read.
+        unsafe { Query::new(self.entities, self.matched, self.settings.clone(), self.others()) }
+    }
+}
+
+impl<'w, D: QueryData, F: QueryFilter> IntoIterator for Query<'w, D, F> {
+    type Item = D::Item<'w>;
+    type IntoIter = QueryIter<'w, D>;
+
+    #[inline]
+    #[track_caller]
+    fn into_iter(self) -> QueryIter<'w, D> {
+        // SAFETY: the cursor belongs to this query, which is consumed, and marks the data that is fetched.
+        unsafe { QueryIter::new(self.cursor(Writes::of::<D>())) }
     }
 }
 
@@ -495,5 +786,156 @@ impl<'v, D: QueryData, F: QueryFilter> IntoIterator for &'v mut Query<'_, D, F> 
 impl<D, F> fmt::Debug for Query<'_, D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Query<{}, {}>", type_name::<D>(), type_name::<F>())
+    }
+}
+
+/// Returns the state of a query of this data and these filters, or creates it.
+///
+/// # Safety
+///
+/// - the manager is borrowed for the lifetime, and no archetype is added meanwhile
+#[inline]
+#[track_caller]
+pub(super) unsafe fn state_of<'w, D: QueryData, F: QueryFilter>(
+    entities: NonNull<EntityManager>,
+    options: Options,
+) -> &'w QueryState {
+    // SAFETY: the manager is borrowed, and neither its states nor its archetypes are borrowed mutably meanwhile.
+    let (queries, archetypes) =
+        unsafe { (&(*entities.as_ptr()).queries, &(*entities.as_ptr()).storage.archetypes) };
+    let id = TypeId::of::<(D::Static, F)>();
+    queries.of_type(id, options, archetypes, || plan_of::<D, F>(options))
+}
+
+impl<'w> Query<'w, Entity> {
+    /// Creates a query whose conditions are not known by type. The state belongs to the manager.
+    pub(super) fn described(
+        entities: &'w EntityManager,
+        matched: &'w QueryState,
+        settings: Settings,
+    ) -> Self {
+        // SAFETY: the manager is borrowed for the lifetime, which forbids structural changes. Views that can write need a mutable
+        // borrow. Entities are read-only data without parts, which can be fetched with the state of any query.
+        unsafe { Self::new(NonNull::from(entities), matched, settings, Others::None) }
+    }
+}
+
+impl EntityManager {
+    /// Returns a query of all entities with these components, which reads.
+    ///
+    /// # Panics
+    ///
+    /// When a query is used for the first time: with A0086 if the data names a component twice and can write it, with A0070 if a
+    /// filter requires a component to be disabled that is not enableable.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Health(20), 10);
+    /// let query = world.query::<&Health>();
+    /// assert_eq!(query.count(), 10);
+    /// assert_eq!(query.iter().map(|health| health.0).sum::<u32>(), 200);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn query<D: ReadOnlyData>(&self) -> Query<'_, D> {
+        self.query_filtered()
+    }
+
+    /// Returns a query of all entities that have these components and pass the [filters](QueryFilter), which reads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Entity, With, Without, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// #[derive(Component)]
+    /// struct Asleep;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn((Orc, Asleep));
+    /// let awake = world.spawn(Orc);
+    /// let query = world.query_filtered::<Entity, (With<Orc>, Without<Asleep>)>();
+    /// assert!(query.iter().eq([awake]));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn query_filtered<D: ReadOnlyData, F: QueryFilter>(&self) -> Query<'_, D, F> {
+        let entities = NonNull::from(self);
+        // SAFETY: the manager is borrowed for the lifetime, which forbids structural changes. The data is read-only, and views that
+        // can write need a mutable borrow. The state is that of this data and these filters.
+        unsafe {
+            let matched = state_of::<D, F>(entities, Options::NONE);
+            Query::new(entities, matched, Settings::default(), Others::None)
+        }
+    }
+
+    /// Returns a query of all entities with these components, which reads and writes.
+    ///
+    /// Panics as [`query`](Self::query) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Poison(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn((Health(20), Poison(3)));
+    /// world.query_mut::<(&mut Health, &Poison)>().for_each(|(health, poison)| health.0 -= poison.0);
+    /// assert_eq!(world.get::<Health>(orc).unwrap().0, 17);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn query_mut<D: QueryData>(&mut self) -> Query<'_, D> {
+        self.query_filtered_mut()
+    }
+
+    /// Returns a query of all entities that have these components and pass the [filters](QueryFilter), which reads and writes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, Without, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Immortal;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let god = world.spawn((Health(20), Immortal));
+    /// for health in world.query_filtered_mut::<&mut Health, Without<Immortal>>() {
+    ///     health.0 = 0;
+    /// }
+    /// assert_eq!(world.get::<Health>(orc).unwrap().0, 0);
+    /// assert_eq!(world.get::<Health>(god).unwrap().0, 20);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn query_filtered_mut<D: QueryData, F: QueryFilter>(&mut self) -> Query<'_, D, F> {
+        let entities = NonNull::from(self);
+        // SAFETY: the manager is borrowed mutably for the lifetime, by this query alone. The state is that of this data and these
+        // filters.
+        unsafe {
+            let matched = state_of::<D, F>(entities, Options::NONE);
+            Query::new(entities, matched, Settings::default(), Others::None)
+        }
     }
 }

@@ -1,30 +1,32 @@
-//! A walk over all that a query has found.
+//! Loops over the matching rows: the closures of `for_each`, `for_each_chunk` and `for_each_pair`.
 
-#![expect(
-    unsafe_code,
-    reason = "chunks of a world that is borrowed, while others have values of it"
-)]
+#![expect(unsafe_code, reason = "chunks of a borrowed world, while items of it are alive")]
 
 use std::hint::assert_unchecked;
 use std::marker::PhantomData;
+use std::num::NonZero;
+use std::ops::Range;
 use std::slice;
 
+use ancho_burst::{CpuLevel, dispatch_as};
+
 use super::batch::{ChunkMarks, ChunkView, SharedSource};
-use super::changed_rows::has_changed_row;
-use super::choice::Choice;
-use super::chunk_rows::{Soon, expect_marks, rows_of_chunk, track};
-use super::data::QueryData;
-use super::matched::{Bit, Masks, Match, Matched, Place, matching_rows};
-use super::runs::Runs;
-use super::settings::Settings;
+use super::chunk_filter::{ChunkFilter, Runs, has_changed_row};
+use super::data::{ChunkData, QueryData};
+use super::descriptor::Settings;
+use super::iter::{Cursor, Writes};
+use super::state::{Bit, Masks, Match, Place, QueryState, matching_rows, rows_there};
 use crate::component::{ComponentType, SharedValue};
+use crate::entity::Entity;
+use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
-    Archetypes, Chunk, Chunks, OutOfMemory, SharedValues, Storage, StorageSettings, unshare,
+    Archetypes, Chunk, Chunks, Location, OutOfMemory, SharedValues, Storage, StorageSettings,
+    unshare,
 };
 use crate::version::Version;
 
-/// What has to be known to walk over all that a query has found.
+/// A walk over the matching chunks and rows of a query.
 ///
 /// It borrows a world for its lifetime. Values of chunks may be in use as long, so that it never borrows those, only what the
 /// world knows about chunks.
@@ -34,34 +36,34 @@ pub(crate) struct Walk<'w> {
     pub(super) archetypes: &'w Archetypes,
     pub(super) values: &'w SharedValues,
     settings: &'w StorageSettings,
-    pub(super) matched: &'w Matched,
-    /// None if a value is asked for that nobody has.
+    pub(super) matched: &'w QueryState,
+    /// Empty if a required value does not exist.
     pub(super) matches: &'w [Match],
     pub(super) version: Version,
     since: Version,
-    /// Whether chunks have to be looked at before they are taken.
+    /// Chunks are selected by changes or shared values.
     is_choosy: bool,
     /// The values that chunks must have, by table and index.
     shared: Vec<(u32, u32)>,
     world: PhantomData<&'w mut Chunks>,
 }
 
-/// Whether these are so many chunks that the memory of one is fetched while another is walked: more than the caches hold that
+/// Returns `true` if there are enough chunks that prefetching pays: more than the caches hold that
 /// are close to a core.
 #[inline(always)]
 fn is_long<D: QueryData>(list: &[u32]) -> bool {
-    D::ROW_BYTES > 0 && list.len() >= LONG
+    D::ROW_BYTES > 0 && list.len() >= PREFETCH_MIN_CHUNKS
 }
 
-/// How many chunks, or pieces of them, there must be so that memory is fetched ahead.
-pub(super) const LONG: usize = 128;
+/// Minimum number of chunks for which memory is prefetched.
+pub(super) const PREFETCH_MIN_CHUNKS: usize = 128;
 
 impl<'w> Walk<'w> {
     /// A walk that changes nothing.
     #[inline]
     pub(crate) fn reading(
         entities: &'w EntityManager,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         settings: &Settings,
     ) -> Self {
         let storage = &entities.storage;
@@ -70,7 +72,7 @@ impl<'w> Walk<'w> {
         Self::new(storage, chunks, matched, settings, shared)
     }
 
-    /// A walk that may make chunks the world's alone, and mark them as changed.
+    /// A walk that may make chunks unshared, and mark them as changed.
     ///
     /// # Safety
     ///
@@ -81,10 +83,10 @@ impl<'w> Walk<'w> {
     #[inline]
     pub(crate) unsafe fn writing(
         entities: *mut EntityManager,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         settings: &Settings,
     ) -> Self {
-        // SAFETY: nobody changes the values meanwhile. Comparing them is code of the user, which runs before anything is given.
+        // SAFETY: nobody changes the values meanwhile. Comparing them is user code, which runs before anything is given.
         // It may use other views of a split, so that nothing is borrowed but values.
         let shared = asked_values(unsafe { &(*entities).storage.shared }, settings);
         // SAFETY: the manager is there.
@@ -95,12 +97,12 @@ impl<'w> Walk<'w> {
         Self::new(storage, chunks, matched, settings, shared)
     }
 
-    /// A walk for these values of shared components, which are `None` if nobody has one of them.
+    /// A walk for these values of shared components, which are `None` if one of them does not exist.
     #[inline(always)]
     fn new(
         storage: &'w Storage,
         chunks: *mut Chunks,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         settings: &Settings,
         shared: Option<Vec<(u32, u32)>>,
     ) -> Self {
@@ -124,7 +126,7 @@ impl<'w> Walk<'w> {
 
     /// Calls a function for each row that matches, with what was fetched from its chunk.
     ///
-    /// Before that, a chunk that is written is made the world's alone, and what is written is marked. It all becomes a part of
+    /// Before that, a chunk that is written is made unshared, and what is written is marked. It all becomes a part of
     /// the function that calls this, so that what has to be known from chunk to chunk is in registers. Whether a row matches
     /// is found out for 64 of them at a time, or more if all of those do, before the function is called for any of them.
     ///
@@ -166,13 +168,13 @@ impl<'w> Walk<'w> {
                 };
                 let soon = soon.map(|soon| self.soon(soon));
                 // SAFETY: both are there.
-                unsafe { expect_marks::<D>(std::mem::replace(&mut next, soon), soon) };
+                unsafe { prefetch_marks::<D>(std::mem::replace(&mut next, soon), soon) };
                 let number = self.next_chosen(&mut list, found, &mut changed);
                 let Some(number) = number else { break };
                 self.prepare::<D>(number)?;
                 // SAFETY: archetypes list chunks that are there.
                 let place = unsafe { self.all_chunks().add(number as usize) };
-                // SAFETY: it is the world's alone by now.
+                // SAFETY: it is unshared by now.
                 let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
                 let rows = 0..chunk.len;
                 // SAFETY: the chunk is there, and these are its rows.
@@ -191,7 +193,7 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Calls a function for all rows that match, those together that lie side by side: with what was fetched from their
+    /// Calls a function for all rows that match, those together that are contiguous: with what was fetched from their
     /// chunk, the first of them, and the one after the last. They are given as slices, or one by one: then what is off is not.
     ///
     /// # Safety
@@ -236,7 +238,7 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Calls a function for the chunks of the first matches, as long as there is nothing to think of, with what was fetched
+    /// Calls a function for the chunks of the first matches, as long as no row has to be tested, with the fetched data
     /// from them and how many rows they have. Returns the matches from the first on where there is.
     ///
     /// It takes a few instructions for a chunk, and is what there is mostly. The function gets no reference to a chunk: another
@@ -280,7 +282,7 @@ impl<'w> Walk<'w> {
                 // SAFETY: there are as many places as the data has parts: in the match, or for each chunk of the list that is
                 // kept, which is of a query of this data. It is right for the archetypes, so that it has the same chunks.
                 let here = unsafe { slice::from_raw_parts(places, D::PARTS) };
-                // SAFETY: archetypes list chunks that are there, which are the world's alone. The places are theirs.
+                // SAFETY: archetypes list chunks that are there, which are unshared. The places are theirs.
                 let (fetch, chunk) = unsafe { self.open_at::<D>(here, chunk) };
                 places = places.wrapping_byte_add(step);
                 let rows = chunk.len;
@@ -291,7 +293,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Makes a chunk the world's alone, if it is written.
+    /// Makes a chunk unshared, if it is written.
     #[inline(always)]
     pub(super) fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
@@ -301,7 +303,7 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Where the chunks are, each at the place of its number. No chunk comes or goes while the world is borrowed.
+    /// Returns the address of the chunks, indexed by chunk number. No chunk comes or goes while the world is borrowed.
     #[inline(always)]
     pub(super) fn all_chunks(&self) -> *const Chunk {
         // SAFETY: only what the world knows of chunks is borrowed.
@@ -313,7 +315,7 @@ impl<'w> Walk<'w> {
     /// # Safety
     ///
     /// - the match is one of a query of this data, and the chunk one of its archetype, which is there for the lifetime
-    /// - unless the data cannot be changed: the memory of the chunk is the world's alone, and nobody else uses what is noted of what
+    /// - unless the data cannot be changed: the memory of the chunk is unshared, and no other code uses what is noted of what
     ///   can be; nor of other columns, unless their versions were written out
     #[inline(always)]
     unsafe fn open<'c, D: QueryData>(
@@ -374,7 +376,7 @@ impl<'w> Walk<'w> {
         unsafe { D::fetch(view, places) }
     }
 
-    /// Where the values of shared components are.
+    /// Returns the source of shared values.
     #[inline(always)]
     pub(super) fn shared_of(&self) -> SharedSource<'w> {
         SharedSource::World { archetypes: self.archetypes, values: self.values }
@@ -382,26 +384,26 @@ impl<'w> Walk<'w> {
 
     /// A chunk that comes soon.
     #[inline(always)]
-    fn soon(&self, number: u32) -> Soon {
+    fn soon(&self, number: u32) -> Prefetch {
         // SAFETY: archetypes list chunks that are there.
         unsafe {
             let chunk = (*self.chunks).as_ptr().add(number as usize);
-            Soon { memory: (*self.chunks).address(number).addr(), chunk }
+            Prefetch { memory: (*self.chunks).address(number).addr(), chunk }
         }
     }
 
-    /// Which chunks are asked for, by what has changed in them.
+    /// Returns the filter of chunks by changes.
     #[inline(always)]
-    pub(super) fn choice(&self) -> Choice {
-        Choice { since: self.since, asks_for_changes: self.matched.asks_for_changes }
+    pub(super) fn choice(&self) -> ChunkFilter {
+        ChunkFilter { since: self.since, asks_for_changes: self.matched.asks_for_changes }
     }
 
-    /// Whether chunks have to have values of shared components.
+    /// Returns `true` if chunks are selected by shared values.
     pub(super) fn asks_for_values(&self) -> bool {
         !self.shared.is_empty()
     }
 
-    /// Whether a chunk has the values of shared components that are asked for.
+    /// Returns `true` if a chunk has the required shared values.
     pub(super) fn has_values(&self, chunk: &Chunk) -> bool {
         let has = |&value: &(u32, u32)| self.archetypes.values_of(chunk).any(|has| has == value);
         self.shared.iter().all(has)
@@ -422,7 +424,7 @@ impl<'w> Walk<'w> {
         // SAFETY: archetypes list chunks that are there.
         let chunk = |number: u32| unsafe { (*self.chunks).get_unchecked(number) };
         if let (false, [Bit::On(mask)]) = (self.is_choosy, &*found.bits) {
-            // Mostly one component can be switched off, and bits of rows that are not there are zero.
+            // Mostly one component can be disabled, and bits of rows that are not there are zero.
             let is_on =
                 |number: u32| chunk(number).enabled.words(*mask).iter().any(|&word| word != 0);
             return list.copied().find(|&number| is_on(number));
@@ -430,13 +432,13 @@ impl<'w> Walk<'w> {
         list.copied().find(|&number| self.choose(chunk(number), found, changed))
     }
 
-    /// Whether all chunks of a match are found, and all rows of them.
+    /// Returns `true` if all rows of all chunks of a match are selected.
     #[inline(always)]
     pub(super) fn is_simple(&self, found: &Match) -> bool {
         !self.is_choosy && found.bits.is_empty()
     }
 
-    /// Whether a chunk of a match is one of those that are asked for, and has rows that are. Finds out which of them have
+    /// Returns `true` if a chunk of a match is selected and has matching rows. Finds out which of them have
     /// changed, if that is asked for row by row: before they are given, since that may count as a change.
     #[inline(never)]
     pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
@@ -444,7 +446,7 @@ impl<'w> Walk<'w> {
             && self.choice().choose(chunk, found, changed)
     }
 
-    /// Whether a row of a chunk of this match is one of those that the query finds.
+    /// Returns `true` if a row of a chunk of this match matches.
     pub(crate) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
         // SAFETY: archetypes list chunks that are there.
         let chunk = unsafe { (*self.chunks).get_unchecked(number) };
@@ -459,7 +461,7 @@ impl<'w> Walk<'w> {
             }
     }
 
-    /// Makes a chunk the world's alone. Something is written, and nobody has anything in the memory of the chunk yet, if it is
+    /// Makes a chunk unshared. Something is written, and nothing is fetched from the memory of the chunk yet, if it is
     /// shared.
     #[cold]
     pub(super) fn unshare(&self, number: u32) -> Result<(), OutOfMemory> {
@@ -468,7 +470,48 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// Where the values of shared components are that a query asks for.
+/// The chunks of a walk that have matching rows, one after the other.
+pub(super) struct SelectedChunks<'w> {
+    pub(super) walk: Walk<'w>,
+    /// The remaining matches.
+    matches: slice::Iter<'w, Match>,
+    /// The current match, and its remaining chunks.
+    found: Option<&'w Match>,
+    list: slice::Iter<'w, u32>,
+    /// Changed rows of the last chunk, for conditions per row.
+    pub(super) changed: Vec<u64>,
+}
+
+impl<'w> SelectedChunks<'w> {
+    #[inline]
+    pub(super) fn new(walk: Walk<'w>) -> Self {
+        let matches = walk.matches.iter();
+        Self { walk, matches, found: None, list: [].iter(), changed: Vec::new() }
+    }
+
+    /// Returns the next chunk with matching rows, and its match.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<(&'w Match, u32)> {
+        loop {
+            if let Some(found) = self.found
+                && let Some(number) =
+                    self.walk.next_chosen(&mut self.list, found, &mut self.changed)
+            {
+                return Some((found, number));
+            }
+            let found = self.matches.next()?;
+            self.found = Some(found);
+            self.list = self.walk.archetypes[found.archetype].chunks.iter();
+        }
+    }
+
+    /// Yields no more chunks.
+    pub(super) fn stop(&mut self) {
+        (self.matches, self.list) = ([].iter(), [].iter());
+    }
+}
+
+/// Returns the positions of the required shared values.
 #[inline(always)]
 fn asked_values(all: &SharedValues, settings: &Settings) -> Option<Vec<(u32, u32)>> {
     if settings.shared().is_empty() {
@@ -478,7 +521,7 @@ fn asked_values(all: &SharedValues, settings: &Settings) -> Option<Vec<(u32, u32
     }
 }
 
-/// Where values of shared components are, by table and index. `None` if one of them is not there.
+/// Returns the table and index of shared values. `None` if one of them is not there.
 #[cold]
 fn find_values(
     all: &SharedValues,
@@ -489,4 +532,384 @@ fn find_values(
         Some((table, all.find(table, &**value).ok()?))
     };
     values.iter().map(find).collect()
+}
+
+/// Maximum number of runs among 64 rows for which a loop goes run by run.
+const FEW: u32 = 4;
+
+/// Rows per mask word.
+const WORD: usize = u64::BITS as usize;
+
+/// Returns the number of rows that are prefetched at a time.
+#[inline(always)]
+fn piece_rows<D: QueryData>() -> usize {
+    // Mostly a multiple of what a vector has, so that no row is left to be done alone.
+    match 384 / D::ROW_BYTES.max(1) {
+        few @ 0..8 => few.max(1),
+        some @ 8..32 => some & !7,
+        // Loops over small values take several vectors at a time.
+        many => many.next_multiple_of(64),
+    }
+}
+
+/// Notes that rows are given to be changed, one by one or as slices.
+///
+/// # Safety
+///
+/// - they are rows of the chunk that was fetched from, in a walk that writes, unless the data cannot be changed
+#[inline(always)]
+pub(super) unsafe fn track<D: QueryData, const AS_SLICES: bool>(fetch: D::Fetch, rows: Range<u32>) {
+    if D::TRACKS {
+        // SAFETY: there are such rows, which no other code uses.
+        unsafe { D::track(fetch, rows.start as usize, rows.len(), AS_SLICES) };
+    }
+}
+
+/// Calls a function for those rows of a chunk that match. Rows at the same places of another one, which comes soon, are on
+/// their way then. With `TRACK` it is noted that they are given.
+///
+/// # Safety
+///
+/// - the chunk is one of the archetype of the match, which is that of a query of this data, and was fetched from
+/// - the chunk has these rows, of which the first is a multiple of 64
+/// - these are the rows that have changed, if that is asked for
+/// - no other thread switches bits of these rows, nor of the chunk that comes soon, unless the match has no conditions
+#[inline(always)]
+pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
+    found: &Match,
+    (chunk, fetch, rows): (*const Chunk, D::Fetch, Range<u32>),
+    changed: &[u64],
+    soon: Option<Prefetch>,
+    mut function: impl FnMut(usize),
+) {
+    let (mut first, end) = (rows.start as usize, rows.end as usize);
+    // SAFETY: the chunk is there. For the other one it is the caller's promise.
+    let (own, soon) = unsafe {
+        let soon = soon.map(|soon| (soon, soon.words_with_rows(found)));
+        (only_mask(&found.bits, chunk), soon)
+    };
+    let matching = |word: u32| {
+        if own.is_null() {
+            // A reference from before the function would not do: others may have marked the chunk.
+            // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
+            let chunk = unsafe { &*chunk };
+            let masks = Masks { enabled: &chunk.enabled, changed };
+            matching_rows(&found.bits, &masks, word, chunk.len) & rows_there(word, end as u32)
+        } else {
+            // SAFETY: there is a word for each 64 rows. Rows that are not there have no bits, and a part of a chunk has whole words.
+            unsafe { *own.add(word as usize) }
+        }
+    };
+    while first < end {
+        let (mut word, mut stop) = (0, end);
+        if !found.bits.is_empty() {
+            // Words of which all rows match are passed at one look each. Those of other rows are not looked at: another thread may
+            // be switching bits of them.
+            stop = first;
+            while stop < end {
+                let at = stop as u32 / u64::BITS;
+                word = matching(at);
+                if word != rows_there(at, end as u32) {
+                    break;
+                }
+                stop = end.min(stop + WORD);
+            }
+        }
+        if first < stop {
+            if TRACK {
+                // SAFETY: these are rows of the chunk, which are given now.
+                unsafe { track::<D, false>(fetch, first as u32..stop as u32) };
+            }
+            while first < stop {
+                let mut next = stop;
+                if let Some((soon, words)) = soon {
+                    next = stop.min(first + piece_rows::<D>());
+                    if has_word(words, first) {
+                        match next - first {
+                            // Behind the last row is what others may be writing.
+                            rows if rows < piece_rows::<D>() => {
+                                soon.expect_rows::<D>(found, first, rows);
+                            }
+                            _ => soon.expect_rows::<D>(found, first, piece_rows::<D>()),
+                        }
+                    }
+                }
+                (first..next).for_each(&mut function);
+                first = next;
+            }
+            continue;
+        }
+        if let Some((soon, words)) = soon
+            && has_word(words, first)
+        {
+            soon.expect_rows::<D>(found, first, WORD);
+        }
+        // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
+        // of many ends takes longer than to look for one row after the other.
+        if (word & !(word << 1)).count_ones() > FEW {
+            while word != 0 {
+                let row = first + word.trailing_zeros() as usize;
+                if TRACK {
+                    // SAFETY: these are rows of the chunk, which are given now.
+                    unsafe { track::<D, false>(fetch, row as u32..row as u32 + 1) };
+                }
+                function(row);
+                word &= word - 1;
+            }
+        }
+        while word != 0 {
+            let low = word.trailing_zeros();
+            let ones = (word >> low).trailing_ones();
+            let start = first as u32 + low;
+            if TRACK {
+                // SAFETY: these are rows of the chunk, which are given now.
+                unsafe { track::<D, false>(fetch, start..start + ones) };
+            }
+            (start as usize..(start + ones) as usize).for_each(&mut function);
+            word &= u64::MAX.unbounded_shl(low + ones);
+        }
+        first += WORD;
+    }
+}
+
+/// Returns the words of the only mask that matters, or null if there are several conditions.
+///
+/// # Safety
+///
+/// - the chunk is there, and the conditions are on its masks
+#[inline(always)]
+unsafe fn only_mask(bits: &[Bit], chunk: *const Chunk) -> *const u64 {
+    match bits {
+        // SAFETY: the caller's promise.
+        [Bit::On(mask)] => unsafe { (*chunk).enabled.address(*mask) },
+        _ => std::ptr::null(),
+    }
+}
+
+/// Has what is marked when a chunk is opened on its way to the cache, for the next one and one that comes soon: where it is noted of
+/// rows, one is found by way of the other.
+///
+/// # Safety
+///
+/// - the chunks are there
+#[inline(always)]
+pub(super) unsafe fn prefetch_marks<D: QueryData>(next: Option<Prefetch>, soon: Option<Prefetch>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if D::TRACKS
+            && let Some(next) = next
+        {
+            (*next.chunk).versions.prefetch_rows();
+        }
+        if D::MARKS
+            && let Some(soon) = soon
+        {
+            (*soon.chunk).versions.prefetch();
+        }
+    }
+}
+
+/// A chunk that comes soon, so that its memory can be on its way.
+#[derive(Clone, Copy)]
+pub(super) struct Prefetch {
+    pub(super) memory: NonZero<usize>,
+    pub(super) chunk: *const Chunk,
+}
+
+impl Prefetch {
+    /// Has rows on their way to the cache.
+    ///
+    /// Memory is quick where a program walks through it in one line for long. A column of a chunk is over after a few KiB, so
+    /// that a CPU guesses wrong at the end of each of them. The prefetched chunk takes its place. That has to be done bit by bit: it
+    /// can only wait for so much at a time.
+    #[inline(always)]
+    fn expect_rows<D: QueryData>(self, found: &Match, first: usize, count: usize) {
+        D::expect(self.memory, &found.places, first, count);
+    }
+
+    /// In which words of the masks there are rows that match: a bit for each of the first, and the last bit for all others.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk is there, and no other thread switches bits of it, unless the match has no conditions
+    #[inline(always)]
+    unsafe fn words_with_rows(self, found: &Match) -> u64 {
+        if found.bits.is_empty() {
+            return u64::MAX;
+        }
+        // SAFETY: the caller's promise.
+        let chunk = unsafe { &*self.chunk };
+        let masks = Masks { enabled: &chunk.enabled, changed: &[] };
+        (0..chunk.len.div_ceil(u64::BITS)).fold(0, |all, word| {
+            let has_rows = matching_rows(&found.bits, &masks, word, chunk.len) != 0;
+            all | u64::from(has_rows) << word.min(LAST)
+        })
+    }
+}
+
+/// The last bit of a word.
+const LAST: u32 = u64::BITS - 1;
+
+/// Returns `true` if there are matching rows in the word of this row, by [`words_with_rows`](Prefetch::words_with_rows).
+#[inline(always)]
+fn has_word(words: u64, row: usize) -> bool {
+    words >> (row / WORD).min(LAST as usize) & 1 != 0
+}
+
+#[cold]
+#[track_caller]
+pub(super) fn refuse(error: EntityError) -> ! {
+    panic!("{error}")
+}
+
+/// Calls a function for everything that a walk finds, compiled for the CPU at hand.
+///
+/// # Safety
+///
+/// - the walk is that of a query of this data, and writes, unless it cannot be changed
+/// - it is used once
+#[inline(always)]
+pub(super) unsafe fn each_row<'w, D: QueryData, C: FnMut(D::Item<'w>)>(
+    walk: &Walk<'w>,
+    mut function: C,
+) -> Result<(), OutOfMemory> {
+    // The loop over chunks is inside, so that the level is chosen once.
+    dispatch_as::<C, _, _>(
+        CpuLevel::V4,
+        #[inline(always)]
+        move || {
+            // SAFETY: the caller's promise.
+            unsafe {
+                walk.for_each_row::<D>(
+                    #[inline(always)]
+                    |fetch, row| {
+                        // The row is there. None comes twice, so that no other code uses what can be changed of it, and the walk
+                        // has made it unshared.
+                        function(D::get(fetch, row));
+                    },
+                )
+            }
+        },
+    )
+}
+
+/// Calls a function for the slices of everything that a walk finds, compiled for the CPU at hand.
+///
+/// # Safety
+///
+/// - as for [`each_row`]
+#[inline(always)]
+pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
+    walk: &Walk<'w>,
+    mut function: C,
+) -> Result<(), OutOfMemory> {
+    dispatch_as::<C, _, _>(
+        CpuLevel::V4,
+        #[inline(always)]
+        move || {
+            // SAFETY: the caller's promise. As in `each_row`, for all rows of the run.
+            unsafe {
+                walk.for_each_run::<D, true>(
+                    #[inline(always)]
+                    |fetch, first, end| function(D::slices(fetch, first, end - first)),
+                )
+            }
+        },
+    )
+}
+
+/// Returns the item of a row, if the row matches.
+///
+/// # Safety
+///
+/// - as for [`each_row`], and the chunk has such a row
+#[track_caller]
+pub(super) unsafe fn get<'w, D: QueryData>(
+    walk: Walk<'w>,
+    writes: Writes,
+    archetype: u32,
+    at: Location,
+) -> Option<D::Item<'w>> {
+    let found = walk.matched.find(archetype)?;
+    if !walk.has_row(found, at.chunk, at.row) {
+        return None;
+    }
+    let mut cursor = Cursor::new(walk, writes);
+    cursor.enter(found, at.chunk);
+    if let Err(error) = cursor.end() {
+        refuse(error.into());
+    }
+    // SAFETY: the chunk is of the match, and the row is there. No other code uses it, and the cursor has made it the world's
+    // alone.
+    unsafe {
+        let fetch = D::fetch(cursor.view(), cursor.places());
+        if D::TRACKS {
+            D::track(fetch, at.row as usize, 1, false);
+        }
+        Some(D::get(fetch, at.row as usize))
+    }
+}
+
+/// Returns the number of rows of a cursor.
+pub(super) fn count(mut cursor: Cursor<'_>) -> usize {
+    let mut count = 0;
+    while cursor.next_chunk() {
+        count += cursor.count();
+    }
+    count
+}
+
+/// The entities that a cursor finds.
+pub(super) fn entities(mut cursor: Cursor<'_>) -> Vec<Entity> {
+    let mut all = Vec::new();
+    while cursor.next_chunk() {
+        while let Some((first, end)) = cursor.next_run() {
+            let entities = cursor.view().chunk.entities();
+            all.extend_from_slice(&entities[first as usize..end as usize]);
+        }
+    }
+    all
+}
+
+/// Calls a function with the items of each pair of rows, compiled for several CPU levels.
+///
+/// # Safety
+///
+/// - the walk is that of a query of this data, and writes, unless it cannot be changed
+/// - it is used once
+#[inline(always)]
+pub(super) unsafe fn each_pair<D, C>(walk: &Walk<'_>, mut function: C) -> Result<(), OutOfMemory>
+where
+    D: QueryData,
+    C: for<'p> FnMut(D::Item<'p>, D::Item<'p>),
+{
+    // Which rows there are is settled before the first is given.
+    let mut runs = Vec::new();
+    // SAFETY: the caller's promise.
+    unsafe {
+        walk.for_each_run::<D, false>(|fetch, first, end| runs.push((fetch, first, end)))?;
+    }
+    let runs = &*runs;
+    dispatch_as::<C, _, _>(
+        CpuLevel::V4,
+        #[inline(always)]
+        move || {
+            for (at, &(fetch, first, end)) in runs.iter().enumerate() {
+                for row in first..end {
+                    let mut begin = row + 1;
+                    for &(other_fetch, other_first, other_end) in &runs[at..] {
+                        for other in begin.max(other_first)..other_end {
+                            // SAFETY: both rows are there, of chunks that the walk has made unshared. They are
+                            // two, since no row is in two runs, and in its own the other comes after the first. No other code
+                            // uses what can be changed of them: what was given before is gone, since the function takes
+                            // values of any lifetime, however short.
+                            unsafe { function(D::get(fetch, row), D::get(other_fetch, other)) };
+                        }
+                        begin = 0;
+                    }
+                }
+            }
+        },
+    );
+    Ok(())
 }

@@ -11,7 +11,7 @@ use super::point::CommandPoint;
 use super::rate::RateManager;
 use super::system::{ErasedSystem, StructSystem, System};
 use crate::manager::EntityManager;
-use crate::query::{EntityQuery, QueryData, QueryFilter, SystemQuery};
+use crate::query::{QueryDescriptor, SystemQuery};
 
 /// A value that can be added to a world as a system: a function, a [struct](crate::System), a [group](crate::SystemGroup) or a
 /// [command point](crate::CommandPoint). Its methods set options, and return a [`SystemBuilder`].
@@ -132,7 +132,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Component, EntityQuery, IntoSystem, Single, World};
+    /// use ancho_entities::{Component, IntoSystem, QueryDescriptor, Single, World};
     ///
     /// #[derive(Component)]
     /// struct Player(u32);
@@ -142,27 +142,19 @@ pub trait IntoSystem<Marker>: Sized {
     /// }
     ///
     /// let mut world = World::new("Simulation");
-    /// world.add_system(follow.require(EntityQuery::<&Player>::new()));
+    /// world.add_system(follow.require(QueryDescriptor::of::<&Player, ()>()));
     /// world.update(0.1);
     /// let player = world.spawn(Player(0));
     /// world.update(0.1);
     /// assert_eq!(world.get::<Player>(player).unwrap().0, 1);
     /// ```
-    fn require<D, F>(self, query: EntityQuery<D, F>) -> SystemBuilder
-    where
-        D: QueryData + 'static,
-        F: QueryFilter + 'static,
-    {
+    fn require(self, query: QueryDescriptor) -> SystemBuilder {
         self.built(|builder| builder.requirements.all.push(required(query)))
     }
 
     /// Runs the system only while at least one of the queries given to this method matches an entity. Unity's
     /// `RequireAnyForUpdate`.
-    fn require_any<D, F>(self, query: EntityQuery<D, F>) -> SystemBuilder
-    where
-        D: QueryData + 'static,
-        F: QueryFilter + 'static,
-    {
+    fn require_any(self, query: QueryDescriptor) -> SystemBuilder {
         self.built(|builder| builder.requirements.any.push(required(query)))
     }
 
@@ -461,11 +453,7 @@ pub(super) enum RequiredQuery {
     Empty,
 }
 
-fn required<D, F>(query: EntityQuery<D, F>) -> RequiredQuery
-where
-    D: QueryData + 'static,
-    F: QueryFilter + 'static,
-{
+fn required(query: QueryDescriptor) -> RequiredQuery {
     let make = move |entities: &EntityManager| SystemQuery::of_description(entities, &query);
     RequiredQuery::Pending(Box::new(make))
 }

@@ -228,21 +228,20 @@ impl World {
     /// # Examples
     ///
     /// ```
-    /// use ancho_entities::{Changed, Component, EntityQuery, System, SystemResult, World};
+    /// use ancho_entities::{Changed, Component, System, SystemResult, World};
     ///
     /// #[derive(Component, Clone, Copy)]
     /// struct Health(u32);
     ///
     /// #[derive(Default)]
     /// struct Watch {
-    ///     changed: EntityQuery<(), Changed<Health>>,
     ///     seen: Vec<usize>,
     /// }
     ///
     /// impl System for Watch {
     ///     fn on_update(&mut self, world: &mut World) -> SystemResult {
-    ///         let changed = self.changed.clone().since(world.last_run());
-    ///         self.seen.push(changed.read(world).count());
+    ///         let changed = world.query_filtered::<(), Changed<Health>>().since(world.last_run());
+    ///         self.seen.push(changed.count());
     ///         Ok(())
     ///     }
     /// }

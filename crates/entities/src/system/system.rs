@@ -28,7 +28,7 @@ use crate::world::World;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, EntityQuery, System, SystemResult, World};
+/// use ancho_entities::{Component, System, SystemResult, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Position(f32);
@@ -38,14 +38,14 @@ use crate::world::World;
 ///
 /// #[derive(Default)]
 /// struct Movement {
-///     movers: EntityQuery<(&'static mut Position, &'static Velocity)>,
 ///     updates: u32,
 /// }
 ///
 /// impl System for Movement {
 ///     fn on_update(&mut self, world: &mut World) -> SystemResult {
 ///         let dt = world.time().delta();
-///         self.movers.write(world).schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt)?;
+///         let mut movers = world.query_mut::<(&mut Position, &Velocity)>();
+///         movers.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt);
 ///         self.updates += 1;
 ///         Ok(())
 ///     }

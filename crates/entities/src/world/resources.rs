@@ -15,7 +15,7 @@ use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::panics::FirstPanic;
-use crate::query::{QueryData, With};
+use crate::query::{IgnoreEnabled, IncludeDisabled, ReadOnlyData, With};
 
 /// The resources of a world.
 #[derive(Default)]
@@ -192,7 +192,7 @@ impl World {
     ///
     /// With A0088 if no entity has it, or more than one.
     pub fn singleton_entity<T: Component>(&self) -> Result<Entity, EntityError> {
-        self.query::<Entity>().filter::<With<T>>().single().map_err(of::<T>)
+        self.query_filtered::<Entity, With<T>>().single().map_err(of::<T>)
     }
 
     /// Returns the component of the only entity that has it. Waits for jobs that change it.
@@ -227,7 +227,7 @@ impl World {
     ///
     /// With A0088 if no entity has it, or more than one.
     pub fn singleton_mut<T: Component>(&mut self) -> Result<&mut T, EntityError> {
-        self.query_mut::<&mut T>().single().map_err(of::<T>)
+        self.query_mut::<&mut T>().into_single().map_err(of::<T>)
     }
 
     /// Returns the component of the only entity that has it, or `None`.
@@ -264,7 +264,7 @@ impl World {
     ///
     /// With A0137 if an entity has it already, also if the component is disabled, or the entity is [`Disabled`](crate::Disabled).
     pub fn create_singleton<T: Component>(&mut self, value: T) -> Result<Entity, EntityError> {
-        let there = self.query::<Entity>().filter::<With<T>>().ignore_enabled().include_disabled();
+        let there = self.query_filtered::<Entity, (With<T>, IgnoreEnabled, IncludeDisabled)>();
         match there.iter().next() {
             None => Ok(self.spawn(value)),
             Some(entity) => {
@@ -320,8 +320,9 @@ impl World {
         &mut self,
         elements: Buffer<T>,
     ) -> Result<Entity, EntityError> {
-        let there = self.query::<Entity>().filter::<With<Buffer<T>>>();
-        match there.ignore_enabled().include_disabled().iter().next() {
+        let there =
+            self.query_filtered::<Entity, (With<Buffer<T>>, IgnoreEnabled, IncludeDisabled)>();
+        match there.iter().next() {
             None => Ok(self.spawn(elements)),
             Some(entity) => Err(EntityError::SingletonExists {
                 component: ComponentType::of_buffer::<T>(),
@@ -338,10 +339,13 @@ impl World {
     pub fn singleton_buffer_mut<T: BufferElement>(
         &mut self,
     ) -> Result<DynamicBuffer<'_, T>, EntityError> {
-        self.query_mut::<&mut Buffer<T>>().single().map_err(of_buffer::<T>)
+        self.query_mut::<&mut Buffer<T>>().into_single().map_err(of_buffer::<T>)
     }
 
-    fn has_one<D: QueryData>(&self, component: fn() -> ComponentType) -> Result<bool, EntityError> {
+    fn has_one<D: ReadOnlyData>(
+        &self,
+        component: fn() -> ComponentType,
+    ) -> Result<bool, EntityError> {
         match self.query::<D>().count() {
             found @ 0..=1 => Ok(found == 1),
             found => Err(EntityError::NotSingleton { component: component(), found }),

@@ -22,7 +22,7 @@ use crate::world::World;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, World};
+/// use ancho_entities::{Component, World, QueryDescriptor};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Tree(f32);
@@ -33,7 +33,7 @@ use crate::world::World;
 ///     entities.spawn_batch((0..1000).map(|tree| Tree(tree as f32)));
 /// })?;
 /// let clearing = loading.schedule(&[forest], |entities| {
-///     entities.query_mut::<&Tree>().for_each_structural(|entities, tree| {
+///     entities.batch(QueryDescriptor::of::<&Tree, ()>()).for_each(|entities, tree| {
 ///         if entities.get::<Tree>(tree).is_ok_and(|tree| tree.0 < 100.0) {
 ///             entities.despawn(tree).unwrap();
 ///         }

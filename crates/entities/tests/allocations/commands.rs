@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
     Archetype, ArchetypeChunk, Buffer, BufferElement, CommandRecorder, Component, ComponentType,
-    Disabled, DynamicQuery, EnabledMut, Entity, EntityCommandBuffer, IncludeDisabled, LateQuery,
-    Linked, LinkedEntityGroup, Managed, ManagedComponent, Shared, SharedComponent, With, World,
+    Disabled, EnabledMut, Entity, EntityCommandBuffer, IncludeDisabled, Linked, LinkedEntityGroup,
+    Managed, ManagedComponent, QueryDescriptor, Shared, SharedComponent, With, World,
     WorldSettings,
 };
 use ancho_jobs::JobPool;
@@ -281,7 +281,7 @@ const PARTS: &[Part] = &[
         for at in 0..20 {
             commands.spawn((Position(at as f32), new_team(), Gone));
         }
-        commands.batch(LateQuery::of::<(), With<Gone>>()).despawn();
+        commands.batch(QueryDescriptor::of::<(), With<Gone>>()).despawn();
     })
     .values(20),
     part("shared values that are new", |commands, old| {
@@ -290,8 +290,8 @@ const PARTS: &[Part] = &[
     })
     .values(20),
     part("shared values that are new, by query", |commands, _| {
-        commands.batch(LateQuery::of::<(), With<Shared<Team>>>()).add(new_team());
-        commands.batch(LateQuery::of::<(), With<Shared<Team>>>()).add(team(0));
+        commands.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).add(new_team());
+        commands.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).add(team(0));
     })
     .values(1),
     part("spawn what is tracked, and despawn a slice", |commands, _| {
@@ -321,10 +321,12 @@ const PARTS: &[Part] = &[
     }),
     part("groups, as far as queries find their members", |commands, old| {
         for &root in &old.roots {
-            commands.batch(Linked(root).matching(LateQuery::of::<&Target, ()>())).add(Brief);
-            commands.batch(Linked(root).matching(LateQuery::of::<&Brief, ()>())).set(Position(3.0));
+            commands.batch(Linked(root).matching(QueryDescriptor::of::<&Target, ()>())).add(Brief);
             commands
-                .batch(Linked(root).matching(LateQuery::of::<(), With<Brief>>()))
+                .batch(Linked(root).matching(QueryDescriptor::of::<&Brief, ()>()))
+                .set(Position(3.0));
+            commands
+                .batch(Linked(root).matching(QueryDescriptor::of::<(), With<Brief>>()))
                 .remove::<Brief>();
         }
     }),
@@ -343,10 +345,10 @@ const PARTS: &[Part] = &[
     part("set_enabled by query, with groups", |commands, _| {
         for enabled in [false, true] {
             commands
-                .batch(LateQuery::of::<(), (With<Stays>, IncludeDisabled)>())
+                .batch(QueryDescriptor::of::<(), (With<Stays>, IncludeDisabled)>())
                 .set_enabled(enabled);
             commands
-                .batch(LateQuery::of::<(), (With<Large>, IncludeDisabled)>())
+                .batch(QueryDescriptor::of::<(), (With<Large>, IncludeDisabled)>())
                 .set_enabled(enabled);
         }
     }),
@@ -369,7 +371,7 @@ const PARTS: &[Part] = &[
             let copy = commands.instantiate(root);
             commands.add(copy, Gone);
         }
-        commands.batch(LateQuery::of::<(), With<Gone>>()).despawn();
+        commands.batch(QueryDescriptor::of::<(), With<Gone>>()).despawn();
     }),
     // The list of so many members has no room in a chunk.
     part("instantiate a large group, and despawn it", |commands, old| {
@@ -385,7 +387,7 @@ const PARTS: &[Part] = &[
             let copy = commands.instantiate(old.large);
             commands.add(copy, Gone);
         }
-        commands.batch(LateQuery::of::<(), With<Gone>>()).despawn();
+        commands.batch(QueryDescriptor::of::<(), With<Gone>>()).despawn();
     })
     .copies(3),
     part("functions", |commands, old| {
@@ -396,20 +398,22 @@ const PARTS: &[Part] = &[
         });
     }),
     part("switch by query", |commands, _| {
-        commands.batch(LateQuery::of::<(), With<Awake>>()).set_component_enabled::<Awake>(true);
+        commands
+            .batch(QueryDescriptor::of::<(), With<Awake>>())
+            .set_component_enabled::<Awake>(true);
     }),
     part("add and remove by query", |commands, _| {
-        commands.batch(LateQuery::of::<&Position, ()>()).add(Brief);
-        commands.batch(LateQuery::of::<&Position, ()>()).remove::<Brief>();
+        commands.batch(QueryDescriptor::of::<&Position, ()>()).add(Brief);
+        commands.batch(QueryDescriptor::of::<&Position, ()>()).remove::<Brief>();
     }),
     part("add_types and remove_types by query", |commands, _| {
         let types = [ComponentType::of::<Brief>()];
-        commands.batch(LateQuery::of::<&Position, ()>()).add_types(&types);
-        commands.batch(LateQuery::of::<&Position, ()>()).remove_types(&types);
+        commands.batch(QueryDescriptor::of::<&Position, ()>()).add_types(&types);
+        commands.batch(QueryDescriptor::of::<&Position, ()>()).remove_types(&types);
     }),
     part("spawn, and despawn by query", |commands, _| {
         (0..200).for_each(|at| _ = commands.spawn((Position(at as f32), Brief)));
-        commands.batch(LateQuery::of::<(), With<Brief>>()).despawn();
+        commands.batch(QueryDescriptor::of::<(), With<Brief>>()).despawn();
     }),
     part("instantiate, and despawn a slice", |commands, old| {
         for &entity in &old.all[..50] {
@@ -425,23 +429,23 @@ type ByQuery = (&'static str, fn(&mut World));
 /// Changes of all that a query finds, which leave everything as it was.
 const BY_QUERY: &[ByQuery] = &[
     ("add and remove", |world| {
-        world.query_mut::<&Position>().add(Brief).unwrap();
-        world.query_mut::<&Position>().remove::<Brief>().unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).remove::<Brief>().unwrap();
     }),
     ("add what is copied, and remove it", |world| {
         let set = (Scale(2.0), Target::default());
-        world.query_mut::<&Position>().add(set).unwrap();
-        world.query_mut::<&Position>().remove::<Scale>().unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).add(set).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).remove::<Scale>().unwrap();
     }),
     ("add what is cloned, to some anew", |world| {
-        world.query_mut::<&Awake>().add(Cloned(1)).unwrap();
-        world.query_mut::<&Position>().add((Cloned(2), Brief)).unwrap();
-        world.query_mut::<&Position>().remove::<(Cloned, Brief)>().unwrap();
+        world.batch(QueryDescriptor::of::<&Awake, ()>()).add(Cloned(1)).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).add((Cloned(2), Brief)).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).remove::<(Cloned, Brief)>().unwrap();
     }),
     ("add_types and remove_types", |world| {
         let types = [ComponentType::of::<Brief>(), ComponentType::of::<Cloned>()];
-        world.query_mut::<&Position>().add_types(&types).unwrap();
-        world.query_mut::<&Position>().remove_types(&types).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).add_types(&types).unwrap();
+        world.batch(QueryDescriptor::of::<&Position, ()>()).remove_types(&types).unwrap();
     }),
     ("some of each chunk", |world| {
         let mut at = 0;
@@ -449,29 +453,29 @@ const BY_QUERY: &[ByQuery] = &[
             at += 1;
             awake.set(at % 3 != 0);
         });
-        world.query_mut::<&Awake>().add(Brief).unwrap();
-        world.query_mut::<&Brief>().filter::<With<Awake>>().remove::<Brief>().unwrap();
+        world.batch(QueryDescriptor::of::<&Awake, ()>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<&Brief, With<Awake>>()).remove::<Brief>().unwrap();
     }),
     ("spawn and despawn", |world| {
         world.spawn_many((Position(0.0), Brief, Gone), 200);
-        world.query_mut::<&Gone>().despawn().unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).despawn().unwrap();
     }),
     ("spawn and despawn what fills chunks", |world| {
         world.spawn_many((Position(0.0), Awake, Gone), 3000);
-        world.query_mut::<&Gone>().add(Brief).unwrap();
-        world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
-        world.query_mut::<&Gone>().despawn().unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).add(Scale(1.0)).unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).despawn().unwrap();
     }),
     ("spawn what is tracked, change it, and despawn it", |world| {
         world.spawn_many((Tracked(0.0), Awake, Gone), 3000);
-        world.query_mut::<&Gone>().add(Brief).unwrap();
-        world.query_mut::<&Gone>().add(Scale(1.0)).unwrap();
-        world.query_mut::<&Gone>().remove::<Tracked>().unwrap();
-        world.query_mut::<&Gone>().despawn().unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).add(Scale(1.0)).unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).remove::<Tracked>().unwrap();
+        world.batch(QueryDescriptor::of::<&Gone, ()>()).despawn().unwrap();
     }),
     ("others, for entities with shared values", |world| {
-        world.query_mut::<()>().filter::<With<Shared<Team>>>().add(Brief).unwrap();
-        world.query_mut::<()>().filter::<With<Shared<Team>>>().remove::<Brief>().unwrap();
+        world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).add(Brief).unwrap();
+        world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).remove::<Brief>().unwrap();
     }),
 ];
 
@@ -687,7 +691,7 @@ fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
     let (mut world, old) = world(0);
     let mut kept = EntityCommandBuffer::reusable();
     let commands = kept.commands().unwrap();
-    let found = DynamicQuery::new().all([ComponentType::of::<Position>()]);
+    let found = QueryDescriptor::new().all([ComponentType::of::<Position>()]);
     commands.batch(&found).add(Brief);
     commands.batch(&found).remove::<Brief>();
     commands.batch(Linked(old.all[0]).matching(&found)).set(Position(3.0));
@@ -695,7 +699,7 @@ fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
     if counts != [0] {
         wrong.push(format!("dynamic queries, played again: {counts:?}"));
     }
-    let counts = count_frames(|| assert!(found.count(&world) > 100), 1, 0);
+    let counts = count_frames(|| assert!(found.query(&world).count() > 100), 1, 0);
     if counts != [0] {
         wrong.push(format!("a dynamic query, asked again: {counts:?}"));
     }

@@ -57,20 +57,20 @@ fn frame(world: &mut World, all: &[Entity], distances: &mut JobSlice<f32>) {
     let aim = bodies.job().schedule_job_parallel(aim);
     let mut query = world.query_mut::<(&Position, EnabledMut<Awake>)>();
     let _ = query.schedule_parallel(|(position, mut on)| on.set(position.0 > 10.0));
-    let query = world.query_mut::<&mut Noted>().filter::<With<Awake>>();
+    let query = world.query_filtered_mut::<&mut Noted, With<Awake>>();
     let _ = query
         .job()
         .named("Note")
         .with(IndexInQuery)
         .schedule_parallel(|noted, index| noted.0 = index as u32);
-    let mut query = world.query_mut::<&mut Velocity>().filter::<Changed<Noted>>().since(seen);
+    let mut query = world.query_filtered_mut::<&mut Velocity, Changed<Noted>>().since(seen);
     let _ = query.schedule(|velocity| velocity.0 = 0.0);
     let array = world.query_mut::<&mut Noted>().job().into_array();
     let (jobs, count) = (array.jobs(), array.len());
     let _ = jobs.schedule_for_each(&[], array, count, 64, |noted, _| noted.0 += 1).unwrap();
     // The thread of the world waits for some, by reading and by writing.
     world.get_mut::<Noted>(all[5]).unwrap().0 = 1;
-    assert!(world.query::<&Position>().filter::<With<Awake>>().count() <= all.len());
+    assert!(world.query_filtered::<&Position, With<Awake>>().count() <= all.len());
     world.jobs().complete(aim);
     distances.as_mut_slice().unwrap()[0] = 0.0;
     world.jobs().complete_everything();

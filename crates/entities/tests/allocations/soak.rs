@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use ancho_entities::{
-    Changed, Commands, CommandsAt, Component, EndSimulation, Entity, EntityQuery, FixedStep,
-    Initialization, IntoSystem, Local, Lookup, ParamSet, Presentation, Query, Res, ResMut, Single,
+    Changed, Commands, CommandsAt, Component, EndSimulation, Entity, FixedStep, Initialization,
+    IntoSystem, Local, Lookup, ParamSet, Presentation, Query, QueryDescriptor, Res, ResMut, Single,
     System, SystemGroup, SystemId, SystemResult, Time, With, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
@@ -114,7 +114,7 @@ fn steady(workers: usize) -> World {
     world.add_system(in_turns);
     let nested = world.add_system((|| {}).named("nested"));
     world.add_system(Switches { on: false, nested });
-    world.add_system((|| -> () { unreachable!() }).require(EntityQuery::<&Never>::new()));
+    world.add_system((|| -> () { unreachable!() }).require(QueryDescriptor::of::<&Never, ()>()));
     world.add_system((|| -> () { unreachable!() }).enabled(false));
     world.add_system((|mut runs: Local<u64>| *runs += 1).patch());
     world.add_system(count.in_group(Presentation));

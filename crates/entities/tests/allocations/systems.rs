@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use ancho_collections::{Allocator, FixedState};
 use ancho_entities::{
-    Changed, Commands, CommandsAt, Component, EndFixedStep, EndSimulation, Entity, EntityQuery,
-    FixedStep, IntoSystem, Local, Lookup, ParamSet, Query, Res, ResMut, Single, System,
+    Changed, Commands, CommandsAt, Component, EndFixedStep, EndSimulation, Entity, FixedStep,
+    IntoSystem, Local, Lookup, ParamSet, Query, QueryDescriptor, Res, ResMut, Single, System,
     SystemResult, Time, UpdateAllocator, With, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
@@ -27,13 +27,12 @@ struct Awake;
 
 #[derive(Default)]
 struct Struct {
-    all: EntityQuery<(&'static mut A, &'static B)>,
     times: u32,
 }
 
 impl System for Struct {
     fn on_update(&mut self, world: &mut World) -> SystemResult {
-        self.all.write(world).for_each(|(a, b)| a.0 += b.0);
+        world.query_mut::<(&mut A, &B)>().for_each(|(a, b)| a.0 += b.0);
         self.times += 1;
         Ok(())
     }
@@ -126,7 +125,7 @@ fn world(workers: usize) -> World {
     world.add_system(memory);
     world.add_system(memory.in_group(FixedStep));
     world.add_system((|| {}).in_group(FixedStep));
-    world.add_system((|| {}).require(EntityQuery::<&B>::new()));
+    world.add_system((|| {}).require(QueryDescriptor::of::<&B, ()>()));
     world
 }
 

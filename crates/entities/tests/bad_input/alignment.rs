@@ -1,7 +1,8 @@
 //! Alignments of 1 to 128 bytes and, for runtime types, beyond.
 
 use ancho_entities::{
-    Component, ComponentType, Entity, EntityError, RuntimeType, World, WorldSettings,
+    Component, ComponentType, Entity, EntityError, QueryDescriptor, RuntimeType, World,
+    WorldSettings,
 };
 
 use crate::common::A;
@@ -144,21 +145,26 @@ fn what_is_given_by_query_is_aligned() {
         let mut world = World::with_settings("Simulation", settings);
         world.spawn_many(A(1), 400);
         // The memory of whole chunks stays, but not here.
-        assert_eq!(world.query_mut::<&A>().add(Wide).unwrap(), 400);
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Wide).unwrap(), 400);
         let aligned = |wide: &Wide| std::ptr::from_ref(wide).addr().is_multiple_of(256);
         assert!(world.query::<&Wide>().iter().all(aligned));
         world.check_invariants().unwrap();
-        assert_eq!(world.query_mut::<&A>().remove::<Wide>(), Ok(400));
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Wide>(), Ok(400));
         // Rows that move go to memory that others have left.
-        assert_eq!(world.query_mut::<&A>().add(Hundred(7)).unwrap(), 400);
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Hundred(7)).unwrap(), 400);
         assert!(
             world.query::<&Hundred>().iter().all(|value| {
                 value.0 == 7 && std::ptr::from_ref(value).addr().is_multiple_of(128)
             })
         );
         world.check_invariants().unwrap();
-        assert_eq!(world.query_mut::<&A>().remove::<Hundred>(), Ok(400));
-        assert_eq!(world.query_mut::<&A>().add_types(&[ComponentType::of::<Hundred>()]), Ok(400));
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Hundred>(), Ok(400));
+        assert_eq!(
+            world
+                .batch(QueryDescriptor::of::<&A, ()>())
+                .add_types(&[ComponentType::of::<Hundred>()]),
+            Ok(400)
+        );
         world.check_invariants().unwrap();
     }
 }

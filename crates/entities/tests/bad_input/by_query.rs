@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use ancho_entities::{
-    ChunkArena, Component, ComponentType, Entity, EntityError, Shared, SharedComponent, With,
-    Without, World,
+    ChunkArena, Component, ComponentType, Entity, EntityError, IncludeDisabled, QueryDescriptor,
+    Shared, SharedComponent, With, Without, World,
 };
 
 use crate::common::{A, B, Stays, Tag, Text, ignore};
@@ -50,28 +50,40 @@ type Action = (&'static str, fn(&mut World));
 
 /// Everything that clones a set, or drops values.
 const ACTIONS: [Action; 14] = [
-    ("add", |world| ignore(world.query_mut::<&A>().add(f2(1)))),
-    ("add to some", |world| ignore(world.query_mut::<&Chosen>().add((f2(1), B(1))))),
-    ("add replaces", |world| ignore(world.query_mut::<&A>().add((f1(1), f0(1))))),
-    ("add replaces some", |world| {
-        ignore(world.query_mut::<&A>().filter::<With<Chosen>>().add((f1(1), A(1))));
+    ("add", |world| ignore(world.batch(QueryDescriptor::of::<&A, ()>()).add(f2(1)))),
+    ("add to some", |world| {
+        ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).add((f2(1), B(1))))
     }),
-    ("add replaces and moves", |world| ignore(world.query_mut::<&F0>().add((f0(1), f2(1), f1(1))))),
-    ("add shared", |world| ignore(world.query_mut::<&F0>().add((f0(1), Shared::new(Side(1)))))),
-    ("remove", |world| ignore(world.query_mut::<&A>().remove::<F1>())),
-    ("remove from some", |world| ignore(world.query_mut::<&Chosen>().remove::<(F0, F1)>())),
-    ("remove all", |world| ignore(world.query_mut::<()>().remove::<(F0, A, F1, Chosen)>())),
-    ("despawn", |world| ignore(world.query_mut::<&A>().despawn())),
-    ("despawn some", |world| ignore(world.query_mut::<&Chosen>().despawn())),
-    ("despawn all", |world| ignore(world.query_mut::<()>().despawn())),
+    ("add replaces", |world| {
+        ignore(world.batch(QueryDescriptor::of::<&A, ()>()).add((f1(1), f0(1))))
+    }),
+    ("add replaces some", |world| {
+        ignore(world.batch(QueryDescriptor::of::<&A, With<Chosen>>()).add((f1(1), A(1))));
+    }),
+    ("add replaces and moves", |world| {
+        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).add((f0(1), f2(1), f1(1))))
+    }),
+    ("add shared", |world| {
+        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).add((f0(1), Shared::new(Side(1)))))
+    }),
+    ("remove", |world| ignore(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<F1>())),
+    ("remove from some", |world| {
+        ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).remove::<(F0, F1)>())
+    }),
+    ("remove all", |world| {
+        ignore(world.batch(QueryDescriptor::of::<(), ()>()).remove::<(F0, A, F1, Chosen)>())
+    }),
+    ("despawn", |world| ignore(world.batch(QueryDescriptor::of::<&A, ()>()).despawn())),
+    ("despawn some", |world| ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).despawn())),
+    ("despawn all", |world| ignore(world.batch(QueryDescriptor::of::<(), ()>()).despawn())),
     ("despawn, and some stay", |world| {
-        ignore(world.query_mut::<&Chosen>().add(Stays));
-        ignore(world.query_mut::<&F0>().despawn());
-        ignore(world.query_mut::<()>().remove::<Stays>());
+        ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).add(Stays));
+        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).despawn());
+        ignore(world.batch(QueryDescriptor::of::<(), ()>()).remove::<Stays>());
     }),
     ("add a tag and remove it", |world| {
-        ignore(world.query_mut::<&F0>().add((Tag, f2(1))));
-        ignore(world.query_mut::<&F0>().remove::<(Tag, F2)>());
+        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).add((Tag, f2(1))));
+        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).remove::<(Tag, F2)>());
     }),
 ];
 
@@ -146,7 +158,9 @@ fn nothing_is_done_when_a_default_panics() {
     for setup in [chosen as fn() -> Scene, chosen_and_forked] {
         survives(Call::Default, "add_types", setup, |scene| {
             let before = scene.world().state_hash();
-            let add = || scene.world().query_mut::<&Chosen>().add_types(&types).unwrap();
+            let add = || {
+                scene.world().batch(QueryDescriptor::of::<&Chosen, ()>()).add_types(&types).unwrap()
+            };
             let Err(panic) = catch_unwind(AssertUnwindSafe(add)) else { return };
             assert_eq!(scene.world().state_hash(), before);
             resume_unwind(panic);
@@ -159,33 +173,45 @@ type Write = (&'static str, fn(&mut World) -> Result<(), EntityError>);
 /// Everything that needs a chunk for ten entities in chunks of four, of which every third is chosen.
 const WRITES: [Write; 8] = [
     ("add", |world| {
-        world.query_mut::<&A>().add(B(1)).map(drop).map_err(|refused| {
+        world.batch(QueryDescriptor::of::<&A, ()>()).add(B(1)).map(drop).map_err(|refused| {
             assert_eq!(refused.value, B(1));
             refused.error
         })
     }),
     ("add a tag to some", |world| {
-        world.query_mut::<&Chosen>().add(Tag).map(drop).map_err(|refused| refused.error)
+        world
+            .batch(QueryDescriptor::of::<&Chosen, ()>())
+            .add(Tag)
+            .map(drop)
+            .map_err(|refused| refused.error)
     }),
     ("add what is cloned", |world| {
-        let added = world.query_mut::<&A>().add((B(1), Text("new".into())));
+        let added = world.batch(QueryDescriptor::of::<&A, ()>()).add((B(1), Text("new".into())));
         added.map(drop).map_err(|refused| refused.error)
     }),
     ("add shared to some", |world| {
-        let added = world.query_mut::<&Chosen>().add((Tag, Shared::new(Side(1))));
+        let added =
+            world.batch(QueryDescriptor::of::<&Chosen, ()>()).add((Tag, Shared::new(Side(1))));
         added.map(drop).map_err(|refused| refused.error)
     }),
-    ("add_types", |world| world.query_mut::<&A>().add_types(&[ComponentType::of::<B>()]).map(drop)),
-    ("remove", |world| world.query_mut::<&A>().remove::<Text>().map(drop)),
-    ("remove all", |world| world.query_mut::<&A>().remove::<Set>().map(drop)),
-    ("set_enabled of some", |world| world.query_mut::<&Chosen>().set_enabled(false).map(drop)),
+    ("add_types", |world| {
+        world
+            .batch(QueryDescriptor::of::<&A, ()>())
+            .add_types(&[ComponentType::of::<B>()])
+            .map(drop)
+    }),
+    ("remove", |world| world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Text>().map(drop)),
+    ("remove all", |world| world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Set>().map(drop)),
+    ("set_enabled of some", |world| {
+        world.batch(QueryDescriptor::of::<&Chosen, ()>()).set_enabled(false).map(drop)
+    }),
 ];
 
 /// A world with so many chunks to spare.
 fn spare(chunks: usize, owner: &Arc<()>) -> (World, ChunkArena) {
     // The entities move to chunks of another archetype when they are chosen, and leave theirs.
     let (mut world, all, arena) = limited(10, 3 + chunks, owner);
-    assert_eq!(world.query_mut::<&A>().add(Chosen).unwrap(), 10);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Chosen).unwrap(), 10);
     for (at, &entity) in all.iter().enumerate() {
         let is_chosen = at % 3 == 0;
         world.set_component_enabled::<Chosen>(entity, is_chosen).unwrap();
@@ -221,15 +247,22 @@ fn without_memory_for_copies_nothing_is_done() {
     let owner = Arc::new(());
     let more: [Write; 4] = [
         ("add replaces", |world| {
-            let added = world.query_mut::<&A>().add((A(1), Text("new".into())));
+            let added =
+                world.batch(QueryDescriptor::of::<&A, ()>()).add((A(1), Text("new".into())));
             added.map(drop).map_err(|refused| refused.error)
         }),
-        ("despawn some", |world| world.query_mut::<&Chosen>().despawn().map(drop)),
+        ("despawn some", |world| {
+            world.batch(QueryDescriptor::of::<&Chosen, ()>()).despawn().map(drop)
+        }),
         ("remove a tag from some", |world| {
-            world.query_mut::<&Chosen>().remove::<Chosen>().map(drop)
+            world.batch(QueryDescriptor::of::<&Chosen, ()>()).remove::<Chosen>().map(drop)
         }),
         ("add of one that replaces", |world| {
-            world.query_mut::<&A>().add(A(1)).map(drop).map_err(|refused| refused.error)
+            world
+                .batch(QueryDescriptor::of::<&A, ()>())
+                .add(A(1))
+                .map(drop)
+                .map_err(|refused| refused.error)
         }),
     ];
     for (what, write) in WRITES.iter().chain(&more) {
@@ -248,14 +281,20 @@ fn what_needs_no_memory_is_done_without() {
     for forks in [false, true] {
         let (mut world, arena) = spare(0, &owner);
         let fork = forks.then(|| world.fork().unwrap());
-        assert_eq!(world.query_mut::<&A>().add(Tag).unwrap(), 10);
-        assert_eq!(world.query_mut::<&A>().add(Shared::new(Side(1))).unwrap(), 10);
-        assert_eq!(world.query_mut::<&A>().set_shared(Side(2)), Ok(10));
-        assert_eq!(world.query_mut::<&A>().remove::<(Shared<Side>, Chosen)>(), Ok(10));
-        assert_eq!(world.query_mut::<&A>().set_enabled(false), Ok(10));
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Tag).unwrap(), 10);
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<&A, ()>()).add(Shared::new(Side(1))).unwrap(),
+            10
+        );
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Side(2)), Ok(10));
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<&A, ()>()).remove::<(Shared<Side>, Chosen)>(),
+            Ok(10)
+        );
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).set_enabled(false), Ok(10));
         look(&world, &arena);
         assert_eq!(arena.stats().used, 3 * CHUNK);
-        assert_eq!(world.query_mut::<&A>().include_disabled().despawn(), Ok(10));
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, IncludeDisabled>()).despawn(), Ok(10));
         assert_eq!(arena.stats().used, if forks { 3 * CHUNK } else { 0 });
         drop((fork, world));
     }
@@ -276,11 +315,12 @@ fn entities_that_would_be_too_large_are_refused_before_others_change() {
     world.spawn(A(1));
     let large: Entity = world.spawn((A(1), Large([1; 12_000])));
     let hash = world.state_hash();
-    let refused = world.query_mut::<&A>().add(Larger([2; 14_000])).unwrap_err();
+    let refused =
+        world.batch(QueryDescriptor::of::<&A, ()>()).add(Larger([2; 14_000])).unwrap_err();
     assert!(matches!(refused.error, EntityError::DoesNotFit { .. }));
     assert_eq!((refused.value.0[0], world.state_hash()), (2, hash));
     assert_eq!(
-        world.query_mut::<&A>().filter::<Without<Large>>().add(Larger([2; 14_000])).unwrap(),
+        world.batch(QueryDescriptor::of::<&A, Without<Large>>()).add(Larger([2; 14_000])).unwrap(),
         1
     );
     assert_eq!(world.get::<Large>(large).unwrap().0[0], 1);
@@ -310,10 +350,10 @@ fn values_without_bytes_are_cloned_for_each() {
 
     let mut world = World::new("Simulation");
     world.spawn_many(A(1), 60);
-    assert_eq!(world.query_mut::<&A>().add(Token(())).unwrap(), 60);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Token(())).unwrap(), 60);
     assert_eq!(CLONED.get(), 60);
     let hash = world.state_hash();
-    let add = || world.query_mut::<&A>().add((Token(()), Tag)).map(drop);
+    let add = || world.batch(QueryDescriptor::of::<&A, ()>()).add((Token(()), Tag)).map(drop);
     assert!(catch_unwind(AssertUnwindSafe(add)).is_err());
     assert_eq!(world.state_hash(), hash);
     world.check_invariants().unwrap();

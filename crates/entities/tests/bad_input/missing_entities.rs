@@ -1,6 +1,6 @@
 //! Entities that are not there, in every call: dead, null, of another world, not created yet.
 
-use ancho_entities::{ComponentType, Entity, EntityError, EntityTracker, World};
+use ancho_entities::{ComponentType, Entity, EntityError, EntityTracker, QueryDescriptor, World};
 
 use crate::common::{A, B, Tag, Text, both};
 
@@ -268,7 +268,7 @@ fn refusals_that_give_the_value_back_convert_to_the_error_alone() {
         world.set(entity, A(3))?;
         world.add(entity, Tag)?;
         world.try_spawn((A(4), B(4)))?;
-        world.query_mut::<&A>().add(Tag)?;
+        world.batch(QueryDescriptor::of::<&A, ()>()).add(Tag)?;
         world.remove::<Tag>(entity)?;
         Ok(())
     }

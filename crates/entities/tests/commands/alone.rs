@@ -1,10 +1,9 @@
 //! Each command alone does what the method of the world of that name does.
 
 use ancho_entities::{
-    Archetype, Buffer, Changed, CommandRecorder, ComponentType, DynamicQuery, Entity,
-    EntityCommandBuffer, EntityQuery, IgnoreEnabled, IncludeDisabled, IncludePrefabs, LateQuery,
-    Linked, LinkedEntityGroup, Managed, Prefab, Present, Shared, Version, With, Without, World,
-    WorldSettings,
+    Archetype, Buffer, Changed, CommandRecorder, ComponentType, Entity, EntityCommandBuffer,
+    IgnoreEnabled, IncludeDisabled, IncludePrefabs, Linked, LinkedEntityGroup, Managed, Prefab,
+    Present, QueryDescriptor, Shared, Version, With, Without, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -357,142 +356,161 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     ),
     (
         "add to a group that matches",
-        |c, o| c.batch(Linked(o.root).matching(LateQuery::of::<&Link, ()>())).add(Tag),
+        |c, o| c.batch(Linked(o.root).matching(QueryDescriptor::of::<&Link, ()>())).add(Tag),
         |w, o| _ = w.add(o.member, Tag).unwrap(),
     ),
     (
         "add to a group that matches of one without, and a dynamic query that does not find it",
         |c, o| {
-            let query = DynamicQuery::new().none([ComponentType::of::<A>()]);
+            let query = QueryDescriptor::new().none([ComponentType::of::<A>()]);
             c.batch(Linked(o.plain).matching(query)).add(Tag);
         },
         |_, _| {},
     ),
     (
         "set of a group that matches",
-        |c, o| c.batch(Linked(o.root).matching(EntityQuery::<&A, Without<Link>>::new())).set(A(70)),
+        |c, o| {
+            c.batch(Linked(o.root).matching(QueryDescriptor::of::<&A, Without<Link>>())).set(A(70))
+        },
         |w, o| w.set(o.root, A(70)).unwrap(),
     ),
     (
         "remove from a group that matches",
         |c, o| {
-            let query = DynamicQuery::new().all([ComponentType::of::<Link>()]);
+            let query = QueryDescriptor::new().all([ComponentType::of::<Link>()]);
             c.batch(Linked(o.root).matching(&query)).remove::<(A, Link)>();
         },
         |w, o| _ = w.remove::<(A, Link)>(o.member).unwrap(),
     ),
     (
         "despawn by query",
-        |c, _| c.batch(LateQuery::of::<&A, With<Glow>>()).despawn(),
-        |w, _| _ = w.query_mut::<&A>().filter::<With<Glow>>().despawn().unwrap(),
+        |c, _| c.batch(QueryDescriptor::of::<&A, With<Glow>>()).despawn(),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, With<Glow>>()).despawn().unwrap(),
     ),
     (
         "add by query",
-        |c, _| c.batch(LateQuery::of::<&A, ()>()).add(B("q".into())),
-        |w, _| _ = w.query_mut::<&A>().add(B("q".into())).unwrap(),
+        |c, _| c.batch(QueryDescriptor::of::<&A, ()>()).add(B("q".into())),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>()).add(B("q".into())).unwrap(),
     ),
     (
         "remove by query",
-        |c, _| c.batch(LateQuery::of::<(), With<B>>()).remove::<(A, B)>(),
-        |w, _| _ = w.query_mut::<()>().filter::<With<B>>().remove::<(A, B)>().unwrap(),
+        |c, _| c.batch(QueryDescriptor::of::<(), With<B>>()).remove::<(A, B)>(),
+        |w, _| _ = w.batch(QueryDescriptor::of::<(), With<B>>()).remove::<(A, B)>().unwrap(),
     ),
     (
         "set_shared by query",
-        |c, _| c.batch(LateQuery::of::<(), With<Shared<Team>>>()).set(Shared::new(Team("blue"))),
+        |c, _| {
+            c.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).set(Shared::new(Team("blue")))
+        },
         |w, _| {
-            let query = w.query_mut::<()>().filter::<With<Shared<Team>>>();
-            _ = query.set_shared(Team("blue")).unwrap();
+            let query = QueryDescriptor::of::<(), With<Shared<Team>>>();
+            _ = w.batch(query).set_shared(Team("blue")).unwrap();
         },
     ),
     (
         "set_component_enabled by query",
-        |c, _| c.batch(LateQuery::of::<(), Present<Lamp>>()).set_component_enabled::<Lamp>(false),
+        |c, _| {
+            c.batch(QueryDescriptor::of::<(), Present<Lamp>>()).set_component_enabled::<Lamp>(false)
+        },
         |w, _| {
-            let query = w.query_mut::<()>().filter::<Present<Lamp>>();
-            _ = query.set_component_enabled::<Lamp>(false).unwrap();
+            let query = QueryDescriptor::of::<(), Present<Lamp>>();
+            _ = w.batch(query).set_component_enabled::<Lamp>(false).unwrap();
         },
     ),
     (
         "set_enabled by query",
-        |c, _| c.batch(LateQuery::of::<&A, ()>()).set_enabled(false),
-        |w, _| _ = w.query_mut::<&A>().set_enabled(false).unwrap(),
+        |c, _| c.batch(QueryDescriptor::of::<&A, ()>()).set_enabled(false),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>()).set_enabled(false).unwrap(),
     ),
     (
         "add_types by query",
-        |c, _| c.batch(LateQuery::of::<&A, ()>()).add_types(&types()),
-        |w, _| _ = w.query_mut::<&A>().add_types(&types()).unwrap(),
+        |c, _| c.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types()),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types()).unwrap(),
     ),
     (
         "remove_types by query",
-        |c, _| c.batch(LateQuery::of::<&A, ()>()).remove_types(&types()),
-        |w, _| _ = w.query_mut::<&A>().remove_types(&types()).unwrap(),
+        |c, _| c.batch(QueryDescriptor::of::<&A, ()>()).remove_types(&types()),
+        |w, _| _ = w.batch(QueryDescriptor::of::<&A, ()>()).remove_types(&types()).unwrap(),
     ),
     (
         "set_type_enabled by query",
         |c, _| {
-            c.batch(LateQuery::of::<&Lamp, ()>())
-                .set_type_enabled(ComponentType::of::<Lamp>(), false);
+            c.batch(QueryDescriptor::of::<&Lamp, ()>())
+                .set_type_enabled(ComponentType::of::<Lamp>(), false)
         },
-        |w, _| _ = w.query_mut::<&Lamp>().set_component_enabled::<Lamp>(false).unwrap(),
+        |w, _| {
+            _ = w
+                .batch(QueryDescriptor::of::<&Lamp, ()>())
+                .set_component_enabled::<Lamp>(false)
+                .unwrap()
+        },
     ),
     (
         "despawn by query, by a shared value",
-        |c, _| c.batch(EntityQuery::<&A, ()>::new().with_shared(Team("red"))).despawn(),
-        |w, _| _ = w.query_mut::<&A>().with_shared(Team("red")).despawn().unwrap(),
+        |c, _| c.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).despawn(),
+        |w, _| {
+            _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).despawn().unwrap()
+        },
     ),
     (
         "despawn by query, by a shared value that nobody has",
-        |c, _| c.batch(EntityQuery::<&A, ()>::new().with_shared(Team("nobody"))).despawn(),
+        |c, _| c.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("nobody"))).despawn(),
         |_, _| {},
     ),
     (
         "add by query, prefabs and disabled ones included",
         |c, o| {
             c.set_enabled(o.plain, false);
-            c.batch(LateQuery::of::<&A, (IncludeDisabled, IncludePrefabs)>()).add(Tag);
+            c.batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>()).add(Tag);
         },
         |w, o| {
             _ = w.set_enabled(o.plain, false).unwrap();
-            _ = w.query_mut::<&A>().include_disabled().include_prefabs().add(Tag).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>())
+                .add(Tag)
+                .unwrap();
         },
     ),
     (
         "add by query, whatever is switched off",
         |c, o| {
             c.set_component_enabled::<Lamp>(o.plain, false);
-            c.batch(LateQuery::of::<&Lamp, ()>()).add(B("on".into()));
-            c.batch(LateQuery::of::<&Lamp, IgnoreEnabled>()).add(Tag);
+            c.batch(QueryDescriptor::of::<&Lamp, ()>()).add(B("on".into()));
+            c.batch(QueryDescriptor::of::<&Lamp, IgnoreEnabled>()).add(Tag);
         },
         |w, o| {
             w.set_component_enabled::<Lamp>(o.plain, false).unwrap();
-            _ = w.query_mut::<&Lamp>().add(B("on".into())).unwrap();
-            _ = w.query_mut::<&Lamp>().ignore_enabled().add(Tag).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&Lamp, ()>()).add(B("on".into())).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&Lamp, IgnoreEnabled>()).add(Tag).unwrap();
         },
     ),
     (
         "add by query, to what has not changed since",
         |c, _| {
-            c.batch(EntityQuery::<&A, Changed<A>>::new().since(Version::from_number(1 << 20)))
-                .add(Tag);
+            c.batch(QueryDescriptor::of::<&A, Changed<A>>().since(Version::from_number(1 << 20)))
+                .add(Tag)
         },
         |_, _| {},
     ),
     (
         "add by a query that is kept",
         |c, _| {
-            let query = EntityQuery::<&A>::new().with_shared(Team("red"));
+            let query = QueryDescriptor::of::<&A, ()>().with_shared(Team("red"));
             c.batch(&query).add(Tag);
             c.batch(query).add(B("b".into()));
         },
         |w, _| {
-            _ = w.query_mut::<&A>().with_shared(Team("red")).add(Tag).unwrap();
-            _ = w.query_mut::<&A>().with_shared(Team("red")).add(B("b".into())).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).add(Tag).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red")))
+                .add(B("b".into()))
+                .unwrap();
         },
     ),
     (
         "all that can be done by a dynamic query",
         |c, _| {
-            let query = || DynamicQuery::new().all([ComponentType::of::<A>()]);
+            let query = || QueryDescriptor::new().all([ComponentType::of::<A>()]);
             c.batch(query()).add(Lamp);
             c.batch(query()).set_component_enabled::<Lamp>(false);
             c.batch(query().all([ComponentType::of::<Lamp>()])).despawn();
@@ -504,14 +522,23 @@ const CHANGE: &[(&str, Record, Direct)] = &[
             c.batch(query().include_disabled().include_prefabs()).add(Tag);
         },
         |w, _| {
-            _ = w.query_mut::<&A>().add(Lamp).unwrap();
-            _ = w.query_mut::<&A>().set_component_enabled::<Lamp>(false).unwrap();
-            _ = w.query_mut::<&A>().with_shared(Team("red")).set_shared(Team("blue")).unwrap();
-            _ = w.query_mut::<&A>().add_types(&types()).unwrap();
-            _ = w.query_mut::<&A>().remove_types(&types()[1..]).unwrap();
-            _ = w.query_mut::<&A>().remove::<Link>().unwrap();
-            _ = w.query_mut::<&A>().set_enabled(false).unwrap();
-            _ = w.query_mut::<&A>().include_disabled().include_prefabs().add(Tag).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).add(Lamp).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>())
+                .set_component_enabled::<Lamp>(false)
+                .unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red")))
+                .set_shared(Team("blue"))
+                .unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types()).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).remove_types(&types()[1..]).unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).remove::<Link>().unwrap();
+            _ = w.batch(QueryDescriptor::of::<&A, ()>()).set_enabled(false).unwrap();
+            _ = w
+                .batch(QueryDescriptor::of::<&A, (IncludeDisabled, IncludePrefabs)>())
+                .add(Tag)
+                .unwrap();
         },
     ),
     (

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ancho_entities::{
     Buffer, BufferElement, CommandFault, Component, Entity, EntityCommandBuffer, EntityError,
-    LateQuery, Linked, LinkedEntityGroup, PlaybackError, Shared, SharedComponent, With, World,
+    Linked, LinkedEntityGroup, PlaybackError, QueryDescriptor, Shared, SharedComponent, With,
+    World,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
@@ -210,7 +211,7 @@ fn groups_and_queries() {
     let copy = commands.instantiate(root);
     commands.batch(Linked(copy)).add(B("b".into()));
     commands.batch(Linked(root)).set(A(7));
-    commands.batch(LateQuery::of::<&A, With<Buffer<LinkedEntityGroup>>>()).add(Lamp);
+    commands.batch(QueryDescriptor::of::<&A, With<Buffer<LinkedEntityGroup>>>()).add(Lamp);
     world.play(&mut buffer).unwrap();
     let copy = buffer.resolve(copy).unwrap();
     let group: Vec<_> = world.buffer::<LinkedEntityGroup>(copy).unwrap().to_vec();

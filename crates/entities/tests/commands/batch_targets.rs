@@ -1,8 +1,8 @@
 //! Batches: every operation works for slices, placeholders, linked groups and queries.
 
 use ancho_entities::{
-    BatchCommands, Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, LateQuery,
-    Linked, LinkedEntityGroup, Shared, With, World,
+    Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup,
+    QueryDescriptor, Shared, With, World,
 };
 
 use crate::common::{A, Lamp, Tag, Team, world};
@@ -19,7 +19,7 @@ fn group(world: &mut World) -> Vec<Entity> {
 
 /// Records for the first three entities of [`group`], named in each way, and checks each world.
 fn for_all_targets(
-    record: impl Fn(BatchCommands<'_>),
+    record: impl Fn(ancho_entities::BatchCommands<'_>),
     check: impl Fn(&mut World, &[Entity], Entity),
 ) {
     for way in ["slice", "group", "query", "matching members"] {
@@ -34,8 +34,8 @@ fn for_all_targets(
             let targets: CommandTargets<'_> = match way {
                 "slice" => all[..3].into(),
                 "group" => Linked(all[0]).into(),
-                "query" => LateQuery::of::<(), With<A>>().into(),
-                _ => Linked(all[0]).matching(LateQuery::of::<&A, ()>()),
+                "query" => QueryDescriptor::of::<(), With<A>>().into(),
+                _ => Linked(all[0]).matching(QueryDescriptor::of::<&A, ()>()),
             };
             record(buffer.commands().unwrap().batch(targets));
             world.play(&mut buffer).unwrap_or_else(|error| panic!("{way}: {error}"));
@@ -134,8 +134,7 @@ fn placeholders_are_targets() {
 #[test]
 fn no_target_changes_if_one_is_refused() {
     let lamp = ComponentType::of::<Lamp>();
-    type Operation = fn(BatchCommands<'_>);
-    let operations: [(&str, Operation); 5] = [
+    let operations: [(&str, fn(ancho_entities::BatchCommands<'_>)); 5] = [
         ("A0070", |batch| batch.set_component_enabled::<A>(false)),
         ("A0051", |batch| batch.set_component_enabled::<Lamp>(false)),
         ("A0060", |batch| batch.add_each([Tag])),

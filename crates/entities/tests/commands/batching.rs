@@ -1,6 +1,8 @@
 //! Runs of commands of one kind, which are carried out together: as if one by one.
 
-use ancho_entities::{Buffer, Entity, EntityCommandBuffer, LateQuery, LinkedEntityGroup, World};
+use ancho_entities::{
+    Buffer, Entity, EntityCommandBuffer, LinkedEntityGroup, QueryDescriptor, World,
+};
 
 use crate::common::*;
 
@@ -19,7 +21,7 @@ fn cb10_instances_see_what_was_done_to_the_source_in_between() {
     let fourth = commands.instantiate(source);
     commands.remove::<A>(source);
     let fifth = commands.instantiate(source);
-    commands.batch(LateQuery::of::<(), ()>()).add(Tag);
+    commands.batch(QueryDescriptor::of::<(), ()>()).add(Tag);
     let sixth = commands.instantiate(source);
     commands.run("change", move |entities| {
         entities.get_mut::<B>(source)?.0 = "run".into();

@@ -1,8 +1,8 @@
 //! Commands for all that a query finds when they are played.
 
 use ancho_entities::{
-    Buffer, CommandFault, ComponentType, DynamicQuery, EntityCommandBuffer, EntityError,
-    EntityQuery, LateQuery, Linked, LinkedEntityGroup, Present, Shared, With, Without,
+    Buffer, CommandFault, ComponentType, EntityCommandBuffer, EntityError, Linked,
+    LinkedEntityGroup, Present, QueryDescriptor, Shared, With, Without,
 };
 
 use crate::common::*;
@@ -14,7 +14,7 @@ fn cb9_queries_find_what_is_there_when_they_are_played() {
     let changed = world.spawn(A(2));
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.batch(LateQuery::of::<&A, Without<Lamp>>()).add(Tag);
+    commands.batch(QueryDescriptor::of::<&A, Without<Lamp>>()).add(Tag);
     // After recording, and before playback.
     let late = world.spawn(A(3));
     world.add(changed, Lamp).unwrap();
@@ -28,7 +28,7 @@ fn cb9_what_was_found_when_it_was_recorded_is_a_slice() {
     let mut world = world();
     let found: Vec<_> = world.spawn_many(A(1), 3).collect();
     let mut buffer = EntityCommandBuffer::new();
-    let query = world.query::<&A>().filter::<Without<Tag>>();
+    let query = world.query_filtered::<&A, Without<Tag>>();
     buffer.commands().unwrap().batch(&query.to_entities()).add(Tag);
     // It does not matter what the query would find later, or what it is then.
     let late = world.spawn(A(2));
@@ -51,10 +51,10 @@ fn cb9_queries_see_what_the_commands_before_them_did_and_not_what_comes_after() 
     let commands = buffer.commands().unwrap();
     let before = commands.spawn(A(2));
     commands.remove::<A>(old);
-    commands.batch(LateQuery::of::<&A, ()>()).add(Tag);
+    commands.batch(QueryDescriptor::of::<&A, ()>()).add(Tag);
     let after = commands.spawn(A(3));
     commands.add(old, A(4));
-    commands.batch(LateQuery::of::<(), With<Tag>>()).add(B("tagged".into()));
+    commands.batch(QueryDescriptor::of::<(), With<Tag>>()).add(B("tagged".into()));
     world.play(&mut buffer).unwrap();
     let id = |placeholder| buffer.resolve(placeholder).unwrap();
     assert!(world.has::<(Tag, B)>(id(before)));
@@ -69,7 +69,7 @@ fn cb9_by_key_a_query_comes_where_its_key_says() {
     commands.set_sort_key(Some(5));
     commands.spawn_many(A(1), 3);
     commands.set_sort_key(Some(4));
-    commands.batch(LateQuery::of::<&A, ()>()).despawn();
+    commands.batch(QueryDescriptor::of::<&A, ()>()).despawn();
     commands.set_sort_key(Some(3));
     commands.spawn_many(A(2), 7);
     world.play(&mut buffer).unwrap();
@@ -86,8 +86,8 @@ fn cb9_a_query_sees_what_is_destroyed_later() {
     let commands = buffer.commands().unwrap();
     let brief = commands.spawn((A(2), ledger.value(1)));
     commands.add(old, Lamp);
-    commands.batch(LateQuery::of::<&A, With<Lamp>>()).add(Stays(1));
-    commands.batch(LateQuery::of::<&A, With<Counted>>()).add(Stays(2));
+    commands.batch(QueryDescriptor::of::<&A, With<Lamp>>()).add(Stays(1));
+    commands.batch(QueryDescriptor::of::<&A, With<Counted>>()).add(Stays(2));
     commands.despawn(brief);
     commands.despawn(old);
     world.play(&mut buffer).unwrap();
@@ -104,10 +104,10 @@ fn cb9_a_query_that_finds_nobody_changes_nothing() {
     let before = world.state_hash();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.batch(LateQuery::of::<&B, ()>()).despawn();
-    commands.batch(LateQuery::of::<&B, ()>()).add(A(1));
-    commands.batch(LateQuery::of::<&B, ()>()).remove::<A>();
-    commands.batch(LateQuery::of::<&B, ()>()).set_enabled(false);
+    commands.batch(QueryDescriptor::of::<&B, ()>()).despawn();
+    commands.batch(QueryDescriptor::of::<&B, ()>()).add(A(1));
+    commands.batch(QueryDescriptor::of::<&B, ()>()).remove::<A>();
+    commands.batch(QueryDescriptor::of::<&B, ()>()).set_enabled(false);
     world.play(&mut buffer).unwrap();
     assert_eq!((world.state_hash(), world.entity_count()), (before, 1));
 }
@@ -116,14 +116,17 @@ fn cb9_a_query_that_finds_nobody_changes_nothing() {
 fn cb9_errors_of_queries_are_those_of_the_world() {
     let mut world = world();
     world.spawn(A(1));
-    let direct = world.query_mut::<&A>().set_shared(Team("red")).unwrap_err();
+    let direct = world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team("red")).unwrap_err();
     let (number, fault) = fails(&mut world, |commands| {
-        commands.batch(LateQuery::of::<&A, ()>()).set(Shared::new(Team("red")));
+        commands.batch(QueryDescriptor::of::<&A, ()>()).set(Shared::new(Team("red")));
     });
     assert_eq!((number, fault), (1, CommandFault::Entity(direct)));
-    let direct = world.query_mut::<&A>().set_component_enabled::<Lamp>(false).unwrap_err();
+    let direct = world
+        .batch(QueryDescriptor::of::<&A, ()>())
+        .set_component_enabled::<Lamp>(false)
+        .unwrap_err();
     let (_, fault) = fails(&mut world, |commands| {
-        commands.batch(LateQuery::of::<&A, ()>()).set_component_enabled::<Lamp>(false);
+        commands.batch(QueryDescriptor::of::<&A, ()>()).set_component_enabled::<Lamp>(false);
     });
     assert_eq!(fault, CommandFault::Entity(direct));
 }
@@ -137,14 +140,14 @@ fn cb9_values_are_cloned_for_all_that_are_found() {
     buffer
         .commands()
         .unwrap()
-        .batch(LateQuery::of::<&A, Present<Shared<Team>>>())
+        .batch(QueryDescriptor::of::<&A, Present<Shared<Team>>>())
         .add(ledger.value(5));
     assert_eq!(ledger.live(), 1);
     world.play(&mut buffer).unwrap();
     assert_eq!(ledger.live(), 25);
     assert!(world.query::<&Counted>().iter().all(|value| value.number == 5));
     buffer.clear().unwrap();
-    buffer.commands().unwrap().batch(LateQuery::of::<&Counted, ()>()).despawn();
+    buffer.commands().unwrap().batch(QueryDescriptor::of::<&Counted, ()>()).despawn();
     world.play(&mut buffer).unwrap();
     assert_eq!(ledger.live(), 0);
 }
@@ -155,9 +158,9 @@ fn cb9_shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
     let [early, late] = ["red", "blue"].map(|team| world.spawn((A(1), Shared::new(Team(team)))));
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.batch(EntityQuery::<&A, ()>::new().with_shared(Team("red"))).add(Tag);
-    let lamps = DynamicQuery::new().all([ComponentType::of::<Lamp>()]);
-    commands.batch(lamps.with_shared(Team("red"))).remove::<A>();
+    commands.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).add(Tag);
+    let lamps = QueryDescriptor::new().all([ComponentType::of::<Lamp>()]);
+    commands.batch(&lamps.with_shared(Team("red"))).remove::<A>();
     // After recording, and before playback.
     world.set_shared(early, Team("blue")).unwrap();
     world.set_shared(late, Team("red")).unwrap();
@@ -174,7 +177,7 @@ fn cb9_errors_of_dynamic_queries_change_nothing() {
     world.spawn((A(1), Lamp));
     let lacks = world.spawn(A(2));
     let before = world.state_hash();
-    let query = || DynamicQuery::new().all([ComponentType::of::<A>()]);
+    let query = || QueryDescriptor::new().all([ComponentType::of::<A>()]);
     let (_, fault) = fails(&mut world, |commands| {
         commands.batch(query()).set_component_enabled::<Lamp>(false);
     });
@@ -196,9 +199,9 @@ fn cb9_errors_of_dynamic_queries_change_nothing() {
 fn cb9_cb4_queries_of_a_reusable_buffer_are_asked_each_time() {
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
-    let dynamic = DynamicQuery::new().all([ComponentType::of::<A>()]);
+    let dynamic = QueryDescriptor::new().all([ComponentType::of::<A>()]);
     commands.batch(dynamic.with_shared(Team("red"))).add_types(&[ComponentType::of::<Tag>()]);
-    commands.batch(EntityQuery::<&A>::new().with_shared(Team("blue"))).despawn();
+    commands.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("blue"))).despawn();
     for _ in 0..2 {
         let mut world = world();
         for round in 1..4 {
@@ -215,7 +218,7 @@ fn cb9_a_query_that_cannot_be_asked_panics_when_it_is_played() {
     let mut world = world();
     let message = panic_message(|| {
         let _ = play(&mut world, |commands| {
-            commands.batch(LateQuery::of::<(&mut A, &A), ()>()).despawn();
+            commands.batch(QueryDescriptor::of::<(&mut A, &A), ()>()).despawn();
         });
     });
     assert!(message.starts_with("A0086"), "{message}");
@@ -240,14 +243,16 @@ fn cb1_of_a_group_those_are_changed_that_a_query_finds() {
     let mut world = world();
     let [root, member, bare, _] = group(&mut world);
     play(&mut world, |commands| {
-        commands.batch(Linked(root).matching(LateQuery::of::<&A, ()>())).add(B("a".into()));
-        let bare = DynamicQuery::new().absent([ComponentType::of::<A>()]);
+        commands.batch(Linked(root).matching(QueryDescriptor::of::<&A, ()>())).add(B("a".into()));
+        let bare = QueryDescriptor::new().absent([ComponentType::of::<A>()]);
         commands.batch(Linked(root).matching(bare)).add(Stays(1));
         // DIFFERENCE: Unity's masks do not mind what is switched off. A query does, unless it is told not to.
-        commands.batch(Linked(root).matching(LateQuery::of::<&Lamp, ()>())).set(A(7));
-        let lamps = EntityQuery::<&Lamp>::new().ignore_enabled();
+        commands.batch(Linked(root).matching(QueryDescriptor::of::<&Lamp, ()>())).set(A(7));
+        let lamps = QueryDescriptor::of::<&Lamp, ()>().ignore_enabled();
         commands.batch(Linked(root).matching(lamps)).set(B("lamp".into()));
-        commands.batch(Linked(root).matching(LateQuery::of::<(), Without<Lamp>>())).remove::<A>();
+        commands
+            .batch(Linked(root).matching(QueryDescriptor::of::<(), Without<Lamp>>()))
+            .remove::<A>();
     })
     .unwrap();
     assert_eq!(world.get(root), Ok(&B("a".into())));
@@ -264,7 +269,9 @@ fn cb1_queries_for_groups_are_asked_when_they_are_played_and_before_the_first_me
     let [root, member, bare, _] = group(&mut world);
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
-    commands.batch(Linked(root).matching(LateQuery::of::<(), Without<Tag>>())).add((Tag, A(9)));
+    commands
+        .batch(Linked(root).matching(QueryDescriptor::of::<(), Without<Tag>>()))
+        .add((Tag, A(9)));
     world.add(bare, Tag).unwrap();
     world.play(&mut buffer).unwrap();
     assert_eq!((world.get(root), world.get(member)), (Ok(&A(9)), Ok(&A(9))));
@@ -279,12 +286,12 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
     let root = world().spawn(());
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.batch(LateQuery::of::<(), With<A>>()).add(A(1));
-    commands.batch(DynamicQuery::new()).despawn();
-    commands.batch(DynamicQuery::new()).remove_types(&[ComponentType::of::<A>()]);
+    commands.batch(QueryDescriptor::of::<(), With<A>>()).add(A(1));
+    commands.batch(QueryDescriptor::new()).despawn();
+    commands.batch(QueryDescriptor::new()).remove_types(&[ComponentType::of::<A>()]);
     commands.batch(Linked(root)).set(A(1));
-    commands.batch(Linked(root).matching(DynamicQuery::new())).set(A(1));
-    commands.batch(Linked(root).matching(LateQuery::of::<(), With<A>>())).remove::<A>();
+    commands.batch(Linked(root).matching(QueryDescriptor::new())).set(A(1));
+    commands.batch(Linked(root).matching(QueryDescriptor::of::<(), With<A>>())).remove::<A>();
     assert_eq!(
         buffer.trace(),
         "1: add `game::A` to all that the query of `()` finds\n\
@@ -297,7 +304,7 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
     let mut other = world();
     // Also of a command that was taken already.
     buffer.clear().unwrap();
-    buffer.commands().unwrap().batch(DynamicQuery::new()).set(Shared::new(Team("red")));
+    buffer.commands().unwrap().batch(QueryDescriptor::new()).set(Shared::new(Team("red")));
     other.spawn(A(1));
     let stopped = stopped(other.play(&mut buffer));
     assert!(stopped.command().ends_with("of all that a dynamic query finds"), "{stopped:?}");
@@ -313,7 +320,7 @@ fn cb9_each_entity_that_a_query_finds_gets_a_value_of_its_own() {
     let commands = buffer.commands().unwrap();
     let camp = commands.spawn(Tag);
     let sets = (0..10).map(|at| (B(at.to_string()), Link(camp)));
-    commands.batch(LateQuery::of::<&A, ()>()).add_each(sets);
+    commands.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets);
     assert_eq!(
         buffer.trace().lines().nth(1).unwrap(),
         "2: add `game::B`, `game::Link` to each of all that the query of `&commands::common::A` finds"

@@ -2,8 +2,8 @@
 
 use ancho_entities::{
     Archetype, Buffer, BufferElement, CommandFault, CommandRecorder, ComponentType, Entity,
-    EntityCommandBuffer, EntityError, LateQuery, Linked, LinkedEntityGroup, Prefab, With, World,
-    WorldSettings,
+    EntityCommandBuffer, EntityError, Linked, LinkedEntityGroup, Prefab, QueryDescriptor, With,
+    World, WorldSettings,
 };
 
 use crate::common::*;
@@ -107,7 +107,7 @@ fn cb11_the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
     commands.set_enabled(old, false);
     commands.set_name(old, "x");
     commands.add_buffer(old, [LinkedEntityGroup(old)]);
-    commands.batch(LateQuery::of::<&A, With<B>>()).despawn();
+    commands.batch(QueryDescriptor::of::<&A, With<B>>()).despawn();
     commands.run("something else", |_| Ok(()));
     let trace = buffer.trace();
     let lines: Vec<_> = trace.lines().collect();
@@ -267,7 +267,7 @@ fn a0151_a_check_in_a_strict_world_refuses_commands_that_make_prefabs() {
         |commands, entity, _| commands.batch(&[entity]).add(Prefab),
         |commands, entity, _| commands.add_types(entity, &[ComponentType::of::<Prefab>()]),
         |commands, entity, [_, prefab]| commands.set_archetype(entity, prefab),
-        |commands, _, _| commands.batch(LateQuery::of::<&A, ()>()).add(Prefab),
+        |commands, _, _| commands.batch(QueryDescriptor::of::<&A, ()>()).add(Prefab),
     ];
     let others: [Record; 3] = [
         |commands, _, _| _ = commands.spawn(A(1)),

@@ -1,8 +1,8 @@
 //! What is destroyed later is done all the same: whatever can be seen of it is as if it were done one by one.
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError, LateQuery,
-    LinkedEntityGroup, With, World, WorldSettings,
+    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
+    LinkedEntityGroup, QueryDescriptor, With, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -393,7 +393,7 @@ fn destroyed_before_the_failure() -> (Checked, EntityCommandBuffer, [Entity; 2])
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let brief = commands.spawn(Glow(1));
-    commands.batch(LateQuery::of::<(), With<Glow>>()).despawn();
+    commands.batch(QueryDescriptor::of::<(), With<Glow>>()).despawn();
     let link = commands.spawn(Link(brief));
     commands.set(Entity::NULL, A(1));
     assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
@@ -433,7 +433,7 @@ fn ids_of_what_a_failure_has_kept_from_being_created_are_given_to_others_once() 
         assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
         buffer.clear().unwrap();
         world.check_invariants().unwrap();
-        assert_eq!(world.query_mut::<()>().filter::<With<A>>().despawn(), Ok(3));
+        assert_eq!(world.batch(QueryDescriptor::of::<(), With<A>>()).despawn(), Ok(3));
     }
     let mut all: Vec<_> = world.spawn_many(Tag, 100).map(|entity| entity.index()).collect();
     all.sort_unstable();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
-    Buffer, BufferElement, CommandRecorder, Component, Entity, EntityCommandBuffer, LateQuery,
-    Linked, LinkedEntityGroup, Shared, World,
+    Buffer, BufferElement, CommandRecorder, Component, Entity, EntityCommandBuffer, Linked,
+    LinkedEntityGroup, QueryDescriptor, Shared, World,
 };
 use ancho_jobs::{JobPool, JobScheduler};
 
@@ -82,11 +82,11 @@ const RECORD: &[(&str, Record)] = &[
         c.batch(Linked(all[0])).remove::<Counted>();
     }),
     ("by query", |c, ledger, _| {
-        c.batch(LateQuery::of::<&A, ()>()).add((ledger.value(6), Tag));
-        c.batch(LateQuery::of::<&A, ()>()).add(B("b".into()));
-        c.batch(LateQuery::of::<&A, ()>()).remove::<Counted>();
+        c.batch(QueryDescriptor::of::<&A, ()>()).add((ledger.value(6), Tag));
+        c.batch(QueryDescriptor::of::<&A, ()>()).add(B("b".into()));
+        c.batch(QueryDescriptor::of::<&A, ()>()).remove::<Counted>();
     }),
-    ("despawn by query", |c, _, _| c.batch(LateQuery::of::<&A, ()>()).despawn()),
+    ("despawn by query", |c, _, _| c.batch(QueryDescriptor::of::<&A, ()>()).despawn()),
     ("what is destroyed later", |c, ledger, all| {
         for (at, &entity) in (0..).zip(all) {
             let brief = c.spawn((ledger.value(at), A(at)));

@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::mem::discriminant;
 
 use ancho_entities::{
-    Archetype, Buffer, Changed, CommandFault, ComponentType, DynamicQuery, Entity,
-    EntityCommandBuffer, EntityError, EntityQuery, LateQuery, Linked, LinkedEntityGroup, Managed,
-    PlaybackError, Shared, Version, With, Without, World, WorldSettings,
+    Archetype, Buffer, Changed, CommandFault, ComponentType, Entity, EntityCommandBuffer,
+    EntityError, IgnoreEnabled, IncludeDisabled, Linked, LinkedEntityGroup, Managed, PlaybackError,
+    QueryDescriptor, Shared, Version, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
@@ -173,30 +173,30 @@ macro_rules! with_types {
 
 /// Evaluates an expression with one of the queries, asked at once.
 macro_rules! with_query {
-    ($world:expr, $number:expr, |$query:ident| $body:expr) => {
+    ($number:expr, |$query:ident| $body:expr) => {
         match $number {
             0 => {
-                let $query = $world.query_mut::<&A>();
+                let $query = QueryDescriptor::of::<&A, ()>();
                 $body
             }
             1 => {
-                let $query = $world.query_mut::<()>().filter::<With<Glow>>();
+                let $query = QueryDescriptor::of::<(), With<Glow>>();
                 $body
             }
             2 => {
-                let $query = $world.query_mut::<()>().filter::<(With<Link>, Without<Tag>)>();
+                let $query = QueryDescriptor::of::<(), (With<Link>, Without<Tag>)>();
                 $body
             }
             3 => {
-                let $query = $world.query_mut::<()>().with_shared(Team("red"));
+                let $query = QueryDescriptor::new().with_shared(Team("red"));
                 $body
             }
             4 => {
-                let $query = $world.query_mut::<&Glow>().ignore_enabled();
+                let $query = QueryDescriptor::of::<&Glow, IgnoreEnabled>();
                 $body
             }
             _ => {
-                let $query = $world.query_mut::<&A>().include_disabled();
+                let $query = QueryDescriptor::of::<&A, IncludeDisabled>();
                 $body
             }
         }
@@ -204,14 +204,14 @@ macro_rules! with_query {
 }
 
 /// The same queries, asked later.
-fn late(number: usize) -> LateQuery {
-    let dynamic = DynamicQuery::new();
+fn late(number: usize) -> QueryDescriptor {
+    let dynamic = QueryDescriptor::new();
     match number {
-        0 => LateQuery::of::<&A, ()>(),
-        1 => LateQuery::of::<(), With<Glow>>(),
+        0 => QueryDescriptor::of::<&A, ()>(),
+        1 => QueryDescriptor::of::<(), With<Glow>>(),
         2 => dynamic.all([ComponentType::of::<Link>()]).none([ComponentType::of::<Tag>()]).into(),
-        3 => EntityQuery::<()>::new().with_shared(Team("red")).into(),
-        4 => (&EntityQuery::<&Glow>::new().ignore_enabled()).into(),
+        3 => QueryDescriptor::of::<(), ()>().with_shared(Team("red")).into(),
+        4 => (&QueryDescriptor::of::<&Glow, ()>().ignore_enabled()).into(),
         _ => (&dynamic.all([ComponentType::of::<A>()]).include_disabled()).into(),
     }
 }
@@ -349,7 +349,7 @@ fn members(world: &mut World, who: Entity, of: Option<usize>) -> Result<Vec<Enti
     };
     all.dedup();
     if let Some(query) = of {
-        all.retain(|&who| with_query!(world, query, |query| query.as_ref().matches(who)));
+        all.retain(|&who| with_query!(query, |query| query.query(world).matches(who)));
     }
     Ok(all)
 }
@@ -438,27 +438,29 @@ fn direct(
         &Step::Enable(who, on) => _ = world.set_enabled(who, on)?,
         &Step::Name(who, name) => world.set_name(who, TEAMS[name as usize])?,
         &Step::QueryAdd(query, given) => with_set!(ledger, given, |set| {
-            with_query!(world, query, |query| _ = query.add(set).map_err(|r| r.error)?);
+            with_query!(query, |query| _ = world.batch(query).add(set).map_err(|r| r.error)?);
         }),
         &Step::QueryRemove(query, kind) => with_types!(kind, Types => {
-            with_query!(world, query, |query| _ = query.remove::<Types>()?);
+            with_query!(query, |query| _ = world.batch(query).remove::<Types>()?);
         }),
         &Step::QueryAddTypes(query, bits) => {
-            with_query!(world, query, |query| _ = query.add_types(&types(bits))?);
+            with_query!(query, |query| _ = world.batch(query).add_types(&types(bits))?);
         }
         &Step::QueryRemoveTypes(query, bits) => {
-            with_query!(world, query, |query| _ = query.remove_types(&types(bits))?);
+            with_query!(query, |query| _ = world.batch(query).remove_types(&types(bits))?);
         }
         &Step::QuerySetShared(query, number) => {
-            with_query!(world, query, |query| _ = query.set_shared(team(number))?);
+            with_query!(query, |query| _ = world.batch(query).set_shared(team(number))?);
         }
         &Step::QuerySwitch(query, on) => {
-            with_query!(world, query, |query| _ = query.set_component_enabled::<Glow>(on)?);
+            with_query!(query, |query| _ = world.batch(query).set_component_enabled::<Glow>(on)?);
         }
         &Step::QueryEnable(query, on) => {
-            with_query!(world, query, |query| _ = query.set_enabled(on)?);
+            with_query!(query, |query| _ = world.batch(query).set_enabled(on)?);
         }
-        &Step::QueryDespawn(query) => with_query!(world, query, |query| _ = query.despawn()?),
+        &Step::QueryDespawn(query) => {
+            with_query!(query, |query| _ = world.batch(query).despawn()?)
+        }
     }
     Ok(Vec::new())
 }
@@ -640,8 +642,8 @@ fn told(
     // Where each has a chunk of its own, it is known of each what has changed.
     let changed = since.map(|since| {
         [
-            world.query::<Entity>().filter::<Changed<A>>().since(since).to_entities(),
-            world.query::<Entity>().filter::<Changed<Glow>>().since(since).to_entities(),
+            world.query_filtered::<Entity, Changed<A>>().since(since).to_entities(),
+            world.query_filtered::<Entity, Changed<Glow>>().since(since).to_entities(),
         ]
     });
     let changed = changed.as_ref().map_or(&[][..], |changed| changed);

@@ -1,8 +1,8 @@
 //! Placeholders in values: resolved wherever fields are known, and refused where they are of others or too early.
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, LateQuery,
-    Linked, LinkedEntityGroup, Managed, Shared, SharedComponent, With, World,
+    Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, Linked,
+    LinkedEntityGroup, Managed, QueryDescriptor, Shared, SharedComponent, With, World,
 };
 use ancho_jobs::{JobCell, JobSlice};
 
@@ -75,7 +75,11 @@ const GIVE: &[(&str, Give, Read)] = &[
         },
         link,
     ),
-    ("by query", |c, _, about| c.batch(LateQuery::of::<(), With<A>>()).add(Link(about)), link),
+    (
+        "by query",
+        |c, _, about| c.batch(QueryDescriptor::of::<(), With<A>>()).add(Link(about)),
+        link,
+    ),
     ("add_buffer", |c, to, about| c.add_buffer(to, [Friend(about); 5]), friends),
     ("add a buffer", |c, to, about| c.add(to, Buffer::from([Friend(about)])), friends),
     (
@@ -134,14 +138,14 @@ const GIVE: &[(&str, Give, Read)] = &[
     ),
     (
         "a shared value by query",
-        |c, _, about| c.batch(LateQuery::of::<(), With<A>>()).add(crew(about)),
+        |c, _, about| c.batch(QueryDescriptor::of::<(), With<A>>()).add(crew(about)),
         captain,
     ),
     (
         "set_shared by query",
         |c, _, about| {
-            c.batch(LateQuery::of::<(), With<A>>()).add(crew(Entity::NULL));
-            c.batch(LateQuery::of::<(), With<A>>()).set(Shared::new(Crew(about)));
+            c.batch(QueryDescriptor::of::<(), With<A>>()).add(crew(Entity::NULL));
+            c.batch(QueryDescriptor::of::<(), With<A>>()).set(Shared::new(Crew(about)));
         },
         captain,
     ),
@@ -276,7 +280,7 @@ fn cb3_placeholders_that_are_refused_when_entities_are_created() {
         });
         let expected = CommandFault::ForeignPlaceholder { placeholder: other };
         assert_eq!((number, fault), (2, expected), "{name}");
-        assert_eq!(world.query::<()>().filter::<With<Tag>>().count(), 1, "{name}");
+        assert_eq!(world.query_filtered::<(), With<Tag>>().count(), 1, "{name}");
         world.check_invariants().unwrap();
     }
 }
@@ -393,7 +397,7 @@ fn cb3_sh7_a_placeholder_that_is_hidden_in_a_shared_value_stays_one() {
     let commands = buffer.commands().unwrap();
     let owner = commands.spawn(A(1));
     let owned = commands.spawn(Shared::new(Owner { entity: owner }));
-    commands.batch(LateQuery::of::<&A, ()>()).add(Shared::new(Owner { entity: owner }));
+    commands.batch(QueryDescriptor::of::<&A, ()>()).add(Shared::new(Owner { entity: owner }));
     world.play(&mut buffer).unwrap();
     let owned = buffer.resolve(owned).unwrap();
     // It is known by all as what it is, until the buffer is cleared: nobody takes it for an entity.

@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandError, CommandFault, CommandsAt, EndSimulation, Entity, EntityCommandBuffer,
-    EntityTracker, LateQuery, Managed, PlaybackError, Query, ResMut, Shared, World,
+    EntityTracker, Managed, PlaybackError, Query, QueryDescriptor, ResMut, Shared, World,
 };
 
 use crate::common::*;
@@ -139,7 +139,7 @@ fn cb4_values_are_cloned_for_each_playback_and_dropped_with_the_buffer() {
         commands.set(entity, ledger.value(2));
         commands.spawn_many(ledger.value(3), 3);
         commands.spawn_batch((4..6).map(|at| ledger.value(at)));
-        commands.batch(LateQuery::of::<&A, ()>()).add(ledger.value(6));
+        commands.batch(QueryDescriptor::of::<&A, ()>()).add(ledger.value(6));
         assert_eq!(ledger.live(), 6);
         for round in 1..4 {
             world.play(&mut buffer).unwrap();

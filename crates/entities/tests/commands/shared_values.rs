@@ -2,8 +2,8 @@
 //! played again resolves them again (CB3, CB4, SH7).
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, DynamicQuery, Entity, EntityCommandBuffer, EntityQuery,
-    LateQuery, Linked, LinkedEntityGroup, Shared, With,
+    Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup,
+    QueryDescriptor, Shared, With,
 };
 
 use crate::common::*;
@@ -88,9 +88,9 @@ fn cb4_sh7_each_playback_resolves_anew() {
     commands.set(targets[0], Shared::new(Crew(captain)));
     commands.batch(&targets[1..2]).set(Shared::new(Crew(captain)));
     commands.batch(Linked(root)).set(crew(captain));
-    commands.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add(Link(captain));
+    commands.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).add(Link(captain));
     commands
-        .batch(EntityQuery::<&Link, With<Tag>>::new().with_shared(Crew(captain)))
+        .batch(QueryDescriptor::of::<&Link, With<Tag>>().with_shared(Crew(captain)))
         .remove::<Link>();
     let mut captains = Vec::new();
     for _ in 0..3 {
@@ -114,33 +114,36 @@ type Ask = fn(&mut CommandRecorder, root: Entity, captain: Entity);
 
 const ASK: &[(&str, Ask)] = &[
     ("batch of a typed query", |c, _, captain| {
-        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add(Tag);
+        c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).add(Tag);
     }),
     ("batch of a kept query", |c, _, captain| {
-        let query = EntityQuery::<&A>::new().with_shared(Crew(captain));
+        let query = QueryDescriptor::of::<&A, ()>().with_shared(Crew(captain));
         c.batch(&query).add(Tag);
     }),
     ("with two", |c, _, captain| {
-        let query = EntityQuery::<&A>::new().with_shared(Team("red")).with_shared(Crew(captain));
+        let query =
+            QueryDescriptor::of::<&A, ()>().with_shared(Team("red")).with_shared(Crew(captain));
         c.batch(query).add(Tag);
     }),
     ("a dynamic query", |c, _, captain| {
-        c.batch(DynamicQuery::new().with_shared(Crew(captain))).add(Tag);
+        c.batch(QueryDescriptor::new().with_shared(Crew(captain))).add(Tag);
     }),
     ("add_types", |c, _, captain| {
         let tag = ancho_entities::ComponentType::of::<Tag>();
-        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add_types(&[tag]);
+        c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).add_types(&[tag]);
     }),
     ("remove_types", |c, _, captain| {
         let tag = ancho_entities::ComponentType::of::<Tag>();
-        c.batch(LateQuery::of::<&A, ()>()).add(Tag);
-        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(Entity::NULL))).remove_types(&[tag]);
+        c.batch(QueryDescriptor::of::<&A, ()>()).add(Tag);
+        c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(Entity::NULL)))
+            .remove_types(&[tag]);
         // The same once more, for others than there are.
-        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).remove_types(&[tag]);
-        c.batch(EntityQuery::<(), ()>::new().with_shared(Crew(captain))).add(Tag);
+        c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).remove_types(&[tag]);
+        c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).add(Tag);
     }),
     ("members of a group", |c, root, captain| {
-        let query: LateQuery = EntityQuery::<&A>::new().with_shared(Crew(captain)).into();
+        let query: QueryDescriptor =
+            QueryDescriptor::of::<&A, ()>().with_shared(Crew(captain)).into();
         c.batch(Linked(root).matching(query)).add(Tag);
     }),
 ];

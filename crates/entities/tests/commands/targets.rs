@@ -2,7 +2,8 @@
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
-    LateQuery, Linked, LinkedEntityGroup, PlaybackError, Prefab, Shared, World, WorldSettings,
+    Linked, LinkedEntityGroup, PlaybackError, Prefab, QueryDescriptor, Shared, World,
+    WorldSettings,
 };
 
 use crate::common::*;
@@ -111,7 +112,7 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
     (
         "add to a group that matches",
-        |c, e| c.batch(Linked(e).matching(LateQuery::of::<&A, ()>())).add(B("x".into())),
+        |c, e| c.batch(Linked(e).matching(QueryDescriptor::of::<&A, ()>())).add(B("x".into())),
         |w, e| {
             there(w, e)?;
             let matches = w.query::<&A>().matches(e);
@@ -120,7 +121,7 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
     (
         "set of a group that matches",
-        |c, e| c.batch(Linked(e).matching(LateQuery::of::<&Lamp, ()>())).set(A(1)),
+        |c, e| c.batch(Linked(e).matching(QueryDescriptor::of::<&Lamp, ()>())).set(A(1)),
         |w, e| {
             there(w, e)?;
             let matches = w.has::<(A, Lamp)>(e);
@@ -129,7 +130,7 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
     (
         "remove from a group that matches",
-        |c, e| c.batch(Linked(e).matching(LateQuery::of::<&Lamp, ()>())).remove::<A>(),
+        |c, e| c.batch(Linked(e).matching(QueryDescriptor::of::<&Lamp, ()>())).remove::<A>(),
         |w, e| {
             there(w, e)?;
             if w.has::<Lamp>(e) { w.remove::<A>(e).map(drop) } else { Ok(()) }

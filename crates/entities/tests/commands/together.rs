@@ -285,8 +285,7 @@ fn v1_what_was_written_counts_as_changed_and_nothing_else_does() {
         commands.despawn(all[9]);
     })
     .unwrap();
-    let query = world.query::<(Entity, &Noted)>();
-    let query = query.filter::<Changed<Noted>>().since(seen);
+    let query = world.query_filtered::<(Entity, &Noted), Changed<Noted>>().since(seen);
     let mut changed: Vec<_> = query.iter().map(|(entity, noted)| (entity, noted.0)).collect();
     changed.sort_unstable();
     assert_eq!(changed, [(all[1], 100), (all[2], 200), (all[7], 700)]);

@@ -7,9 +7,9 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_entities::{
-    Buffer, ChunkArena, Component, ComponentType, DynamicQuery, Entity, EntityCommandBuffer,
-    EntityError, EntityQuery, FieldKind, LinkedEntityGroup, Lookup, OutOfMemory, Query,
-    RegisterError, RuntimeType, SharedComponent, Version, With, Without, World, WorldSettings,
+    Buffer, ChunkArena, Component, ComponentType, Entity, EntityCommandBuffer, EntityError,
+    FieldKind, LinkedEntityGroup, Lookup, OutOfMemory, Query, QueryDescriptor, RegisterError,
+    RuntimeType, SharedComponent, Version, With, Without, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, Default)]
@@ -296,7 +296,10 @@ fn a0073_group_without_root() {
 #[test]
 fn a0086_a_component_twice() {
     panics(
-        EntityQuery::<(&mut Health, Entity, &Health)>::new,
+        || {
+            let twice = QueryDescriptor::of::<(&mut Health, Entity, &Health), ()>();
+            twice.query(&World::new("Simulation")).count()
+        },
         "A0086: the query `(&mut components::messages::Health, ancho_entities::entity::Entity, &components::messages::Health)` has `game::Health` as \
          component 1 and again as component 2, and one of them can be changed; leave one of them out",
     );
@@ -423,7 +426,7 @@ fn a0093_parts_that_a_switch_tells_apart() {
 #[test]
 fn a0094_queries_that_disagree_on_switches() {
     panics(
-        || DynamicQuery::new().or(DynamicQuery::new().ignore_enabled()),
+        || QueryDescriptor::new().or(QueryDescriptor::new().ignore_enabled()),
         "A0094: of two queries that become one, only the second ignores what is switched off; call `ignore_enabled` on both \
          or on neither",
     );
@@ -435,7 +438,7 @@ fn a0096_queries_that_are_told_different_things() {
     #[shared(name = "game::Team")]
     struct Team(u32);
 
-    let query = DynamicQuery::new;
+    let query = QueryDescriptor::new;
     panics(
         || query().or(query().with_shared(Team(1))),
         "A0096: of two queries that become one, the second asks for a value of `Shared<game::Team>`; call `with_shared` on what `or` \

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ancho_entities::{
-    Buffer, Changed, Component, ComponentType, DynamicQuery, EntityError, Managed, Shared, With,
+    Buffer, Changed, Component, ComponentType, EntityError, Managed, QueryDescriptor, Shared, With,
     World, WorldSettings,
 };
 
@@ -29,12 +29,15 @@ fn each_entity_gets_the_value_at_its_place_in_the_order_before_the_change() {
             let fork = forked.then(|| world.fork().unwrap());
             let before = fork.as_ref().map(|fork| fork.state_hash());
             let found = world.query::<&X>().to_entities();
-            let lacking = world.query::<&X>().filter::<ancho_entities::Without<Text>>().count();
+            let lacking = world.query_filtered::<&X, ancho_entities::Without<Text>>().count();
             let values = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect::<Vec<_>>();
             let sets = values.iter().map(|at| (Text(format!("new {at}")), T(*at), Tag));
             let since = world.version();
             world.advance_version();
-            let added = world.query_mut::<&X>().add_each(sets.collect::<Vec<_>>()).unwrap();
+            let added = world
+                .batch(QueryDescriptor::of::<&X, ()>())
+                .add_each(sets.collect::<Vec<_>>())
+                .unwrap();
             assert_eq!(added, found.len(), "the tag was new for all");
             assert!(lacking < found.len());
             for (&entity, at) in found.iter().zip(values) {
@@ -43,8 +46,8 @@ fn each_entity_gets_the_value_at_its_place_in_the_order_before_the_change() {
                 assert_eq!(world.get::<T>(entity), Ok(&T(at)));
                 assert!(world.has::<Tag>(entity));
             }
-            assert_eq!(world.query::<()>().filter::<With<Tag>>().count(), found.len());
-            let changed = world.query::<()>().filter::<Changed<T>>().since(since);
+            assert_eq!(world.query_filtered::<(), With<Tag>>().count(), found.len());
+            let changed = world.query_filtered::<(), Changed<T>>().since(since);
             assert_eq!(changed.count(), found.len());
             assert_eq!(fork.as_ref().map(|fork| fork.state_hash()), before);
         }
@@ -58,7 +61,7 @@ fn values_of_components_that_all_have_are_replaced_in_place() {
     let found = world.query::<&X>().to_entities();
     let order = world.order_version();
     let sets: Vec<_> = (0..found.len() as u32).map(|at| A(1000 + at)).collect();
-    assert_eq!(world.query_mut::<&X>().add_each(sets).unwrap(), 0);
+    assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).add_each(sets).unwrap(), 0);
     assert_eq!(world.order_version(), order);
     assert_eq!(world.query::<&X>().to_entities(), found);
     for (at, &entity) in (1000..).zip(&found) {
@@ -70,13 +73,13 @@ fn values_of_components_that_all_have_are_replaced_in_place() {
 fn tags_buffers_and_managed_components_can_be_added_to_each() {
     let mut world = chunks_of(7);
     let all: Vec<_> = world.spawn_batch((0..30).map(A)).collect();
-    assert_eq!(world.query_mut::<&A>().add_each(vec![Tag; 30]).unwrap(), 30);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add_each(vec![Tag; 30]).unwrap(), 30);
     let script = Rc::new("script");
     let sets = (0..30).map(|at| {
         let items: Buffer<Item> = (0..at).map(Item).collect();
         (items, Managed::new(Script(format!("{script} {at}"))))
     });
-    assert_eq!(world.query_mut::<&A>().add_each(sets).unwrap(), 30);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets).unwrap(), 30);
     for (at, &entity) in all.iter().enumerate() {
         assert_eq!(world.buffer::<Item>(entity).unwrap().len(), at);
         assert_eq!(world.managed::<Script>(entity).unwrap().0, format!("script {at}"));
@@ -92,7 +95,7 @@ fn another_number_of_values_than_entities_is_refused_and_changes_nothing() {
     let hash = world.state_hash();
     for count in [0, found - 1, found + 1] {
         let sets = vec![(B(1), Tag); count];
-        let refused = world.query_mut::<&X>().add_each(sets).unwrap_err();
+        let refused = world.batch(QueryDescriptor::of::<&X, ()>()).add_each(sets).unwrap_err();
         assert_eq!(refused.value.len(), count, "the sets are given back");
         let component = ComponentType::of::<B>();
         let error = EntityError::WrongCount { component, expected: found, found: count };
@@ -104,7 +107,7 @@ fn another_number_of_values_than_entities_is_refused_and_changes_nothing() {
         assert_eq!(refused.error.to_string(), message);
     }
     assert_eq!(world.state_hash(), hash);
-    let nothing = world.query_mut::<&X>().filter::<With<Y>>().add_each(Vec::<B>::new());
+    let nothing = world.batch(QueryDescriptor::of::<&X, With<Y>>()).add_each(Vec::<B>::new());
     assert_eq!(nothing.unwrap(), 0);
 }
 
@@ -120,11 +123,11 @@ fn each_value_is_dropped_once() {
     let settings = WorldSettings::new().strict(true).chunk_capacity_limit(7);
     let mut world = World::with_settings("Strict", settings);
     let all: Vec<_> = world.spawn_batch((0..20).map(A)).collect();
-    drop(world.query_mut::<&A>().add_each(sets(19)).unwrap_err());
+    drop(world.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets(19)).unwrap_err());
     assert_eq!(Arc::strong_count(&value), 1);
-    world.query_mut::<&A>().add_each(sets(20)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets(20)).unwrap();
     assert_eq!(Arc::strong_count(&value), 21);
-    let refused = world.query_mut::<&A>().add_each(sets(20)).unwrap_err();
+    let refused = world.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets(20)).unwrap_err();
     assert!(matches!(refused.error, EntityError::AlreadyPresent { .. }), "a strict world");
     assert_eq!(refused.value.len(), 20);
     drop(refused);
@@ -135,8 +138,8 @@ fn each_value_is_dropped_once() {
     // Values that are replaced are dropped.
     let mut world = chunks_of(7);
     world.spawn_batch((0..20).map(A));
-    world.query_mut::<&A>().add_each(sets(20)).unwrap();
-    world.query_mut::<&A>().add_each(sets(20)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets(20)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets(20)).unwrap();
     assert_eq!(Arc::strong_count(&value), 21);
 }
 
@@ -144,14 +147,14 @@ fn each_value_is_dropped_once() {
 fn dynamic_queries_add_a_value_to_each_too() {
     let mut world = chunks_of(7);
     populate(&mut world);
-    let query = DynamicQuery::new().all([ComponentType::of::<X>()]);
-    let found = query.to_entities(&world);
+    let query = QueryDescriptor::new().all([ComponentType::of::<X>()]);
+    let found = query.query(&*world).to_entities();
     let sets: Vec<_> = (0..found.len() as u32).map(T).collect();
-    assert_eq!(query.add_each(&mut world, sets).unwrap(), found.len());
+    assert_eq!(world.batch(&query).add_each(sets).unwrap(), found.len());
     for (at, &entity) in (0..).zip(&found) {
         assert_eq!(world.get::<T>(entity), Ok(&T(at)));
     }
-    assert!(query.add_each(&mut world, [T(1)]).is_err());
+    assert!(world.batch(&query).add_each([T(1)]).is_err());
 }
 
 /// A tag that is dropped.
@@ -176,9 +179,12 @@ fn each_tag_is_dropped_once() {
         SEALS_DROPPED.set(0);
         let mut world = chunks_of(7);
         world.spawn_batch((0..count).map(|at| (A(at), X(at))));
-        world.query_mut::<&X>().add_each((0..count).map(|_| Seal)).unwrap();
+        world.batch(QueryDescriptor::of::<&X, ()>()).add_each((0..count).map(|_| Seal)).unwrap();
         assert_eq!(SEALS_DROPPED.get(), 0);
-        world.query_mut::<&X>().add_each((0..count).map(|_| (Seal, Tag))).unwrap();
+        world
+            .batch(QueryDescriptor::of::<&X, ()>())
+            .add_each((0..count).map(|_| (Seal, Tag)))
+            .unwrap();
         assert_eq!(SEALS_DROPPED.get(), count as usize, "the first ones are replaced");
         drop(world);
         assert_eq!(SEALS_DROPPED.get(), 2 * count as usize);

@@ -1,8 +1,8 @@
 //! Unions of queries (A12, Q7).
 
 use ancho_entities::{
-    Absent, ComponentType, Disabled, DynamicQuery, Entity, IsDisabled, Or, Prefab, Present,
-    QueryFilter, With, Without, World,
+    Absent, ComponentType, Disabled, Entity, IgnoreEnabled, IncludeDisabled, IsDisabled, Or,
+    Prefab, Present, QueryDescriptor, QueryFilter, With, Without, World,
 };
 
 use crate::common::*;
@@ -12,7 +12,7 @@ fn of<T: ancho_entities::Component>() -> ComponentType {
 }
 
 fn found<F: QueryFilter>(world: &World) -> Vec<Entity> {
-    world.query::<()>().filter::<F>().to_entities()
+    world.query_filtered::<(), F>().to_entities()
 }
 
 /// What one of two queries finds, in the order of all entities.
@@ -30,15 +30,14 @@ fn is_union<F: QueryFilter, G: QueryFilter>(world: &World) {
     assert_eq!(found::<Or<(F, G)>>(world), expected);
     assert_eq!(found::<Or<(G, F)>>(world), expected);
     assert_eq!(found::<Or<(G, Or<(F, G)>)>>(world), expected);
-    let query = world.query::<()>().filter::<Or<(F, G)>>();
+    let query = world.query_filtered::<(), Or<(F, G)>>();
     assert_eq!(query.count(), expected.len());
     assert!(expected.iter().all(|&entity| query.matches(entity)));
-    let ignoring = query.ignore_enabled();
+    let ignoring = world.query_filtered::<(), (Or<(F, G)>, IgnoreEnabled)>();
     let mut count = 0;
     for entity in world.all_entities() {
-        let matches = |query: ancho_entities::QueryRef<'_, (), _>| query.matches(entity);
-        let left = matches(world.query::<()>().filter::<F>().ignore_enabled());
-        let right = world.query::<()>().filter::<G>().ignore_enabled().matches(entity);
+        let left = world.query_filtered::<(), (F, IgnoreEnabled)>().matches(entity);
+        let right = world.query_filtered::<(), (G, IgnoreEnabled)>().matches(entity);
         assert_eq!(ignoring.matches(entity), left || right);
         count += usize::from(left || right);
     }
@@ -66,7 +65,7 @@ fn q7_a_union_finds_what_one_of_them_finds_and_each_once() {
 fn q7_other_conditions_hold_beside_a_union() {
     let mut world = crowd(70);
     type Either = Or<(With<X>, With<Tag>)>;
-    let query = world.query::<(&A, Option<&Y>)>().filter::<Either>().filter::<Without<Y>>();
+    let query = world.query_filtered::<(&A, Option<&Y>), (Either, Without<Y>)>();
     let expected = |world: &World| {
         let mut all = found::<(With<A>, Without<Y>)>(world);
         let either = found::<Either>(world);
@@ -77,11 +76,7 @@ fn q7_other_conditions_hold_beside_a_union() {
     assert!(query.iter().all(|(_, y)| y.is_none()));
     let count = query.count();
     let mut changed = 0;
-    world
-        .query_mut::<&mut A>()
-        .filter::<Either>()
-        .filter::<Without<Y>>()
-        .for_each(|_| changed += 1);
+    world.query_filtered_mut::<&mut A, (Either, Without<Y>)>().for_each(|_| changed += 1);
     assert_eq!(changed, count);
     // Archetypes that come later are found, too.
     let late = world.spawn((A(1), Tag, B(3)));
@@ -93,34 +88,38 @@ fn q7_other_conditions_hold_beside_a_union() {
 fn q7_unions_by_types_of_the_run_time_find_the_same() {
     for limit in [1, 70, 1000] {
         let world = crowd(limit);
-        let query = DynamicQuery::new;
+        let query = QueryDescriptor::new;
         let both = query().all([of::<X>()]).or(query().all([of::<Y>()]).absent([of::<A>()]));
-        assert_eq!(both.to_entities(&world), union::<With<X>, (With<Y>, Absent<A>)>(&world));
-        assert_eq!(both.count(&world), both.to_entities(&world).len());
+        assert_eq!(
+            both.query(&*world).to_entities(),
+            union::<With<X>, (With<Y>, Absent<A>)>(&world)
+        );
+        assert_eq!(both.query(&*world).count(), both.query(&*world).to_entities().len());
         // What is asked for afterwards is asked of both.
         let tagged = both.clone().all([of::<Tag>()]);
         assert_eq!(
-            tagged.to_entities(&world),
+            tagged.query(&*world).to_entities(),
             union::<With<(X, Tag)>, (With<(Y, Tag)>, Absent<A>)>(&world)
         );
         let any = both.clone().any([of::<Tag>(), of::<A>()]).include_disabled();
-        let typed = world.query::<()>().filter::<Or<(With<X>, (With<Y>, Absent<A>))>>();
-        let typed = typed.filter::<ancho_entities::Any<(Tag, A)>>().include_disabled();
-        assert_eq!(any.to_entities(&world), typed.to_entities());
+        type Either = Or<(With<X>, (With<Y>, Absent<A>))>;
+        type Typed = (Either, ancho_entities::Any<(Tag, A)>, IncludeDisabled);
+        let typed = world.query_filtered::<(), Typed>();
+        assert_eq!(any.query(&*world).to_entities(), typed.to_entities());
         // Each of them includes what it includes.
         let disabled = query().all([of::<X>()]).include_disabled().or(query().all([of::<A>()]));
         let mut all = world.all_entities();
-        let of_x = world.query::<&X>().include_disabled();
+        let of_x = world.query_filtered::<&X, IncludeDisabled>();
         let of_a = world.query::<&A>();
         all.retain(|&entity| of_x.matches(entity) || of_a.matches(entity));
-        assert_eq!(disabled.to_entities(&world), all);
+        assert_eq!(disabled.query(&*world).to_entities(), all);
         assert_eq!(
-            query().all([of::<X>()]).or(query().all([of::<X>()])).to_entities(&world),
+            query().all([of::<X>()]).or(query().all([of::<X>()])).query(&*world).to_entities(),
             found::<With<X>>(&world)
         );
         let ignoring = both.ignore_enabled();
         assert_eq!(
-            ignoring.to_entities(&world),
+            ignoring.query(&*world).to_entities(),
             union::<Present<X>, (Present<Y>, Absent<A>)>(&world)
         );
     }
@@ -128,7 +127,7 @@ fn q7_unions_by_types_of_the_run_time_find_the_same() {
 
 #[test]
 fn q7_all_must_agree_on_ignoring_what_is_off() {
-    let one = || DynamicQuery::new().all([of::<X>()]);
+    let one = || QueryDescriptor::new().all([of::<X>()]);
     let said = panic_message(|| one().or(one().ignore_enabled()));
     assert!(said.starts_with("A0094: ") && said.contains("second"), "{said}");
     let said = panic_message(|| one().ignore_enabled().or(one()));

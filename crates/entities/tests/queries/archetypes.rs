@@ -1,8 +1,8 @@
 //! Which archetypes queries find, and when (Q1, Q2, Q3, A12).
 
 use ancho_entities::{
-    Absent, ComponentType, Disabled, Entity, EntityQuery, Prefab, Present, RuntimeType, With,
-    Without,
+    Absent, ComponentType, Disabled, Entity, IncludeDisabled, IncludePrefabs, Prefab, Present,
+    QueryDescriptor, RuntimeType, With, Without,
 };
 
 use crate::common::*;
@@ -10,13 +10,13 @@ use crate::common::*;
 #[test]
 fn q1_archetypes_that_come_later_are_found() {
     let mut world = world();
-    let query = EntityQuery::<&A>::new();
-    assert_eq!(query.read(&world).count(), 0);
+    let query = QueryDescriptor::of::<&A, ()>();
+    assert_eq!(query.query(&world).count(), 0);
     let first = world.spawn(A(1));
-    assert_eq!(query.read(&world).to_entities(), [first]);
+    assert_eq!(query.query(&world).to_entities(), [first]);
     let second = world.spawn((A(2), B(0)));
     let third = world.spawn((A(3), Tag));
-    assert_eq!(query.read(&world).to_entities(), [first, second, third]);
+    assert_eq!(query.query(&world).to_entities(), [first, second, third]);
     // More than a word of archetypes.
     let types: Vec<_> = (0..130_u32)
         .map(|at| {
@@ -27,10 +27,10 @@ fn q1_archetypes_that_come_later_are_found() {
     for ty in types {
         let entity = world.spawn(A(4));
         world.add_types(entity, &[ty]).unwrap();
-        assert!(query.read(&world).matches(entity) && query.read(&world).mask().matches(entity));
+        assert!(query.query(&world).matches(entity) && query.query(&world).mask().matches(entity));
     }
-    assert_eq!(query.read(&world).count(), 133);
-    let found = query.read(&world).iter().map(|a| a.0).sum::<u32>();
+    assert_eq!(query.query(&world).count(), 133);
+    let found = world.query::<&A>().iter().map(|a| a.0).sum::<u32>();
     assert_eq!(found, 6 + 130 * 4);
 }
 
@@ -55,14 +55,14 @@ fn a7_order_is_archetypes_then_chunks_then_rows() {
 fn q2_removing_and_adding_change_membership_at_once() {
     let mut world = world();
     let entity = world.spawn(A(1));
-    let query = EntityQuery::<&A, Without<Tag>>::new();
-    assert!(query.read(&world).matches(entity));
+    let query = QueryDescriptor::of::<&A, Without<Tag>>();
+    assert!(query.query(&world).matches(entity));
     world.add(entity, Tag).unwrap();
-    assert!(!query.read(&world).matches(entity) && query.read(&world).is_empty());
+    assert!(!query.query(&world).matches(entity) && query.query(&world).is_empty());
     world.remove::<Tag>(entity).unwrap();
-    assert!(query.read(&world).matches(entity));
+    assert!(query.query(&world).matches(entity));
     world.despawn(entity).unwrap();
-    assert!(!query.read(&world).matches(entity) && query.read(&world).is_empty());
+    assert!(!query.query(&world).matches(entity) && query.query(&world).is_empty());
 }
 
 #[test]
@@ -72,41 +72,46 @@ fn q3_prefabs_and_disabled_entities_are_passed_over() {
     let prefab = world.spawn((A(1), Prefab));
     let disabled = world.spawn((A(2), Disabled));
     let both = world.spawn((A(3), Prefab, Disabled));
-    let query = || world.query::<&A>();
-    assert_eq!(query().to_entities(), [plain]);
-    assert_eq!(query().include_prefabs().to_entities(), [plain, prefab]);
-    assert_eq!(query().include_disabled().to_entities(), [plain, disabled]);
-    let all = query().include_prefabs().include_disabled();
+    assert_eq!(world.query::<&A>().to_entities(), [plain]);
+    assert_eq!(world.query_filtered::<&A, IncludePrefabs>().to_entities(), [plain, prefab]);
+    assert_eq!(world.query_filtered::<&A, IncludeDisabled>().to_entities(), [plain, disabled]);
+    let all = world.query_filtered::<&A, (IncludePrefabs, IncludeDisabled)>();
     assert_eq!(all.to_entities(), [plain, prefab, disabled, both]);
     // To name a mark lifts its own exclusion only.
-    assert_eq!(query().filter::<With<Prefab>>().to_entities(), [prefab]);
-    assert_eq!(query().filter::<Present<Disabled>>().to_entities(), [disabled]);
+    assert_eq!(world.query_filtered::<&A, With<Prefab>>().to_entities(), [prefab]);
+    assert_eq!(world.query_filtered::<&A, Present<Disabled>>().to_entities(), [disabled]);
     assert_eq!(world.query::<(&A, &Prefab)>().to_entities(), [prefab]);
-    assert_eq!(query().filter::<With<(Prefab, Disabled)>>().to_entities(), [both]);
+    assert_eq!(world.query_filtered::<&A, With<(Prefab, Disabled)>>().to_entities(), [both]);
     // In other places it does not.
-    assert_eq!(query().filter::<ancho_entities::Any<(Prefab, A)>>().to_entities(), [plain]);
-    assert_eq!(query().filter::<Without<Prefab>>().to_entities(), [plain]);
-    assert_eq!(query().filter::<Absent<Prefab>>().to_entities(), [plain]);
-    assert_eq!(query().filter::<Absent<Prefab>>().include_prefabs().to_entities(), [plain]);
-    let absent = query().filter::<Absent<Prefab>>().include_disabled();
+    assert_eq!(
+        world.query_filtered::<&A, ancho_entities::Any<(Prefab, A)>>().to_entities(),
+        [plain]
+    );
+    assert_eq!(world.query_filtered::<&A, Without<Prefab>>().to_entities(), [plain]);
+    assert_eq!(world.query_filtered::<&A, Absent<Prefab>>().to_entities(), [plain]);
+    assert_eq!(
+        world.query_filtered::<&A, (Absent<Prefab>, IncludePrefabs)>().to_entities(),
+        [plain]
+    );
+    let absent = world.query_filtered::<&A, (Absent<Prefab>, IncludeDisabled)>();
     assert_eq!(absent.to_entities(), [plain, disabled]);
     assert_eq!(world.query::<Option<&Prefab>>().to_entities(), [plain]);
 }
 
 #[test]
 fn q1_a_query_is_asked_of_any_world() {
-    let query = EntityQuery::<(&mut A, Entity)>::new();
+    let query = QueryDescriptor::of::<(&mut A, Entity), ()>();
     let (mut one, mut other) = (world(), world());
     one.spawn((B(0), A(1)));
     other.spawn(Tag);
     other.spawn((A(10), Tag));
     other.spawn(A(20));
     for _ in 0..2 {
-        query.write(&mut one).for_each(|(a, _)| a.0 += 1);
-        query.write(&mut other).for_each(|(a, _)| a.0 += 1);
+        one.query_mut::<(&mut A, Entity)>().for_each(|(a, _)| a.0 += 1);
+        other.query_mut::<(&mut A, Entity)>().for_each(|(a, _)| a.0 += 1);
     }
     assert_eq!(one.query::<&A>().to_components(), Ok(vec![A(3)]));
     assert_eq!(other.query::<&A>().to_components(), Ok(vec![A(12), A(22)]));
-    assert_eq!(query.clone().read(&one).count(), 1);
-    assert_eq!(query.write(&mut one).into_iter().count(), 1);
+    assert_eq!(query.query(&one).count(), 1);
+    assert_eq!(one.query_mut::<(&mut A, Entity)>().into_iter().count(), 1);
 }

@@ -124,11 +124,11 @@ fn i10_what_an_aspect_asks_for_is_what_its_parts_ask_for() {
     let without_inner = world.spawn((A(1), B(3)));
     world.spawn(X(1));
     world.set_component_enabled::<X>(off, false).unwrap();
-    let found = world.query::<Outer>().to_entities();
+    let found = world.query_mut::<Outer>().to_entities();
     assert_eq!(found, [whole, half]);
     assert_eq!(found, world.query::<(&A, &X)>().to_entities());
-    assert!(world.query_mut::<Outer>().get(without_inner).is_none());
-    assert!(world.query_mut::<Outer>().get(off).is_none());
+    assert!(world.query_mut::<Outer>().get_mut(without_inner).is_none());
+    assert!(world.query_mut::<Outer>().get_mut(off).is_none());
     let texts: Vec<_> = world
         .query_mut::<Outer>()
         .into_iter()
@@ -139,8 +139,8 @@ fn i10_what_an_aspect_asks_for_is_what_its_parts_ask_for() {
         .collect();
     assert_eq!(texts, [Some((3, "whole".to_owned())), None]);
     assert_eq!(world.get::<A>(half), Ok(&A(3)));
-    let tagged = world.query_mut::<Outer>().filter::<With<B>>().filter::<Without<Text>>();
-    assert_eq!(tagged.single().unwrap().a.0, 3);
+    let mut tagged = world.query_filtered_mut::<Outer, (With<B>, Without<Text>)>();
+    assert_eq!(tagged.single_mut().unwrap().a.0, 3);
 }
 
 #[test]

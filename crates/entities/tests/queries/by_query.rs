@@ -1,8 +1,9 @@
 //! Structural changes of all that a query finds (EN5, EN9, Q8, Q9).
 
 use ancho_entities::{
-    Changed, Component, ComponentType, Disabled, Entity, EntityError, IsDisabled, OrderChanged,
-    Present, Shared, With, Without, World, WorldSettings,
+    Changed, Component, ComponentType, Disabled, Entity, EntityError, IgnoreEnabled,
+    IncludeDisabled, IsDisabled, OrderChanged, Present, QueryDescriptor, Shared, With, Without,
+    World, WorldSettings,
 };
 
 use crate::common::*;
@@ -32,7 +33,7 @@ fn en5_what_is_switched_off_is_not_despawned() {
     for limit in [10_000, 64, 7] {
         let mut world = chunks_of(limit);
         let (on, off) = hundredths(&mut world, 3000);
-        assert_eq!(world.query_mut::<&X>().despawn(), Ok(on.len()));
+        assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).despawn(), Ok(on.len()));
         assert_eq!(sorted(world.all_entities()), sorted(off.clone()));
         for (at, &entity) in off.iter().enumerate() {
             assert_eq!(world.get::<X>(entity), Ok(&X(at as u32 * 100 + 17)));
@@ -47,9 +48,12 @@ fn en5_what_is_switched_off_is_given_nothing() {
     for limit in [10_000, 64, 7] {
         let mut world = chunks_of(limit);
         let (on, off) = hundredths(&mut world, 3000);
-        assert_eq!(world.query_mut::<&X>().add(B(5)).unwrap(), on.len());
-        assert_eq!(world.query_mut::<&X>().add((Tag, Y)).unwrap(), on.len());
-        assert_eq!(world.query_mut::<&X>().add(Shared::new(Team(3))).unwrap(), on.len());
+        assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).add(B(5)).unwrap(), on.len());
+        assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).add((Tag, Y)).unwrap(), on.len());
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<&X, ()>()).add(Shared::new(Team(3))).unwrap(),
+            on.len()
+        );
         for &entity in &on {
             assert_eq!(world.get::<B>(entity), Ok(&B(5)));
             assert!(world.has::<(Tag, Y, Shared<Team>)>(entity));
@@ -63,9 +67,9 @@ fn en5_what_is_switched_off_is_given_nothing() {
             );
             assert_eq!(world.is_component_enabled::<X>(entity), Ok(false));
         }
-        assert_eq!(world.query_mut::<&X>().set_shared(Team(4)), Ok(on.len()));
+        assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).set_shared(Team(4)), Ok(on.len()));
         assert_eq!(world.query::<&B>().with_shared(Team(4)).count(), on.len());
-        assert_eq!(world.query_mut::<&X>().remove::<(A, Y)>(), Ok(on.len()));
+        assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).remove::<(A, Y)>(), Ok(on.len()));
         assert_eq!(sorted(world.query::<&A>().to_entities()), sorted(off.clone()));
     }
 }
@@ -74,14 +78,11 @@ fn en5_what_is_switched_off_is_given_nothing() {
 fn en5_those_that_are_off_can_be_found_by_that() {
     let mut world = chunks_of(64);
     let (on, off) = hundredths(&mut world, 1000);
-    let query = world.query_mut::<()>().filter::<IsDisabled<X>>();
+    let query = world.batch(QueryDescriptor::of::<(), IsDisabled<X>>());
     assert_eq!(query.add(Tag).unwrap(), off.len());
     assert_eq!(sorted(world.query::<&Tag>().to_entities()), off);
-    assert!(
-        world.query::<&X>().filter::<With<Tag>>().is_empty(),
-        "they are off where they are now"
-    );
-    let all = world.query_mut::<&X>().ignore_enabled();
+    assert!(world.query_filtered::<&X, With<Tag>>().is_empty(), "they are off where they are now");
+    let all = world.batch(QueryDescriptor::of::<&X, IgnoreEnabled>());
     assert_eq!(all.despawn(), Ok(on.len() + off.len()));
     assert_eq!(world.entity_count(), 0);
 }
@@ -94,19 +95,22 @@ fn en9_masks_are_switched_as_a_whole() {
         world.spawn_many(A(1), 100);
         let seen = world.version();
         world.advance_version();
-        assert_eq!(world.query_mut::<&X>().set_component_enabled::<X>(false), Ok(1000));
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<&X, ()>()).set_component_enabled::<X>(false),
+            Ok(1000)
+        );
         assert!(world.query::<&X>().is_empty());
         assert_eq!(
-            world.query::<()>().filter::<Changed<X>>().since(seen).ignore_enabled().count(),
+            world.query_filtered::<(), (Changed<X>, IgnoreEnabled)>().since(seen).count(),
             1000
         );
-        assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
-        assert_eq!(world.query::<()>().filter::<OrderChanged>().since(seen).count(), 0);
+        assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 0);
+        assert_eq!(world.query_filtered::<(), OrderChanged>().since(seen).count(), 0);
         // Those that are on again are not found by who looks for those that are off.
         for &entity in all.iter().step_by(3) {
             world.set_component_enabled::<X>(entity, true).unwrap();
         }
-        let off = world.query_mut::<()>().filter::<IsDisabled<X>>();
+        let off = world.batch(QueryDescriptor::of::<(), IsDisabled<X>>());
         assert_eq!(off.set_component_enabled::<X>(true), Ok(666));
         assert_eq!(world.query::<&X>().to_entities(), all);
         assert!(world.query::<&X>().iter().map(|x| x.0).eq(0..1000), "values stay");
@@ -121,12 +125,12 @@ fn en9_switching_by_a_query_for_other_switches() {
         world.set_component_enabled::<Y>(entity, false).unwrap();
     }
     assert_eq!(
-        world.query_mut::<()>().filter::<Without<Y>>().set_component_enabled::<X>(false),
+        world.batch(QueryDescriptor::of::<(), Without<Y>>()).set_component_enabled::<X>(false),
         Ok(200)
     );
     assert_eq!(world.query::<&X>().to_entities(), [&all[..50], &all[250..]].concat());
     let ty = ComponentType::of::<Y>();
-    assert_eq!(world.query_mut::<&X>().set_type_enabled(ty, false), Ok(100));
+    assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).set_type_enabled(ty, false), Ok(100));
     assert!(world.query::<&Y>().is_empty());
 }
 
@@ -137,10 +141,16 @@ fn what_cannot_be_switched_is_refused() {
     world.spawn((A(1), X(1)));
     let component = ComponentType::of::<A>();
     let refused = EntityError::NotEnableable { component };
-    assert_eq!(world.query_mut::<&A>().set_component_enabled::<A>(false), Err(refused));
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&A, ()>()).set_component_enabled::<A>(false),
+        Err(refused)
+    );
     let component = ComponentType::of::<X>();
     let refused = EntityError::MissingComponent { entity: first, component };
-    assert_eq!(world.query_mut::<&A>().set_component_enabled::<X>(false), Err(refused));
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&A, ()>()).set_component_enabled::<X>(false),
+        Err(refused)
+    );
     assert_eq!(world.query::<&X>().count(), 1, "none was switched");
 }
 
@@ -149,18 +159,24 @@ fn nothing_found_is_nothing_changed() {
     let mut world = world();
     world.spawn_many(A(1), 10);
     let state = world.state_hash();
-    let nobody = |world: &mut World| world.query_mut::<&B>().filter::<With<A>>().as_ref().count();
+    let nobody = |world: &mut World| world.query_filtered_mut::<&B, With<A>>().count();
     assert_eq!(nobody(&mut world), 0);
-    assert_eq!(world.query_mut::<&B>().despawn(), Ok(0));
-    assert_eq!(world.query_mut::<&B>().add((Tag, Shared::new(Mesh(1)))).unwrap(), 0);
-    assert_eq!(world.query_mut::<&B>().remove::<B>(), Ok(0));
-    assert_eq!(world.query_mut::<&B>().set_shared(Mesh(1)), Ok(0));
-    assert_eq!(world.query_mut::<&B>().set_component_enabled::<X>(true), Ok(0));
-    assert_eq!(world.query_mut::<&B>().set_enabled(false), Ok(0));
-    assert_eq!(world.query_mut::<&A>().with_shared(Team(9)).despawn(), Ok(0));
+    assert_eq!(world.batch(QueryDescriptor::of::<&B, ()>()).despawn(), Ok(0));
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&B, ()>()).add((Tag, Shared::new(Mesh(1)))).unwrap(),
+        0
+    );
+    assert_eq!(world.batch(QueryDescriptor::of::<&B, ()>()).remove::<B>(), Ok(0));
+    assert_eq!(world.batch(QueryDescriptor::of::<&B, ()>()).set_shared(Mesh(1)), Ok(0));
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&B, ()>()).set_component_enabled::<X>(true),
+        Ok(0)
+    );
+    assert_eq!(world.batch(QueryDescriptor::of::<&B, ()>()).set_enabled(false), Ok(0));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(9))).despawn(), Ok(0));
     assert_eq!(world.state_hash(), state);
     // A set that cannot be is refused also where there is nothing.
-    let refused = world.query_mut::<&B>().add((A(1), A(2))).unwrap_err();
+    let refused = world.batch(QueryDescriptor::of::<&B, ()>()).add((A(1), A(2))).unwrap_err();
     assert!(matches!(refused.error, EntityError::DuplicateComponent { .. }));
     assert_eq!(refused.value, (A(1), A(2)));
 }
@@ -174,20 +190,26 @@ fn components_that_are_there_are_replaced_and_stay_off() {
     let seen = world.version();
     world.advance_version();
     let order: Vec<_> = world.all_entities();
-    assert_eq!(world.query_mut::<&A>().add((X(50), Text("new".into()))).unwrap(), 0);
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&A, ()>()).add((X(50), Text("new".into()))).unwrap(),
+        0
+    );
     assert_eq!(world.all_entities(), order, "nobody moved");
     assert!(world.query::<&Text>().iter().all(|text| text.0 == "new"));
-    assert!(world.query::<&X>().ignore_enabled().iter().all(|x| x.0 == 50));
+    assert!(world.query_filtered::<&X, IgnoreEnabled>().iter().all(|x| x.0 == 50));
     assert_eq!(world.is_component_enabled::<X>(all[3]), Ok(false));
-    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
-    assert_eq!(world.query::<()>().filter::<Changed<Text>>().since(seen).count(), 10);
+    assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 0);
+    assert_eq!(world.query_filtered::<(), Changed<Text>>().since(seen).count(), 10);
     // Some of a chunk only.
-    assert_eq!(world.query_mut::<&X>().add((A(7), Text("on".into()))).unwrap(), 0);
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&X, ()>()).add((A(7), Text("on".into()))).unwrap(),
+        0
+    );
     assert_eq!(world.get::<Text>(all[3]).unwrap().0, "new");
     assert_eq!(world.get::<A>(all[3]), Ok(&A(3)));
     assert_eq!(world.query::<&Text>().iter().filter(|text| text.0 == "on").count(), 9);
     // What has one of two gets both.
-    assert_eq!(world.query_mut::<&X>().add((A(8), B(9))).unwrap(), 9);
+    assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).add((A(8), B(9))).unwrap(), 9);
     assert_eq!(world.query::<(&A, &B)>().iter().filter(|&(a, b)| (a.0, b.0) == (8, 9)).count(), 9);
 }
 
@@ -197,7 +219,7 @@ fn missing_types_are_added_and_others_keep_their_values() {
     let old = world.spawn((A(1), B(2)));
     let new: Vec<_> = world.spawn_many(A(1), 9).collect();
     let types = [ComponentType::of::<B>(), ComponentType::of::<Text>(), ComponentType::of::<Tag>()];
-    assert_eq!(world.query_mut::<&A>().add_types(&types), Ok(10));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types), Ok(10));
     assert_eq!(world.get::<B>(old), Ok(&B(2)));
     for &entity in &new {
         assert_eq!(
@@ -205,15 +227,16 @@ fn missing_types_are_added_and_others_keep_their_values() {
             (Ok(&B(0)), Ok(&Text::default()))
         );
     }
-    assert_eq!(world.query_mut::<&A>().add_types(&types), Ok(0));
-    assert_eq!(world.query_mut::<&A>().remove_types(&types[..2]), Ok(10));
-    assert!(world.query::<()>().filter::<Without<B>>().count() == 10);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types), Ok(0));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove_types(&types[..2]), Ok(10));
+    assert!(world.query_filtered::<(), Without<B>>().count() == 10);
 
     /// Has no default.
     #[derive(Component, Clone)]
     struct Named;
 
-    let refused = world.query_mut::<&A>().add_types(&[ComponentType::of::<Named>()]);
+    let refused =
+        world.batch(QueryDescriptor::of::<&A, ()>()).add_types(&[ComponentType::of::<Named>()]);
     assert!(matches!(refused, Err(EntityError::NoInitialValue { .. })));
 }
 
@@ -225,18 +248,18 @@ fn strict_worlds_refuse_all_or_do_all() {
     let has = world.spawn((A(1), B(2)));
     let state = world.state_hash();
     let component = ComponentType::of::<B>();
-    let refused = world.query_mut::<&A>().add(B(3)).unwrap_err();
+    let refused = world.batch(QueryDescriptor::of::<&A, ()>()).add(B(3)).unwrap_err();
     assert_eq!(refused.error, EntityError::AlreadyPresent { entity: has, component });
-    let lacks = world.query::<&A>().filter::<Without<B>>().to_entities()[0];
-    let refused = world.query_mut::<&A>().remove::<B>();
+    let lacks = world.query_filtered::<&A, Without<B>>().to_entities()[0];
+    let refused = world.batch(QueryDescriptor::of::<&A, ()>()).remove::<B>();
     assert_eq!(refused, Err(EntityError::MissingComponent { entity: lacks, component }));
     assert_eq!(world.state_hash(), state);
-    assert_eq!(world.query_mut::<&A>().filter::<Without<B>>().add(B(3)).unwrap(), 6);
-    assert_eq!(world.query_mut::<&A>().remove::<B>(), Ok(7));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, Without<B>>()).add(B(3)).unwrap(), 6);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<B>(), Ok(7));
     // To switch off what is off is no error: it is passed over.
     world.set_enabled(has, false).unwrap();
-    assert_eq!(world.query_mut::<&A>().include_disabled().set_enabled(false), Ok(6));
-    assert_eq!(world.query_mut::<&A>().include_disabled().set_enabled(true), Ok(7));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, IncludeDisabled>()).set_enabled(false), Ok(6));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, IncludeDisabled>()).set_enabled(true), Ok(7));
     assert!(world.query::<&Disabled>().is_empty());
 }
 
@@ -247,19 +270,25 @@ fn q8_only_chunks_with_the_value_are_touched() {
         world.spawn_many((A(team), Shared::new(Team(team))), 10);
     }
     world.spawn_many(A(9), 5);
-    assert_eq!(world.query_mut::<&A>().with_shared(Team(1)).add(Tag).unwrap(), 10);
-    assert!(world.query::<&A>().filter::<With<Tag>>().iter().all(|a| a.0 == 1));
-    assert_eq!(world.query_mut::<&A>().with_shared(Team(1)).set_shared(Team(2)), Ok(10));
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(1))).add(Tag).unwrap(),
+        10
+    );
+    assert!(world.query_filtered::<&A, With<Tag>>().iter().all(|a| a.0 == 1));
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(1))).set_shared(Team(2)),
+        Ok(10)
+    );
     assert_eq!(world.query::<&Tag>().with_shared(Team(2)).count(), 10);
     assert_eq!(world.shared_reference_count(&Team(1)), 0, "nobody has it any more");
     // Those that have the value already are not counted.
-    let all = world.query_mut::<()>().filter::<With<Shared<Team>>>();
+    let all = world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>());
     assert_eq!(all.set_shared(Team(2)), Ok(10));
-    let refused = world.query_mut::<&A>().set_shared(Team(7));
+    let refused = world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team(7));
     assert!(matches!(refused, Err(EntityError::MissingComponent { .. })));
     assert_eq!(world.shared_values::<Team>().count(), 2, "7 was not kept");
-    assert_eq!(world.query_mut::<&A>().remove::<Shared<Team>>(), Ok(30));
-    assert_eq!(world.query_mut::<&A>().with_shared(Team(2)).despawn(), Ok(0));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Shared<Team>>(), Ok(30));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(2))).despawn(), Ok(0));
 }
 
 #[test]
@@ -269,16 +298,16 @@ fn q9_only_chunks_that_changed_are_touched() {
     let seen = world.version();
     world.advance_version();
     world.get_mut::<A>(all[5]).unwrap().0 = 50;
-    let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);
+    let changed = world.batch(QueryDescriptor::of::<&A, Changed<A>>().since(seen));
     assert_eq!(changed.add(Tag).unwrap(), 4);
     assert_eq!(world.query::<&Tag>().to_entities(), all[4..8]);
     // What moved counts as having come, and what is new as changed; the rest keeps its versions.
-    let came = world.query::<&A>().filter::<OrderChanged>().since(seen);
+    let came = world.query_filtered::<&A, OrderChanged>().since(seen);
     assert_eq!(came.to_entities(), all[4..8]);
-    assert_eq!(world.query::<()>().filter::<Changed<Tag>>().since(seen).count(), 4);
-    assert_eq!(world.query::<()>().filter::<Changed<B>>().since(seen).count(), 0);
-    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).to_entities(), all[4..8]);
-    let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);
+    assert_eq!(world.query_filtered::<(), Changed<Tag>>().since(seen).count(), 4);
+    assert_eq!(world.query_filtered::<(), Changed<B>>().since(seen).count(), 0);
+    assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).to_entities(), all[4..8]);
+    let changed = world.batch(QueryDescriptor::of::<&A, Changed<A>>().since(seen));
     assert_eq!(changed.despawn(), Ok(4));
     assert_eq!(world.all_entities(), [&all[..4], &all[8..]].concat());
 }
@@ -295,11 +324,11 @@ fn whole_chunks_stay_where_they_are() {
         world.chunks().map(|chunk| chunk.slice::<A>().unwrap().as_ptr().addr()).collect()
     };
     let (before, memory) = (numbers(&world), places(&world));
-    assert_eq!(world.query_mut::<&A>().add((Tag, Y)).unwrap(), 95);
-    assert_eq!(world.query_mut::<&A>().add(Shared::new(Team(4))).unwrap(), 95);
-    assert_eq!(world.query_mut::<&A>().remove::<Tag>(), Ok(95));
-    assert_eq!(world.query_mut::<&A>().set_shared(Team(5)), Ok(95));
-    assert_eq!(world.query_mut::<&A>().set_enabled(false), Ok(95));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add((Tag, Y)).unwrap(), 95);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Shared::new(Team(4))).unwrap(), 95);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Tag>(), Ok(95));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team(5)), Ok(95));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).set_enabled(false), Ok(95));
     assert_eq!((numbers(&world), places(&world)), (before, memory));
     assert_eq!(world.all_entities(), all);
     // New entities go to the chunk with room.
@@ -307,7 +336,7 @@ fn whole_chunks_stay_where_they_are() {
     assert_eq!(numbers(&world).len(), 10);
     assert_eq!(world.all_entities()[95], new);
     // With bytes they move, in their order.
-    assert_eq!(world.query_mut::<&A>().include_disabled().add(B(1)).unwrap(), 96);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, IncludeDisabled>()).add(B(1)).unwrap(), 96);
     assert_eq!(world.all_entities()[..95], all);
 }
 
@@ -316,7 +345,7 @@ fn small_chunks_do_not_pile_up() {
     let mut world = chunks_of(100);
     for _ in 0..50 {
         world.spawn_many(A(1), 10);
-        assert_eq!(world.query_mut::<&A>().filter::<Without<Tag>>().add(Tag).unwrap(), 10);
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, Without<Tag>>()).add(Tag).unwrap(), 10);
     }
     assert!(world.chunks().count() <= 6, "{}", world.chunks().count());
 }
@@ -330,10 +359,10 @@ fn the_order_counters_rise_as_for_moves() {
         (entities.component_order_version::<A>(), entities.component_order_version::<Tag>())
     };
     let before = order(&world);
-    world.query_mut::<&A>().add(Tag).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add(Tag).unwrap();
     let after = order(&world);
     assert!(after.0 > before.0 && after.1 > before.1);
-    world.query_mut::<&A>().remove::<Tag>().unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Tag>().unwrap();
     assert!(order(&world).0 > after.0 && order(&world).1 > after.1);
 }
 
@@ -355,7 +384,7 @@ fn members_of_groups_follow_their_roots() {
     let mut world = chunks_of(3);
     let [root, near, far, other, marked] = build(&mut world);
     assert_eq!(
-        world.query_mut::<&Tag>().set_enabled(false),
+        world.batch(QueryDescriptor::of::<&Tag, ()>()).set_enabled(false),
         Ok(3),
         "members, and not those of members"
     );
@@ -363,8 +392,11 @@ fn members_of_groups_follow_their_roots() {
     {
         assert_eq!(world.is_enabled(entity), on);
     }
-    assert_eq!(world.query_mut::<&Tag>().include_disabled().set_enabled(true), Ok(3));
-    assert_eq!(world.query_mut::<&Tag>().despawn(), Ok(4), "each once");
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&Tag, IncludeDisabled>()).set_enabled(true),
+        Ok(3)
+    );
+    assert_eq!(world.batch(QueryDescriptor::of::<&Tag, ()>()).despawn(), Ok(4), "each once");
     assert_eq!(world.all_entities(), [other]);
 }
 
@@ -372,13 +404,13 @@ fn members_of_groups_follow_their_roots() {
 fn a_query_of_nothing_but_entities_without_components() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((), 6).collect();
-    assert_eq!(world.query_mut::<()>().add(()).unwrap(), 0);
-    assert_eq!(world.query_mut::<()>().remove::<()>(), Ok(0));
-    assert_eq!(world.query_mut::<()>().add(Tag).unwrap(), 6);
-    assert_eq!(world.query_mut::<()>().add(A(1)).unwrap(), 6);
-    assert_eq!(world.query_mut::<()>().remove::<(A, Tag)>(), Ok(6));
+    assert_eq!(world.batch(QueryDescriptor::of::<(), ()>()).add(()).unwrap(), 0);
+    assert_eq!(world.batch(QueryDescriptor::of::<(), ()>()).remove::<()>(), Ok(0));
+    assert_eq!(world.batch(QueryDescriptor::of::<(), ()>()).add(Tag).unwrap(), 6);
+    assert_eq!(world.batch(QueryDescriptor::of::<(), ()>()).add(A(1)).unwrap(), 6);
+    assert_eq!(world.batch(QueryDescriptor::of::<(), ()>()).remove::<(A, Tag)>(), Ok(6));
     assert_eq!(world.all_entities(), all);
-    assert_eq!(world.query_mut::<()>().despawn(), Ok(6));
+    assert_eq!(world.batch(QueryDescriptor::of::<(), ()>()).despawn(), Ok(6));
     assert_eq!(world.chunks().count(), 0);
 }
 
@@ -390,15 +422,15 @@ fn single_entity_ways_find_their_place_after_chunks_have_gone() {
     for &entity in &all[..2] {
         world.add(entity, B(1)).unwrap();
     }
-    world.query_mut::<(&A, &B)>().add(Tag).unwrap();
+    world.batch(QueryDescriptor::of::<(&A, &B), ()>()).add(Tag).unwrap();
     world.add(all[2], B(2)).unwrap();
-    world.query_mut::<&A>().filter::<With<Tag>>().remove::<Tag>().unwrap();
+    world.batch(QueryDescriptor::of::<&A, With<Tag>>()).remove::<Tag>().unwrap();
     world.remove::<B>(all[0]).unwrap();
-    world.query_mut::<&A>().filter::<Without<B>>().add(Tag).unwrap();
+    world.batch(QueryDescriptor::of::<&A, Without<B>>()).add(Tag).unwrap();
     world.remove::<B>(all[1]).unwrap();
     world.add(all[3], B(3)).unwrap();
     let found: Vec<_> = all.iter().map(|&entity| world.get::<A>(entity).unwrap().0).collect();
     assert_eq!(found, [0, 1, 2, 3, 4, 5]);
     assert_eq!(world.query::<&B>().count(), 2);
-    assert_eq!(world.query::<()>().filter::<Present<Tag>>().count(), 4);
+    assert_eq!(world.query_filtered::<(), Present<Tag>>().count(), 4);
 }

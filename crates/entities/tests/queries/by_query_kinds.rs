@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    Buffer, Component, IsDisabled, Managed, PerChunk, Shared, With, Without, World,
+    Buffer, Component, IsDisabled, Managed, PerChunk, QueryDescriptor, Shared, With, Without, World,
 };
 
 use crate::common::*;
@@ -61,14 +61,14 @@ fn whole_chunks_with_forks_alive() {
     world.spawn_batch((0..95).map(|at| (A(at), X(at), Text(at.to_string()), item(at))));
     both_ways(
         &mut world,
-        |world| world.query_mut::<&A>().add(Tag).unwrap(),
+        |world| world.batch(QueryDescriptor::of::<&A, ()>()).add(Tag).unwrap(),
         |world, entity| {
             world.add(entity, Tag).unwrap();
         },
     );
     both_ways(
         &mut world,
-        |world| world.query_mut::<&A>().add(Y).unwrap(),
+        |world| world.batch(QueryDescriptor::of::<&A, ()>()).add(Y).unwrap(),
         |world, entity| {
             world.add(entity, Y).unwrap();
         },
@@ -76,28 +76,28 @@ fn whole_chunks_with_forks_alive() {
     let team = || Shared::new(Team(4));
     both_ways(
         &mut world,
-        |world| world.query_mut::<&A>().add(team()).unwrap(),
+        |world| world.batch(QueryDescriptor::of::<&A, ()>()).add(team()).unwrap(),
         |world, entity| {
             world.add(entity, team()).unwrap();
         },
     );
     both_ways(
         &mut world,
-        |world| world.query_mut::<&A>().add(B(3)).unwrap(),
+        |world| world.batch(QueryDescriptor::of::<&A, ()>()).add(B(3)).unwrap(),
         |world, entity| {
             world.add(entity, B(3)).unwrap();
         },
     );
     both_ways(
         &mut world,
-        |world| world.query_mut::<&A>().remove::<Text>().unwrap(),
+        |world| world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Text>().unwrap(),
         |world, entity| {
             world.remove::<Text>(entity).unwrap();
         },
     );
     both_ways(
         &mut world,
-        |world| world.query_mut::<&A>().despawn().unwrap(),
+        |world| world.batch(QueryDescriptor::of::<&A, ()>()).despawn().unwrap(),
         |world, entity| {
             world.despawn(entity).unwrap();
         },
@@ -114,11 +114,11 @@ fn tags_are_given_to_shared_memory_without_a_copy() {
     world.spawn_batch((0..95).map(|at| (A(at), Text(at.to_string()))));
     let fork = Checked(world.fork().unwrap());
     let state = fork.state_hash();
-    assert_eq!(world.query_mut::<&A>().add((Tag, Y)).unwrap(), 95);
-    assert_eq!(world.query_mut::<&A>().remove::<Tag>(), Ok(95));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add((Tag, Y)).unwrap(), 95);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Tag>(), Ok(95));
     assert_eq!(arena.stats().used, 10 * 16 * 1024, "and there is no more");
     assert_eq!(fork.state_hash(), state);
-    world.query_mut::<&A>().add(B(1)).unwrap_err();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add(B(1)).unwrap_err();
     // Both have the memory, of two archetypes. Whoever is last drops what is in it.
     drop(fork);
     assert!(world.query::<(&A, &Text)>().iter().all(|(a, text)| text.0 == a.0.to_string()));
@@ -135,14 +135,14 @@ fn rows_do_not_come_to_whole_chunks_that_are_shared() {
     world.set_component_enabled::<Y>(off, false).unwrap();
     let fork = Checked(world.fork().unwrap());
     let state = fork.state_hash();
-    assert_eq!(world.query_mut::<&A>().filter::<Without<Y>>().add((Tag, Y)).unwrap(), 17);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, Without<Y>>()).add((Tag, Y)).unwrap(), 17);
     assert_eq!(fork.state_hash(), state);
-    assert_eq!(world.query_mut::<&X>().filter::<With<Tag>>().remove::<Tag>(), Ok(17));
+    assert_eq!(world.batch(QueryDescriptor::of::<&X, With<Tag>>()).remove::<Tag>(), Ok(17));
     assert_eq!(fork.state_hash(), state);
     let mut found: Vec<_> = world.query::<(&A, &X)>().iter().map(|(a, x)| (a.0, x.0)).collect();
     found.sort();
     assert!(found.into_iter().eq((0..25).map(|at| (at, at))));
-    assert_eq!(world.query::<()>().filter::<IsDisabled<Y>>().to_entities(), [off]);
+    assert_eq!(world.query_filtered::<(), IsDisabled<Y>>().to_entities(), [off]);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn what_cannot_be_duplicated_is_given_to_memory_of_its_own() {
     world.spawn_batch((0..8).map(|at| (A(at), Text(at.to_string()))));
     let mut fork = Checked(world.fork().unwrap());
     let types = [ancho_entities::ComponentType::of::<Unique>()];
-    assert_eq!(world.query_mut::<&A>().add_types(&types), Ok(8));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add_types(&types), Ok(8));
     world.query_mut::<&mut Text>().for_each(|text| text.0.push('!'));
     world.fork().unwrap_err();
     assert!(fork.query::<(&A, &Text)>().iter().all(|(a, text)| text.0 == a.0.to_string()));
@@ -170,22 +170,34 @@ fn values_are_dropped_once() {
             world.set_component_enabled::<X>(entity, false).unwrap();
         }
         let mut fork = forks.then(|| world.fork().unwrap());
-        assert_eq!(world.query_mut::<&X>().add(Owned(owner.clone())).unwrap(), 41);
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<&X, ()>()).add(Owned(owner.clone())).unwrap(),
+            41
+        );
         assert_eq!(count(), 41);
         // The old ones are replaced, and the others get theirs.
-        assert_eq!(world.query_mut::<&A>().add(Owned(owner.clone())).unwrap(), 14);
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<&A, ()>()).add(Owned(owner.clone())).unwrap(),
+            14
+        );
         assert_eq!(count(), 55);
         if forks {
             fork = Some(world.fork().unwrap());
-            assert_eq!(world.query_mut::<&A>().add((B(1), Owned(owner.clone()))).unwrap(), 55);
+            assert_eq!(
+                world
+                    .batch(QueryDescriptor::of::<&A, ()>())
+                    .add((B(1), Owned(owner.clone())))
+                    .unwrap(),
+                55
+            );
             assert_eq!(count(), 110);
         }
-        assert_eq!(world.query_mut::<&X>().remove::<Owned>(), Ok(41));
+        assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).remove::<Owned>(), Ok(41));
         assert_eq!(count(), if forks { 69 } else { 14 });
-        assert_eq!(world.query_mut::<&Owned>().despawn(), Ok(14));
+        assert_eq!(world.batch(QueryDescriptor::of::<&Owned, ()>()).despawn(), Ok(14));
         assert_eq!(count(), if forks { 55 } else { 0 });
         if let Some(mut fork) = fork {
-            assert_eq!(fork.query_mut::<&Owned>().filter::<With<X>>().despawn(), Ok(41));
+            assert_eq!(fork.batch(QueryDescriptor::of::<&Owned, With<X>>()).despawn(), Ok(41));
             assert_eq!(count(), 14);
             fork.check_invariants().unwrap();
         }
@@ -210,11 +222,14 @@ fn buffers_and_managed_components_come_along() {
     };
     let mut fork = Checked(world.fork().unwrap());
     for world in [&mut world, &mut fork] {
-        world.query_mut::<&A>().add(Tag).unwrap();
+        world.batch(QueryDescriptor::of::<&A, ()>()).add(Tag).unwrap();
         check(world);
-        world.query_mut::<&A>().add(B(7)).unwrap();
+        world.batch(QueryDescriptor::of::<&A, ()>()).add(B(7)).unwrap();
         check(world);
-        world.query_mut::<&A>().add(Managed::new(Script("new".into()))).unwrap();
+        world
+            .batch(QueryDescriptor::of::<&A, ()>())
+            .add(Managed::new(Script("new".into())))
+            .unwrap();
         assert!(
             world
                 .query::<&A>()
@@ -222,7 +237,7 @@ fn buffers_and_managed_components_come_along() {
                 .iter()
                 .all(|&entity| { world.managed::<Script>(entity).unwrap().0 == "new" })
         );
-        world.query_mut::<&A>().add(Buffer::from([Item(5); 7])).unwrap();
+        world.batch(QueryDescriptor::of::<&A, ()>()).add(Buffer::from([Item(5); 7])).unwrap();
         assert!(
             world
                 .query::<&A>()
@@ -230,8 +245,8 @@ fn buffers_and_managed_components_come_along() {
                 .iter()
                 .all(|&entity| { *world.buffer::<Item>(entity).unwrap() == [Item(5); 7] })
         );
-        world.query_mut::<&A>().remove::<Managed<Script>>().unwrap();
-        world.query_mut::<&A>().remove::<Buffer<Item>>().unwrap();
+        world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Managed<Script>>().unwrap();
+        world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Buffer<Item>>().unwrap();
         assert_eq!(world.query::<(&A, &B, &Tag)>().count(), 60);
     }
 }
@@ -246,11 +261,15 @@ fn what_stays_is_left_of_those_that_are_despawned() {
     let off = world.query::<(&A, &X)>().to_entities()[2];
     world.set_component_enabled::<X>(off, false).unwrap();
     let fork = Checked(world.fork().unwrap());
-    assert_eq!(world.query_mut::<&A>().filter::<Without<X>>().despawn(), Ok(6));
-    assert_eq!(world.query_mut::<&X>().despawn(), Ok(14));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, Without<X>>()).despawn(), Ok(6));
+    assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).despawn(), Ok(14));
     assert_eq!((world.entity_count(), world.query::<&Handle>().count()), (15, 15));
-    assert_eq!(world.query_mut::<()>().despawn(), Ok(0), "they are gone but for what stays");
-    assert_eq!(world.query_mut::<()>().remove::<Handle>(), Ok(15));
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<(), ()>()).despawn(),
+        Ok(0),
+        "they are gone but for what stays"
+    );
+    assert_eq!(world.batch(QueryDescriptor::of::<(), ()>()).remove::<Handle>(), Ok(15));
     assert_eq!(world.entity_count(), 0);
     assert_eq!(fork.query::<&Handle>().count(), 15);
     drop(fork);
@@ -268,12 +287,12 @@ fn chunks_of_another_archetype_begin_with_values_of_their_own() {
         let chunks = world.chunks();
         chunks.map(|chunk| chunk.chunk_component::<Bounds>().unwrap().0).collect()
     };
-    world.query_mut::<&A>().set_shared(Team(2)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team(2)).unwrap();
     assert_eq!(bounds(&world), [7, 7, 7], "they are the same chunks");
-    world.query_mut::<&A>().add(Tag).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add(Tag).unwrap();
     assert_eq!(bounds(&world), [0, 0, 0]);
-    world.query_mut::<&A>().remove::<PerChunk<Bounds>>().unwrap();
-    world.query_mut::<&A>().add(PerChunk::<Bounds>::new()).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).remove::<PerChunk<Bounds>>().unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add(PerChunk::<Bounds>::new()).unwrap();
     assert_eq!(bounds(&world), [0, 0, 0]);
 }
 
@@ -318,19 +337,22 @@ fn tags_that_are_dropped_are_counted() {
     let mut world = chunks_of(10);
     world.spawn_batch((0..35).map(|at| (A(at), X(at))));
     let fork = world.fork().unwrap();
-    assert_eq!(world.query_mut::<&A>().add(counted::new()).unwrap(), 35);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(counted::new()).unwrap(), 35);
     assert_eq!(counted::alive(), 35);
     let other = world.fork().unwrap();
     // Which chunks are shared is nobody's business: a copy has tags of its own.
-    assert_eq!(world.query_mut::<&A>().add((Tag, counted::new())).unwrap(), 35);
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&A, ()>()).add((Tag, counted::new())).unwrap(),
+        35
+    );
     assert_eq!(counted::alive(), 70);
     drop(other);
     assert_eq!(counted::alive(), 35);
-    assert_eq!(world.query_mut::<&A>().add(counted::new()).unwrap(), 0);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(counted::new()).unwrap(), 0);
     assert_eq!(counted::alive(), 35);
     let entity = world.query::<&A>().to_entities()[12];
     world.set_component_enabled::<X>(entity, false).unwrap();
-    assert_eq!(world.query_mut::<&X>().remove::<Counted>(), Ok(34));
+    assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).remove::<Counted>(), Ok(34));
     assert_eq!(counted::alive(), 1);
     drop((world, fork));
     assert_eq!(counted::alive(), 0);

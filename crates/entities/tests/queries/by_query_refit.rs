@@ -1,6 +1,6 @@
 //! Chunks that keep their rows when a query gives all of them other components, or takes some (Q9, EN9).
 
-use ancho_entities::{Changed, Entity, Present, Shared, World};
+use ancho_entities::{Changed, Entity, Present, QueryDescriptor, Shared, World};
 
 use crate::common::*;
 
@@ -40,7 +40,7 @@ fn q9_rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
     let mut world = world();
     let all = filled(&mut world, 3000);
     let before = places(&world, &all);
-    assert_eq!(world.query_mut::<&A>().filter::<Present<X>>().add((B(5), Y)).unwrap(), 3000);
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, Present<X>>()).add((B(5), Y)).unwrap(), 3000);
     check(&world, &all);
     assert!(all.iter().all(|&entity| world.get(entity) == Ok(&B(5))));
     assert!(all.iter().all(|&entity| world.is_component_enabled::<Y>(entity) == Ok(true)));
@@ -49,10 +49,13 @@ fn q9_rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
     assert!(moved > 0 && moved < 1500, "{moved} of 3000 moved");
     // Now all have room, and so it is for ever.
     for value in 0..4 {
-        assert_eq!(world.query_mut::<&A>().filter::<Present<X>>().remove::<B>(), Ok(3000));
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, Present<X>>()).remove::<B>(), Ok(3000));
         check(&world, &all);
         assert_eq!(places(&world, &all), with);
-        assert_eq!(world.query_mut::<&A>().filter::<Present<X>>().add(B(value)).unwrap(), 3000);
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<&A, Present<X>>()).add(B(value)).unwrap(),
+            3000
+        );
         check(&world, &all);
         assert_eq!(places(&world, &all), with);
         assert!(all.iter().all(|&entity| world.get(entity) == Ok(&B(value))));
@@ -63,9 +66,9 @@ fn q9_rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
 fn q9_chunks_that_would_be_mostly_empty_are_filled_up() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..2000).map(A)).collect();
-    world.query_mut::<&A>().add(Large([3; 64])).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add(Large([3; 64])).unwrap();
     let large = world.chunks().count();
-    world.query_mut::<&A>().remove::<Large>().unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Large>().unwrap();
     let small = world.chunks().count();
     assert!(small * 4 < large, "{small} of {large} chunks");
     assert!((0..).zip(&all).all(|(at, &entity)| world.get(entity) == Ok(&A(at))));
@@ -84,8 +87,8 @@ fn q9_forks_keep_what_they_have() {
     let numbers: Vec<_> = world.spawn_batch((0..3000).map(|at| (A(at), Tag))).collect();
     let fork = world.fork().unwrap();
     let hash = fork.state_hash();
-    world.query_mut::<&A>().filter::<Present<X>>().add(B(1)).unwrap();
-    world.query_mut::<&A>().filter::<ancho_entities::With<Tag>>().add(B(2)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, Present<X>>()).add(B(1)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ancho_entities::With<Tag>>()).add(B(2)).unwrap();
     check(&world, &all);
     check(&fork, &all);
     assert_eq!(fork.state_hash(), hash);
@@ -94,7 +97,7 @@ fn q9_forks_keep_what_they_have() {
         assert!(fork.get(entity) == Ok(&A(at)) && !fork.has::<B>(entity));
     }
     // The memory is the world's alone now.
-    world.query_mut::<&A>().filter::<Present<X>>().remove::<B>().unwrap();
+    world.batch(QueryDescriptor::of::<&A, Present<X>>()).remove::<B>().unwrap();
     check(&world, &all);
     check(&fork, &all);
 }
@@ -105,7 +108,7 @@ fn q9_groups_of_shared_values_stay_apart() {
     let of = |team: u32| move |at| (A(at), Shared::new(Team(team)));
     let red: Vec<_> = world.spawn_batch((0..2500).map(of(1))).collect();
     let blue: Vec<_> = world.spawn_batch((0..2500).map(of(2))).collect();
-    world.query_mut::<&A>().add(B(7)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>()).add(B(7)).unwrap();
     for (team, all) in [(1, &red), (2, &blue)] {
         for (at, &entity) in (0..).zip(all) {
             assert_eq!(world.get(entity), Ok(&A(at)));
@@ -113,7 +116,7 @@ fn q9_groups_of_shared_values_stay_apart() {
         }
         assert_eq!(world.query::<&A>().with_shared(Team(team)).count(), 2500);
     }
-    world.query_mut::<&A>().with_shared(Team(1)).remove::<B>().unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(1))).remove::<B>().unwrap();
     assert_eq!(world.query::<&B>().count(), 2500);
     assert!(blue.iter().all(|&entity| world.get(entity) == Ok(&B(7))));
     world.check_invariants().unwrap();
@@ -125,9 +128,9 @@ fn q9_only_what_comes_counts_as_written() {
     filled(&mut world, 3000);
     let seen = world.version();
     world.advance_version();
-    world.query_mut::<&A>().filter::<Present<X>>().add(B(1)).unwrap();
-    assert_eq!(world.query::<&A>().filter::<(Changed<A>, Present<X>)>().since(seen).count(), 0);
-    assert_eq!(world.query::<&B>().filter::<(Changed<B>, Present<X>)>().since(seen).count(), 3000);
+    world.batch(QueryDescriptor::of::<&A, Present<X>>()).add(B(1)).unwrap();
+    assert_eq!(world.query_filtered::<&A, (Changed<A>, Present<X>)>().since(seen).count(), 0);
+    assert_eq!(world.query_filtered::<&B, (Changed<B>, Present<X>)>().since(seen).count(), 3000);
 }
 
 #[test]
@@ -137,15 +140,15 @@ fn q9_everything_is_as_if_done_one_by_one() {
         let mut naive = chunks_of(limit);
         let all = filled(&mut world, 1500);
         assert_eq!(filled(&mut naive, 1500), all);
-        world.query_mut::<&A>().filter::<Present<X>>().add((B(4), Tag)).unwrap();
+        world.batch(QueryDescriptor::of::<&A, Present<X>>()).add((B(4), Tag)).unwrap();
         all.iter().for_each(|&entity| assert!(naive.add(entity, (B(4), Tag)).unwrap()));
         // Some of them go, so that there is room in the midst.
         for &entity in all.iter().step_by(3) {
             world.despawn(entity).unwrap();
             naive.despawn(entity).unwrap();
         }
-        world.query_mut::<&A>().filter::<Present<X>>().remove::<X>().unwrap();
-        world.query_mut::<&A>().add(Y).unwrap();
+        world.batch(QueryDescriptor::of::<&A, Present<X>>()).remove::<X>().unwrap();
+        world.batch(QueryDescriptor::of::<&A, ()>()).add(Y).unwrap();
         for &entity in all.iter().filter(|&&entity| naive.exists(entity)).collect::<Vec<_>>() {
             naive.remove::<X>(entity).unwrap();
             naive.add(entity, Y).unwrap();

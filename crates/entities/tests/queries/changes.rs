@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     ArchetypeChunk, Buffer, Changed, ComponentType, Entity, Lookup, Managed, OrderChanged,
-    PerChunk, Present, Query, Shared, Version, With, World,
+    PerChunk, Present, Query, QueryDescriptor, Shared, Version, With, World,
 };
 
 use crate::common::*;
@@ -14,19 +14,19 @@ fn q9_only_written_chunks_pass() {
     let seen = world.version();
     world.advance_version();
     let changed =
-        |world: &World| world.query::<&A>().filter::<Changed<A>>().since(seen).to_entities();
+        |world: &World| world.query_filtered::<&A, Changed<A>>().since(seen).to_entities();
     assert!(changed(&world).is_empty());
     world.get_mut::<A>(all[5]).unwrap().0 = 50;
     // Neighbours in the chunk pass too, no others.
     assert_eq!(changed(&world), all[4..8]);
     world.get_mut::<B>(all[0]).unwrap().0 = 50;
     assert_eq!(changed(&world), all[4..8]);
-    let any = world.query::<()>().filter::<Changed<(A, B)>>().since(seen);
+    let any = world.query_filtered::<(), Changed<(A, B)>>().since(seen);
     assert_eq!(any.to_entities(), all[..8]);
     assert!(any.matches(all[0]) && !any.matches(all[8]));
-    let both = world.query::<()>().filter::<(Changed<A>, Changed<B>)>().since(seen);
+    let both = world.query_filtered::<(), (Changed<A>, Changed<B>)>().since(seen);
     assert!(both.is_empty());
-    assert_eq!(world.query::<&A>().filter::<Changed<A>>().count(), 12, "unless it is said");
+    assert_eq!(world.query_filtered::<&A, Changed<A>>().count(), 12, "unless it is said");
 }
 
 #[test]
@@ -36,12 +36,12 @@ fn q9_reading_marks_nothing_and_own_writing_is_not_seen() {
     let seen = world.version();
     let now = world.advance_version();
     world.query_mut::<(&A, Option<&B>)>().for_each(|_| ());
-    assert_eq!(world.query::<()>().filter::<Changed<(A, B)>>().since(seen).count(), 0);
+    assert_eq!(world.query_filtered::<(), Changed<(A, B)>>().since(seen).count(), 0);
     // Nothing is written, and it counts all the same.
     world.query_mut::<(&mut A, &B)>().for_each(|_| ());
-    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 12);
-    assert_eq!(world.query::<()>().filter::<Changed<B>>().since(seen).count(), 0);
-    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(now).count(), 0);
+    assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 12);
+    assert_eq!(world.query_filtered::<(), Changed<B>>().since(seen).count(), 0);
+    assert_eq!(world.query_filtered::<(), Changed<A>>().since(now).count(), 0);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn q9_chunks_without_matching_rows_are_not_marked() {
     let seen = world.version();
     world.advance_version();
     world.query_mut::<&mut X>().for_each(|x| x.0 = 1);
-    let changed = world.query::<()>().filter::<(Changed<X>, Present<X>)>();
+    let changed = world.query_filtered::<(), (Changed<X>, Present<X>)>();
     assert_eq!(changed.since(seen).to_entities(), all[4..]);
 }
 
@@ -65,9 +65,9 @@ fn q9_a_filter_lets_others_be_unmarked() {
     let (first, second) = (world.version(), world.advance_version());
     world.get_mut::<A>(all[0]).unwrap().0 = 1;
     let third = world.advance_version();
-    world.query_mut::<&mut A>().filter::<Changed<A>>().since(first).for_each(|a| a.0 += 1);
-    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(second).to_entities(), all[..4]);
-    assert!(world.query::<()>().filter::<Changed<A>>().since(third).is_empty());
+    world.query_filtered_mut::<&mut A, Changed<A>>().since(first).for_each(|a| a.0 += 1);
+    assert_eq!(world.query_filtered::<(), Changed<A>>().since(second).to_entities(), all[..4]);
+    assert!(world.query_filtered::<(), Changed<A>>().since(third).is_empty());
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn q10_chunks_that_entities_came_to_or_left() {
     let seen = world.version();
     world.advance_version();
     let moved = |world: &World| {
-        let chunks = world.query::<()>().filter::<(OrderChanged, With<A>)>().since(seen);
+        let chunks = world.query_filtered::<(), (OrderChanged, With<A>)>().since(seen);
         chunks.count()
     };
     world.query_mut::<&mut A>().for_each(|a| a.0 = 1);
@@ -87,7 +87,7 @@ fn q10_chunks_that_entities_came_to_or_left() {
         world.add(entity, Tag).unwrap();
     }
     assert_eq!(moved(&world), 128);
-    let tagged = world.query::<()>().filter::<(OrderChanged, With<Tag>)>().since(seen);
+    let tagged = world.query_filtered::<(), (OrderChanged, With<Tag>)>().since(seen);
     assert_eq!(tagged.count(), 64);
 }
 
@@ -98,9 +98,9 @@ fn v5_versions_that_wrap_around() {
     world.spawn(A(0));
     let seen = world.version();
     world.advance_version();
-    assert!(world.query::<&A>().filter::<Changed<A>>().since(seen).is_empty());
+    assert!(world.query_filtered::<&A, Changed<A>>().since(seen).is_empty());
     world.query_mut::<&mut A>().for_each(|a| a.0 = 1);
-    assert_eq!(world.query::<&A>().filter::<Changed<A>>().since(seen).count(), 1);
+    assert_eq!(world.query_filtered::<&A, Changed<A>>().since(seen).count(), 1);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn q9_what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
         |world| world.query_mut::<Option<(&A, &mut B)>>().for_each(|_| ()),
         |world| world.query_mut::<Option<(&A, &mut B)>>().into_iter().for_each(|_| ()),
         |world| world.query_mut::<Option<(&A, &mut B)>>().for_each_chunk(|_| ()),
-        |world| drop(world.query_mut::<Option<(&A, &mut B)>>().single()),
+        |world| drop(world.query_mut::<Option<(&A, &mut B)>>().single_mut()),
     ];
     for (at, way) in ways.into_iter().enumerate() {
         for with_a in [false, true] {
@@ -121,7 +121,7 @@ fn q9_what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
             let seen = world.version();
             world.advance_version();
             way(&mut world);
-            let marked = world.query::<()>().filter::<Changed<B>>().since(seen).count();
+            let marked = world.query_filtered::<(), Changed<B>>().since(seen).count();
             assert_eq!(marked, usize::from(with_a), "way {at}, with A: {with_a}");
         }
     }
@@ -151,17 +151,17 @@ fn v3_no_way_of_reading_counts_as_a_change() {
     type Way = (&'static str, fn(&mut World, Entity));
     let ways: [Way; 16] = [
         ("into_iter", |world, _| world.query_mut::<All<'_>>().into_iter().for_each(drop)),
-        ("try_iter", |world, _| world.query_mut::<All<'_>>().try_iter().unwrap().for_each(drop)),
+        ("iter_mut", |world, _| world.query_mut::<All<'_>>().iter_mut().for_each(drop)),
         ("for_each", |world, _| world.query_mut::<All<'_>>().for_each(drop)),
         ("for_each_chunk", |world, _| world.query_mut::<(&A, &T)>().for_each_chunk(drop)),
-        ("get", |world, one| assert!(world.query_mut::<All<'_>>().get(one).is_some())),
-        ("single", |world, _| assert!(world.query_mut::<All<'_>>().single().is_err())),
+        ("get", |world, one| assert!(world.query_mut::<All<'_>>().get_mut(one).is_some())),
+        ("single", |world, _| assert!(world.query_mut::<All<'_>>().single_mut().is_err())),
         ("for_each_parallel", |world, _| world.query_mut::<All<'_>>().for_each_parallel(drop)),
         ("for_each_pair", |world, _| world.query_mut::<All<'_>>().for_each_pair(|_, _| ())),
         ("managed", |world, _| world.query_mut::<&Managed<Script>>().for_each(drop)),
         ("iter", |world, _| world.query::<All<'_>>().iter().for_each(drop)),
         ("copy_to", |world, _| {
-            let copied = world.query_mut::<&A>().as_ref().copy_to(&mut World::new("Other"));
+            let copied = QueryDescriptor::of::<&A, ()>().copy_to(world, &mut World::new("Other"));
             assert_eq!(copied.unwrap().len(), 10);
         }),
         ("a job", |world, _| {
@@ -207,7 +207,7 @@ fn v3_no_way_of_reading_counts_as_a_change() {
         way(&mut world, all[3]);
         assert_eq!(versions(&world), before, "{name}");
         // And the same of writing does.
-        world.query_mut::<&mut A>().get(all[3]).unwrap().0 += 1;
+        world.query_mut::<&mut A>().get_mut(all[3]).unwrap().0 += 1;
         assert_ne!(versions(&world), before);
     }
 }

@@ -1,6 +1,6 @@
 //! Counts, lists and single entities (Q11, Q12, Q13).
 
-use ancho_entities::{Entity, EntityError, With};
+use ancho_entities::{Entity, EntityError, IgnoreEnabled, With};
 
 use crate::common::*;
 
@@ -20,7 +20,7 @@ fn q11_counts_with_and_without_filters() {
     let query = world.query::<&X>();
     assert!(query.is_empty() && !query.is_empty_unfiltered());
     assert!(world.query::<&A>().is_empty_unfiltered());
-    assert_eq!(world.query::<&X>().ignore_enabled().count(), 100);
+    assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().count(), 100);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn q12_lists_are_parallel() {
     for &entity in all.iter().step_by(4) {
         world.set_component_enabled::<X>(entity, false).unwrap();
     }
-    let query = world.query::<&X>().filter::<With<A>>();
+    let query = world.query_filtered::<&X, With<A>>();
     let entities = query.to_entities();
     let values = query.to_components::<A>().unwrap();
     assert_eq!(entities.len(), values.len());
@@ -55,25 +55,25 @@ fn q12_values_are_written_back() {
     let seen = world.version();
     world.advance_version();
     let state = world.state_hash();
-    let few = world.query_mut::<&X>().filter::<With<A>>().copy_from(&[A(0); 36]);
+    let few = world.query_mut::<(&X, &mut A)>().copy_from(&[A(0); 36]);
     assert_eq!(
         few.unwrap_err().to_string(),
         "A0060: the query finds 37 entities, and 36 values of `queries::A` were given; take as many as `count`, or the \
          list of `to_components`"
     );
     let foreign = world.query_mut::<&X>().copy_from(&[A(0); 37]);
-    assert!(matches!(foreign, Err(EntityError::NotInQuery { .. })));
+    assert!(matches!(foreign, Err(EntityError::NotGiven { .. })));
     assert_eq!(world.state_hash(), state);
     let changed = |world: &ancho_entities::World| {
-        world.query::<()>().filter::<ancho_entities::Changed<(A, X)>>().since(seen).count()
+        world.query_filtered::<(), ancho_entities::Changed<(A, X)>>().since(seen).count()
     };
     assert_eq!(changed(&world), 0);
     let values: Vec<A> = (100..137).map(A).collect();
-    world.query_mut::<&X>().filter::<With<A>>().copy_from(&values).unwrap();
-    assert_eq!(world.query::<&X>().filter::<With<A>>().to_components::<A>(), Ok(values));
+    world.query_mut::<(&X, &mut A)>().copy_from(&values).unwrap();
+    assert_eq!(world.query_filtered::<&X, With<A>>().to_components::<A>(), Ok(values));
     assert_eq!(world.get(all[0]), Ok(&A(0)), "switched off");
     assert_eq!(changed(&world), 50);
-    let only = world.query::<()>().filter::<ancho_entities::Changed<X>>().since(seen);
+    let only = world.query_filtered::<(), ancho_entities::Changed<X>>().since(seen);
     assert_eq!(only.count(), 0);
 }
 
@@ -96,14 +96,17 @@ fn single_is_one_or_an_error() {
     let (query, found) = (std::any::type_name::<&A>(), 0);
     assert_eq!(world.query::<&A>().single(), Err(EntityError::NotSingle { query, found }));
     let entity = world.spawn(A(1));
-    world.query_mut::<&mut A>().single().unwrap().0 = 2;
+    world.query_mut::<&mut A>().single_mut().unwrap().0 = 2;
     assert_eq!(world.query::<(Entity, &A)>().single(), Ok((entity, &A(2))));
     world.spawn((A(1), Tag));
     let seen = world.version();
     world.advance_version();
     let (query, found) = (std::any::type_name::<&mut A>(), 2);
-    assert_eq!(world.query_mut::<&mut A>().single(), Err(EntityError::NotSingle { query, found }));
-    let changed = world.query::<()>().filter::<ancho_entities::Changed<A>>().since(seen);
+    assert_eq!(
+        world.query_mut::<&mut A>().single_mut(),
+        Err(EntityError::NotSingle { query, found })
+    );
+    let changed = world.query_filtered::<(), ancho_entities::Changed<A>>().since(seen);
     assert!(changed.is_empty(), "nothing was given");
 }
 
@@ -114,12 +117,13 @@ fn one_entity_is_found_by_its_name() {
     world.set_component_enabled::<X>(all[7], false).unwrap();
     let seen = world.version();
     world.advance_version();
-    let (a, x) = world.query_mut::<(&mut A, &X)>().get(all[12]).unwrap();
+    let mut query = world.query_mut::<(&mut A, &X)>();
+    let (a, x) = query.get_mut(all[12]).unwrap();
     a.0 += x.0;
     assert_eq!(world.get(all[12]), Ok(&A(24)));
-    assert!(world.query_mut::<(&mut A, &X)>().get(all[7]).is_none());
+    assert!(world.query_mut::<(&mut A, &X)>().get_mut(all[7]).is_none());
     world.despawn(all[3]).unwrap();
-    assert!(world.query_mut::<&mut A>().get(all[3]).is_none());
-    let changed = world.query::<()>().filter::<(ancho_entities::Changed<A>, With<X>)>().since(seen);
+    assert!(world.query_mut::<&mut A>().get_mut(all[3]).is_none());
+    let changed = world.query_filtered::<(), (ancho_entities::Changed<A>, With<X>)>().since(seen);
     assert!(!changed.matches(all[7]) && changed.matches(all[12]));
 }

@@ -30,7 +30,7 @@ fn buffers() {
         .query::<&Buffer<Item>>()
         .for_each_chunk(|buffers| lengths.extend(buffers.iter().map(<[_]>::len)));
     assert!(lengths.into_iter().eq(2..12));
-    assert_eq!(world.query::<()>().filter::<With<Buffer<Item>>>().count(), 10);
+    assert_eq!(world.query_filtered::<(), With<Buffer<Item>>>().count(), 10);
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn tuples_of_sixteen_and_nested_ones() {
     )>();
     let found = query.single().unwrap();
     assert_eq!((found.0.0, found.14.2), (&A(1), &X(3)));
-    let (((a, ()), b), x) =
-        world.query_mut::<(((&mut A, ()), &B), Option<(&mut X, &Tag)>)>().single().unwrap();
+    let mut query = world.query_mut::<(((&mut A, ()), &B), Option<(&mut X, &Tag)>)>();
+    let (((a, ()), b), x) = query.single_mut().unwrap();
     a.0 += b.0 as u32 + x.unwrap().0.0;
     assert_eq!(world.query::<&A>().single(), Ok(&A(6)));
 }
@@ -151,7 +151,8 @@ fn en1_bits_are_switched_while_walking() {
     assert_eq!(on(&world), (0..250).map(|at| at % 3 != 0).collect::<Vec<_>>());
     assert!(!world.is_component_enabled::<X>(all[0]).unwrap());
     assert!(
-        format!("{:?}", world.query_mut::<EnabledMut<X>>().get(all[0]).unwrap()).contains("false")
+        format!("{:?}", world.query_mut::<EnabledMut<X>>().get_mut(all[0]).unwrap())
+            .contains("false")
     );
 }
 
@@ -175,7 +176,7 @@ fn en6_switching_counts_as_a_change() {
     let seen = world.version();
     world.advance_version();
     let changed = |world: &World| {
-        world.query::<()>().filter::<ancho_entities::Changed<X>>().since(seen).count()
+        world.query_filtered::<(), ancho_entities::Changed<X>>().since(seen).count()
     };
     assert!(on(&world)[0] && changed(&world) == 0);
     world.query_mut::<EnabledMut<X>>().for_each(|_| ());

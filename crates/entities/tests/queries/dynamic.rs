@@ -1,8 +1,9 @@
 //! Queries by types that are known only at run time (A12, Q1, Q3, Q4, Q8–Q11, Q13, EN5, EN9).
 
 use ancho_entities::{
-    Absent, Any, Changed, ComponentType, DynamicQuery, EntityCommandBuffer, EntityError,
-    IsDisabled, Present, QueryFilter, RuntimeType, Shared, Version, With, Without, World,
+    Absent, Any, Changed, ComponentType, EntityCommandBuffer, EntityError, IgnoreEnabled,
+    IncludeDisabled, IncludePrefabs, IsDisabled, Present, QueryDescriptor, QueryFilter,
+    RuntimeType, Shared, Version, With, Without, World,
 };
 
 use crate::common::*;
@@ -20,29 +21,32 @@ fn a() -> ComponentType {
 }
 
 #[track_caller]
-fn same<F: QueryFilter>(world: &World, query: &DynamicQuery) {
-    let typed = world.query::<()>().filter::<F>();
-    assert_eq!(query.to_entities(world), typed.to_entities());
-    assert_eq!(query.count(world), typed.count());
-    assert_eq!(query.is_empty(world), typed.is_empty());
-    assert_eq!(query.count_unfiltered(world), typed.count_unfiltered());
+fn same<F: QueryFilter>(world: &World, query: &QueryDescriptor) {
+    let typed = world.query_filtered::<(), F>();
+    assert_eq!(query.query(world).to_entities(), typed.to_entities());
+    assert_eq!(query.query(world).count(), typed.count());
+    assert_eq!(query.query(world).is_empty(), typed.is_empty());
+    assert_eq!(query.query(world).count_unfiltered(), typed.count_unfiltered());
     for entity in world.all_entities() {
-        assert_eq!(query.matches(world, entity), typed.matches(entity));
-        assert_eq!(query.mask(world).matches(entity), typed.mask().matches(entity));
+        assert_eq!(query.query(world).matches(entity), typed.matches(entity));
+        assert_eq!(query.query(world).mask().matches(entity), typed.mask().matches(entity));
     }
-    let all = typed.clone().include_disabled().include_prefabs();
+    let all = world.query_filtered::<(), (F, IncludeDisabled, IncludePrefabs)>();
     let dynamic = query.clone().include_disabled().include_prefabs();
-    assert_eq!(dynamic.to_entities(world), all.to_entities());
+    assert_eq!(dynamic.query(world).to_entities(), all.to_entities());
     assert!(all.count() > typed.count());
     let dynamic = query.clone().ignore_enabled();
-    assert_eq!(dynamic.to_entities(world), typed.ignore_enabled().to_entities());
+    assert_eq!(
+        dynamic.query(world).to_entities(),
+        world.query_filtered::<(), (F, IgnoreEnabled)>().to_entities()
+    );
 }
 
 #[test]
 fn a12_both_kinds_of_queries_find_the_same() {
     for limit in [1, 10, 70, 1000] {
         let world = crowd(limit);
-        let query = DynamicQuery::new;
+        let query = QueryDescriptor::new;
         same::<()>(&world, &query());
         same::<With<X>>(&world, &query().all([x()]));
         same::<With<(X, A)>>(&world, &query().all([x(), a()]));
@@ -57,13 +61,13 @@ fn a12_both_kinds_of_queries_find_the_same() {
 fn a12_chunks_say_which_rows_are_found() {
     let world = crowd(70);
     let mut found = 0;
-    for chunk in DynamicQuery::new().all([x()]).chunks(&world) {
+    for chunk in QueryDescriptor::new().all([x()]).chunks(&*world) {
         assert!(chunk.count() > 0 && chunk.rows().count() == chunk.count());
         let values = chunk.chunk().slice::<X>().unwrap();
         assert!(chunk.rows().all(|row| values[row].0 % 5 != 0));
         assert!(chunk.entities().all(|entity| world.query::<&X>().matches(entity)));
         found += chunk.count();
-        assert!(format!("{chunk:?}").starts_with("FoundChunk"));
+        assert!(format!("{chunk:?}").starts_with("QueryChunk"));
     }
     assert_eq!(found, world.query::<&X>().count());
 }
@@ -73,31 +77,31 @@ fn q9_q10_what_has_changed_by_types_of_the_run_time() {
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_batch((0..95).map(|at| (A(at), T(at)))).collect();
     let seen = world.version();
-    let query = || DynamicQuery::new().since(seen);
+    let query = || QueryDescriptor::new().since(seen);
     let (of_a, of_t) = (query().changed([a()]), query().changed([ComponentType::of::<T>()]));
     let moved = query().order_changed();
-    assert!([&of_a, &of_t, &moved].iter().all(|query| query.is_empty(&world)));
-    assert_eq!(of_a.clone().since(Version::NEVER).to_entities(&world), all);
-    assert_eq!(query().changed([]).count(&world), 95, "no condition");
-    assert_eq!(world.query::<()>().filter::<Changed<()>>().since(seen).count(), 95, "nor this");
+    assert!([&of_a, &of_t, &moved].iter().all(|query| query.query(&*world).is_empty()));
+    assert_eq!(of_a.clone().since(Version::NEVER).query(&*world).to_entities(), all);
+    assert_eq!(query().changed([]).query(&*world).count(), 95, "no condition");
+    assert_eq!(world.query_filtered::<(), Changed<()>>().since(seen).count(), 95, "nor this");
     world.advance_version();
     world.get_mut::<A>(all[5]).unwrap().0 = 1;
     world.get_mut::<T>(all[25]).unwrap().0 = 1;
     world.get_mut::<T>(all[94]).unwrap().0 = 1;
-    assert_eq!(of_a.to_entities(&world), all[..10], "the whole chunk");
+    assert_eq!(of_a.query(&*world).to_entities(), all[..10], "the whole chunk");
     // These are known row by row.
-    assert_eq!(of_t.to_entities(&world), [all[25], all[94]]);
-    let rows = of_t.chunks(&world).map(|found| (found.count(), found.rows().collect()));
+    assert_eq!(of_t.query(&*world).to_entities(), [all[25], all[94]]);
+    let rows = of_t.chunks(&*world).map(|found| (found.count(), found.rows().collect()));
     assert_eq!(rows.collect::<Vec<(usize, Vec<usize>)>>(), [(1, vec![5]), (1, vec![4])]);
-    assert!(of_t.matches(&world, all[25]) && !of_t.matches(&world, all[26]));
-    assert_eq!((of_t.count(&world), of_t.count_unfiltered(&world)), (2, 95));
-    assert!(!of_t.clone().since(world.version()).is_empty_unfiltered(&world));
-    assert!(of_t.clone().all([x()]).is_empty_unfiltered(&world));
+    assert!(of_t.query(&world).matches(all[25]) && !of_t.query(&world).matches(all[26]));
+    assert_eq!((of_t.query(&*world).count(), of_t.query(&*world).count_unfiltered()), (2, 95));
+    assert!(!of_t.clone().since(world.version()).query(&*world).is_empty_unfiltered());
+    assert!(of_t.clone().all([x()]).query(&*world).is_empty_unfiltered());
     let either = of_t.clone().or(of_a);
-    assert_eq!(either.to_entities(&world), [&all[..10], &[all[25], all[94]]].concat());
+    assert_eq!(either.query(&*world).to_entities(), [&all[..10], &[all[25], all[94]]].concat());
     world.despawn(all[90]).unwrap();
-    assert_eq!(moved.count(&world), 4);
-    assert_eq!(of_t.despawn(&mut world), Ok(2));
+    assert_eq!(moved.query(&*world).count(), 4);
+    assert_eq!(world.batch(&of_t).despawn(), Ok(2));
     assert!(!world.exists(all[25]) && world.exists(all[24]));
 }
 
@@ -108,29 +112,36 @@ fn q8_shared_values_by_types_of_the_run_time() {
         world.spawn_many((A(team), Shared::new(Team(team))), 15);
         world.spawn_many((X(team), Shared::new(Team(team)), Shared::new(Mesh(7))), 15);
     }
-    let query = |team| DynamicQuery::new().with_shared(Team(team));
+    let query = |team| QueryDescriptor::new().with_shared(Team(team));
     for team in 0..4 {
         let typed = world.query::<()>().with_shared(Team(team));
-        assert_eq!(query(team).to_entities(&world), typed.to_entities());
-        assert_eq!(query(team).count(&world), if team < 3 { 30 } else { 0 });
-        assert_eq!(query(team).is_empty(&world), team == 3);
+        assert_eq!(query(team).query(&*world).to_entities(), typed.to_entities());
+        assert_eq!(query(team).query(&*world).count(), if team < 3 { 30 } else { 0 });
+        assert_eq!(query(team).query(&*world).is_empty(), team == 3);
         let mut of_chunks = Vec::new();
-        query(team).chunks(&world).for_each(|found| of_chunks.extend(found.entities()));
+        query(team).chunks(&*world).for_each(|found| of_chunks.extend(found.entities()));
         assert_eq!(of_chunks, typed.to_entities());
     }
     let both = query(1).with_shared(Mesh(7));
-    assert_eq!(both.count(&world), 15);
-    assert!(both.clone().with_shared(Team(2)).is_empty(&world));
+    assert_eq!(both.query(&*world).count(), 15);
+    assert!(both.clone().with_shared(Team(2)).query(&*world).is_empty());
     // It goes with a query that commands are for.
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().batch(both.clone().all([x()])).despawn();
     world.play(&mut buffer).unwrap();
-    assert_eq!((both.count(&world), query(1).count(&world), query(2).count(&world)), (0, 15, 30));
-    assert_eq!(query(2).add_types(&mut world, &[ComponentType::of::<B>()]), Ok(30));
+    assert_eq!(
+        (
+            both.query(&*world).count(),
+            query(1).query(&*world).count(),
+            query(2).query(&*world).count()
+        ),
+        (0, 15, 30)
+    );
+    assert_eq!(world.batch(query(2)).add_types(&[ComponentType::of::<B>()]), Ok(30));
     assert_eq!(world.query::<&B>().with_shared(Team(2)).count(), 30);
-    let seen = DynamicQuery::new().since(world.version()).changed([a()]);
+    let seen = QueryDescriptor::new().since(world.version()).changed([a()]);
     let either = seen.clone().or(seen).with_shared(Team(0)).since(Version::NEVER);
-    assert_eq!(either.count(&world), 15, "what is said of the union");
+    assert_eq!(either.query(&*world).count(), 15, "what is said of the union");
 }
 
 #[test]
@@ -141,21 +152,21 @@ fn en5_en9_all_that_is_found_is_changed() {
         for &entity in all.iter().step_by(4) {
             world.set_component_enabled::<X>(entity, false).unwrap();
         }
-        let (on, off) = (DynamicQuery::new().all([x()]), DynamicQuery::new().disabled([x()]));
-        assert_eq!(on.add_types(&mut world, &[y(), a()]), Ok(150));
-        assert_eq!(on.add_types(&mut world, &[y()]), Ok(0));
+        let (on, off) = (QueryDescriptor::new().all([x()]), QueryDescriptor::new().disabled([x()]));
+        assert_eq!(world.batch(&on).add_types(&[y(), a()]), Ok(150));
+        assert_eq!(world.batch(&on).add_types(&[y()]), Ok(0));
         assert_eq!(world.query::<&Y>().count(), 150);
-        assert_eq!(on.clone().all([y()]).remove_types(&mut world, &[a()]), Ok(150));
+        assert_eq!(world.batch(on.clone().all([y()])).remove_types(&[a()]), Ok(150));
         assert_eq!(world.query::<&A>().count(), 50);
         // Not all of them have it: none is switched.
-        let lacks = DynamicQuery::new().set_type_enabled(&mut world, y(), false);
+        let lacks = world.batch(QueryDescriptor::new()).set_type_enabled(y(), false);
         assert!(matches!(lacks, Err(EntityError::MissingComponent { .. })));
-        let never = on.set_type_enabled(&mut world, a(), false);
+        let never = world.batch(&on).set_type_enabled(a(), false);
         assert_eq!(never, Err(EntityError::NotEnableable { component: a() }));
         assert_eq!(world.query::<&Y>().count(), 150);
-        assert_eq!(off.set_type_enabled(&mut world, x(), true), Ok(50));
-        assert!(off.is_empty(&world) && on.count(&world) == 200);
-        assert_eq!(DynamicQuery::new().none([y()]).despawn(&mut world), Ok(50));
+        assert_eq!(world.batch(&off).set_type_enabled(x(), true), Ok(50));
+        assert!(off.query(&*world).is_empty() && on.query(&*world).count() == 200);
+        assert_eq!(world.batch(QueryDescriptor::new().none([y()])).despawn(), Ok(50));
         assert_eq!(world.entity_count(), 150);
         assert!(all.iter().step_by(4).all(|&entity| !world.exists(entity)));
     }
@@ -166,18 +177,18 @@ fn q1_types_of_the_run_time_and_archetypes_that_come_later() {
     let name = "queries::dynamic::Mana";
     let mana = ComponentType::register(RuntimeType::new(name, 4, 4)).unwrap();
     let mut world = world();
-    let query = DynamicQuery::new().all([mana]);
-    assert_eq!(query.count(&world), 0);
+    let query = QueryDescriptor::new().all([mana]);
+    assert_eq!(query.query(&*world).count(), 0);
     let entity = world.spawn(A(1));
     world.add_types(entity, &[mana]).unwrap();
-    assert_eq!(query.to_entities(&world), [entity]);
+    assert_eq!(query.query(&*world).to_entities(), [entity]);
     assert!(format!("{query:?}").contains(name));
     let fork = Checked(world.fork().unwrap());
-    assert_eq!(query.to_entities(&fork), [entity]);
+    assert_eq!(query.query(&fork).to_entities(), [entity]);
 }
 
 #[test]
 fn q4_what_cannot_be_off_is_refused() {
-    let said = panic_message(|| DynamicQuery::new().disabled([x(), a()]));
+    let said = panic_message(|| QueryDescriptor::new().disabled([x(), a()]));
     assert!(said.starts_with("A0070: `queries::A` cannot be"), "{said}");
 }

@@ -1,8 +1,8 @@
 //! What has changed in one way or another, or is so anyway (Q9, Q10, EN3, EN5).
 
 use ancho_entities::{
-    Changed, Component, Entity, EntityQuery, IndexInQuery, IsDisabled, Or, OrderChanged, Query,
-    QueryFilter, Version, With, Without, World, WorldSettings,
+    Changed, Component, Entity, IgnoreEnabled, IndexInQuery, IsDisabled, Or, OrderChanged, Query,
+    QueryDescriptor, QueryFilter, Version, With, Without, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
 
@@ -92,62 +92,58 @@ type Way = (&'static str, fn(&mut World, Version) -> Vec<Entity>);
 /// All ways to ask which entities pass a filter.
 fn ways<F: QueryFilter>() -> Vec<Way> {
     vec![
-        ("to_entities", |world, since| {
-            world.query::<()>().filter::<F>().since(since).to_entities()
-        }),
-        ("iter", |world, since| {
-            world.query::<Entity>().filter::<F>().since(since).iter().collect()
-        }),
+        ("to_entities", |world, since| world.query_filtered::<(), F>().since(since).to_entities()),
+        ("iter", |world, since| world.query_filtered::<Entity, F>().since(since).iter().collect()),
         ("for_each", |world, since| {
             let mut found = Vec::new();
-            world.query::<Entity>().filter::<F>().since(since).for_each(|one| found.push(one));
+            world.query_filtered::<Entity, F>().since(since).for_each(|one| found.push(one));
             found
         }),
         ("for_each_chunk", |world, since| {
             let mut found = Vec::new();
-            let query = world.query::<(Entity, &A)>().filter::<F>().since(since);
+            let mut query = world.query_filtered::<(Entity, &A), F>().since(since);
             query.for_each_chunk(|(entities, _)| found.extend_from_slice(entities));
             found
         }),
         ("a query that is kept", |world, since| {
-            EntityQuery::<Entity, F>::new().since(since).read(world).iter().collect()
+            QueryDescriptor::of::<Entity, F>().since(since).query(world).iter().collect()
         }),
         ("matches", |world, since| {
-            let query = world.query::<&B>().filter::<F>().since(since);
+            let query = world.query_filtered::<&B, F>().since(since);
             let mut all = world.all_entities();
             all.retain(|&entity| query.matches(entity));
             all
         }),
         ("get", |world, since| {
-            let query = world.query::<&B>().filter::<F>().since(since);
+            let query = world.query_filtered::<&B, F>().since(since);
             let mut all = world.all_entities();
             all.retain(|&entity| query.get(entity).is_some());
             all
         }),
         ("to_components", |world, since| {
-            let values = world.query::<&A>().filter::<F>().since(since).to_components::<A>();
+            let values = world.query_filtered::<&A, F>().since(since).to_components::<A>();
             let all: Vec<_> = world.query::<(Entity, &A)>().iter().collect();
             let of = |value: A| all.iter().find(|(_, a)| **a == value).unwrap().0;
             values.unwrap().into_iter().map(of).collect()
         }),
         ("loops that write what they ask for", |world, since| {
             let mut found = Vec::new();
-            let query = world.query_mut::<(Entity, &mut A, &mut B, &mut T)>();
-            query.filter::<F>().since(since).for_each(|(entity, ..)| found.push(entity));
+            let query = world.query_filtered_mut::<(Entity, &mut A, &mut B, &mut T), F>();
+            query.since(since).for_each(|(entity, ..)| found.push(entity));
             found
         }),
         ("iterators that write what they ask for", |world, since| {
-            let query = world.query_mut::<(Entity, &mut A, &mut B, &mut T)>();
-            query.filter::<F>().since(since).into_iter().map(|(entity, ..)| entity).collect()
+            let query = world.query_filtered_mut::<(Entity, &mut A, &mut B, &mut T), F>();
+            query.since(since).into_iter().map(|(entity, ..)| entity).collect()
         }),
         ("slices that are written", |world, since| {
-            let query = world.query_mut::<(&mut Seen, &mut T)>().filter::<F>().since(since);
+            let mut query = world.query_filtered_mut::<(&mut Seen, &mut T), F>().since(since);
             query.for_each_chunk(|(all, _)| all.fill(Seen(1)));
             seen(world)
         }),
         ("copy_from", |world, since| {
-            let query = world.query_mut::<&mut Seen>().filter::<F>().since(since);
-            let values = vec![Seen(1); query.as_ref().count()];
+            let mut query = world.query_filtered_mut::<&mut Seen, F>().since(since);
+            let values = vec![Seen(1); query.count()];
             query.copy_from(&values).unwrap();
             seen(world)
         }),
@@ -159,32 +155,32 @@ fn ways<F: QueryFilter>() -> Vec<Way> {
         }),
         ("for_each_structural", |world, since| {
             let mut found = Vec::new();
-            let query = world.query_mut::<()>().filter::<F>().since(since);
-            query.for_each_structural(|_, entity| found.push(entity));
+            let query = world.batch(QueryDescriptor::of::<(), F>().since(since));
+            query.for_each(|_, entity| found.push(entity));
             found
         }),
         ("for_each_parallel", |world, since| {
-            let query = world.query_mut::<(&mut Seen, &mut A)>().filter::<F>().since(since);
+            let mut query = world.query_filtered_mut::<(&mut Seen, &mut A), F>().since(since);
             query.for_each_parallel(|(seen, _)| seen.0 = 1);
             seen(world)
         }),
         ("schedule", |world, since| {
-            let mut query = world.query_mut::<(&mut Seen, &mut T)>().filter::<F>().since(since);
+            let mut query = world.query_filtered_mut::<(&mut Seen, &mut T), F>().since(since);
             let _ = query.schedule(|(seen, _)| seen.0 = 1);
             seen(world)
         }),
         ("schedule_parallel", |world, since| {
-            let mut query = world.query_mut::<(&mut Seen, &mut B)>().filter::<F>().since(since);
+            let mut query = world.query_filtered_mut::<(&mut Seen, &mut B), F>().since(since);
             let _ = query.schedule_parallel(|(seen, _)| seen.0 = 1);
             seen(world)
         }),
         ("schedule_chunks_parallel", |world, since| {
-            let job = world.query_mut::<&mut Seen>().filter::<F>().since(since).job();
+            let job = world.query_filtered_mut::<&mut Seen, F>().since(since).job();
             let _ = job.schedule_chunks_parallel(|all| all.fill(Seen(1)));
             seen(world)
         }),
         ("numbers", |world, since| {
-            let job = world.query_mut::<&mut Seen>().filter::<F>().since(since).job();
+            let job = world.query_filtered_mut::<&mut Seen, F>().since(since).job();
             let job = job.with(IndexInQuery);
             let _ = job.schedule_parallel(|seen, number| seen.0 = 1 + number as u32);
             let numbers = world.query::<&Seen>().to_components::<Seen>().unwrap();
@@ -194,25 +190,25 @@ fn ways<F: QueryFilter>() -> Vec<Way> {
         }),
         ("despawn", |world, since| {
             let all = world.all_entities();
-            let found = world.query_mut::<()>().filter::<F>().since(since).despawn().unwrap();
+            let found = world.batch(QueryDescriptor::of::<(), F>().since(since)).despawn().unwrap();
             assert_eq!(found, gone(world, all.clone()).len());
             gone(world, all)
         }),
         ("move_to", |world, since| {
             let (all, mut other) = (world.all_entities(), World::new("Other"));
-            world.query_mut::<()>().filter::<F>().since(since).move_to(&mut other).unwrap();
+            world.batch(QueryDescriptor::of::<(), F>().since(since)).move_to(&mut other).unwrap();
             gone(world, all)
         }),
         ("remove", |world, since| {
             let mut all = world.all_entities();
-            world.query_mut::<()>().filter::<F>().since(since).remove::<Seen>().unwrap();
+            world.batch(QueryDescriptor::of::<(), F>().since(since)).remove::<Seen>().unwrap();
             all.retain(|&entity| !world.has::<Seen>(entity));
             all
         }),
         ("set_component_enabled", |world, since| {
-            let query = world.query_mut::<&Y>().filter::<F>().since(since);
+            let query = world.batch(QueryDescriptor::of::<&Y, F>().since(since));
             query.set_component_enabled::<Y>(false).unwrap();
-            world.query::<()>().filter::<IsDisabled<Y>>().to_entities()
+            world.query_filtered::<(), IsDisabled<Y>>().to_entities()
         }),
     ]
 }
@@ -233,7 +229,7 @@ fn passes<F: QueryFilter>(table: &mut Table, wanted: impl Fn(Facts) -> bool) {
         let expected: Vec<_> = found.map(|(entity, _)| *entity).collect();
         let name = std::any::type_name::<F>();
         assert!(!expected.is_empty(), "{name}");
-        let query = table.world.query::<()>().filter::<F>().since(since);
+        let query = table.world.query_filtered::<(), F>().since(since);
         assert_eq!((query.count(), query.is_empty()), (expected.len(), false), "{name}");
         for (way, find) in ways::<F>() {
             let mut world = table.world.fork().unwrap();
@@ -247,7 +243,7 @@ fn passes<F: QueryFilter>(table: &mut Table, wanted: impl Fn(Facts) -> bool) {
         let nothing = Facts { a_changed: false, b_changed: false, order_changed: false, ..*facts };
         wanted(Facts { t_changed: false, ..nothing })
     });
-    let query = table.world.query::<()>().filter::<F>().since(now);
+    let query = table.world.query_filtered::<(), F>().since(now);
     assert_eq!(query.count(), found.count());
 }
 
@@ -300,8 +296,9 @@ fn en3_what_was_written_or_is_switched_on() {
         passes::<Or<((Changed<A>, With<X>), (OrderChanged, IsDisabled<X>))>>(&mut table, |is| {
             is.a_changed && is.x_on || is.order_changed && !is.x_on
         });
-        let ignoring = table.world.query::<()>().filter::<Or<(Changed<A>, With<X>)>>();
-        assert_eq!(ignoring.since(table.seen).ignore_enabled().count(), table.facts.len());
+        type Ignoring = (Or<(Changed<A>, With<X>)>, IgnoreEnabled);
+        let ignoring = table.world.query_filtered::<(), Ignoring>();
+        assert_eq!(ignoring.since(table.seen).count(), table.facts.len());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Queries of worlds that share memory.
 
-use ancho_entities::{ChunkArena, EntityError, EntityQuery, OutOfMemory, World, WorldSettings};
+use ancho_entities::{ChunkArena, EntityError, OutOfMemory, World, WorldSettings};
 
 use crate::common::*;
 
@@ -8,18 +8,19 @@ use crate::common::*;
 fn writing_leaves_the_fork_as_it_was() {
     let mut world = chunks_of(10);
     world.spawn_batch((0..100).map(|at| (A(at), Text(at.to_string()), X(at))));
-    let query = EntityQuery::<(&mut A, &mut Text)>::new();
-    query.write(&mut world).for_each(|(a, _)| a.0 += 1000);
+    world.query_mut::<(&mut A, &mut Text)>().for_each(|(a, _)| a.0 += 1000);
     let mut fork = Checked(world.fork().unwrap());
     let state = fork.state_hash();
-    query.write(&mut world).for_each(|(a, text)| (a.0, text.0) = (0, "gone".into()));
+    world
+        .query_mut::<(&mut A, &mut Text)>()
+        .for_each(|(a, text)| (a.0, text.0) = (0, "gone".into()));
     assert_eq!(fork.state_hash(), state);
     assert!(fork.query::<&A>().iter().map(|a| a.0).eq(1000..1100));
     // The query is good for the fork too, and for archetypes that only it has.
     fork.spawn((A(7), Text(String::new()), Tag));
-    query.write(&mut fork).for_each(|(a, _)| a.0 += 1);
-    assert_eq!(query.read(&fork).count(), 101);
-    assert_eq!(query.read(&world).count(), 100);
+    fork.query_mut::<(&mut A, &mut Text)>().for_each(|(a, _)| a.0 += 1);
+    assert_eq!(fork.query::<(&A, &Text)>().count(), 101);
+    assert_eq!(world.query::<(&A, &Text)>().count(), 100);
     assert!(world.query::<&A>().iter().all(|a| a.0 == 0));
 }
 
@@ -36,7 +37,7 @@ fn reading_copies_nothing() {
     assert_eq!(arena.stats(), before);
     // Only what is found is copied.
     let first = world.query::<ancho_entities::Entity>().iter().next().unwrap();
-    world.query_mut::<&mut A>().get(first).unwrap().0 = 5;
+    world.query_mut::<&mut A>().get_mut(first).unwrap().0 = 5;
     assert_ne!(arena.stats(), before);
     assert!(fork.query::<&A>().iter().map(|a| a.0).eq(0..100));
 }
@@ -60,19 +61,18 @@ fn without_memory_nothing_is_given() {
     let refused = |result: Result<(), EntityError>| {
         assert!(matches!(result, Err(EntityError::OutOfMemory(OutOfMemory { .. }))));
     };
-    refused(world.query_mut::<&mut A>().try_for_each(|_| panic!("nothing is given")));
-    refused(world.query_mut::<&mut A>().try_for_each_chunk(|_| panic!("nothing is given")));
-    refused(world.query_mut::<&mut A>().try_for_each_parallel(|_| panic!("nothing is given")));
-    refused(world.query_mut::<&mut A>().try_iter().map(drop));
-    refused(world.query_mut::<&A>().copy_from(&[A(0); 20]));
+    refused(world.query_mut::<&mut A>().unshare());
+    refused(world.query_mut::<&mut A>().copy_from(&[A(0); 20]));
     assert_eq!(world.state_hash(), state);
-    let changed = world.query::<()>().filter::<ancho_entities::Changed<(A, X)>>().since(seen);
+    let changed = world.query_filtered::<(), ancho_entities::Changed<(A, X)>>().since(seen);
     assert!(changed.is_empty());
     // What is only read needs none.
-    world.query_mut::<&A>().try_for_each(|_| ()).unwrap();
+    world.query_mut::<&A>().unshare().unwrap();
     drop(fork);
-    world.query_mut::<&mut A>().try_for_each(|a| a.0 = 0).unwrap();
-    world.query_mut::<&mut A>().try_for_each_parallel(|a| a.0 += 1).unwrap();
+    let mut query = world.query_mut::<&mut A>();
+    query.unshare().unwrap();
+    query.for_each(|a| a.0 = 0);
+    query.for_each_parallel(|a| a.0 += 1);
     assert!(world.query::<&A>().iter().all(|a| a.0 == 1));
 }
 

@@ -1,6 +1,6 @@
 //! The forms in which entities are given (I6, A10).
 
-use ancho_entities::{Entity, EntityQuery, With};
+use ancho_entities::{Entity, QueryDescriptor, With};
 
 use crate::common::*;
 
@@ -85,7 +85,7 @@ fn i6_loops_can_be_nested() {
             pairs += u32::from(one == other);
         }
         // A query that the world has not met is remembered meanwhile.
-        assert_eq!(world.query::<&A>().filter::<With<Tag>>().iter().count(), 10);
+        assert_eq!(world.query_filtered::<&A, With<Tag>>().iter().count(), 10);
         assert_eq!(world.query::<(&A, &Tag)>().count(), 10);
     }
     assert_eq!(pairs, 40);
@@ -118,10 +118,10 @@ fn nothing_is_found_in_an_empty_world() {
 #[test]
 fn queries_say_what_they_are() {
     let mut world = world();
-    let query = EntityQuery::<&A, With<B>>::new();
-    assert!(format!("{query:?}").starts_with("EntityQuery<&"));
-    assert!(format!("{:?}", query.read(&world)).contains("common::A"));
-    assert!(format!("{:?}", query.write(&mut world)).contains("QueryMut"));
+    let query = QueryDescriptor::of::<&A, With<B>>();
+    assert!(format!("{query:?}").starts_with("QueryDescriptor(the query of `&"));
+    assert!(format!("{:?}", world.query_filtered::<&A, With<B>>()).contains("common::A"));
+    assert!(format!("{:?}", world.query_mut::<&mut A>()).starts_with("Query<&mut"));
     assert!(format!("{:?}", world.query::<&A>().iter()).contains("QueryIter"));
     assert!(format!("{:?}", world.query::<&A>().mask()).contains("QueryMask"));
 }

@@ -51,7 +51,7 @@ fn en3_each_row_that_matches_comes_once_in_order() {
             });
             assert_eq!(by_chunk, on);
             given.clear();
-            let query = world.query_mut::<&mut A>().filter::<Without<X>>();
+            let mut query = world.query_filtered_mut::<&mut A, Without<X>>();
             query.for_each(|a| given.push(a.0));
             assert_eq!(given, off);
             // All of them, and those that were on have changed.
@@ -73,7 +73,7 @@ fn q9_only_chunks_that_changed_are_walked() {
         world.get_mut::<A>(all[at]).unwrap();
     }
     let mut given = Vec::new();
-    let query = world.query_mut::<(&mut A, &X)>().filter::<Changed<A>>().since(seen);
+    let mut query = world.query_filtered_mut::<(&mut A, &X), Changed<A>>().since(seen);
     query.for_each(|(a, _)| given.push(a.0));
     let chunks = [40..60, 1000..1020, 1500..1520, 3000..3001];
     let expected = chunks.into_iter().flatten().filter(|at| at % 3 != 0);

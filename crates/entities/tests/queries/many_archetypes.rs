@@ -2,7 +2,7 @@
 //!
 //! Chunks that stay the same are put in one list, which no change may outlive.
 
-use ancho_entities::{Entity, Shared, With, World};
+use ancho_entities::{Entity, QueryDescriptor, Shared, With, World};
 use proptest::prelude::*;
 
 use crate::common::*;
@@ -63,7 +63,7 @@ fn walk(world: &mut World) {
 
     // Without parts, and with all kinds of them.
     let mut count = 0;
-    world.query::<()>().filter::<With<A>>().for_each(|()| count += 1);
+    world.query_filtered::<(), With<A>>().for_each(|()| count += 1);
     assert_eq!(count, expected.len());
     let mut tagged = Vec::new();
     world.query::<(&A, &Tag, Entity)>().for_each(|(a, _, entity)| tagged.push((entity, a.0)));
@@ -172,14 +172,18 @@ fn an_entity_moves() {
 
 #[test]
 fn whole_chunks_change_their_archetype_or_group() {
-    changed_by(|world| _ = world.query_mut::<()>().add(S).unwrap());
-    changed_by(|world| _ = world.query_mut::<()>().filter::<With<B>>().add(Tag).unwrap());
-    changed_by(|world| _ = world.query_mut::<()>().remove::<Tag>().unwrap());
-    changed_by(|world| _ = world.query_mut::<()>().remove::<A>().unwrap());
-    changed_by(|world| _ = world.query_mut::<()>().add(Shared::new(Team(3))).unwrap());
-    changed_by(|world| _ = world.query_mut::<()>().with_shared(Team(1)).set_shared(Team(2)));
-    changed_by(|world| _ = world.query_mut::<()>().filter::<With<Text>>().despawn().unwrap());
-    changed_by(|world| _ = world.query_mut::<()>().despawn().unwrap());
+    changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), ()>()).add(S).unwrap());
+    changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), With<B>>()).add(Tag).unwrap());
+    changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), ()>()).remove::<Tag>().unwrap());
+    changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), ()>()).remove::<A>().unwrap());
+    changed_by(|world| {
+        _ = world.batch(QueryDescriptor::of::<(), ()>()).add(Shared::new(Team(3))).unwrap()
+    });
+    changed_by(|world| {
+        _ = world.batch(QueryDescriptor::of::<(), ()>().with_shared(Team(1))).set_shared(Team(2))
+    });
+    changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), With<Text>>()).despawn().unwrap());
+    changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), ()>()).despawn().unwrap());
 }
 
 #[test]
@@ -200,7 +204,7 @@ fn forks_go_their_own_ways() {
     // Memory is copied under the lists, which stay the same.
     settle(&mut world);
     settle(&mut fork);
-    world.query_mut::<()>().filter::<With<B>>().despawn().unwrap();
+    world.batch(QueryDescriptor::of::<(), With<B>>()).despawn().unwrap();
     fork.spawn_many((A(1), T(2)), 50).for_each(drop);
     settle(&mut fork);
     settle(&mut world);
@@ -265,7 +269,7 @@ fn so_many_chunks_that_there_is_no_list() {
     }
     settle(&mut world);
     // And fewer, so that there is one.
-    world.query_mut::<()>().filter::<With<S>>().despawn().unwrap();
+    world.batch(QueryDescriptor::of::<(), With<S>>()).despawn().unwrap();
     settle(&mut world);
 }
 
@@ -317,14 +321,20 @@ fn apply(world: &mut World, op: &Op) {
             }
         }
         Op::ByQuery(what) => {
-            let query = world.query_mut::<()>();
+            let all = QueryDescriptor::new;
             match what {
-                0 => _ = query.filter::<With<B>>().add(Tag).unwrap(),
-                1 => _ = query.filter::<With<Text>>().remove::<Tag>().unwrap(),
-                2 => _ = query.add(Shared::new(Team(1))).unwrap(),
-                3 => _ = query.with_shared(Team(1)).set_shared(Team(2)),
-                4 => _ = query.filter::<(With<Tag>, With<B>)>().despawn().unwrap(),
-                _ => _ = query.remove::<B>().unwrap(),
+                0 => _ = world.batch(QueryDescriptor::of::<(), With<B>>()).add(Tag).unwrap(),
+                1 => {
+                    let query = QueryDescriptor::of::<(), With<Text>>();
+                    _ = world.batch(query).remove::<Tag>().unwrap();
+                }
+                2 => _ = world.batch(all()).add(Shared::new(Team(1))).unwrap(),
+                3 => _ = world.batch(all().with_shared(Team(1))).set_shared(Team(2)),
+                4 => {
+                    let query = QueryDescriptor::of::<(), (With<Tag>, With<B>)>();
+                    _ = world.batch(query).despawn().unwrap();
+                }
+                _ => _ = world.batch(all()).remove::<B>().unwrap(),
             }
         }
         Op::Fork => {

@@ -1,7 +1,8 @@
 //! What is refused when a query is made (Q6).
 
 use ancho_entities::{
-    Any, Buffer, EnabledMut, EnabledRef, Entity, EntityQuery, IsDisabled, QueryData, With,
+    Any, Buffer, EnabledMut, EnabledRef, Entity, IgnoreEnabled, IsDisabled, QueryData,
+    QueryDescriptor, With,
 };
 
 use crate::common::*;
@@ -14,11 +15,11 @@ fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
          leave one of them out"
     );
     for said in [
-        panic_message(EntityQuery::<D>::new),
+        panic_message(|| QueryDescriptor::of::<D, ()>().query(&world).count()),
         panic_message(|| world.query_mut::<D>().for_each(|_| ())),
-        panic_message(|| world.query::<D>().count()),
+        panic_message(|| world.query_mut::<D>().count()),
         // It is refused the second time too.
-        panic_message(|| world.query::<D>().count()),
+        panic_message(|| world.query_mut::<D>().count()),
     ] {
         assert!(said.starts_with("A0086: the query `") && said.ends_with(&expected), "{said}");
     }
@@ -40,18 +41,22 @@ fn q6_what_does_not_overlap_is_allowed() {
     let mut world = world();
     world.spawn((A(1), X(2)));
     assert_eq!(world.query::<(&A, &A)>().single(), Ok((&A(1), &A(1))));
-    let (x, mut bit) = world.query_mut::<(&mut X, EnabledMut<X>)>().single().unwrap();
+    let mut query = world.query_mut::<(&mut X, EnabledMut<X>)>();
+    let (x, mut bit) = query.single_mut().unwrap();
     x.0 = 9;
     bit.set(false);
-    assert_eq!(world.query::<(&A, &A)>().filter::<(With<A>, With<A>)>().count(), 1);
-    assert_eq!(world.query::<&X>().ignore_enabled().single(), Ok(&X(9)));
+    assert_eq!(world.query_filtered::<(&A, &A), (With<A>, With<A>)>().count(), 1);
+    assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().single(), Ok(&X(9)));
 }
 
 #[test]
 fn q4_what_cannot_be_off_is_not_asked_to_be() {
     let world = world();
     let expected = "A0070: `queries::A` cannot be switched off and on; write `#[component(enableable)]` on the type";
-    assert_eq!(panic_message(EntityQuery::<(), IsDisabled<A>>::new), expected);
-    let query = || world.query::<()>().filter::<(Any<(A, X)>, IsDisabled<(X, A)>)>();
+    assert_eq!(
+        panic_message(|| QueryDescriptor::of::<(), IsDisabled<A>>().query(&world).count()),
+        expected
+    );
+    let query = || world.query_filtered::<(), (Any<(A, X)>, IsDisabled<(X, A)>)>();
     assert_eq!(panic_message(|| query().is_empty()), expected);
 }

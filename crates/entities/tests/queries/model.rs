@@ -3,9 +3,9 @@
 use std::cell::Cell;
 
 use ancho_entities::{
-    Absent, Any, Changed, ComponentType, Disabled, DynamicQuery, Entity, IsDisabled, Or,
-    OrderChanged, Prefab, Present, QueryFilter, Shared, Version, With, Without, World,
-    WorldSettings,
+    Absent, Any, Changed, ComponentType, Disabled, Entity, IgnoreEnabled, IncludeDisabled,
+    IncludePrefabs, IsDisabled, Or, OrderChanged, Prefab, Present, QueryDescriptor, QueryFilter,
+    Shared, Version, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
@@ -187,7 +187,7 @@ impl Model {
                 self.world.advance_version();
             }
             Op::Write => {
-                let query = self.world.query_mut::<(&mut X, &A)>();
+                let mut query = self.world.query_mut::<(&mut X, &A)>();
                 query.for_each(|(x, a)| x.0 = x.0.wrapping_add(a.0));
                 for (_, row) in &mut self.rows {
                     if let (Some((x, true)), Some(a), false, false) =
@@ -226,8 +226,9 @@ impl Model {
             Op::CopyFrom => {
                 let found = self.world.query::<&X>().to_entities();
                 let values: Vec<X> = (0..found.len() as u32).map(|at| X(at * 3)).collect();
-                self.world.query_mut::<&X>().copy_from(&values).unwrap();
-                let more = self.world.query_mut::<&X>().copy_from(&[&values[..], &[X(1)]].concat());
+                self.world.query_mut::<&mut X>().copy_from(&values).unwrap();
+                let more =
+                    self.world.query_mut::<&mut X>().copy_from(&[&values[..], &[X(1)]].concat());
                 more.unwrap_err();
                 for (entity, value) in found.into_iter().zip(values) {
                     let (_, row) =
@@ -257,39 +258,39 @@ impl Model {
         self.turn.set(turn.wrapping_add(1));
         let by_types = turn & 1 != 0;
         let (of_x, of_y) = (ComponentType::of::<X>(), ComponentType::of::<Y>());
-        let query = self.world.query_mut::<()>().filter::<F>();
+        let query = self.world.batch(QueryDescriptor::of::<(), F>());
         let is_found = |row: &Row| wanted(row) && !row.prefab && !row.disabled;
         let mut rows: Vec<_> = self.rows.iter_mut().map(|(_, row)| row).collect();
         rows.retain(|row| is_found(row));
         let count =
             |is_counted: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_counted(row)).count();
         let (found, expected) = match what {
-            0 if by_types => (dynamic.despawn(&mut self.world).unwrap(), rows.len()),
+            0 if by_types => (self.world.batch(&dynamic).despawn().unwrap(), rows.len()),
             0 => (query.despawn().unwrap(), rows.len()),
             1 if by_types => {
-                (dynamic.add(&mut self.world, A(7)).unwrap(), count(&|row| row.a.is_none()))
+                (self.world.batch(&dynamic).add(A(7)).unwrap(), count(&|row| row.a.is_none()))
             }
             1 => (query.add(A(7)).unwrap(), count(&|row| row.a.is_none())),
             2 => (query.add(X(8)).unwrap(), count(&|row| row.x.is_none())),
             3 if by_types => {
-                let added = dynamic.add_types(&mut self.world, &[of_y]);
+                let added = self.world.batch(&dynamic).add_types(&[of_y]);
                 (added.unwrap(), count(&|row| row.y.is_none()))
             }
             3 => (query.add(Y).unwrap(), count(&|row| row.y.is_none())),
             4 => (query.add(Shared::new(Team(2))).unwrap(), count(&|row| row.team.is_none())),
             5 => (query.remove::<A>().unwrap(), count(&|row| row.a.is_some())),
             6 if by_types => {
-                let removed = dynamic.remove_types(&mut self.world, &[of_x]);
+                let removed = self.world.batch(&dynamic).remove_types(&[of_x]);
                 (removed.unwrap(), count(&|row| row.x.is_some()))
             }
             6 => (query.remove::<X>().unwrap(), count(&|row| row.x.is_some())),
             7 => (query.remove::<Y>().unwrap(), count(&|row| row.y.is_some())),
             8 => (query.remove::<Shared<Team>>().unwrap(), count(&|row| row.team.is_some())),
-            9 if by_types => (dynamic.set_enabled(&mut self.world, false).unwrap(), rows.len()),
+            9 if by_types => (self.world.batch(&dynamic).set_enabled(false).unwrap(), rows.len()),
             9 => (query.set_enabled(false).unwrap(), rows.len()),
             10 | 11 => {
                 let switched = match by_types {
-                    true => dynamic.set_type_enabled(&mut self.world, of_x, what == 10),
+                    true => self.world.batch(&dynamic).set_type_enabled(of_x, what == 10),
                     false => query.set_component_enabled::<X>(what == 10),
                 };
                 if count(&|row| row.x.is_none()) > 0 {
@@ -300,7 +301,7 @@ impl Model {
             }
             12 => {
                 let set = match by_types {
-                    true => dynamic.set_shared(&mut self.world, Team(0)),
+                    true => self.world.batch(&dynamic).set_shared(Team(0)),
                     false => query.set_shared(Team(0)),
                 };
                 if count(&|row| row.team.is_none()) > 0 {
@@ -397,8 +398,25 @@ impl Model {
     }
 
     fn asks_with<F: QueryFilter>(&self, cond: &Cond, since: Version, options: Options) {
-        let query = self.world.query::<(Entity, Option<&A>, Option<&X>)>();
-        let query = options.of(query.filter::<F>().since(since));
+        let Options { prefabs, disabled, ignore_enabled } = options;
+        let asks = match (prefabs, disabled, ignore_enabled) {
+            (false, false, false) => Self::asks_of::<F>,
+            (true, false, false) => Self::asks_of::<(F, IncludePrefabs)>,
+            (false, true, false) => Self::asks_of::<(F, IncludeDisabled)>,
+            (true, true, false) => Self::asks_of::<(F, IncludePrefabs, IncludeDisabled)>,
+            (false, false, true) => Self::asks_of::<(F, IgnoreEnabled)>,
+            (true, false, true) => Self::asks_of::<(F, IncludePrefabs, IgnoreEnabled)>,
+            (false, true, true) => Self::asks_of::<(F, IncludeDisabled, IgnoreEnabled)>,
+            (true, true, true) => {
+                Self::asks_of::<(F, IncludePrefabs, IncludeDisabled, IgnoreEnabled)>
+            }
+        };
+        asks(self, cond, since, options);
+    }
+
+    fn asks_of<F: QueryFilter>(&self, cond: &Cond, since: Version, options: Options) {
+        let query = self.world.query_filtered::<(Entity, Option<&A>, Option<&X>), F>();
+        let query = query.since(since);
         let found = query.to_entities();
         let mut sorted = found.clone();
         sorted.sort();
@@ -440,10 +458,11 @@ impl Model {
         assert!(given.iter().map(|given| given.0).eq(found.iter().copied()));
         assert!(given.iter().all(|given| query.get(given.0) == Some(*given)));
         let mut each = Vec::new();
-        query.for_each(|one| each.push(one));
-        assert_eq!(each, given);
+        query.clone().for_each(|one| each.push((one.0, one.1.copied(), one.2.copied())));
+        let copied = given.iter().map(|one| (one.0, one.1.copied(), one.2.copied()));
+        assert!(copied.eq(each));
         let mut at = 0;
-        query.for_each_chunk(|(entities, a, _)| {
+        query.clone().for_each_chunk(|(entities, a, _)| {
             assert_eq!(entities, &found[at..at + entities.len()]);
             for (row, &entity) in entities.iter().enumerate() {
                 assert_eq!(a.map(|a| a[row]), self.world.get::<A>(entity).ok().copied());
@@ -451,21 +470,22 @@ impl Model {
             at += entities.len();
         });
         assert_eq!(at, found.len());
-        let with_a = options.of(self.world.query::<&A>().filter::<F>().since(since));
+        let with_a = self.world.query_filtered::<&A, F>().since(since);
         let values = with_a.to_entities().into_iter().zip(with_a.to_components().unwrap());
         let mut values: Vec<(Entity, A)> = values.collect();
         values.sort_by_key(|(entity, _)| *entity);
         of_a.sort_by_key(|(entity, _)| *entity);
         assert_eq!(values, of_a, "{name}");
         let dynamic = options.of_dynamic(cond.dynamic()).since(since);
-        assert_eq!(dynamic.to_entities(&self.world), found, "{name}");
-        assert_eq!(dynamic.count(&self.world), found.len());
-        assert_eq!(dynamic.is_empty(&self.world), found.is_empty());
-        assert_eq!(dynamic.count_unfiltered(&self.world), unfiltered, "{name}");
-        let mask_of_types = dynamic.mask(&self.world);
+        assert_eq!(dynamic.query(&self.world).to_entities(), found, "{name}");
+        assert_eq!(dynamic.query(&self.world).count(), found.len());
+        assert_eq!(dynamic.query(&self.world).is_empty(), found.is_empty());
+        assert_eq!(dynamic.query(&self.world).count_unfiltered(), unfiltered, "{name}");
+        let of_types = dynamic.query(&self.world);
+        let mask_of_types = of_types.mask();
         for (entity, _) in &self.rows {
             let is_found = sorted.binary_search(entity).is_ok();
-            assert_eq!(dynamic.matches(&self.world, *entity), is_found, "{entity}: {name}");
+            assert_eq!(dynamic.query(&self.world).matches(*entity), is_found, "{entity}: {name}");
             assert_eq!(mask_of_types.matches(*entity), mask.matches(*entity), "{entity}: {name}");
         }
         let mut of_chunks = Vec::new();
@@ -482,26 +502,26 @@ impl Model {
         self.ask_for_changes();
         let x_on = |row: &Row| row.x.is_some_and(|(_, on)| on);
         for team in 0..3 {
-            let query = self.world.query::<&X>().with_shared(Team(team));
-            let query = query.include_prefabs().include_disabled();
+            let query = self.world.query_filtered::<&X, (IncludePrefabs, IncludeDisabled)>();
+            let query = query.with_shared(Team(team));
             let teammates = self.rows.iter().filter(|(_, row)| row.team == Some(team) && x_on(row));
             let mut teammates: Vec<Entity> = teammates.map(|(entity, _)| *entity).collect();
             assert_eq!(query.count(), teammates.len());
             let mut found = query.to_entities();
             let dynamic =
-                DynamicQuery::new().all([ComponentType::of::<X>()]).with_shared(Team(team));
+                QueryDescriptor::new().all([ComponentType::of::<X>()]).with_shared(Team(team));
             let dynamic = dynamic.include_prefabs().include_disabled();
-            assert_eq!(dynamic.to_entities(&self.world), found);
+            assert_eq!(dynamic.query(&self.world).to_entities(), found);
             found.sort();
             teammates.sort();
             assert_eq!(found, teammates);
             let matches = |entity| teammates.binary_search(&entity).is_ok();
             for (entity, _) in &self.rows {
                 assert_eq!(query.matches(*entity), matches(*entity));
-                assert_eq!(dynamic.matches(&self.world, *entity), matches(*entity));
+                assert_eq!(dynamic.query(&self.world).matches(*entity), matches(*entity));
             }
         }
-        let never = self.world.query::<()>().filter::<Changed<(A, X, Y)>>();
+        let never = self.world.query_filtered::<(), Changed<(A, X, Y)>>();
         assert!(never.since(Version::from_number(u32::MAX / 2)).is_empty());
     }
 

@@ -40,14 +40,22 @@ fn en5_ten_enableable_types_are_asked_for_at_once() {
     let expected = |matches: fn(u32) -> bool| -> Vec<Entity> {
         all.iter().filter(|(_, bits)| matches(*bits)).map(|&(entity, _)| entity).collect()
     };
-    let found = || world.query::<Entity>();
-    assert_eq!(found().filter::<With<All>>().to_entities(), expected(|bits| bits == 1023));
-    assert_eq!(found().filter::<Without<All>>().to_entities(), expected(|bits| bits == 0));
-    assert_eq!(found().filter::<Any<All>>().to_entities(), expected(|bits| bits != 0));
+    assert_eq!(
+        world.query_filtered::<Entity, With<All>>().to_entities(),
+        expected(|bits| bits == 1023)
+    );
+    assert_eq!(
+        world.query_filtered::<Entity, Without<All>>().to_entities(),
+        expected(|bits| bits == 0)
+    );
+    assert_eq!(
+        world.query_filtered::<Entity, Any<All>>().to_entities(),
+        expected(|bits| bits != 0)
+    );
     type Mixed = (With<(E0, E2, E4)>, Without<(E1, E3, E9)>, Any<(E5, E6, E7, E8)>);
     let mixed =
         |bits: u32| bits & 0b10101 == 0b10101 && bits & 0b10_0000_1010 == 0 && bits >> 5 & 15 != 0;
-    assert_eq!(found().filter::<Mixed>().to_entities(), expected(mixed));
+    assert_eq!(world.query_filtered::<Entity, Mixed>().to_entities(), expected(mixed));
     assert!(!expected(mixed).is_empty());
     type Data<'a> =
         (&'a E0, &'a E1, &'a E2, &'a E3, &'a E4, &'a E5, &'a E6, &'a E7, &'a E8, &'a E9);
@@ -81,21 +89,31 @@ fn q9_any_of_several_changed_types_will_do_and_q10_orders_are_asked_for_beside_t
     world.get_mut::<A>(all[0]).unwrap().0 += 1;
     world.get_mut::<B>(all[10]).unwrap().0 += 1;
     world.get_mut::<X>(all[20]).unwrap().0 += 1;
-    let found = || world.query::<Entity>().since(since);
-    assert_eq!(found().filter::<Changed<(A, B, X)>>().to_entities(), all[..30]);
-    assert_eq!(found().filter::<(Changed<A>, Changed<B>)>().to_entities(), []);
+    assert_eq!(
+        world.query_filtered::<Entity, Changed<(A, B, X)>>().since(since).to_entities(),
+        all[..30]
+    );
+    assert_eq!(
+        world.query_filtered::<Entity, (Changed<A>, Changed<B>)>().since(since).to_entities(),
+        []
+    );
 
     // One comes, one goes: the first chunk and the last have another order.
     world.despawn(all[5]).unwrap();
     world.despawn(all[35]).unwrap();
-    let found = || world.query::<Entity>().since(since);
-    let reordered = found().filter::<OrderChanged>().to_entities();
+    let reordered = world.query_filtered::<Entity, OrderChanged>().since(since).to_entities();
     assert_eq!(reordered.len(), 18);
     assert!(reordered.contains(&all[0]) && reordered.contains(&all[30]));
-    let both = found().filter::<(Changed<X>, OrderChanged)>().to_entities();
+    let both =
+        world.query_filtered::<Entity, (Changed<X>, OrderChanged)>().since(since).to_entities();
     assert_eq!(both, [], "the third chunk has changed, and not in order");
-    let both = found().filter::<(Changed<A>, OrderChanged)>().to_entities();
+    let both =
+        world.query_filtered::<Entity, (Changed<A>, OrderChanged)>().since(since).to_entities();
     assert!(both.len() == 9 && both.contains(&all[0]), "the first is both");
-    let of_team = found().filter::<OrderChanged>().with_shared(Team(1)).to_entities();
+    let of_team = world
+        .query_filtered::<Entity, OrderChanged>()
+        .since(since)
+        .with_shared(Team(1))
+        .to_entities();
     assert!(of_team.len() == 9 && of_team.contains(&all[30]));
 }

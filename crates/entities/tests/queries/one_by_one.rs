@@ -1,8 +1,8 @@
 //! What is done by query is what is done to one entity after another.
 
 use ancho_entities::{
-    Buffer, Changed, ComponentType, Disabled, Entity, IsDisabled, Managed, QueryFilter, Shared,
-    With, Without, World, WorldSettings,
+    Buffer, Changed, ComponentType, Disabled, Entity, IncludeDisabled, IsDisabled, Managed,
+    QueryDescriptor, QueryFilter, Shared, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
@@ -76,7 +76,7 @@ fn build(world: &mut World, kinds: &[u16]) {
 
 /// Does one of the changes to all that a filter finds.
 fn by_query<F: QueryFilter>(world: &mut World, change: u8) -> Option<usize> {
-    let query = world.query_mut::<()>().filter::<F>().include_disabled();
+    let query = world.batch(QueryDescriptor::of::<(), (F, IncludeDisabled)>());
     match change {
         0 => query.despawn().ok(),
         1 => query.add(Tag).ok(),
@@ -138,7 +138,7 @@ fn compare<F: QueryFilter>(world: &mut World, change: u8, shares: bool) {
     } else {
         (world.duplicate().unwrap(), world.duplicate().unwrap())
     };
-    let found = right.query::<()>().filter::<F>().include_disabled().to_entities();
+    let found = right.query_filtered::<(), (F, IncludeDisabled)>().to_entities();
     let changed = by_query::<F>(&mut left, change);
     let mut expected = Some(0);
     for &entity in &found {

@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Component, Entity, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs, Lookup,
-    Query, QueryFilter, QueryMut, ResMut, With, Without,
+    Query, QueryDescriptor, QueryFilter, ResMut, With, Without,
 };
 
 use crate::common::*;
@@ -16,19 +16,17 @@ struct Weight(u32);
 #[component(name = "queries::Floating", write_group(Weight))]
 struct Floating;
 
-type Found<'w> = QueryMut<'w, (Entity, &'static X)>;
-
-type Say = for<'w> fn(Found<'w>) -> Found<'w>;
+type Say = fn(QueryDescriptor) -> QueryDescriptor;
 
 /// Sees to it that a filter does what is said by methods.
 fn is_the_same_as<F: QueryFilter>(say: Say) {
     let mut world = crowd(20);
-    let expected = say(world.query_mut()).as_ref().to_entities();
-    assert_eq!(world.query::<(Entity, &X)>().filter::<F>().to_entities(), expected);
-    let given = world.query_mut::<(Entity, &X)>().filter::<F>().into_iter();
+    let expected = say(QueryDescriptor::of::<(Entity, &X), ()>()).query(&world).to_entities();
+    assert_eq!(world.query_filtered::<(Entity, &X), F>().to_entities(), expected);
+    let given = world.query_filtered_mut::<(Entity, &X), F>().into_iter();
     assert_eq!(given.map(|(entity, _)| entity).collect::<Vec<_>>(), expected);
     // Before and behind others, and said twice.
-    assert_eq!(world.query::<&X>().filter::<((), (F, With<X>), F)>().to_entities(), expected);
+    assert_eq!(world.query_filtered::<&X, ((), (F, With<X>), F)>().to_entities(), expected);
     let (found, _) = world.split::<(Query<&X, F>, Lookup<&A, F>)>();
     assert_eq!(found.to_entities(), expected);
 }
@@ -81,9 +79,9 @@ fn q3_systems_say_options_of_their_queries() {
     world.update(0.1);
     let expected = [
         world.query::<&X>().count(),
-        world.query::<&X>().include_disabled().count(),
-        world.query::<&X>().include_prefabs().count(),
-        world.query::<&X>().include_disabled().include_prefabs().ignore_enabled().count(),
+        world.query_filtered::<&X, IncludeDisabled>().count(),
+        world.query_filtered::<&X, IncludePrefabs>().count(),
+        world.query_filtered::<&X, (IncludeDisabled, IncludePrefabs, IgnoreEnabled)>().count(),
     ];
     assert_eq!(world.resource::<Seen>().0, expected);
     assert!(expected[1..].iter().all(|&count| count > expected[0]), "they make a difference");

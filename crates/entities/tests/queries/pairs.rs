@@ -39,7 +39,7 @@ fn q9_what_is_off_is_not_given_to_be_changed() {
     let seen = world.version();
     world.advance_version();
     world.query_mut::<(&A, Option<&mut E>)>().for_each_pair(|_, _| ());
-    let changed = world.query::<()>().filter::<(Changed<E>, Present<E>)>().since(seen);
+    let changed = world.query_filtered::<(), (Changed<E>, Present<E>)>().since(seen);
     assert_eq!(changed.to_entities(), [all[0], all[5]]);
 }
 

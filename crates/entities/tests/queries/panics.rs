@@ -51,7 +51,7 @@ fn a_clone_that_panics_leaves_both_worlds_as_they_were() {
     let state = world.state_hash();
     FRAGILE.store(true, Relaxed);
     assert_eq!(panic_message(|| world.query_mut::<&mut Fragile>().for_each(|_| ())), "fragile");
-    assert_eq!(panic_message(|| world.query_mut::<&mut Fragile>().try_iter().map(drop)), "fragile");
+    assert_eq!(panic_message(|| world.query_mut::<&mut Fragile>().unshare()), "fragile");
     FRAGILE.store(false, Relaxed);
     assert_eq!((world.state_hash(), fork.state_hash()), (state, state));
     world.query_mut::<&mut Fragile>().for_each(|fragile| *fragile.0 += 1);

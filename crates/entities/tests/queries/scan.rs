@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ancho_entities::{
-    ComponentType, DynamicQuery, Entity, QueryData, QueryFilter, QueryRef, Version, World,
-};
+use ancho_entities::{ComponentType, Entity, QueryDescriptor, Version, World};
 
 use crate::common::*;
 
@@ -143,21 +141,21 @@ impl Cond {
     }
 
     /// The same as a query by types of the run time.
-    pub(crate) fn dynamic(&self) -> DynamicQuery {
+    pub(crate) fn dynamic(&self) -> QueryDescriptor {
         match self {
             Self::Or(list) => {
-                let all = list.iter().map(|cond| cond.add_to(DynamicQuery::new()));
-                all.reduce(DynamicQuery::or).expect("there is one")
+                let all = list.iter().map(|cond| cond.add_to(QueryDescriptor::new()));
+                all.reduce(QueryDescriptor::or).expect("there is one")
             }
             // What is asked for besides is asked of all of them.
             Self::All([conds @ .., union @ Self::Or(_)]) => {
                 conds.iter().fold(union.dynamic(), |query, cond| cond.add_to(query))
             }
-            _ => self.add_to(DynamicQuery::new()),
+            _ => self.add_to(QueryDescriptor::new()),
         }
     }
 
-    fn add_to(&self, query: DynamicQuery) -> DynamicQuery {
+    fn add_to(&self, query: QueryDescriptor) -> QueryDescriptor {
         match self {
             Self::With(kind) => query.all([ty(*kind)]),
             Self::Without(kind) => query.none([ty(*kind)]),
@@ -191,23 +189,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn of<'w, D: QueryData, F: QueryFilter>(
-        self,
-        mut query: QueryRef<'w, D, F>,
-    ) -> QueryRef<'w, D, F> {
-        if self.prefabs {
-            query = query.include_prefabs();
-        }
-        if self.disabled {
-            query = query.include_disabled();
-        }
-        if self.ignore_enabled {
-            query = query.ignore_enabled();
-        }
-        query
-    }
-
-    pub(crate) fn of_dynamic(self, mut query: DynamicQuery) -> DynamicQuery {
+    pub(crate) fn of_dynamic(self, mut query: QueryDescriptor) -> QueryDescriptor {
         if self.prefabs {
             query = query.include_prefabs();
         }

@@ -1,6 +1,6 @@
 //! Filters by shared values (Q8), and other values for all that is found (SH3, SH5, V4).
 
-use ancho_entities::{Changed, EntityQuery, OrderChanged, Shared, Version, World};
+use ancho_entities::{Changed, OrderChanged, QueryDescriptor, Shared, Version, World};
 
 use crate::common::*;
 
@@ -41,13 +41,13 @@ fn q8_all_values_are_needed() {
 fn q8_a_filter_stays_and_follows_the_entities() {
     let mut world = world();
     let entity = world.spawn((A(0), Shared::new(Team(1))));
-    let query = EntityQuery::<&mut A>::new().with_shared(Team(7));
-    assert!(query.read(&world).is_empty());
+    let query = QueryDescriptor::of::<&A, ()>().with_shared(Team(7));
+    assert!(query.query(&world).is_empty());
     world.set_shared(entity, Team(7)).unwrap();
-    query.write(&mut world).for_each(|a| a.0 += 1);
-    query.clone().write(&mut world).for_each(|a| a.0 += 1);
+    world.query_mut::<&mut A>().with_shared(Team(7)).for_each(|a| a.0 += 1);
+    world.query_mut::<&mut A>().with_shared(Team(7)).for_each(|a| a.0 += 1);
     world.set_shared(entity, Team(1)).unwrap();
-    query.write(&mut world).for_each(|a| a.0 += 1);
+    world.query_mut::<&mut A>().with_shared(Team(7)).for_each(|a| a.0 += 1);
     assert_eq!(world.get(entity), Ok(&A(2)));
 }
 
@@ -59,15 +59,14 @@ fn q8_q9_values_and_changes_are_both_needed() {
     let seen = world.version();
     world.advance_version();
     world.get_mut::<A>(red).unwrap().0 = 5;
-    let query =
-        |team| world.query::<&A>().with_shared(Team(team)).filter::<Changed<A>>().since(seen);
+    let query = |team| world.query_filtered::<&A, Changed<A>>().with_shared(Team(team)).since(seen);
     assert_eq!(query(1).to_entities(), [red]);
     assert!(query(2).is_empty() && !query(2).matches(blue));
 }
 
 /// In how many chunks somebody came or left since a version.
 fn reordered(world: &World, since: Version) -> usize {
-    let found = world.query::<()>().filter::<OrderChanged>().since(since).to_entities();
+    let found = world.query_filtered::<(), OrderChanged>().since(since).to_entities();
     let is_found =
         |chunk: &ancho_entities::ArchetypeChunk<'_>| found.contains(&chunk.entities()[0]);
     world.chunks().filter(is_found).count()
@@ -88,21 +87,24 @@ fn sh3_v4_whole_chunks_get_another_value_where_they_are() {
     let seen = world.version();
     world.advance_version();
     // There is room for the three in the chunk of five, and for the five beside the three.
-    assert_eq!(world.query_mut::<&A>().with_shared(Team(2)).set_shared(Team(1)), Ok(3));
-    assert_eq!(world.query_mut::<&A>().set_shared(Team(3)), Ok(98));
-    assert_eq!(world.query_mut::<&A>().add(Shared::new(Team(4))).unwrap(), 0);
+    assert_eq!(
+        world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(2))).set_shared(Team(1)),
+        Ok(3)
+    );
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team(3)), Ok(98));
+    assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Shared::new(Team(4))).unwrap(), 0);
     assert_eq!(look(&world), before);
     assert_eq!(reordered(&world, seen), 0);
     assert_eq!(events(&world), came);
-    let set = world.query::<()>().filter::<Changed<Shared<Team>>>().since(seen);
+    let set = world.query_filtered::<(), Changed<Shared<Team>>>().since(seen);
     assert_eq!(set.count(), 98, "it was written");
-    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
+    assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 0);
     assert_eq!(world.query::<&A>().with_shared(Team(4)).count(), 98);
     // What is found by what is on takes a chunk apart.
     world.set_component_enabled::<X>(few[1], false).unwrap();
     let seen = world.version();
     world.advance_version();
-    assert_eq!(world.query_mut::<&X>().set_shared(Team(5)), Ok(97));
+    assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).set_shared(Team(5)), Ok(97));
     assert_eq!(reordered(&world, seen), 2, "where two left, and where they came to");
     assert!(world.chunks().any(|chunk| chunk.entities() == [few[1]]));
     assert_eq!(world.query::<&X>().with_shared(Team(5)).count(), 97);
@@ -123,11 +125,11 @@ fn sh5_values_count_chunks_that_get_them_where_they_are() {
         (1..4).map(count).chain([world.shared_order_version(&Mesh(1))]).collect()
     };
     let before = counts(&world);
-    world.query_mut::<&A>().with_shared(Team(2)).set_shared(Team(1)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(2))).set_shared(Team(1)).unwrap();
     let after = counts(&world);
     assert_eq!(after[0], before[0] + 1);
     assert_eq!(after[2..], before[2..], "entities with these neither came nor went");
-    world.query_mut::<&A>().with_shared(Team(1)).set_shared(Team(3)).unwrap();
+    world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(1))).set_shared(Team(3)).unwrap();
     assert_eq!(counts(&world)[2], before[2] + 2, "two chunks came");
     assert_eq!(counts(&world)[3], before[3]);
 }

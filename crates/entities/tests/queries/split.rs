@@ -2,8 +2,8 @@
 
 use ancho_entities::{
     Absent, Any, Buffer, Changed, ChunkArena, Component, Disabled, EnabledMut, EnabledRef, Entity,
-    EntityError, EntityQuery, IsDisabled, Lookup, Managed, Or, Prefab, Present, Query, QueryFilter,
-    Shared, SplitParts, With, Without, World, WorldSettings,
+    EntityError, IgnoreEnabled, IncludeDisabled, IsDisabled, Lookup, Managed, Or, Prefab, Present,
+    Query, QueryFilter, Shared, SplitParts, With, Without, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -215,16 +215,15 @@ fn i6_a_switch_does_not_tell_parts_apart() {
 
     // If nobody asks for switches, there are none.
     let mut world = world();
-    let on = EntityQuery::<&mut A, With<X>>::new().ignore_enabled();
-    let off = EntityQuery::<&mut A, Without<X>>::new().ignore_enabled();
+    type Ignoring<'w> = Query<'w, &'static mut A, (With<X>, IgnoreEnabled)>;
+    type Off<'w> = Query<'w, &'static mut A, (Without<X>, IgnoreEnabled)>;
     world.spawn((A(1), X(1)));
     world.spawn(A(2));
-    let (mut on, mut off) = world.split_with((on, off));
+    let (mut on, mut off) = world.split::<(Ignoring, Off)>();
     assert_eq!((on.single_mut(), off.single_mut()), (Ok(&mut A(1)), Ok(&mut A(2))));
     // One alone does not help: `With` is what it was.
-    let half = EntityQuery::<&mut A, With<X>>::new().ignore_enabled();
     let said = panic_message(|| {
-        let _ = world.split_with((half, EntityQuery::<&mut A, Without<X>>::new()));
+        let _ = world.split::<(Ignoring, Query<&mut A, Without<X>>)>();
     });
     assert!(said.starts_with("A0093: "), "{said}");
 }
@@ -234,8 +233,8 @@ fn i6_what_is_said_of_a_query_holds_in_a_split() {
     let mut world = chunks_of(2);
     world.spawn_batch((0..4).map(|at| (A(at), Shared::new(Team(at / 2)))));
     world.spawn((A(9), Disabled, Shared::new(Team(0))));
-    let kept = EntityQuery::<&A>::new().with_shared(Team(0)).include_disabled();
-    let (mut team, all) = world.split_with((kept, EntityQuery::<(), With<A>>::new()));
+    let (team, all) = world.split::<(Query<&A, IncludeDisabled>, Query<(), With<A>>)>();
+    let mut team = team.with_shared(Team(0));
     assert_eq!(team.iter().map(|a| a.0).collect::<Vec<_>>(), [0, 1, 9]);
     assert_eq!((team.count(), all.count()), (3, 4));
     assert!(!team.is_empty());
@@ -245,8 +244,8 @@ fn i6_what_is_said_of_a_query_holds_in_a_split() {
 
     let seen = world.version();
     world.advance_version();
-    let changed = || EntityQuery::<(), Changed<A>>::new().since(seen);
-    let (mut a, changed) = world.split_with((EntityQuery::<&mut A>::new(), changed()));
+    let (mut a, changed) = world.split::<(Query<&mut A>, Query<(), Changed<A>>)>();
+    let changed = changed.since(seen);
     assert!(changed.is_empty());
     a.iter_mut().next().unwrap().0 += 1;
     // The chunk of what was given, and no other.
@@ -311,10 +310,10 @@ fn a_chunk_that_is_found_only_later_is_the_worlds_alone_already() {
     let seen = world.version();
     world.advance_version();
     let fork = world.fork().unwrap();
-    let texts = EntityQuery::<&mut Text, (With<Y>, Changed<B>)>::new().since(seen);
-    let parts =
-        (texts, EntityQuery::<(&mut B, EnabledMut<Y>)>::new(), EntityQuery::<&Buffer<Item>>::new());
-    let (mut texts, mut b, items) = world.split_with(parts);
+    type Texts<'w> = Query<'w, &'static mut Text, (With<Y>, Changed<B>)>;
+    type Switches<'w> = Query<'w, (&'static mut B, EnabledMut<'static, Y>)>;
+    let (texts, mut b, items) = world.split::<(Texts, Switches, Query<&Buffer<Item>>)>();
+    let mut texts = texts.since(seen);
     assert!(texts.is_empty());
     let values: Vec<&[Item]> = items.iter().collect();
     b.for_each(|(b, mut y)| {
@@ -333,7 +332,7 @@ fn without_memory_for_copies_a_world_is_not_split() {
     let mut world = Checked(World::with_settings("Simulation", settings));
     world.spawn((A(1), B(2)));
     let _fork = Checked(world.fork().unwrap());
-    let refused = world.try_split_with((EntityQuery::<&mut A>::new(),));
+    let refused = world.try_split::<(Query<&mut A>,)>();
     assert!(matches!(refused.map(drop), Err(EntityError::OutOfMemory(_))));
     panic_message(|| drop(world.split::<(Lookup<&mut B>, Query<&A>)>()));
     assert_eq!(world.split::<(Query<&A>,)>().0.single(), Ok(&A(1)));
@@ -367,7 +366,7 @@ fn parts_are_one_or_many() {
     a.for_each(|a| a.0 += 1);
     assert_eq!((entities.single(), b.get(entity)), (Ok(entity), None));
     assert_eq!(world.get(entity), Ok(&A(2)));
-    let lookup = world.split_with(Lookup::<&A>::part());
+    let lookup = world.split::<Lookup<&A>>();
     assert_eq!(format!("{lookup:?}"), "Lookup<&queries::common::A, ()>");
 }
 
@@ -423,7 +422,7 @@ fn yields_any<F: QueryFilter>(
 /// Two parts are refused if and only if there is an archetype whose entities both can have.
 fn check_pair<F: QueryFilter, G: QueryFilter>(world: &mut World, meet: &mut [usize; 2]) {
     let all = world.all_entities();
-    let (left, right) = (world.query::<&A>().filter::<F>(), world.query::<&A>().filter::<G>());
+    let (left, right) = (world.query_filtered::<&A, F>(), world.query_filtered::<&A, G>());
     let (left, right) = (left.mask(), right.mask());
     let together = all.iter().any(|&entity| left.matches(entity) && right.matches(entity));
     meet[usize::from(together)] += 1;

@@ -1,6 +1,6 @@
 //! Loops in which entities come, go and change (I7).
 
-use ancho_entities::{Changed, Entity, Shared, With, Without};
+use ancho_entities::{Changed, Entity, QueryDescriptor, Shared, With, Without};
 
 use crate::common::*;
 
@@ -9,7 +9,7 @@ fn i7_the_entities_are_those_of_the_beginning() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
     let mut visited = Vec::new();
-    world.query_mut::<&A>().for_each_structural(|entities, entity| {
+    world.batch(QueryDescriptor::of::<&A, ()>()).for_each(|entities, entity| {
         visited.push(entity);
         let value = entities.get::<A>(entity).unwrap().0;
         entities.spawn(A(value + 100));
@@ -17,7 +17,7 @@ fn i7_the_entities_are_those_of_the_beginning() {
     });
     assert_eq!(visited, all);
     assert_eq!(world.query::<&A>().count(), 20);
-    assert_eq!(world.query::<&A>().filter::<With<Tag>>().count(), 10);
+    assert_eq!(world.query_filtered::<&A, With<Tag>>().count(), 10);
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn i7_what_died_meanwhile_is_passed_over() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
     let mut visited = Vec::new();
-    world.query_mut::<&A>().for_each_structural(|entities, entity| {
+    world.batch(QueryDescriptor::of::<&A, ()>()).for_each(|entities, entity| {
         visited.push(entity);
         let at = all.iter().position(|&other| other == entity).unwrap();
         entities.despawn(all[9 - at]).unwrap();
@@ -42,8 +42,8 @@ fn i7_what_does_not_match_any_more_is_passed_over() {
     let all: Vec<_> =
         world.spawn_batch((0..12).map(|at| (A(at), X(at), Shared::new(Team(0))))).collect();
     let mut visited: Vec<Entity> = Vec::new();
-    let query = world.query_mut::<(&A, &X)>().filter::<Without<Tag>>().with_shared(Team(0));
-    query.for_each_structural(|entities, entity| {
+    let query = world.batch(QueryDescriptor::of::<(&A, &X), Without<Tag>>().with_shared(Team(0)));
+    query.for_each(|entities, entity| {
         visited.push(entity);
         if entity == all[0] {
             entities.add(all[1], Tag).unwrap();
@@ -71,8 +71,8 @@ fn i7_of_changed_entities_those_that_still_count_as_changed() {
     world.advance_version();
     world.get_mut::<A>(all[1]).unwrap().0 += 1;
     let mut visited = Vec::new();
-    let changed = world.query_mut::<&A>().filter::<Changed<A>>().since(seen);
-    changed.for_each_structural(|entities, entity| {
+    let changed = world.batch(QueryDescriptor::of::<&A, Changed<A>>().since(seen));
+    changed.for_each(|entities, entity| {
         visited.push(entity);
         entities.get_mut::<A>(all[2]).unwrap().0 += 1;
     });
@@ -84,7 +84,7 @@ fn a10_a_panic_leaves_what_was_done() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(A));
     let said = panic_message(|| {
-        world.query_mut::<&A>().for_each_structural(|entities, entity| {
+        world.batch(QueryDescriptor::of::<&A, ()>()).for_each(|entities, entity| {
             assert!(entities.entity_count() > 6, "enough");
             entities.despawn(entity).unwrap();
         });

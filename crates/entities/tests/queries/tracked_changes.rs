@@ -21,7 +21,7 @@ struct TrackedScript(u32);
 struct TrackedTarget(Entity);
 
 fn changed<F: QueryFilter>(world: &World, since: Version) -> Vec<Entity> {
-    world.query::<()>().filter::<F>().since(since).to_entities()
+    world.query_filtered::<(), F>().since(since).to_entities()
 }
 
 /// Ends a moment. Returns it.
@@ -81,7 +81,7 @@ fn q9_what_loops_give_counts() {
     assert_eq!(next(&mut world), all);
     assert_eq!(world.query_mut::<&mut T>().into_iter().nth(120), Some(&mut T(120)));
     assert_eq!(next(&mut world), all[..121], "also those that were passed over");
-    assert!(world.query_mut::<&mut T>().get(all[7]).is_some());
+    assert!(world.query_mut::<&mut T>().get_mut(all[7]).is_some());
     assert_eq!(next(&mut world), [all[7]]);
     for mut t in world.query_mut::<TrackedMut<T>>() {
         if t.0 % 100 == 99 {
@@ -122,7 +122,7 @@ fn q9_what_is_off_is_not_given() {
     let seen = advance(&mut world);
     world.set_component_enabled::<E>(all[2], true).unwrap();
     assert_eq!(changed::<Changed<E>>(&world, seen), [all[2]]);
-    assert_eq!(world.query::<&E>().filter::<Changed<E>>().since(seen).to_entities(), [all[2]]);
+    assert_eq!(world.query_filtered::<&E, Changed<E>>().since(seen).to_entities(), [all[2]]);
     let seen = advance(&mut world);
     // Slices have all rows, and so have switches.
     world.query_mut::<(&A, Option<&mut E>)>().for_each_chunk(|_| ());
@@ -144,12 +144,12 @@ fn q9_a_loop_finds_what_had_changed_before_it() {
     }
     advance(&mut world);
     let mut found = 0;
-    for t in world.query_mut::<&mut T>().filter::<Changed<T>>().since(seen) {
+    for t in world.query_filtered_mut::<&mut T, Changed<T>>().since(seen) {
         t.0 += 1;
         found += 1;
     }
     assert_eq!(found, 4);
-    let query = world.query::<&T>().filter::<Changed<T>>().since(seen);
+    let query = world.query_filtered::<&T, Changed<T>>().since(seen);
     assert_eq!(query.count(), 4);
     assert!(query.iter().all(|&t| t == T(2)));
 }
@@ -169,7 +169,7 @@ fn q9_buffers_managed_components_and_references() {
         world.query_mut::<(&mut Buffer<TrackedItem>, &Managed<TrackedScript>)>().into_iter();
     assert_eq!(query.next().unwrap().1.0, 0);
     drop(query);
-    world.query_mut::<&mut Managed<TrackedScript>>().get(all[1]).unwrap().0 = 2;
+    world.query_mut::<&mut Managed<TrackedScript>>().get_mut(all[1]).unwrap().0 = 2;
     assert_eq!(changed::<Changed<Buffer<TrackedItem>>>(&world, seen), [all[0]]);
     assert_eq!(changed::<Changed<Managed<TrackedScript>>>(&world, seen), [all[1]]);
     let pair: Vec<_> = world.spawn_many(TrackedTarget(all[0]), 2).collect();
@@ -272,7 +272,7 @@ fn q9_who_is_given_slices_has_values_that_are_off_too() {
     let ways: [fn(&mut World, Add); 3] = [
         |world, add| world.query_mut::<Optional>().for_each_chunk(add),
         |world, add| {
-            let all = world.query_mut::<Optional>();
+            let mut all = world.query_mut::<Optional>();
             all.for_each_picked_chunk_parallel(|_| true, add).unwrap();
         },
         |world, add| {

@@ -1,8 +1,8 @@
 //! Random changes of components that track them, compared with a note of when each value was written.
 
 use ancho_entities::{
-    Changed, ComponentType, Entity, Or, Present, QueryFilter, Shared, TrackedMut, Version, With,
-    Without, World, WorldSettings,
+    Changed, ComponentType, Entity, Or, Present, QueryDescriptor, QueryFilter, Shared, TrackedMut,
+    Version, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
@@ -215,14 +215,14 @@ impl Model {
                 let written = match way {
                     0 => world.get_mut::<T>(entity).is_ok(),
                     1 => world.set(entity, T(3)).is_ok(),
-                    2 => world.query_mut::<&mut T>().get(entity).is_some(),
+                    2 => world.query_mut::<&mut T>().get_mut(entity).is_some(),
                     3 => {
                         let ty = ComponentType::of::<T>();
                         world.set_bytes(entity, ty, &[0; 4]).is_ok()
                     }
                     _ => {
-                        let found = world.query_mut::<TrackedMut<T>>().get(entity);
-                        found.map(|mut t| t.0 = 9).is_some()
+                        let mut query = world.query_mut::<TrackedMut<T>>();
+                        query.get_mut(entity).map(|mut t| t.0 = 9).is_some()
                     }
                 };
                 assert_eq!(written, row.t.is_some());
@@ -257,7 +257,7 @@ impl Model {
                 }
             }
             Op::WriteAll(way) => {
-                let query = self.world.query_mut::<(&mut T, &mut E)>();
+                let mut query = self.world.query_mut::<(&mut T, &mut E)>();
                 match way {
                     0 => query.for_each(|(t, _)| t.0 += 1),
                     1 => query.into_iter().for_each(|(t, _)| t.0 += 1),
@@ -271,7 +271,7 @@ impl Model {
             }
             Op::WriteChanged(back) => {
                 let since = self.since(back);
-                let query = self.world.query_mut::<&mut T>().filter::<Changed<T>>();
+                let query = self.world.query_filtered_mut::<&mut T, Changed<T>>();
                 query.since(since).for_each(|t| t.0 += 1);
                 self.each(|_, row| {
                     if row.t.is_some_and(|t| t.is_newer_than(since)) {
@@ -303,7 +303,8 @@ impl Model {
                 });
             }
             Op::WriteOptional => {
-                let query = self.world.query_mut::<(&A, Option<&mut E>, Option<TrackedMut<T>>)>();
+                let mut query =
+                    self.world.query_mut::<(&A, Option<&mut E>, Option<TrackedMut<T>>)>();
                 query.for_each(|(_, e, _)| e.into_iter().for_each(|e| e.0 += 1));
                 self.each(|_, row| {
                     if row.a {
@@ -312,8 +313,8 @@ impl Model {
                 });
             }
             Op::CopyFrom => {
-                let query = self.world.query_mut::<&mut E>();
-                let values = vec![E(5); query.as_ref().count()];
+                let mut query = self.world.query_mut::<&mut E>();
+                let values = vec![E(5); query.count()];
                 query.copy_from(&values).unwrap();
                 self.each(|_, row| {
                     row.e = row.e.map(|(was, on)| (if on { now } else { was }, on));
@@ -352,8 +353,8 @@ impl Model {
             Op::Read => {
                 self.world.query_mut::<(&T, Option<&E>)>().for_each(|_| ());
                 self.world.query_mut::<TrackedMut<T>>().for_each(|t| assert!(t.0 < u32::MAX));
-                self.world.query_mut::<&mut T>().as_ref().count();
-                let _ = self.world.query_mut::<&mut T>().try_iter();
+                self.world.query_mut::<&mut T>().count();
+                self.world.query_mut::<&mut T>().unshare().unwrap();
             }
             Op::Advance => {
                 self.seen.push(now);
@@ -380,32 +381,32 @@ impl Model {
         wanted: impl Fn(&Row) -> bool,
     ) {
         let now = self.now();
-        let query = self.world.query_mut::<()>().filter::<F>().since(since);
+        let of = QueryDescriptor::of::<(), F>().since(since);
         let expected = self.rows.iter().filter(|(_, row)| wanted(row)).count();
-        assert_eq!(query.as_ref().count(), expected);
+        assert_eq!(of.query(&self.world).count(), expected);
+        let team = QueryDescriptor::of::<(), (F, With<Shared<Team>>)>().since(since);
+        let present = QueryDescriptor::of::<(), (F, Present<E>)>().since(since);
+        let world = &mut self.world;
         let done = match what {
-            0 => query.add(Tag).is_ok(),
-            1 => query.remove::<Tag>().is_ok(),
-            2 => query.add(S).is_ok(),
-            3 => query.remove::<S>().is_ok(),
-            4 => query.add(T(4)).is_ok(),
-            5 => query.remove::<T>().is_ok(),
-            6 => query.add(E(4)).is_ok(),
-            7 => query.remove::<(E, Tag)>().is_ok(),
+            0 => world.batch(of).add(Tag).is_ok(),
+            1 => world.batch(of).remove::<Tag>().is_ok(),
+            2 => world.batch(of).add(S).is_ok(),
+            3 => world.batch(of).remove::<S>().is_ok(),
+            4 => world.batch(of).add(T(4)).is_ok(),
+            5 => world.batch(of).remove::<T>().is_ok(),
+            6 => world.batch(of).add(E(4)).is_ok(),
+            7 => world.batch(of).remove::<(E, Tag)>().is_ok(),
             8 => {
                 let types = [ComponentType::of::<T>(), ComponentType::of::<E>()];
-                query.add_types(&[types[0], types[1], ComponentType::of::<S>()]).is_ok()
+                world.batch(of).add_types(&[types[0], types[1], ComponentType::of::<S>()]).is_ok()
             }
-            9 => query.add((Shared::new(Team(2)), S)).is_ok(),
-            10 | 11 => query.filter::<With<Shared<Team>>>().set_shared(Team(what.into())).is_ok(),
-            12 => query.remove::<Shared<Team>>().is_ok(),
-            13 | 14 => {
-                let query = query.filter::<Present<E>>();
-                query.set_component_enabled::<E>(what == 13).is_ok()
-            }
-            15 => query.add((A(3), S)).is_ok(),
-            16 => query.remove::<(A, T)>().is_ok(),
-            _ => query.despawn().is_ok(),
+            9 => world.batch(of).add((Shared::new(Team(2)), S)).is_ok(),
+            10 | 11 => world.batch(team).set_shared(Team(what.into())).is_ok(),
+            12 => world.batch(of).remove::<Shared<Team>>().is_ok(),
+            13 | 14 => world.batch(present).set_component_enabled::<E>(what == 13).is_ok(),
+            15 => world.batch(of).add((A(3), S)).is_ok(),
+            16 => world.batch(of).remove::<(A, T)>().is_ok(),
+            _ => world.batch(of).despawn().is_ok(),
         };
         assert!(done);
         self.each(|_, row| {
@@ -440,13 +441,13 @@ impl Model {
     }
 
     fn asks<F: QueryFilter>(&self, since: Version, wanted: impl Fn(&Row) -> bool) {
-        let query = self.world.query::<()>().filter::<F>().since(since);
+        let query = self.world.query_filtered::<(), F>().since(since);
         let mut found = query.to_entities();
         assert_eq!(found.len(), query.count());
         assert_eq!(found.is_empty(), query.is_empty());
         assert_eq!(found.len(), query.iter().count());
         let mut in_chunks = Vec::new();
-        let by_entity = self.world.query::<Entity>().filter::<F>().since(since);
+        let mut by_entity = self.world.query_filtered::<Entity, F>().since(since);
         by_entity.for_each_chunk(|entities| in_chunks.extend_from_slice(entities));
         assert_eq!(in_chunks, found);
         let rows = self.rows.iter();
@@ -478,7 +479,7 @@ impl Model {
                 e(row) && (t(row) || !is_on(row))
             });
             // What is not tracked lets whole chunks pass, and nothing is missed.
-            let either = self.world.query::<()>().filter::<Changed<(T, A)>>().since(since);
+            let either = self.world.query_filtered::<(), Changed<(T, A)>>().since(since);
             assert!(self.rows.iter().all(|(entity, row)| !t(row) || either.matches(*entity)));
         }
     }

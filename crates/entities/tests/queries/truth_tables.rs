@@ -1,6 +1,8 @@
 //! Which entities each filter finds (Q4, Q5, EN3).
 
-use ancho_entities::{Absent, Any, Entity, IsDisabled, Present, QueryFilter, With, Without, World};
+use ancho_entities::{
+    Absent, Any, Entity, IgnoreEnabled, IsDisabled, Present, QueryFilter, With, Without, World,
+};
 
 use crate::common::*;
 
@@ -61,7 +63,7 @@ fn finds<F: QueryFilter>(expected: impl Fn(State, State, bool) -> bool) {
             .map(|&(entity, ..)| entity)
             .collect();
         wanted.sort();
-        let query = world.query::<Entity>().filter::<F>();
+        let query = world.query_filtered::<Entity, F>();
         let mut found: Vec<Entity> = query.iter().collect();
         assert_eq!(found, query.to_entities());
         assert_eq!(found.len(), query.count());
@@ -145,13 +147,13 @@ fn q3_the_state_is_ignored_on_demand() {
     let all = entities(&mut world);
     let count =
         |has: fn(State, State) -> bool| all.iter().filter(|(_, x, y, _)| has(*x, *y)).count();
-    assert_eq!(world.query::<&X>().ignore_enabled().count(), count(|x, _| x != No));
-    let without = world.query::<()>().filter::<Without<X>>().ignore_enabled();
+    assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().count(), count(|x, _| x != No));
+    let without = world.query_filtered::<(), (Without<X>, IgnoreEnabled)>();
     assert_eq!(without.count(), count(|x, _| x == No));
-    let disabled = world.query::<()>().filter::<IsDisabled<X>>().ignore_enabled();
+    let disabled = world.query_filtered::<(), (IsDisabled<X>, IgnoreEnabled)>();
     assert_eq!(disabled.count(), count(|x, _| x != No));
-    let any = world.query::<()>().filter::<Any<(X, Y)>>().ignore_enabled();
+    let any = world.query_filtered::<(), (Any<(X, Y)>, IgnoreEnabled)>();
     assert_eq!(any.count(), count(|x, y| x != No || y != No));
-    let optional = world.query::<Option<&X>>().ignore_enabled();
+    let optional = world.query_filtered::<Option<&X>, IgnoreEnabled>();
     assert_eq!(optional.iter().flatten().count(), count(|x, _| x != No));
 }

@@ -1,8 +1,7 @@
 //! What can be asked of a world as a whole can be asked of a view of it (Q11, Q12, Q13).
 
 use ancho_entities::{
-    Buffer, Changed, EnabledMut, Entity, EntityError, EntityQuery, Query, Shared, Version, With,
-    Without, World,
+    Buffer, Changed, EnabledMut, Entity, EntityError, Query, Shared, Version, With, Without, World,
 };
 
 use crate::common::*;
@@ -81,7 +80,7 @@ fn q12_values_are_written_back() {
          list of `to_components`"
     );
     assert_eq!(world.state_hash(), state);
-    let changed = |world: &World| world.query::<()>().filter::<Changed<A>>().since(seen).count();
+    let changed = |world: &World| world.query_filtered::<(), Changed<A>>().since(seen).count();
     assert_eq!(changed(&world), 0);
     let values: Vec<A> = (100..137).map(A).collect();
     let (mut some,) = world.split::<(Query<(&mut A, &X)>,)>();
@@ -128,8 +127,7 @@ fn a_view_is_asked_for_changes_since_another_time() {
     let seen = world.version();
     world.advance_version();
     world.spawn_many((A(1), Tag), 3);
-    let description = EntityQuery::<&A, Changed<A>>::new().since(seen);
-    let mut changed = world.split_with(description);
+    let mut changed = world.split::<Query<&A, Changed<A>>>().since(seen);
     assert_eq!((changed.count(), changed.reborrow().since(Version::NEVER).count()), (3, 8));
 }
 
@@ -165,7 +163,7 @@ fn q1_what_can_be_changed_is_looked_at_and_counts_as_it_was() {
     assert!(some.as_read_only().iter().all(|(a, _)| a.0 >= first.0));
     assert_eq!(lists.as_read_only().iter().flatten().flatten().collect::<Vec<_>>(), [&Item(3)]);
     some.for_each(|(a, _)| a.0 += 1);
-    let changed = world.query::<()>().filter::<Changed<A>>().since(seen).count();
+    let changed = world.query_filtered::<(), Changed<A>>().since(seen).count();
     assert_eq!(changed, 50, "by the loop that could");
 }
 
@@ -181,5 +179,5 @@ fn q1_a_view_that_looks_marks_nothing_and_cannot_write() {
     assert_eq!((read.count(), read.to_components::<A>().unwrap().len()), (50, 50));
     assert!(matches!(read.copy_from(&[A(1); 50]), Err(EntityError::NotGiven { .. })));
     read.job().schedule(|_| {});
-    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(seen).count(), 0);
+    assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 0);
 }

@@ -7,9 +7,9 @@
 //! ```
 
 use ancho_entities::{
-    Absent, Any, Buffer, BufferElement, Changed, Component, ComponentType, DynamicQuery,
-    EnabledMut, Entity, EntityQuery, IsDisabled, Managed, ManagedComponent, Or, Present, Query,
-    QueryData, QueryFilter, With, Without, World, WriteGroup,
+    Absent, Any, Buffer, BufferElement, Changed, Component, ComponentType, EnabledMut, Entity,
+    FilterWriteGroups, IsDisabled, Managed, ManagedComponent, Or, Present, Query, QueryData,
+    QueryDescriptor, QueryFilter, With, Without, World, WriteGroup,
 };
 
 use crate::common::*;
@@ -62,7 +62,7 @@ fn found<D: QueryData, F: QueryFilter>() -> String {
         ("a", world.spawn((A(0), Second))),
     ];
     world.set_component_enabled::<Switch>(all[5].1, false).unwrap();
-    let query = world.query::<D>().filter::<F>().filter_write_groups();
+    let query = world.query_filtered_mut::<D, (F, FilterWriteGroups)>();
     let mut names = Vec::new();
     for (name, entity) in all {
         assert_eq!(query.matches(entity), query.to_entities().contains(&entity), "{name}");
@@ -95,9 +95,9 @@ fn q15_a_member_that_is_off_does_not_exclude() {
     let mut world = world();
     let off = world.spawn((Out(0), Switch(0)));
     world.set_component_enabled::<Switch>(off, false).unwrap();
-    let query = EntityQuery::<&mut Out>::new().filter_write_groups();
-    assert_eq!(query.read(&world).count(), 1);
-    assert_eq!(query.ignore_enabled().read(&world).count(), 0, "it is there");
+    let query = QueryDescriptor::of::<&mut Out, ()>().filter_write_groups();
+    assert_eq!(query.query(&world).count(), 1);
+    assert_eq!(query.ignore_enabled().query(&world).count(), 0, "it is there");
 }
 
 #[test]
@@ -132,9 +132,11 @@ fn q15_groups_in_a_circle() {
     let mut world = world();
     let circle = world.spawn((Deeper, Deepest));
     let alone = world.spawn(Deeper);
-    let query = |world: &World| world.query::<&mut Deeper>().filter_write_groups().to_entities();
+    let query = |world: &World| {
+        QueryDescriptor::of::<&mut Deeper, FilterWriteGroups>().query(world).to_entities()
+    };
     assert_eq!(query(&world), [alone]);
-    let known = world.query::<(&mut Deeper, &Deepest)>().filter_write_groups();
+    let known = world.query_filtered_mut::<(&mut Deeper, &Deepest), FilterWriteGroups>();
     assert_eq!(known.to_entities(), [circle]);
 }
 
@@ -146,10 +148,9 @@ fn q15_members_that_nobody_had_used_before() {
 
     let mut world = world();
     world.spawn(Out(0));
-    let query = EntityQuery::<&mut Out>::new().filter_write_groups();
-    query.write(&mut world).for_each(|out| out.0 += 1);
+    world.query_filtered_mut::<&mut Out, FilterWriteGroups>().for_each(|out| out.0 += 1);
     let late = world.spawn((Out(0), Late));
-    query.write(&mut world).for_each(|out| out.0 += 1);
+    world.query_filtered_mut::<&mut Out, FilterWriteGroups>().for_each(|out| out.0 += 1);
     assert_eq!(world.get::<Out>(late), Ok(&Out(0)));
     assert_eq!(world.query::<&Out>().iter().map(|out| out.0).sum::<u32>(), 2);
 }
@@ -160,23 +161,23 @@ fn q15_queries_of_run_time() {
     let plain = world.spawn(Out(0));
     let first = world.spawn((Out(0), First(0)));
     let [out, known] = [ComponentType::of::<Out>(), ComponentType::of::<First>()];
-    let query = DynamicQuery::new().all_mut([out]).filter_write_groups();
-    assert_eq!(query.to_entities(&world), [plain]);
-    assert_eq!(query.clone().all([known]).to_entities(&world), [first]);
-    assert_eq!(query.any([known, out]).to_entities(&world), [plain, first]);
-    let reading = DynamicQuery::new().all([out]).filter_write_groups();
-    assert_eq!(reading.count(&world), 2);
+    let query = QueryDescriptor::new().all_mut([out]).filter_write_groups();
+    assert_eq!(query.query(&*world).to_entities(), [plain]);
+    assert_eq!(query.clone().all([known]).query(&*world).to_entities(), [first]);
+    assert_eq!(query.any([known, out]).query(&*world).to_entities(), [plain, first]);
+    let reading = QueryDescriptor::new().all([out]).filter_write_groups();
+    assert_eq!(reading.query(&*world).count(), 2);
 }
 
 /// Whether a union finds what one of two queries finds, and nothing else, whichever comes first. Returns what that is.
 #[track_caller]
-fn union_of(world: &World, left: &DynamicQuery, right: &DynamicQuery) -> Vec<Entity> {
-    let (of_left, of_right) = (left.to_entities(world), right.to_entities(world));
+fn union_of(world: &World, left: &QueryDescriptor, right: &QueryDescriptor) -> Vec<Entity> {
+    let (of_left, of_right) = (left.query(world).to_entities(), right.query(world).to_entities());
     let mut expected = world.all_entities();
     expected.retain(|entity| of_left.contains(entity) || of_right.contains(entity));
     for both in [left.clone().or(right.clone()), right.clone().or(left.clone())] {
-        assert_eq!(both.to_entities(world), expected);
-        assert_eq!(both.count(world), expected.len());
+        assert_eq!(both.query(world).to_entities(), expected);
+        assert_eq!(both.query(world).count(), expected.len());
     }
     expected
 }
@@ -197,7 +198,7 @@ fn q7_q15_each_query_of_a_union_knows_what_it_names() {
         ComponentType::of::<Tag>(),
         ComponentType::of::<Switch>(),
     ];
-    let query = DynamicQuery::new;
+    let query = QueryDescriptor::new;
     let writing = || query().all_mut([out]).filter_write_groups();
     // What the other names does not make it known.
     let other = || query().all([of_first, tag]);
@@ -211,10 +212,13 @@ fn q7_q15_each_query_of_a_union_knows_what_it_names() {
     let of_both = union_of(&world, &writing().all([of_first]), &writing().all([of_second]));
     assert_eq!(of_both, [first, tagged]);
     let all = writing().or(writing()).ignore_enabled();
-    assert_eq!(all.to_entities(&world), [plain]);
+    assert_eq!(all.query(&*world).to_entities(), [plain]);
     // What is said afterwards is said of both.
     let later = query().all_mut([out]).or(query().all_mut([out]).all([of_first]));
-    assert_eq!(later.filter_write_groups().to_entities(&world), [plain, first, tagged, off]);
+    assert_eq!(
+        later.filter_write_groups().query(&*world).to_entities(),
+        [plain, first, tagged, off]
+    );
 }
 
 #[test]
@@ -244,12 +248,12 @@ fn q15_who_looks_at_what_can_be_written_sees_no_more() {
     let mut world = world();
     world.spawn_batch([Out(1), Out(2)]);
     world.spawn((Out(3), First(0)));
-    let description = EntityQuery::<&mut Out>::new().filter_write_groups();
-    let mut all: Query<&mut Out> = world.split_with(description);
-    let found = |all: &Query<&Out>| all.iter().map(|out| out.0).collect::<Vec<_>>();
+    let mut all = world.split::<Query<&mut Out, FilterWriteGroups>>();
+    let found =
+        |all: &Query<&Out, FilterWriteGroups>| all.iter().map(|out| out.0).collect::<Vec<_>>();
     assert_eq!(found(&all.as_read_only()), [1, 2]);
     assert_eq!(found(&all.as_read_only().as_read_only()), [1, 2]);
     assert_eq!(all.iter_mut().count(), 2);
     let (all,) = world.split::<(Query<&mut Out>,)>();
-    assert_eq!(found(&all.as_read_only()), [1, 2, 3]);
+    assert_eq!(all.as_read_only().iter().map(|out| out.0).collect::<Vec<_>>(), [1, 2, 3]);
 }

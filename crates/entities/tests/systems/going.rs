@@ -1,7 +1,7 @@
 //! Systems that come to groups while these do not run, or go.
 
 use ancho_entities::{
-    EntityQuery, IntoSystem, Query, Root, Simulation, System, SystemGroup, SystemResult, World,
+    IntoSystem, Query, QueryDescriptor, Root, Simulation, System, SystemGroup, SystemResult, World,
 };
 
 use crate::common::{A, Shared, say, take, world};
@@ -69,8 +69,11 @@ impl System for Told {
 fn sy2_sy4_a_system_that_comes_to_a_group_that_does_not_run_is_told_that_it_stops() {
     for requires in [false, true] {
         let (log, mut world) = (Shared::default(), World::new("test"));
-        let group =
-            if requires { Group.require(EntityQuery::<&A>::new()) } else { Group.enabled(false) };
+        let group = if requires {
+            Group.require(QueryDescriptor::of::<&A, ()>())
+        } else {
+            Group.enabled(false)
+        };
         world.add_system(group);
         world.add_system(Inner.in_group(Group));
         let id = world.add_system(Told::new(&log));

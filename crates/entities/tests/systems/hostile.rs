@@ -13,7 +13,7 @@ use crate::common::{A, B, Shared, say};
 fn jobs_of_entities_that_were_exchanged_are_left_to_them() {
     let mut world = World::new("one");
     world.spawn_many(A(1), 100);
-    world.add_system(|mut all: Query<&mut A>| all.schedule_parallel(|a| a.0 += 1));
+    world.add_system(|mut all: Query<&mut A>| _ = all.schedule_parallel(|a| a.0 += 1));
     world.try_update(0.1).unwrap();
     let mut other = World::new("two");
     std::mem::swap::<EntityManager>(&mut world, &mut other);
@@ -135,7 +135,7 @@ fn commands_that_panic_when_they_are_carried_out_do_not_stop_later_runs_of_their
 fn what_failed_between_updates_is_told_by_the_next() {
     let mut world = World::new("test");
     world.spawn(A(1));
-    world.add_system(|mut all: Query<&mut A>| all.schedule(|_| panic!("by zero")));
+    world.add_system(|mut all: Query<&mut A>| _ = all.schedule(|_| panic!("by zero")));
     world.try_update(0.1).unwrap();
     world.complete_jobs();
     let errors = world.try_update(0.1).unwrap_err().to_string();

@@ -64,7 +64,9 @@ fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
         let mut world = World::new("test");
         world.spawn(A(0));
         if has_systems {
-            world.add_system((|mut all: Query<&mut A>| all.schedule(|a| a.0 += 1)).named("adds"));
+            world.add_system(
+                (|mut all: Query<&mut A>| _ = all.schedule(|a| a.0 += 1)).named("adds"),
+            );
         }
         world.try_update(0.1).unwrap();
         let job = world.query_mut::<&mut A>().job().named("Divide");
@@ -83,8 +85,10 @@ fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
 fn d1_jobs_of_systems_are_ordered_by_what_they_use() {
     let mut world = world();
     world.spawn_many((A(0), B(0)), 1_000);
-    world.add_system(|mut all: Query<(&mut A, &B)>| all.schedule_parallel(|(a, b)| a.0 += b.0 + 1));
-    world.add_system(|mut all: Query<(&A, &mut B)>| all.schedule_parallel(|(a, b)| b.0 += a.0));
+    world.add_system(|mut all: Query<(&mut A, &B)>| {
+        _ = all.schedule_parallel(|(a, b)| a.0 += b.0 + 1)
+    });
+    world.add_system(|mut all: Query<(&A, &mut B)>| _ = all.schedule_parallel(|(a, b)| b.0 += a.0));
     for _ in 0..3 {
         world.try_update(0.1).unwrap();
     }

@@ -1,8 +1,8 @@
 //! What structs are told, and when.
 
 use ancho_entities::{
-    EntityQuery, IntoSystem, ResMut, Simulation, System, SystemError, SystemGroup, SystemResult,
-    World, system_type,
+    IntoSystem, QueryDescriptor, ResMut, Simulation, System, SystemError, SystemGroup,
+    SystemResult, World, system_type,
 };
 
 use crate::common::{A, B, Log, Shared, say, take};
@@ -124,8 +124,9 @@ fn sy2_what_never_ran_does_not_stop() {
 #[test]
 fn sy2_sy3_requirements_start_and_stop_a_system() {
     let (log, mut world) = (Shared::default(), World::new("test"));
-    let both =
-        Noting::new(&log, "x").require(EntityQuery::<&A>::new()).require(EntityQuery::<&B>::new());
+    let both = Noting::new(&log, "x")
+        .require(QueryDescriptor::of::<&A, ()>())
+        .require(QueryDescriptor::of::<&B, ()>());
     world.add_system(both);
     log.take();
     world.update(0.1);
@@ -159,11 +160,11 @@ fn sy3_one_of_several_and_own_queries() {
 
     let mut world = world();
     let any = (|mut log: ResMut<Log>| log.0.push("any".to_owned()))
-        .require_any(EntityQuery::<&A>::new())
-        .require_any(EntityQuery::<&B>::new());
+        .require_any(QueryDescriptor::of::<&A, ()>())
+        .require_any(QueryDescriptor::of::<&B, ()>());
     world.add_system(any);
     world.add_system(own.require_matching());
-    let explicit = own.require_matching().require(EntityQuery::<(&A, &B)>::new());
+    let explicit = own.require_matching().require(QueryDescriptor::of::<(&A, &B), ()>());
     world.add_system(explicit);
     world.update(0.1);
     assert!(take(&mut world).is_empty());
@@ -185,8 +186,8 @@ fn sy3_switches_and_changes_do_not_matter_to_requirements() {
     let entity = world.spawn((Switch(1), A(1)));
     world.set_component_enabled::<Switch>(entity, false).unwrap();
     let system = Noting::new(&log, "x")
-        .require(EntityQuery::<&Switch>::new())
-        .require(EntityQuery::<(), Changed<A>>::new().since(world.version()));
+        .require(QueryDescriptor::of::<&Switch, ()>())
+        .require(QueryDescriptor::of::<(), Changed<A>>().since(world.version()));
     world.add_system(system);
     log.take();
     world.update(0.1);

@@ -9,7 +9,7 @@ mod cases;
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Component, EntityQuery, IntoSystem, System, SystemBuilder, SystemGroup, SystemResult, World,
+    Component, IntoSystem, QueryDescriptor, System, SystemBuilder, SystemGroup, SystemResult, World,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ fn perform(world: &mut World, op: &Op, plans: &SharedPlans) {
         Op::Add(key, group, requires) => {
             let mut system = builder(key, plans).in_group(Key::Group(group).name().as_str());
             if requires {
-                system = system.require(EntityQuery::<&Needed>::new());
+                system = system.require(QueryDescriptor::of::<&Needed, ()>());
             }
             let is_new = world.find_system(key.name().as_str()).is_none();
             if is_new {
@@ -164,7 +164,7 @@ fn perform(world: &mut World, op: &Op, plans: &SharedPlans) {
         }
         Op::Need(on) => {
             let all =
-                world.query::<ancho_entities::Entity>().filter::<ancho_entities::With<Needed>>();
+                world.query_filtered::<ancho_entities::Entity, ancho_entities::With<Needed>>();
             let all = all.to_entities();
             for entity in all {
                 world.despawn(entity).unwrap();

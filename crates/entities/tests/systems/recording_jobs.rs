@@ -160,7 +160,7 @@ fn of_a_recording_job_that_panics_no_command_is_played_and_of_the_others_all_are
         let added = world.query::<(&A, &B)>().iter().map(|(_, b)| b.0).collect::<Vec<_>>();
         assert_eq!(added, (0..1_000).step_by(100).collect::<Vec<_>>());
         // Their ids follow those of the last entities, as if the other job had recorded nothing.
-        let query = world.query::<(Entity, &B)>().filter::<Without<A>>();
+        let query = world.query_filtered::<(Entity, &B), Without<A>>();
         let created = query.iter().map(|(entity, b)| (entity.index(), b.0)).collect::<Vec<_>>();
         assert_eq!(created, (0..=10).map(|at| (1_000 + at, at * 100)).collect::<Vec<_>>());
         world.check_invariants().unwrap();

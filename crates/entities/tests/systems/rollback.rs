@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     BeginSimulation, Changed, CommandsAt, Component, EndSimulation, Entity, EntityError,
-    EntityManager, EntityQuery, FixedRateCatchUp, FixedStep, IntoSystem, Query, ResMut, System,
+    EntityManager, FixedRateCatchUp, FixedStep, IntoSystem, Query, QueryDescriptor, ResMut, System,
     SystemGroup, SystemId, SystemResult, Time, Version, World, WorldSettings,
 };
 use ancho_jobs::JobPool;
@@ -202,7 +202,7 @@ fn jobs_are_completed_before_a_world_is_restored() {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let mut world = World::with_settings("one", WorldSettings::new().job_pool(&pool));
         world.spawn_many(A(1), 1_000);
-        world.add_system(|mut all: Query<&mut A>| all.schedule_parallel(|a| a.0 += 1));
+        world.add_system(|mut all: Query<&mut A>| _ = all.schedule_parallel(|a| a.0 += 1));
         let mut snapshot = world.fork().unwrap();
         let job = snapshot.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 10);
         world.try_update(0.1).unwrap();
@@ -302,7 +302,7 @@ fn values(world: &World) -> Vec<u32> {
 #[test]
 fn systems_start_and_stop_in_a_replay_as_in_the_original_run() {
     let mut world = world();
-    world.add_system(Spawning.require(EntityQuery::<&A>::new()));
+    world.add_system(Spawning.require(QueryDescriptor::of::<&A, ()>()));
     let before_all = world.fork().unwrap();
     let entity = world.spawn(A(1));
     world.try_update(0.1).unwrap();
@@ -419,7 +419,8 @@ fn a_system_that_starts_one_that_rolls_back_has_the_last_run_of_the_snapshot() {
 
     let mut world = world();
     let rollbacks = Rollbacks::default();
-    let inner = world.add_system(Starts(rollbacks.clone()).require(EntityQuery::<&A>::new()));
+    let inner =
+        world.add_system(Starts(rollbacks.clone()).require(QueryDescriptor::of::<&A, ()>()));
     let outer = rollbacks.add_outer(&mut world, inner);
     let stops = world.spawn(A(1));
     (0..3).for_each(|_| world.try_update(0.1).unwrap());

@@ -1,8 +1,8 @@
 //! Components that one entity has.
 
 use ancho_entities::{
-    Buffer, BufferElement, Component, ComponentType, Disabled, EntityError, EntityQuery,
-    IntoSystem, Prefab, ResMut, Shared, SharedComponent, Single, With, World,
+    Buffer, BufferElement, Component, ComponentType, Disabled, EntityError, IntoSystem, Prefab,
+    QueryDescriptor, ResMut, Shared, SharedComponent, Single, With, World,
 };
 
 use crate::common::{A, B, Log, Switch, Tag, take, world};
@@ -113,7 +113,7 @@ fn sy14_of_a_shared_value_there_can_be_one() {
     let blue = world.spawn((A(2), Shared::new(Team(2))));
     assert!(world.singleton::<A>().is_err(), "two have it");
     assert_eq!(world.query::<&A>().with_shared(Team(2)).single(), Ok(&A(2)));
-    world.query_mut::<&mut A>().with_shared(Team(2)).single().unwrap().0 += 5;
+    world.query_mut::<&mut A>().with_shared(Team(2)).single_mut().unwrap().0 += 5;
     assert_eq!(world.get(blue), Ok(&A(7)));
     let third = world.query::<&A>().with_shared(Team(3)).single();
     assert!(matches!(third, Err(EntityError::NotSingle { found: 0, .. })));
@@ -130,7 +130,7 @@ fn sy14_a_system_waits_for_its_singleton() {
     }
 
     let mut world = world();
-    world.add_system(tell.require(EntityQuery::<&A>::new()));
+    world.add_system(tell.require(QueryDescriptor::of::<&A, ()>()));
     world.try_update(0.1).unwrap();
     let one = world.create_singleton(A(1)).unwrap();
     world.try_update(0.1).unwrap();
@@ -171,7 +171,7 @@ fn sy14_singletons_of_systems_are_written_and_optional() {
 #[test]
 fn sy3_shared_values_do_not_matter_to_what_is_required() {
     let mut world = world();
-    let second = EntityQuery::<&A>::new().with_shared(Team(2));
+    let second = QueryDescriptor::of::<&A, ()>().with_shared(Team(2));
     let system = |mut log: ResMut<Log>| log.0.push("runs".to_owned());
     world.add_system(system.require(second));
     world.try_update(0.1).unwrap();

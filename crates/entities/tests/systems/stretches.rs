@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ancho_entities::{
-    Entity, EntityQuery, FixedRateSimple, FixedStep, IntoSystem, RateManager, RateTurn, ResMut,
-    System, SystemKind, SystemResult, Time, VariableRate, VariableStep, World,
+    Entity, FixedRateSimple, FixedStep, IntoSystem, RateManager, RateTurn, ResMut, System,
+    SystemKind, SystemResult, Time, VariableRate, VariableStep, World,
 };
 
 use crate::common::{A, Log, Shared, say, take, world};
@@ -43,11 +43,11 @@ fn v1_each_system_of_a_stretch_has_a_version_of_its_own_also_if_it_fails() {
 #[test]
 fn a0107_jobs_are_told_with_their_system_also_if_it_is_a_struct_after_functions() {
     #[derive(Default)]
-    struct Scheduler(EntityQuery<Entity>);
+    struct Scheduler;
 
     impl System for Scheduler {
         fn on_update(&mut self, world: &mut World) -> SystemResult {
-            let job = self.0.write(world).job().named("Divide");
+            let job = world.query_mut::<Entity>().job().named("Divide");
             job.schedule(|_| panic!("by zero"));
             Ok(())
         }
@@ -56,7 +56,7 @@ fn a0107_jobs_are_told_with_their_system_also_if_it_is_a_struct_after_functions(
     let mut world = world();
     world.spawn(A(0));
     world.add_system(|| {});
-    world.add_system(Scheduler::default().named("scheduler"));
+    world.add_system(Scheduler.named("scheduler"));
     world.try_update(0.1).unwrap();
     let message = world.try_update(0.1).unwrap_err().to_string();
     assert!(message.starts_with("A0107: a job of system `scheduler` failed: "), "{message}");

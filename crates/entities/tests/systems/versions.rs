@@ -211,7 +211,7 @@ fn v1_a_system_does_not_see_what_it_has_changed_itself() {
     let seen = log.clone();
     world.add_system(move |world: &mut World| {
         let since = world.last_run();
-        let changed = world.query::<()>().filter::<Changed<A>>().since(since).count();
+        let changed = world.query_filtered::<(), Changed<A>>().since(since).count();
         seen.push(changed.to_string());
         write(world);
         world.update_system(inner).unwrap();

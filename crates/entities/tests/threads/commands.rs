@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     Buffer, BufferElement, ChunkInJob, ChunkJob, CommandFault, CommandLog, Component, EnabledMut,
-    Entity, EntityAt, EntityCommandBuffer, EntityJob, LateQuery, Managed, ManagedComponent,
-    PlaybackError, Shared, SharedComponent, With, World, WorldSettings,
+    Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, PlaybackError,
+    QueryDescriptor, Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::{CellConcurrent, ExecutionMode, JobPool, ParallelFor, ParallelJobStruct};
 
@@ -164,7 +164,7 @@ fn cb3_cb5_sh7_shared_values_with_placeholders_are_the_same_everywhere() {
 #[test]
 fn cb5_a_single_job_over_entities_records_the_same_everywhere() {
     same_everywhere(300, |world, buffer| {
-        let query = world.query::<(Entity, &A)>().filter::<With<Lamp>>();
+        let query = world.query_filtered::<(Entity, &A), With<Lamp>>();
         let job = query.job().with(buffer.writer()).schedule(|(entity, a), commands| {
             commands.set(entity, A(a.0 * 2));
             let new = commands.spawn(Link(entity));
@@ -295,7 +295,7 @@ fn cb5_jobs_and_the_main_thread_by_turns_record_the_same_everywhere() {
         });
         world.jobs().complete(job);
         let second = buffer.commands().unwrap().spawn(A(8));
-        let query = world.query::<Entity>().filter::<With<Text>>();
+        let query = world.query_filtered::<Entity, With<Text>>();
         let job = query.job().with(buffer.writer()).schedule_parallel(move |entity, commands| {
             commands.add(entity, Link(second));
             commands.spawn(Link(second));
@@ -535,7 +535,7 @@ fn cb1_w5_a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
         let commands = buffer.commands().unwrap();
         let first = commands.spawn(A(1));
         (0..MANY).for_each(|at| _ = commands.spawn(Wide([at; 16])));
-        commands.batch(LateQuery::of::<&A, With<Lamp>>()).add(Link(first));
+        commands.batch(QueryDescriptor::of::<&A, With<Lamp>>()).add(Link(first));
         buffer
     };
     let mut expected = world(0, ExecutionMode::Parallel, 50);

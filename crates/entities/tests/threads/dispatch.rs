@@ -68,10 +68,10 @@ const WAYS: &[(&str, Way)] = &[
         world.query::<&Number>().for_each(|_| callers.note());
     }),
     ("for_each by switches", |world, callers| {
-        world.query_mut::<&mut Number>().filter::<With<Switch>>().for_each(|_| callers.note());
+        world.query_filtered_mut::<&mut Number, With<Switch>>().for_each(|_| callers.note());
     }),
     ("for_each by changes", |world, callers| {
-        world.query_mut::<&mut Number>().filter::<Changed<Number>>().for_each(|_| callers.note());
+        world.query_filtered_mut::<&mut Number, Changed<Number>>().for_each(|_| callers.note());
     }),
     ("for_each of a view", |world, callers| {
         world.split::<Query<&mut Number>>().for_each(|_| callers.note());
@@ -110,7 +110,7 @@ const WAYS: &[(&str, Way)] = &[
         world.jobs().complete(job);
     }),
     ("schedule_parallel by switches", |world, callers| {
-        let mut query = world.query_mut::<&mut Number>().filter::<With<Switch>>();
+        let mut query = world.query_filtered_mut::<&mut Number, With<Switch>>();
         let job = query.schedule_parallel(move |_| callers.note());
         world.jobs().complete(job);
     }),

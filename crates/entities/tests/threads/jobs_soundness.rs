@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use ancho_entities::{
-    Buffer, Changed, EnabledMut, EnabledRef, Entity, EntityQuery, Lookup, PerChunk, Query,
-    QueryArray, Shared, TrackedMut, Version, With, World, WorldSettings,
+    Buffer, Changed, EnabledMut, EnabledRef, Entity, Lookup, PerChunk, Query, QueryArray,
+    QueryDescriptor, Shared, TrackedMut, Version, With, World, WorldSettings,
 };
 use ancho_jobs::{JobPool, ParallelJobData};
 
@@ -55,27 +55,27 @@ fn the_value_of_a_chunk_is_not_set_while_a_job_reads_it() {
     }
 }
 
-/// The query has only to ask for the component: it need not give it to be changed.
+/// Whether or not the query fetches more than the component.
 #[test]
 fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
     for (workers, forked) in [(0, false), (2, false), (0, true), (2, true)] {
         let mut world = world_with(workers);
         world.spawn_batch((0..1000).map(|_| (A(1), B(1))));
         let fork = forked.then(|| world.fork().unwrap());
-        let (read, filtered) = (Left::default(), Left::default());
-        for (sum, by_filter) in [(&read, false), (&filtered, true)] {
+        let (read, both) = (Left::default(), Left::default());
+        for (sum, with_another) in [(&read, false), (&both, true)] {
             let left = sum.clone();
             let job = world.query::<&A>().schedule_parallel(move |a| left.add(a.0));
             world.jobs().flush();
             let values = [A(3); 1000];
-            if by_filter {
-                world.query_mut::<&B>().filter::<With<A>>().copy_from(&values).unwrap();
+            if with_another {
+                world.query_mut::<(&B, &mut A)>().copy_from(&values).unwrap();
             } else {
-                world.query_mut::<&A>().copy_from(&values).unwrap();
+                world.query_mut::<&mut A>().copy_from(&values).unwrap();
             }
             world.jobs().complete(job);
         }
-        assert_eq!((read.get(), filtered.get()), (1000, 3000), "{workers} workers");
+        assert_eq!((read.get(), both.get()), (1000, 3000), "{workers} workers");
         drop(fork);
     }
 }
@@ -138,9 +138,10 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         // Chunks are found by what the job changes.
         let since = world.version();
         world.advance_version();
-        let changed = EntityQuery::<&B, Changed<A>>::new().since(since);
-        let parts = (EntityQuery::<&mut A>::new(), changed, EntityQuery::<&B>::new());
-        let (writes, found, flush) = world.split_with(parts);
+        type Parts<'w> =
+            (Query<'w, &'static mut A>, Query<'w, &'static B, Changed<A>>, Query<'w, &'static B>);
+        let (writes, found, flush) = world.split::<Parts>();
+        let found = found.since(since);
         let mut first = found.iter();
         assert!(first.next().is_none());
         let mut first = found.iter();
@@ -150,9 +151,13 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         // Rows are noted as changed that a job finds.
         let since = world.version();
         world.advance_version();
-        let changed = EntityQuery::<&mut A, Changed<T>>::new().since(since);
-        let parts = (EntityQuery::<TrackedMut<T>>::new(), changed, EntityQuery::<&B>::new());
-        let (mut writes, found, flush) = world.split_with(parts);
+        type TrackedParts<'w> = (
+            Query<'w, TrackedMut<'static, T>>,
+            Query<'w, &'static mut A, Changed<T>>,
+            Query<'w, &'static B>,
+        );
+        let (mut writes, found, flush) = world.split::<TrackedParts>();
+        let found = found.since(since);
         let mut all: Vec<_> = writes.iter_mut().collect();
         all.iter_mut().for_each(|t| t.0 = 2);
         let _job = found.job().schedule_parallel(|a| a.0 = 9);
@@ -220,7 +225,7 @@ fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() 
     drop(fork);
     let job = world.query::<&B>().schedule_parallel(|_| {});
     world.query_mut::<&mut A>().for_each(|a| a.0 += 1);
-    world.query_mut::<&A>().copy_from(&[A(7); 1000]).unwrap();
+    world.query_mut::<&mut A>().copy_from(&[A(7); 1000]).unwrap();
     let (mut writes,) = world.split::<(Query<&mut A>,)>();
     writes.for_each(|a| a.0 += 1);
     let other = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
@@ -246,7 +251,7 @@ fn jobs_go_on_when_one_of_them_drops_their_world() {
         left.add(1);
     });
     let (theirs, dropped) = (Arc::clone(&slot), Arc::clone(&is_dropped));
-    let job = world.query::<Entity>().filter::<With<Tag>>().schedule(move |_| {
+    let job = world.query_filtered::<Entity, With<Tag>>().schedule(move |_| {
         loop {
             if let Some(world) = theirs.lock().unwrap().take() {
                 return drop::<World>(world);
@@ -293,11 +298,11 @@ fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
         }),
         5 => world.query_mut::<(&mut T, Entity)>().schedule(|(t, entity)| t.0 += entity.index()),
         6 => {
-            let mut query = world.query_mut::<&mut B>().filter::<Changed<(T, A)>>().since(since);
+            let mut query = world.query_filtered_mut::<&mut B, Changed<(T, A)>>().since(since);
             query.schedule_parallel(|b| b.0 += 1)
         }
         7 => {
-            let mut query = world.query_mut::<&mut T>().filter::<Changed<E>>().since(since);
+            let mut query = world.query_filtered_mut::<&mut T, Changed<E>>().since(since);
             query.schedule_parallel(|t| t.0 += 1)
         }
         8 => world.query_mut::<(EnabledMut<E>, &T)>().schedule_parallel(|(mut e, t)| {
@@ -390,9 +395,9 @@ fn do_some(world: &mut World, numbers: &mut Numbers, left: &Left, forks: &mut Ve
         21 => left.add(manager.query::<&X>().iter().map(|x| x.0 % 3).sum()),
         22 => manager.query_mut::<(&mut B, &X)>().for_each(|(b, x)| b.0 += u64::from(x.0)),
         23 => manager.query_mut::<&mut T>().for_each_parallel(|t| t.0 += 1),
-        24 => _ = manager.query_mut::<&T>().set_component_enabled::<E>(true),
-        25 => _ = manager.query_mut::<&A>().filter::<With<Tag>>().add(B(1)),
-        26 => left.add(manager.query::<&B>().filter::<Changed<T>>().count() as u32),
+        24 => _ = manager.batch(QueryDescriptor::of::<&T, ()>()).set_component_enabled::<E>(true),
+        25 => _ = manager.batch(QueryDescriptor::of::<&A, With<Tag>>()).add(B(1)),
+        26 => left.add(manager.query_filtered::<&B, Changed<T>>().count() as u32),
         27 => left.add(manager.lookup::<&A>().get(entity).map_or(0, |a| a.0 % 7)),
         28 => _ = manager.swap_components(entity, all[number as usize % all.len()]),
         29 => _ = manager.buffer_mut::<Item>(entity).map(|mut items| items.push(Item(1))),

@@ -8,9 +8,8 @@ use std::thread;
 
 use ancho_entities::{
     ArchetypeChunk, ArchetypeChunkMut, Buffer, ChunkArena, Component, EnabledMut, EnabledRef,
-    Entity, EntityQuery, FoundChunk, Indexed, LinkedEntityGroup, Lookup, Managed, ManagedComponent,
-    Query, QueryIter, QueryMask, QueryMut, QueryRef, StorageInfo, StorageInfoLookup, World,
-    WorldSettings,
+    Entity, Indexed, LinkedEntityGroup, Lookup, Managed, ManagedComponent, Query, QueryChunk,
+    QueryDescriptor, QueryIter, QueryMask, StorageInfo, StorageInfoLookup, World, WorldSettings,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
@@ -159,11 +158,11 @@ fn what_leads_to_values_stays_on_its_thread() {
         threads!(Lookup<'static, &'static Buffer<LinkedEntityGroup>, Indexed>),
         (false, false)
     );
-    assert_eq!(threads!(QueryRef<'static, &Managed<Diary>>), (false, false));
+    assert_eq!(threads!(Query<'static, &Managed<Diary>>), (false, false));
     assert_eq!(threads!(QueryIter<'static, &Managed<Diary>>), (false, false));
     assert_eq!(threads!(QueryIter<'static, &mut Managed<Diary>>), (false, false));
     assert_eq!(threads!(QueryMask<'static>), (false, false));
-    assert_eq!(threads!(FoundChunk<'static>), (false, false));
+    assert_eq!(threads!(QueryChunk<'static>), (false, false));
     assert_eq!(threads!(StorageInfo<'static>), (false, false));
     assert_eq!(threads!(StorageInfoLookup<'static>), (false, false));
     assert_eq!(threads!(Query<'static, Entity>), (false, false));
@@ -173,9 +172,8 @@ fn what_leads_to_values_stays_on_its_thread() {
     assert_eq!(threads!(EnabledMut<'static, Number>), (false, false));
     // They are lent to one at a time, and so may go to another thread.
     assert_eq!(threads!(ArchetypeChunkMut<'static>), (true, false));
-    assert_eq!(threads!(QueryMut<'static, &Managed<Diary>>), (true, false));
     // They have nothing of a world.
-    assert_eq!(threads!(EntityQuery<&'static Managed<Diary>>), (true, true));
+    assert_eq!(threads!(QueryDescriptor), (true, true));
     assert_eq!((threads!(Diary), threads!(Managed<Diary>)), ((true, false), (true, true)));
     assert_eq!(threads!(&'static World), (false, false));
 }

@@ -40,7 +40,7 @@ fn every_number_of_threads_does_the_same() {
             a.0 = a.0.wrapping_mul(31) ^ entity.index();
         });
         world.query_mut::<(&mut A, &X)>().for_each_parallel(|(a, x)| a.0 += x.0);
-        world.query_mut::<&mut A>().filter::<Without<X>>().for_each_parallel(|a| a.0 ^= 1);
+        world.query_filtered_mut::<&mut A, Without<X>>().for_each_parallel(|a| a.0 ^= 1);
         world.query_mut::<(&mut A, &Shared<Team>)>().for_each_parallel(|(a, team)| a.0 += team.0);
         hashes.push(world.state_hash());
     }
@@ -50,7 +50,7 @@ fn every_number_of_threads_does_the_same() {
         a.0 = a.0.wrapping_mul(31) ^ entity.index();
     });
     world.query_mut::<(&mut A, &X)>().for_each(|(a, x)| a.0 += x.0);
-    world.query_mut::<&mut A>().filter::<Without<X>>().for_each(|a| a.0 ^= 1);
+    world.query_filtered_mut::<&mut A, Without<X>>().for_each(|a| a.0 ^= 1);
     world.query_mut::<(&mut A, &Shared<Team>)>().for_each(|(a, team)| a.0 += team.0);
     assert_eq!(hashes, [world.state_hash(); 4]);
 }
@@ -132,7 +132,7 @@ struct Pair<'w> {
 fn aspects_are_given_on_all_threads() {
     let mut world = world_with(3, 40);
     fill(&mut world, 1000);
-    let off = world.query::<&A>().filter::<Without<X>>().count();
+    let off = world.query_filtered::<&A, Without<X>>().count();
     world.query_mut::<Pair>().for_each_parallel(|pair| {
         pair.a.0 = u32::from(pair.x.is_some());
     });
@@ -146,9 +146,9 @@ fn q9_what_was_given_has_changed() {
     let seen = world.version();
     world.advance_version();
     world.query_mut::<(&mut A, &B)>().for_each_parallel(|(a, _)| a.0 += 1);
-    let changed = world.query::<()>().filter::<Changed<A>>().since(seen);
-    assert_eq!(changed.count(), world.query::<()>().filter::<ancho_entities::With<B>>().count());
-    assert!(world.query::<()>().filter::<Changed<B>>().since(seen).is_empty());
+    let changed = world.query_filtered::<(), Changed<A>>().since(seen);
+    assert_eq!(changed.count(), world.query_filtered::<(), ancho_entities::With<B>>().count());
+    assert!(world.query_filtered::<(), Changed<B>>().since(seen).is_empty());
 }
 
 #[derive(Component, Clone, Copy)]
@@ -165,7 +165,7 @@ fn q9_changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given
     let seen = world.version();
     world.advance_version();
     world.query_mut::<(&mut Noted, &X)>().for_each_parallel(|(noted, _)| noted.0 += 1);
-    let changed = world.query::<()>().filter::<Changed<Noted>>().since(seen).to_entities();
+    let changed = world.query_filtered::<(), Changed<Noted>>().since(seen).to_entities();
     let given = all.iter().copied().enumerate().filter(|(at, _)| at % 3 != 0);
     assert_eq!(changed, given.map(|(_, entity)| entity).collect::<Vec<_>>());
 
@@ -174,7 +174,7 @@ fn q9_changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given
     world.advance_version();
     world.get_mut::<Noted>(all[7]).unwrap();
     world.get_mut::<Noted>(all[2500]).unwrap();
-    let query = world.query_mut::<&mut Noted>().filter::<Changed<Noted>>().since(then);
+    let mut query = world.query_filtered_mut::<&mut Noted, Changed<Noted>>().since(then);
     query.for_each_parallel(|noted| noted.0 = u32::MAX);
     let written = world.query::<&Noted>().iter().filter(|noted| noted.0 == u32::MAX).count();
     assert_eq!(written, 2);
@@ -223,7 +223,7 @@ fn q9_chunks_that_are_not_picked_are_left_as_they_are() {
         );
         picked.unwrap();
         assert_eq!(shown, all);
-        let changed = world.query::<()>().filter::<Changed<(A, X)>>().since(seen).to_entities();
+        let changed = world.query_filtered::<(), Changed<(A, X)>>().since(seen).to_entities();
         assert_eq!(changed, all[20..30]);
         assert_eq!(arena.stats().used - used, 16 * 1024, "one chunk was copied");
         assert_eq!(fork.state_hash(), before);

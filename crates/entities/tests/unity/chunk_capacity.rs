@@ -1,8 +1,9 @@
 //! How chunks are laid out, and how many entities they hold (A2, A3).
 
 use ancho_entities::{
-    Archetype, Buffer, BufferElement, Component, ComponentType, Entity, ManagedComponent, Prefab,
-    RuntimeType, Shared, SharedComponent, World, WorldSettings,
+    Archetype, Buffer, BufferElement, Component, ComponentType, Entity, IgnoreEnabled,
+    ManagedComponent, Prefab, QueryDescriptor, RuntimeType, Shared, SharedComponent, World,
+    WorldSettings,
 };
 
 use crate::common::{A, B, C, Checked, Tag, Text, both, world};
@@ -224,20 +225,26 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
             }
         };
         // A tag, by query: chunks cannot go as a whole.
-        assert_eq!(world.query_mut::<&A>().add(Seven).unwrap(), 40);
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Seven).unwrap(), 40);
         check(&world, 7);
-        assert_eq!(world.query_mut::<&A>().remove::<Seven>(), Ok(40));
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Seven>(), Ok(40));
         check(&world, 1000);
-        assert_eq!(world.query_mut::<&A>().add(Shared::new(Three(1))).unwrap(), 40);
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<&A, ()>()).add(Shared::new(Three(1))).unwrap(),
+            40
+        );
         check(&world, 3);
-        assert_eq!(world.query_mut::<&A>().remove::<Shared<Three>>(), Ok(40));
+        assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Shared<Three>>(), Ok(40));
         // One by one, with bits.
         for (at, &entity) in (0..).zip(&all) {
             world.add(entity, (Five(at), Buffer::<Four>::from([Four(at)]))).unwrap();
             world.set_component_enabled::<Five>(entity, at % 3 == 0).unwrap();
         }
         check(&world, 4);
-        assert_eq!(world.query_mut::<()>().ignore_enabled().remove::<Buffer<Four>>(), Ok(40));
+        assert_eq!(
+            world.batch(QueryDescriptor::of::<(), IgnoreEnabled>()).remove::<Buffer<Four>>(),
+            Ok(40)
+        );
         check(&world, 5);
         for (at, &entity) in (0..).zip(&all) {
             let is_on = world.is_component_enabled::<Five>(entity);
@@ -245,7 +252,7 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
         }
         // Forks, copies, instances and other worlds divide in the same way.
         let mut fork = world.fork();
-        fork.query_mut::<()>().ignore_enabled().add(Seven).unwrap();
+        fork.batch(QueryDescriptor::of::<(), IgnoreEnabled>()).add(Seven).unwrap();
         check(&fork, 5);
         check(&world, 5);
         let copies = world.copy_entities(&all).unwrap();

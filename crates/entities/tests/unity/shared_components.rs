@@ -3,7 +3,9 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use ancho_entities::{ComponentType, Entity, EntityError, Shared, SharedComponent, World};
+use ancho_entities::{
+    ComponentType, Entity, EntityError, QueryDescriptor, Shared, SharedComponent, World,
+};
 
 use crate::common::{A, B, Text, both, chunk_entities, chunks_of, strict, world};
 
@@ -551,14 +553,22 @@ fn sh5_the_order_version_of_a_value_never_falls() {
             match round % 4 {
                 0 => _ = world.despawn(entity).unwrap(),
                 1 => _ = world.set_shared(entity, Team(4)).unwrap(),
-                2 => _ = world.query_mut::<&A>().with_shared(Team(3)).set_shared(Team(4)).unwrap(),
+                2 => {
+                    _ = world
+                        .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(3)))
+                        .set_shared(Team(4))
+                        .unwrap()
+                }
                 _ => _ = world.remove::<Shared<Team>>(entity).unwrap(),
             }
             assert_eq!(references(&world, 3), 0);
             assert!(order(&world, 3) > last, "round {round}: it went");
             last = order(&world, 3);
             if round % 10 == 9 {
-                world.query_mut::<&A>().with_shared(Team(4)).despawn().unwrap();
+                world
+                    .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(4)))
+                    .despawn()
+                    .unwrap();
                 assert!(order(&world, 3) >= last);
                 last = order(&world, 3);
             }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{Buffer, Entity, Managed, PerChunk, Shared, World};
+use ancho_entities::{
+    Buffer, Entity, IncludeDisabled, IncludePrefabs, Managed, PerChunk, Shared, World,
+};
 use proptest::prelude::*;
 
 use crate::common::*;
@@ -169,5 +171,5 @@ fn remove(world: &mut World, entity: Entity, bits: u16) {
 
 /// How many values the world has that are counted.
 pub(crate) fn owned(world: &World) -> usize {
-    world.query::<&Owned>().include_disabled().include_prefabs().count()
+    world.query_filtered::<&Owned, (IncludeDisabled, IncludePrefabs)>().count()
 }

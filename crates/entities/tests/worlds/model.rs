@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ancho_entities::{Entity, EntityMap, World};
+use ancho_entities::{Entity, EntityMap, QueryDescriptor, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -45,10 +45,18 @@ fn act(source: &mut World, destination: &mut World, verb: Verb, extent: Extent) 
         (Verb::Copy, Extent::All) => destination.copy_entities_from(source),
         (Verb::Move, Extent::Slice(_)) => source.batch(&slice).move_to(destination),
         (Verb::Copy, Extent::Slice(_)) => source.batch(&slice).copy_to(destination),
-        (Verb::Move, Extent::Lamps) => source.query_mut::<&Lamp>().move_to(destination),
-        (Verb::Copy, Extent::Lamps) => source.query::<&Lamp>().copy_to(destination),
-        (Verb::Move, Extent::Linked) => source.query_mut::<&Link>().move_to(destination),
-        (Verb::Copy, Extent::Linked) => source.query::<&Link>().copy_to(destination),
+        (Verb::Move, Extent::Lamps) => {
+            source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(destination)
+        }
+        (Verb::Copy, Extent::Lamps) => {
+            QueryDescriptor::of::<&Lamp, ()>().copy_to(&source, destination)
+        }
+        (Verb::Move, Extent::Linked) => {
+            source.batch(QueryDescriptor::of::<&Link, ()>()).move_to(destination)
+        }
+        (Verb::Copy, Extent::Linked) => {
+            QueryDescriptor::of::<&Link, ()>().copy_to(&source, destination)
+        }
     };
     result.unwrap()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ancho_entities::{
     Buffer, Changed, ChunkArena, Component, Entity, EntityCommandBuffer, EntityError, EntityMap,
-    LinkedEntityGroup, OrderChanged, PerChunk, World, WorldSettings,
+    LinkedEntityGroup, OrderChanged, PerChunk, QueryDescriptor, World, WorldSettings,
 };
 
 use crate::common::*;
@@ -73,7 +73,7 @@ fn chunks_of_another_size_are_not_taken_even_if_they_have_room_for_as_many() {
         source.spawn_batch((0..10).map(A));
         destination.move_entities_from(&mut source).unwrap();
         // Memory that chunks have left is used again.
-        destination.query_mut::<&A>().add(Wide([7; 500])).unwrap();
+        destination.batch(QueryDescriptor::of::<&A, ()>()).add(Wide([7; 500])).unwrap();
         let wide = destination.query::<(&A, &Wide)>();
         assert_eq!(wide.iter().filter(|(_, wide)| wide.0 == [7; 500]).count(), 10);
     }
@@ -201,12 +201,11 @@ fn what_has_come_was_changed_now_and_once() {
     destination.advance_version();
     destination.move_entities_from(&mut source).unwrap();
     let changed =
-        |world: &World, since| world.query::<&A>().filter::<Changed<A>>().since(since).count();
-    let rows = |world: &World, since| {
-        world.query::<&Lamp>().filter::<Changed<Lamp>>().since(since).count()
-    };
+        |world: &World, since| world.query_filtered::<&A, Changed<A>>().since(since).count();
+    let rows =
+        |world: &World, since| world.query_filtered::<&Lamp, Changed<Lamp>>().since(since).count();
     let order =
-        |world: &World, since| world.query::<&A>().filter::<OrderChanged>().since(since).count();
+        |world: &World, since| world.query_filtered::<&A, OrderChanged>().since(since).count();
     assert_eq!(changed(&destination, before), 10);
     assert_eq!((rows(&destination, before), order(&destination, before)), (10, 10));
     let now = destination.version();
@@ -313,7 +312,7 @@ fn the_source_may_be_dropped_with_its_arena() {
     assert_eq!(sum, 350_000);
     // Chunks of another arena are written, emptied and given back.
     destination.query_mut::<&mut A>().for_each(|a| a.0 += 1);
-    destination.query_mut::<&Owned>().despawn().unwrap();
+    destination.batch(QueryDescriptor::of::<&Owned, ()>()).despawn().unwrap();
     assert_eq!(Arc::strong_count(&owner), 1);
 }
 

@@ -1,7 +1,8 @@
 //! What a query finds moves to another world, or what a slice names (W3).
 
 use ancho_entities::{
-    Changed, ComponentType, DynamicQuery, Entity, EntityError, EntityMap, With, World,
+    Changed, ComponentType, Entity, EntityError, EntityMap, IgnoreEnabled, QueryDescriptor, With,
+    World,
 };
 
 use crate::common::*;
@@ -38,8 +39,9 @@ fn just_what_is_found_moves() {
         populate(&mut destination, 2);
         let before = portraits(&source);
         let chosen = source.query::<&Lamp>().to_entities();
-        assert!(chosen.len() < source.query::<&Lamp>().ignore_enabled().count());
-        let moved = source.query_mut::<&Lamp>().move_to(&mut destination).unwrap();
+        assert!(chosen.len() < source.query_filtered::<&Lamp, IgnoreEnabled>().count());
+        let moved =
+            source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut *destination).unwrap();
         check(&before, &chosen, &source, &destination, &moved);
     }
 }
@@ -50,15 +52,15 @@ fn what_a_query_of_types_finds_moves_or_is_copied() {
     let (mut source, mut destination) = (chunks_of(4), chunks_of(7));
     populate(&mut source, 20);
     let before = portraits(&source);
-    let lamps = DynamicQuery::new().all([ComponentType::of::<Lamp>()]);
-    let chosen = lamps.to_entities(&source);
+    let lamps = QueryDescriptor::new().all([ComponentType::of::<Lamp>()]);
+    let chosen = lamps.query(&*source).to_entities();
     assert!(!chosen.is_empty() && chosen.len() < before.len());
-    let copied = lamps.copy_to(&source, &mut destination).unwrap();
+    let copied = lamps.copy_to(&*source, &mut *destination).unwrap();
     assert_eq!((copied.len(), destination.entity_count()), (chosen.len(), chosen.len()));
     assert_eq!(portraits(&source), before);
-    let moved = lamps.move_to(&mut source, &mut destination).unwrap();
+    let moved = source.batch(&lamps).move_to(&mut destination).unwrap();
     check(&before, &chosen, &source, &destination, &moved);
-    assert_eq!(lamps.count(&source), 0);
+    assert_eq!(lamps.query(&*source).count(), 0);
 }
 
 #[test]
@@ -70,7 +72,8 @@ fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
     let address =
         |world: &World, entity| std::ptr::from_ref(world.get::<A>(entity).unwrap()).addr();
     let before: Vec<_> = all.iter().map(|&entity| address(&source, entity)).collect();
-    let moved = source.query_mut::<()>().filter::<With<Tag>>().move_to(&mut destination).unwrap();
+    let moved =
+        source.batch(QueryDescriptor::of::<(), With<Tag>>()).move_to(&mut *destination).unwrap();
     let after = all.iter().map(|&old| address(&destination, moved.get(old).unwrap()));
     assert!(after.eq(before));
     assert_eq!((source.entity_count(), destination.entity_count()), (25, 25));
@@ -85,7 +88,8 @@ fn parts_of_chunks_go_to_chunks_with_room() {
     for &entity in &all[3..7] {
         source.set_component_enabled::<Lamp>(entity, false).unwrap();
     }
-    let moved = source.query_mut::<&Lamp>().move_to(&mut destination).unwrap();
+    let moved =
+        source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut *destination).unwrap();
     assert_eq!(moved.len(), 6);
     let lengths: Vec<_> = destination.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [10, 4]);
@@ -166,6 +170,6 @@ fn only_what_moved_counts_as_changed() {
     destination.advance_version();
     // A whole chunk, and half of another.
     source.batch(&all[..15]).move_to(&mut destination).unwrap();
-    let changed = destination.query::<&Lamp>().filter::<Changed<Lamp>>().since(before).count();
+    let changed = destination.query_filtered::<&Lamp, Changed<Lamp>>().since(before).count();
     assert_eq!(changed, 15);
 }

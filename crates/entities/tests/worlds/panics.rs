@@ -183,7 +183,7 @@ fn references_of_all_other_values_are_replaced_if_those_of_one_panic() {
         }
         let moved = with_fuse(fuse, || destination.move_entities_from(&mut source));
         assert_eq!((source.entity_count(), destination.entity_count()), (0, 12));
-        let here = destination.query::<Entity>().filter::<With<Link>>().to_entities();
+        let here = destination.query_filtered::<Entity, With<Link>>().to_entities();
         let mut panicked = 0;
         for (link, focus, rivals) in destination.query::<(&Link, &Focus, &Rivals)>().iter() {
             assert_eq!((link.0, focus.0), (here[1], here[2]));

@@ -79,9 +79,8 @@ fn only_what_differs_was_changed() {
         let since = destination.version();
         destination.advance_version();
         destination.copy_and_replace_from(source).unwrap();
-        let query = || destination.query::<&A>();
-        let changed = query().filter::<Changed<A>>().since(since).count();
-        (changed, query().filter::<OrderChanged>().since(since).count())
+        let changed = destination.query_filtered::<&A, Changed<A>>().since(since).count();
+        (changed, destination.query_filtered::<&A, OrderChanged>().since(since).count())
     };
     assert_eq!(replace(&mut source, &mut destination), (100, 100));
     assert_eq!(replace(&mut source, &mut destination), (0, 0));
@@ -103,7 +102,7 @@ fn only_what_differs_was_changed() {
     destination.get_mut::<A>(all[99]).unwrap().0 = 0;
     destination.copy_and_replace_from(&mut source).unwrap();
     assert_eq!(destination.get::<A>(all[99]), Ok(&A(99)));
-    assert_eq!(destination.query::<&A>().filter::<Changed<A>>().since(since).count(), 10);
+    assert_eq!(destination.query_filtered::<&A, Changed<A>>().since(since).count(), 10);
 }
 
 #[test]

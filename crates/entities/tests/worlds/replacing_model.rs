@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ancho_entities::{Changed, Entity, World};
+use ancho_entities::{Changed, Entity, IncludeDisabled, IncludePrefabs, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn assert_alike(one: &World, other: &World) {
 }
 
 fn lamps(world: &World) -> BTreeMap<Entity, Lamp> {
-    let lamps = world.query::<(Entity, &Lamp)>().include_disabled().include_prefabs();
+    let lamps = world.query_filtered::<(Entity, &Lamp), (IncludeDisabled, IncludePrefabs)>();
     lamps.iter().map(|(entity, lamp)| (entity, *lamp)).collect()
 }
 
@@ -86,8 +86,7 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
         assert_alike(&destination, &fresh);
         // What differs has changed, for those who ask.
         let changed: BTreeMap<_, _> = destination
-            .query::<(Entity, &A)>()
-            .filter::<Changed<A>>()
+            .query_filtered::<(Entity, &A), Changed<A>>()
             .since(since)
             .iter()
             .map(|(entity, a)| (entity, *a))
@@ -97,7 +96,7 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
             assert!(!is_new || changed.contains_key(&entity), "{entity} has another number");
         }
         let changed =
-            destination.query::<Entity>().filter::<Changed<Lamp>>().since(since).to_entities();
+            destination.query_filtered::<Entity, Changed<Lamp>>().since(since).to_entities();
         for (entity, lamp) in lamps(&destination) {
             let is_new = old_lamps.get(&entity) != Some(&lamp);
             assert!(!is_new || changed.contains(&entity), "{entity} has another lamp");

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ancho_entities::{
-    ChunkArena, Entity, EntityError, EntityMap, Shared, SharedComponent, With, World, WorldSettings,
+    ChunkArena, Entity, EntityError, EntityMap, QueryDescriptor, Shared, SharedComponent, With,
+    World, WorldSettings,
 };
 
 use crate::common::*;
@@ -78,8 +79,8 @@ fn values_whose_captains_stay_behind_refer_to_nobody_and_are_one() {
     let bring: [(bool, Bring); 4] = [
         (false, |here, there, all| there.batch(&all[2..]).move_to(here)),
         (true, |here, there, all| there.batch(&all[2..]).copy_to(here)),
-        (false, |here, there, _| there.query_mut::<()>().filter::<With<Tag>>().move_to(here)),
-        (true, |here, there, _| there.query::<()>().filter::<With<Tag>>().copy_to(here)),
+        (false, |here, there, _| there.batch(QueryDescriptor::of::<(), With<Tag>>()).move_to(here)),
+        (true, |here, there, _| QueryDescriptor::of::<(), With<Tag>>().copy_to(&there, here)),
     ];
     for (is_copied, bring) in bring {
         for has_null in [false, true] {
@@ -98,7 +99,7 @@ fn values_whose_captains_stay_behind_refer_to_nobody_and_are_one() {
             }
             assert_eq!((values(&destination), values(&source)), (1, 2));
             let left = if is_copied { 14 } else { 2 };
-            assert_eq!(source.query::<&A>().filter::<With<Shared<Crew>>>().count(), left);
+            assert_eq!(source.query_filtered::<&A, With<Shared<Crew>>>().count(), left);
             assert_eq!(captain(&source, all[1]), all[1]);
         }
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ancho_collections::Rejected;
 use ancho_entities::{
-    Entity, EntityManager, ExclusiveEntityTransaction, Prefab, World, WorldSettings,
+    Entity, EntityManager, ExclusiveEntityTransaction, Prefab, QueryDescriptor, World,
+    WorldSettings,
 };
 use ancho_jobs::{AccessError, JobCell, JobPool, JobSlice, ScheduleError};
 
@@ -36,7 +37,7 @@ fn a_job_can_do_everything() {
             let archetype = entities.archetype::<(A, Lamp)>();
             assert_eq!(entities.create_many(archetype, 7).unwrap().len(), 7);
             entities.query_mut::<&mut Lamp>().for_each(|lamp| lamp.0 = 1);
-            entities.query_mut::<&Lamp>().add(Tag).unwrap();
+            entities.batch(QueryDescriptor::of::<&Lamp, ()>()).add(Tag).unwrap();
         });
         transaction.jobs().complete(job.unwrap());
         let mut world = Checked(transaction.end().unwrap());
@@ -316,7 +317,7 @@ fn a_job_may_exchange_the_entities_for_those_of_another_world() {
         let mut world = Checked(transaction.end().unwrap());
         assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 6).count(), 3000);
         _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
-        world.query_mut::<&A>().despawn().unwrap();
+        world.batch(QueryDescriptor::of::<&A, ()>()).despawn().unwrap();
         assert_eq!(world.entity_count(), 0);
     }
 }

@@ -59,7 +59,6 @@ impl Hierarchy {
             return Err(NeedsRebuild);
         }
         let computed = computed_nodes(world);
-        let nodes = world.query::<RowData>().filter::<Nodes>().since(since);
         // A rebuild is cheaper than a patch of more rows.
         let most = self.count / 8 + 64;
         let compare = |rows: RowSlices<'_>| {
@@ -69,14 +68,16 @@ impl Hierarchy {
             }
         };
         if is_rewritten {
-            nodes.filter::<MayDiffer>().for_each_chunk(compare);
+            let nodes = world.query_filtered::<RowData, (Nodes, MayDiffer)>();
+            nodes.since(since).for_each_chunk(compare);
         } else {
-            nodes.filter::<OrderChanged>().for_each_chunk(compare);
+            let nodes = world.query_filtered::<RowData, (Nodes, OrderChanged)>();
+            nodes.since(since).for_each_chunk(compare);
         }
         if changes.new_rows.len() > most {
             return Err(NeedsRebuild);
         }
-        if world.query::<()>().filter::<Nodes>().count_unfiltered() != self.count {
+        if world.query_filtered::<(), Nodes>().count_unfiltered() != self.count {
             self.find_removed_chunks(world, changes);
         }
         Ok(())
@@ -157,7 +158,7 @@ impl Hierarchy {
     /// Finds chunks that no longer exist, and lists all their slots as old.
     fn find_removed_chunks(&mut self, world: &World, changes: &mut Changes) {
         let computed = computed_nodes(world);
-        let nodes = world.query::<RowData>().filter::<Nodes>();
+        let mut nodes = world.query_filtered::<RowData, Nodes>();
         nodes.for_each_chunk(|rows| {
             let (found, _, traits) = chunk_traits(rows, &computed);
             let Some(slot) = self.slot_of(found[0]) else { return };

@@ -21,7 +21,7 @@ impl Hierarchy {
     pub(crate) fn check_world(&self, world: &World) {
         let computed = computed_nodes(world);
         let mut count = 0;
-        world.query::<RowData>().filter::<Nodes>().for_each_chunk(|rows| {
+        world.query_filtered::<RowData, Nodes>().for_each_chunk(|rows| {
             let (found, previous, traits) = chunk_traits(rows, &computed);
             let first = self.slot_of(found[0]).expect("all nodes have slots");
             let chunk = self.chunk_at(first).1;

@@ -182,9 +182,8 @@ pub(crate) struct NodeMatrices {
 impl Hierarchy {
     /// Tests whether nodes have been added, removed or moved since a version. Changed parents are found by the update of links.
     pub(crate) fn is_outdated(&self, world: &World, since: Version) -> bool {
-        let nodes = || world.query::<()>().filter::<Nodes>();
-        nodes().count_unfiltered() != self.count
-            || !nodes().filter::<OrderChanged>().since(since).is_empty()
+        world.query_filtered::<(), Nodes>().count_unfiltered() != self.count
+            || !world.query_filtered::<(), (Nodes, OrderChanged)>().since(since).is_empty()
     }
 
     /// Forgets the record of an entity, so that its matrix is computed as if it were new.

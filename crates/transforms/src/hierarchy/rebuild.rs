@@ -1,6 +1,6 @@
 //! Builds the cached hierarchy from all nodes.
 
-use ancho_entities::{ChunkData, Entity, QueryRef, World};
+use ancho_entities::{ChunkData, Entity, FilterWriteGroups, Query, QueryDescriptor, World};
 use glam::Affine3A;
 
 use super::order::NONE;
@@ -37,7 +37,7 @@ impl Hierarchy {
         sources.clear();
         let mut count = 0;
         let computed = computed_nodes(world);
-        let nodes = world.query::<RowData>().filter::<Nodes>();
+        let mut nodes = world.query_filtered::<RowData, Nodes>();
         nodes.for_each_chunk(|rows| {
             let (found, previous, traits) = chunk_traits(rows, &computed);
             let (first, len) = (entities.len() as u32, found.len() as u32);
@@ -133,7 +133,7 @@ impl Hierarchy {
         moved.resize(matrices.len(), false);
         let Self { slots, sources, .. } = self;
         type Matrices<'a> = (Entity, Option<&'a LocalToWorld>, Option<&'a CustomLocalToWorld>);
-        let nodes = world.query::<Matrices<'_>>().filter::<Nodes>();
+        let mut nodes = world.query_filtered::<Matrices<'_>, Nodes>();
         nodes.for_each_chunk(|(entities, written, custom)| {
             let first = slots[entities[0].index() as usize] as usize;
             for (row, source) in sources[first..][..entities.len()].iter().enumerate() {
@@ -211,10 +211,10 @@ pub(super) type RowSlices<'a> = <RowData as ChunkData>::Slices<'a>;
 
 /// Returns the query of nodes whose matrices are computed.
 pub(super) fn computed_nodes(world: &World) -> ComputedQuery<'_> {
-    world.query::<ComputedData>().filter::<ComputedNodes>().filter_write_groups()
+    QueryDescriptor::of::<ComputedData, (ComputedNodes, FilterWriteGroups)>().query(world)
 }
 
-pub(super) type ComputedQuery<'w> = QueryRef<'w, ComputedData, ((), ComputedNodes)>;
+pub(super) type ComputedQuery<'w> = Query<'w, Entity>;
 
 /// Returns the entities, previous parents and shared properties of a chunk.
 pub(super) fn chunk_traits<'a>(

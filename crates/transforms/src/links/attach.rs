@@ -1,6 +1,8 @@
 //! Requests to attach children to parents.
 
-use ancho_entities::{ComponentSet, Entity, EntityError, QueryFilter, With, Without, World};
+use ancho_entities::{
+    ComponentSet, Entity, EntityError, QueryDescriptor, QueryFilter, With, Without, World,
+};
 
 use super::is_missing;
 use crate::components::{Attach, Attached, LocalToParent, Parent, WasAttached};
@@ -28,7 +30,7 @@ pub(super) fn apply(
         return Ok(false);
     }
     let orders: Vec<Attach> = orders.iter().copied().collect();
-    world.query_mut::<()>().filter::<With<Attach>>().despawn()?;
+    world.batch(QueryDescriptor::of::<(), With<Attach>>()).despawn()?;
     for Attach { parent, child } in orders {
         let missing = [parent, child].into_iter().find(|&entity| is_missing(world, entity));
         if let Some(missing) = missing {
@@ -102,10 +104,10 @@ fn set_or_add<T: ComponentSet>(
 pub(super) fn detach(world: &mut World) -> Result<(), EntityError> {
     type Detached = (With<WasAttached>, Without<Attached>);
     type Orphan = (With<WasAttached>, Without<Parent>);
-    if !world.query::<()>().filter::<Detached>().is_empty() {
+    if !world.query_filtered::<(), Detached>().is_empty() {
         remove_all::<Parent, Detached>(world)?;
     }
-    if !world.query::<()>().filter::<Orphan>().is_empty() {
+    if !world.query_filtered::<(), Orphan>().is_empty() {
         remove_all::<LocalToParent, Orphan>(world)?;
         remove_all::<Attached, Orphan>(world)?;
         remove_all::<WasAttached, Orphan>(world)?;
@@ -117,6 +119,6 @@ pub(super) fn detach(world: &mut World) -> Result<(), EntityError> {
 fn remove_all<T: ComponentSet + 'static, F: QueryFilter>(
     world: &mut World,
 ) -> Result<(), EntityError> {
-    world.query_mut::<()>().filter::<(F, With<T>)>().remove::<T>()?;
+    world.batch(QueryDescriptor::of::<(), (F, With<T>)>()).remove::<T>()?;
     Ok(())
 }

@@ -125,7 +125,7 @@ impl LinkCounts {
 }
 
 fn count<F: QueryFilter>(world: &World) -> usize {
-    world.query::<()>().filter::<(F, All)>().count_unfiltered()
+    world.query_filtered::<(), (F, All)>().count_unfiltered()
 }
 
 /// The findings of [`check_links`].
@@ -171,14 +171,15 @@ pub(super) fn check_links(
             suspects.push((previous, child));
         }
     };
-    let children = || world.query::<(Entity, Option<&Parent>, &PreviousParent)>().since(since);
+    type Children<'a> = (Entity, Option<&'a Parent>, &'a PreviousParent);
     type Written = (All, Changed<(Parent, PreviousParent)>);
-    children().filter::<Written>().for_each(|child| {
+    world.query_filtered::<Children<'_>, Written>().since(since).for_each(|child| {
         check.is_written = true;
         add_child(child);
     });
     if is_moved {
-        children().filter::<(All, OrderChanged)>().for_each(add_child);
+        let moved = world.query_filtered::<Children<'_>, (All, OrderChanged)>();
+        moved.since(since).for_each(add_child);
     }
     check.must_restore = check.must_restore
         || !parents_agree(world, hierarchy, since, inactive_parents, counts.parents)
@@ -207,14 +208,14 @@ fn parents_agree(
         children.len() >= expected
             && children.iter().take(checked).all(|&Child(child)| is_child(child))
     };
-    let parents = || world.query::<(Entity, &Buffer<Child>)>().since(since);
+    type Parents<'a> = (Entity, &'a Buffer<Child>);
     type Written = (All, Changed<Buffer<Child>>);
-    let written = parents().filter::<Written>();
+    let written = world.query_filtered::<Parents<'_>, Written>().since(since);
     if !written.iter().all(|(parent, children)| agrees(parent, children, usize::MAX)) {
         return false;
     }
     // A buffer that was not written changes as a whole: one child is enough.
-    let moved = parents().filter::<(All, OrderChanged)>();
+    let moved = world.query_filtered::<Parents<'_>, (All, OrderChanged)>().since(since);
     if !moved.iter().all(|(parent, children)| agrees(parent, children, 1)) {
         return false;
     }
@@ -223,7 +224,7 @@ fn parents_agree(
         inactive_parents.clear();
     }
     type Inactive = (All, OrderChanged, Any<(Disabled, Prefab)>);
-    parents().filter::<Inactive>().for_each(|(parent, children)| {
+    world.query_filtered::<Parents<'_>, Inactive>().since(since).for_each(|(parent, children)| {
         inactive_parents.insert(parent, children.len());
     });
     true
@@ -255,7 +256,7 @@ pub(super) fn restore_buffers(world: &mut World, links: &mut Links) -> Result<()
     let (listed, elsewhere) = (marks.new_mark(), marks.new_mark());
     let (mut stay, mut shortened) = (Vec::new(), Vec::new());
     let previous = world.lookup::<&PreviousParent>();
-    let parents = world.query::<(Entity, &Buffer<Child>)>().filter::<All>();
+    let mut parents = world.query_filtered::<(Entity, &Buffer<Child>), All>();
     parents.for_each(|(parent, children)| {
         stay.clear();
         stay.extend(children.iter().filter(|&&Child(child)| match previous.get(child) {
@@ -282,7 +283,7 @@ pub(super) fn restore_buffers(world: &mut World, links: &mut Links) -> Result<()
         }
     }
     let mut lost = Vec::new();
-    world.query::<(Entity, &PreviousParent)>().filter::<All>().for_each(|(child, previous)| {
+    world.query_filtered::<(Entity, &PreviousParent), All>().for_each(|(child, previous)| {
         if !previous.0.is_null() && !marks.has_mark(child, listed) {
             lost.push((child, previous.0));
         }

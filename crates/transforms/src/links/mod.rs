@@ -14,8 +14,8 @@ mod buffers;
 mod cycles;
 
 use ancho_entities::{
-    Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryFilter, Version,
-    With, Without, World,
+    Buffer, Changed, Disabled, Entity, EntityError, OrderChanged, Prefab, QueryDescriptor,
+    QueryFilter, Version, With, Without, World,
 };
 
 use crate::components::{Child, CustomLocalToWorld, LocalToWorld, Parent, PreviousParent};
@@ -92,7 +92,7 @@ fn update_all(
     let was_rewritten = std::mem::replace(&mut links.is_rewritten, true);
     let is_attached = attach::apply(world, &mut links.additions, errors)?;
     type NewChild = (With<Parent>, Without<PreviousParent>);
-    let has_new_children = !world.query::<()>().filter::<NewChild>().is_empty();
+    let has_new_children = !world.query_filtered::<(), NewChild>().is_empty();
     add_link_components(world)?;
     // From here on all active nodes have a matrix, and parents without one are despawned.
     add_matrices(world)?;
@@ -109,7 +109,7 @@ fn update_all(
     buffers::leave(world, &changes, &mut links.marks, errors)?;
     changes.clear();
 
-    let new = world.query_mut::<()>().filter::<NewChild>();
+    let new = world.batch(QueryDescriptor::of::<(), NewChild>());
     new.add(PreviousParent(Entity::NULL)).map_err(|rejected| rejected.error)?;
     let is_unusual = is_attached || check.must_restore;
     if check.is_written || is_unusual {
@@ -169,7 +169,7 @@ fn update_all(
 /// Adds all components that new children need in one step, so that they move to another chunk only once.
 fn add_link_components(world: &mut World) -> Result<(), EntityError> {
     type NewChild = (With<Parent>, Without<(PreviousParent, LocalToWorld, CustomLocalToWorld)>);
-    let new = world.query_mut::<()>().filter::<NewChild>();
+    let new = world.batch(QueryDescriptor::of::<(), NewChild>());
     let needed = (LocalToWorld::IDENTITY, PreviousParent(Entity::NULL));
     new.add(needed).map_err(|rejected| rejected.error)?;
     Ok(())
@@ -183,7 +183,7 @@ fn unlink_despawned_parents(
     changes: &mut Vec<ParentChange>,
 ) -> Result<bool, EntityError> {
     type Gone = (With<Buffer<Child>>, Without<(LocalToWorld, CustomLocalToWorld)>);
-    let gone = world.query::<(Entity, &Buffer<Child>)>().filter::<Gone>();
+    let mut gone = world.query_filtered::<(Entity, &Buffer<Child>), Gone>();
     if gone.is_empty() {
         return Ok(false);
     }
@@ -205,7 +205,7 @@ fn unlink_despawned_parents(
             }
         }
     }
-    world.query_mut::<()>().filter::<Gone>().remove::<Buffer<Child>>()?;
+    world.batch(QueryDescriptor::of::<(), Gone>()).remove::<Buffer<Child>>()?;
     Ok(true)
 }
 
@@ -216,12 +216,12 @@ fn unlink_removed_parents(
 ) -> Result<(), EntityError> {
     type Left = (With<PreviousParent>, Without<Parent>);
     let before = changes.len();
-    let left = world.query::<(Entity, &PreviousParent)>().filter::<Without<Parent>>();
+    let mut left = world.query_filtered::<(Entity, &PreviousParent), Without<Parent>>();
     left.for_each(|(child, previous)| {
         changes.push(ParentChange { child, old: previous.0, new: Entity::NULL });
     });
     if changes.len() > before {
-        world.query_mut::<()>().filter::<Left>().remove::<PreviousParent>()?;
+        world.batch(QueryDescriptor::of::<(), Left>()).remove::<PreviousParent>()?;
     }
     Ok(())
 }
@@ -232,7 +232,7 @@ fn find_parent_changes<F: QueryFilter>(
     since: Version,
     changes: &mut Vec<ParentChange>,
 ) -> bool {
-    let children = world.query::<(Entity, &Parent, &PreviousParent)>().filter::<F>().since(since);
+    let mut children = world.query_filtered::<(Entity, &Parent, &PreviousParent), F>().since(since);
     let mut are_some = false;
     children.for_each(|(child, parent, previous)| {
         are_some = true;

@@ -24,10 +24,10 @@ fn rebuilds(world: &mut World) -> u32 {
 fn check_links(world: &World) {
     type All = (IncludeDisabled, IncludePrefabs);
     let (mut listed, mut links_version) = (Vec::new(), Vec::new());
-    for (parent, children) in world.query::<(Entity, &Buffer<Child>)>().filter::<All>().iter() {
+    for (parent, children) in world.query_filtered::<(Entity, &Buffer<Child>), All>().iter() {
         listed.extend(children.iter().map(|&Child(child)| (child, parent)));
     }
-    for (child, previous) in world.query::<(Entity, &PreviousParent)>().filter::<All>().iter() {
+    for (child, previous) in world.query_filtered::<(Entity, &PreviousParent), All>().iter() {
         links_version.extend((!previous.0.is_null()).then_some((child, previous.0)));
     }
     listed.sort();

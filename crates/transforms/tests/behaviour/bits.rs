@@ -300,7 +300,8 @@ fn with_aspect(
     method: fn(&Input, &mut Hash, &mut TransformAspect),
 ) {
     let (mut world, all) = tree(input);
-    let mut aspect = world.query_mut::<TransformAspect>().get(all[1]).unwrap();
+    let mut query = world.query_mut::<TransformAspect>();
+    let mut aspect = query.get_mut(all[1]).unwrap();
     method(input, hash, &mut aspect);
     hash.add_transform(*aspect.local);
 }

@@ -1,6 +1,6 @@
 //! Static and frozen entities.
 
-use ancho_entities::{Disabled, Entity, Prefab, World};
+use ancho_entities::{Disabled, Entity, Prefab, QueryDescriptor, World};
 use ancho_transforms::{
     CustomLocalToWorld, Frozen, FrozenPending, LocalToWorld, Parent, Position, Static,
     TransformError, update_transforms,
@@ -58,8 +58,7 @@ fn whole_chunks_of_children_are_frozen() {
     update(&mut world);
     assert!(all.iter().all(|&leaf| place(&world, leaf) == Vec3::new(1.0, 1.0, 0.0)));
     world
-        .query_mut::<()>()
-        .filter::<ancho_entities::With<Frozen>>()
+        .batch(QueryDescriptor::of::<(), ancho_entities::With<Frozen>>())
         .remove::<(Static, Frozen)>()
         .unwrap();
     update(&mut world);

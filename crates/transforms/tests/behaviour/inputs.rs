@@ -81,7 +81,7 @@ fn components_that_come_and_go_are_seen() {
     world.remove::<Position>(entity).unwrap();
     update(&mut world);
     assert_eq!(matrix(&world, entity), Mat4::from_translation(PLACE), "nothing places it any more");
-    assert_eq!(world.query::<()>().filter::<Without<LocalToWorld>>().count(), 0);
+    assert_eq!(world.query_filtered::<(), Without<LocalToWorld>>().count(), 0);
 }
 
 #[test]

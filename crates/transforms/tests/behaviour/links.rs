@@ -1,6 +1,8 @@
 //! Links between parents and children.
 
-use ancho_entities::{Buffer, Component, Disabled, Entity, LinkedEntityGroup, Prefab, With, World};
+use ancho_entities::{
+    Buffer, Component, Disabled, Entity, LinkedEntityGroup, Prefab, QueryDescriptor, With, World,
+};
 use ancho_transforms::{
     Child, LocalToWorld, LocalTransform, Parent, Position, PreviousParent, TransformError,
     update_transforms,
@@ -408,7 +410,7 @@ fn many_cycles_are_told_one_by_one() {
         assert!(!world.has::<Parent>(pair[1]));
     }
     update(&mut world);
-    world.query_mut::<()>().filter::<With<Parent>>().remove::<Parent>().unwrap();
+    world.batch(QueryDescriptor::of::<(), With<Parent>>()).remove::<Parent>().unwrap();
     update(&mut world);
 
     // All of them in one.
@@ -534,7 +536,7 @@ fn check_links(world: &World) {
             listed.push(child);
         }
     }
-    let mut all: Vec<_> = world.query::<Entity>().filter::<With<Parent>>().iter().collect();
+    let mut all: Vec<_> = world.query_filtered::<Entity, With<Parent>>().iter().collect();
     all.sort();
     listed.sort();
     assert_eq!(all, listed);

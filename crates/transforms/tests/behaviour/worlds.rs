@@ -1,6 +1,6 @@
 //! Parents and children that move to other worlds, and buffers of children that the program removes.
 
-use ancho_entities::{Buffer, Disabled, Entity, EntityMap, With, World};
+use ancho_entities::{Buffer, Disabled, Entity, EntityMap, QueryDescriptor, With, World};
 use ancho_transforms::{
     Attach, Attached, Child, LocalToParent, LocalToWorld, Parent, Position, PreviousParent,
 };
@@ -53,7 +53,7 @@ const MOVES: [Way; 2] = [
         for &entity in entities {
             from.add(entity, Leaves).unwrap();
         }
-        from.query_mut::<()>().filter::<With<Leaves>>().move_to(to).unwrap()
+        from.batch(QueryDescriptor::of::<(), With<Leaves>>()).move_to(to).unwrap()
     },
 ];
 
@@ -65,7 +65,7 @@ const COPIES: [Way; 2] = [
         for &entity in entities {
             from.add(entity, Leaves).unwrap();
         }
-        from.query::<()>().filter::<With<Leaves>>().copy_to(to).unwrap()
+        QueryDescriptor::of::<(), With<Leaves>>().copy_to(&from, to).unwrap()
     },
 ];
 

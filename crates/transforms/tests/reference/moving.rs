@@ -56,7 +56,7 @@ fn all_of_many_trees_move_in_every_frame() {
         for frame in 0..4 {
             world.try_update(0.1).unwrap();
             compare(&world, &all, frame);
-            let query = world.query_mut::<(&Number, &mut LocalTransform)>();
+            let mut query = world.query_mut::<(&Number, &mut LocalTransform)>();
             query.for_each(|(number, place)| {
                 let seed = u64::from(number.0) + 100_000 * frame as u64;
                 *place = Random::new(seed).transform();

@@ -15,7 +15,7 @@ fn written(world: &mut World) -> usize {
     let seen = world.version();
     world.advance_version();
     update(world);
-    world.query::<()>().filter::<Changed<LocalToWorld>>().since(seen).count()
+    world.query_filtered::<(), Changed<LocalToWorld>>().since(seen).count()
 }
 
 #[test]

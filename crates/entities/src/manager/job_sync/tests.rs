@@ -20,7 +20,7 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 use crate::manager::job_access::ResourceUse;
 use crate::manager::{EntityTracker, Jobs};
 use crate::per_chunk::PerChunk;
-use crate::query::{DynamicQuery, With};
+use crate::query::{QueryDescriptor, With};
 use crate::shared::{Shared, SharedComponent};
 use crate::world::{World, WorldSettings};
 
@@ -485,30 +485,33 @@ fn moving_waits_for_who_goes_through_both_archetypes_or_looks_for_entities() {
 #[test]
 fn changes_by_query_wait_for_what_matches_and_where_it_goes() {
     waits_for(&["ab", "a", "table"], |stage| {
-        assert_eq!(stage.world.query_mut::<(&A, &B)>().remove::<B>(), Ok(2));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<(&A, &B), ()>()).remove::<B>(), Ok(2));
     });
     waits_for(&["ab", "table"], |stage| {
-        assert_eq!(stage.world.query_mut::<&B>().despawn(), Ok(2));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&B, ()>()).despawn(), Ok(2));
     });
     waits_for(&["ab", "table"], |stage| {
-        assert_eq!(stage.world.query_mut::<&B>().add(X(1)).ok(), Some(2));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&B, ()>()).add(X(1)).ok(), Some(2));
     });
     waits_for(&["ab", "table"], |stage| {
-        assert_eq!(stage.world.query_mut::<&B>().add_types(&[x()]), Ok(2));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&B, ()>()).add_types(&[x()]), Ok(2));
     });
     waits_for(&["ab", "a", "table"], |stage| {
         let b = ComponentType::of::<B>();
-        assert_eq!(stage.world.query_mut::<&B>().remove_types(&[b]), Ok(2));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&B, ()>()).remove_types(&[b]), Ok(2));
     });
     waits_for(&["at", "table"], |stage| {
-        let teams = stage.world.query_mut::<()>().filter::<With<Shared<Team>>>();
+        let teams = stage.world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>());
         assert_eq!(teams.set_shared(Team(2)), Ok(1));
     });
     waits_for(&["ab", "table"], |stage| {
-        assert_eq!(stage.world.query_mut::<&B>().set_enabled(false), Ok(2));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&B, ()>()).set_enabled(false), Ok(2));
     });
     waits_for(&["X", "X!", "X?", "X?!"], |stage| {
-        assert_eq!(stage.world.query_mut::<&X>().set_component_enabled::<X>(false), Ok(1));
+        assert_eq!(
+            stage.world.batch(QueryDescriptor::of::<&X, ()>()).set_component_enabled::<X>(false),
+            Ok(1)
+        );
     });
 }
 
@@ -539,7 +542,7 @@ fn what_is_about_everything_waits_for_everybody() {
         assert_eq!(stage.world.despawn_all(), Ok(10));
     });
     waits_for(ALL, |stage| {
-        let query = DynamicQuery::new().all([x()]);
+        let query = QueryDescriptor::new().all([x()]);
         assert_eq!(query.chunks(&stage.world).map(|found| found.count()).sum::<usize>(), 1);
     });
 }
@@ -547,34 +550,36 @@ fn what_is_about_everything_waits_for_everybody() {
 #[test]
 fn q11_en7_queries_of_run_time_wait_for_who_decides_on_what_is_found() {
     waits_for(&["X?!"], |stage| {
-        let query = DynamicQuery::new().all([x()]);
-        assert_eq!(query.count(&stage.world), 1);
+        let query = QueryDescriptor::new().all([x()]);
+        assert_eq!(query.query(&stage.world).count(), 1);
     });
     waits_for(&["X?!"], |stage| {
-        let query = DynamicQuery::new().all([x()]);
-        assert_eq!(query.to_entities(&stage.world), [stage.ax]);
+        let query = QueryDescriptor::new().all([x()]);
+        assert_eq!(query.query(&stage.world).to_entities(), [stage.ax]);
     });
     waits_for(&["X?!"], |stage| {
-        let query = DynamicQuery::new().all([x()]);
-        assert!(!query.is_empty(&stage.world) && query.matches(&stage.world, stage.ax));
+        let query = QueryDescriptor::new().all([x()]);
+        assert!(
+            !query.query(&stage.world).is_empty() && query.query(&stage.world).matches(stage.ax)
+        );
     });
     waits_for(&["X!"], |stage| {
-        let query = DynamicQuery::new().changed([x()]);
-        assert_eq!(query.count(&stage.world), 1);
+        let query = QueryDescriptor::new().changed([x()]);
+        assert_eq!(query.query(&stage.world).count(), 1);
     });
     waits_for(&[], |stage| {
-        let query = DynamicQuery::new().all([x()]);
-        assert_eq!(query.count_unfiltered(&stage.world), 1);
-        assert!(query.mask(&stage.world).matches(stage.ax));
-        let there = DynamicQuery::new().present([x()]).with_shared(Team(1));
-        assert!(there.is_empty(&stage.world));
+        let query = QueryDescriptor::new().all([x()]);
+        assert_eq!(query.query(&stage.world).count_unfiltered(), 1);
+        assert!(query.query(&stage.world).mask().matches(stage.ax));
+        let there = QueryDescriptor::new().present([x()]).with_shared(Team(1));
+        assert!(there.query(&stage.world).is_empty());
     });
     waits_for(&["ax", "table"], |stage| {
-        assert_eq!(DynamicQuery::new().all([x()]).despawn(&mut stage.world), Ok(1));
+        assert_eq!(stage.world.batch(QueryDescriptor::new().all([x()])).despawn(), Ok(1));
     });
     waits_for(&["X", "X!", "X?", "X?!"], |stage| {
-        let query = DynamicQuery::new().all([x()]);
-        assert_eq!(query.set_type_enabled(&mut stage.world, x(), false), Ok(1));
+        let query = QueryDescriptor::new().all([x()]);
+        assert_eq!(stage.world.batch(&query).set_type_enabled(x(), false), Ok(1));
     });
 }
 

@@ -25,15 +25,15 @@ use crate::manager::{Jobs, Resource};
 use crate::query::batch::Pooled;
 use crate::query::batch::{OpenBatch, Rows};
 use crate::query::data::{QueryData, ReadOnlyData, track_rows};
+use crate::query::descriptor::Options;
+use crate::query::descriptor::{Need, Part};
 use crate::query::parallel::ParallelData;
-use crate::query::plan::{Need, Part};
-use crate::query::settings::Options;
 
 /// The entities of a query by index, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.
 ///
 /// One array can have several components: each index of the job receives the data of one entity. In a job over batches, an
 /// array has `get_mut` for the indices of the batch, and `get` for any index if it only reads. The indices are those of
-/// [`to_entities`](crate::QueryRef::to_entities). Unity's `ComponentDataArray`, `EntityArray` and `BufferArray`.
+/// [`to_entities`](crate::Query::to_entities). Unity's `ComponentDataArray`, `EntityArray` and `BufferArray`.
 ///
 /// The job is scheduled on the world's own [jobs](Self::jobs), and waits for jobs that conflict with the array's data, as every
 /// job over entities does.
@@ -287,8 +287,8 @@ impl<D: QueryData> fmt::Debug for QueryArrayBatch<'_, D> {
 
 /// Jobs that copy entities or components to lists, for later jobs, and back.
 ///
-/// They do the same as [`to_entities`](crate::QueryRef::to_entities), [`to_components`](crate::QueryRef::to_components) and
-/// [`copy_from`](crate::QueryMut::copy_from), when the job runs: filters are evaluated then. Until a job is completed, only
+/// They do the same as [`to_entities`](crate::Query::to_entities), [`to_components`](crate::Query::to_components) and
+/// [`copy_from`](crate::Query::copy_from), when the job runs: filters are evaluated then. Until a job is completed, only
 /// later jobs can use its list. Lists of one query have the same order, if nothing changes between two jobs.
 impl<'w, D: QueryData> QueryJob<'w, D> {
     /// Converts the query into an array of its entities, which an ordinary parallel job captures. See [`QueryArray`].
@@ -326,7 +326,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 
     /// Schedules a job that copies the matching entities to a list, in the order of
-    /// [`to_entities`](crate::QueryRef::to_entities).
+    /// [`to_entities`](crate::Query::to_entities).
     ///
     /// The list is cleared first. Jobs that write the query's data do not conflict, since the job does not use it. Unity's
     /// `ToEntityListAsync`.
@@ -347,7 +347,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// let mut world = World::new("Simulation");
     /// let orc = world.spawn(Orc);
     /// let mut orcs = NativeList::new();
-    /// let list = world.query::<()>().filter::<With<Orc>>().job().schedule_to_entities(orcs.write());
+    /// let list = world.query_filtered::<(), With<Orc>>().job().schedule_to_entities(orcs.write());
     /// assert!(orcs.get().is_err(), "the job is not completed");
     /// world.jobs().complete(list);
     /// assert_eq!(orcs.get()?[..], [orc]);
@@ -371,7 +371,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 
     /// Schedules a job that copies the values of a component to a list, in the order of
-    /// [`to_entities`](crate::QueryRef::to_entities).
+    /// [`to_entities`](crate::Query::to_entities).
     ///
     /// The list is cleared first. Unity's `ToComponentDataListAsync`.
     ///
@@ -425,7 +425,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     }
 
     /// Schedules a job that copies values of a component to the entities, in the order of
-    /// [`to_entities`](crate::QueryRef::to_entities). The component counts as changed from then on.
+    /// [`to_entities`](crate::Query::to_entities). The component counts as changed from then on.
     ///
     /// The values are the elements of a list or an array, which earlier jobs may still fill. Unity's
     /// `CopyFromComponentDataListAsync`.

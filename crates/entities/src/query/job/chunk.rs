@@ -16,9 +16,9 @@ use crate::per_chunk::PerChunk;
 use crate::query::batch::{ChunkMarks, ChunkView};
 use crate::query::batch::{OpenBatch, Rows};
 use crate::query::data::{ChunkData, QueryData, one_part};
-use crate::query::matched::Place;
+use crate::query::descriptor::{Need, Part};
 use crate::query::parallel::ParallelData;
-use crate::query::plan::{Need, Part};
+use crate::query::state::Place;
 use crate::set::ComponentSet;
 use crate::shared::SharedComponent;
 use crate::version::Version;
@@ -78,7 +78,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     /// Returns the index of the chunk among all chunks of the archetypes that match, before filters by change, enabled state
     /// and shared values: the chunks that a job is called for can have gaps between them.
     ///
-    /// It is below [`count_chunks_unfiltered`](crate::QueryRef::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
+    /// It is below [`count_chunks_unfiltered`](crate::Query::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
     pub fn index(&self) -> usize {
         self.batch.chunk_number
     }

@@ -94,7 +94,7 @@ pub trait EntityJob: ParallelJobStruct {
 ///
 /// Captured containers are indexed by [chunk](ChunkInJob::index): of each container that the job writes, a chunk receives the one
 /// element of its index, as a slice of one. The container has an element for each of the
-/// [chunks](crate::QueryRef::count_chunks_unfiltered) of the query. To write an element for each entity, use [`EntityJob`].
+/// [chunks](crate::Query::count_chunks_unfiltered) of the query. To write an element for each entity, use [`EntityJob`].
 ///
 /// # Examples
 ///
@@ -201,7 +201,7 @@ fn whole_chunk<J: ChunkJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
 ///
 /// All panic with the codes of [`QueryJob`]. Those of an [`EntityJob`] panic with A0010 if a container that is written has fewer
 /// elements than the query has entities, and those of a [`ChunkJob`] with A0158 if it has fewer than the query has
-/// [chunks](crate::QueryRef::count_chunks_unfiltered).
+/// [chunks](crate::Query::count_chunks_unfiltered).
 impl<D: ParallelData + 'static> QueryJob<'_, D> {
     /// Schedules an [`EntityJob`] of one thread, in the order of the chunks.
     #[track_caller]

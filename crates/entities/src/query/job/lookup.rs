@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ancho_jobs::{Access, AccessList, BatchInfo, JobData, ParallelJobData, ScheduleError};
 
+use super::super::access::{Asked, Meets, add_uses, add_versions};
 use super::super::batch::Pooled;
 use super::super::batch::{ChunkMarks, ChunkView, SharedSource};
 use super::super::data::{QueryData, ReadOnlyData};
 use super::super::filter::QueryFilter;
 use super::super::lookup::Lookup;
-use super::super::matched::Match;
 use super::super::parallel::ParallelData;
-use super::super::uses::{Asked, Meets, add_uses, add_versions};
+use super::super::state::Match;
 use crate::entity::Entity;
 use crate::manager::{Jobs, Resource, ResourceUse};
 use crate::storage::{Chunk, Location, PageView, SlotView};
@@ -73,7 +73,7 @@ pub struct Unchecked;
 pub struct LookupHeld<D> {
     memory: Pooled<LookupMemory>,
     /// Invariant in `D`: the columns of a subtype may be laid out differently.
-    of: PhantomData<fn(D) -> D>,
+    of: Invariant<D>,
 }
 
 /// Query data of entities by id, in a job that has captured a [`JobLookup`].
@@ -674,7 +674,7 @@ impl LookupMemory {
     /// # Safety
     ///
     /// - a fetch was [inserted](Self::insert) for the chunk, and the row is one of it
-    /// - no thread marks the data meanwhile: the job has [declared](super::super::uses::add_versions) that it reads the versions
+    /// - no thread marks the data meanwhile: the job has [declared](super::super::access::add_versions) that it reads the versions
     unsafe fn did_change(&self, at: Location, since: Version) -> bool {
         // SAFETY: a fetch was inserted for the chunk.
         let (found, chunk) = unsafe { self.chunk(at.chunk) };

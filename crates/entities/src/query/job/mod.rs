@@ -22,20 +22,17 @@ pub use lookup::{JobLookup, JobLookupView, LookupHeld, Unchecked};
 pub(crate) use schedule::DeclaredJob;
 pub use schedule::{IndexInQuery, QueryJobWith};
 
-use super::data::{QueryData, ReadOnlyData};
+use super::data::QueryData;
+use super::descriptor::Settings;
 use super::filter::QueryFilter;
-use super::matched::Matched;
 use super::parallel::ParallelData;
-use super::read::QueryRef;
-use super::settings::Settings;
+use super::state::QueryState;
 use super::view::Query;
-use super::write::QueryMut;
 use crate::manager::{EntityManager, Jobs};
 
 /// Builder of a job over the entities of a query.
 ///
-/// From [`QueryMut::job`](crate::QueryMut::job), [`QueryRef::job`](crate::QueryRef::job) and
-/// [`Query::job`](crate::Query::job). A scheduled job runs in the background, on the threads of the world's
+/// From [`Query::job`](crate::Query::job). A scheduled job runs in the background, on the threads of the world's
 /// [jobs](EntityManager::jobs). It starts at the next [`flush`](ancho_jobs::JobScheduler::flush), or when something waits for it.
 /// Its handle may be ignored: the world orders the job and completes it.
 ///
@@ -87,7 +84,7 @@ use crate::manager::{EntityManager, Jobs};
 pub struct QueryJob<'w, D> {
     /// Borrowed for the lifetime: mutably, unless the query is read-only.
     entities: NonNull<EntityManager>,
-    matched: &'w Matched,
+    matched: &'w QueryState,
     settings: Settings,
     /// Runs immediately, since other views of the world conflict with it.
     at_once: bool,
@@ -110,7 +107,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     /// - the state is the manager's, and that of a query of this data with these settings
     unsafe fn new(
         entities: NonNull<EntityManager>,
-        matched: &'w Matched,
+        matched: &'w QueryState,
         settings: Settings,
         at_once: bool,
     ) -> Self {
@@ -254,97 +251,6 @@ fn refuse(error: impl fmt::Display) -> ! {
 impl<D> fmt::Debug for QueryJob<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "QueryJob<{}>", type_name::<D>())
-    }
-}
-
-impl<'w, D: QueryData, F: QueryFilter> QueryMut<'w, D, F> {
-    /// Converts the query into a [job builder](QueryJob).
-    #[track_caller]
-    pub fn job(self) -> QueryJob<'w, D> {
-        let (entities, matched, settings) = self.into_parts();
-        // SAFETY: the world is borrowed mutably for the lifetime, and the state is that of this query.
-        unsafe { QueryJob::new(entities, matched, settings, false) }
-    }
-
-    /// Schedules a job of one thread. The handle may be ignored. See [`QueryJob::schedule`].
-    ///
-    /// # Panics
-    ///
-    /// With the codes of [`QueryJob`].
-    #[track_caller]
-    pub fn schedule<C>(&mut self, function: C) -> JobHandle
-    where
-        D: ParallelData + 'static,
-        C: FnMut(D::Item<'_>) + Send + 'static,
-    {
-        self.reborrow().job().schedule(function)
-    }
-
-    /// Schedules a job of all threads. The handle may be ignored. See [`QueryJob::schedule_parallel`].
-    ///
-    /// # Panics
-    ///
-    /// With the codes of [`QueryJob`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{Component, World};
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Health(u32);
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let orc = world.spawn(Health(20));
-    /// world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 -= 1);
-    /// world.query_mut::<&mut Health>().schedule_parallel(|health| health.0 *= 2);
-    /// assert_eq!(world.get::<Health>(orc).unwrap().0, 38, "the second has waited for the first");
-    /// ```
-    #[track_caller]
-    pub fn schedule_parallel<C>(&mut self, function: C) -> JobHandle
-    where
-        D: ParallelData + 'static,
-        C: Fn(D::Item<'_>) + Send + Sync + 'static,
-    {
-        self.reborrow().job().schedule_parallel(function)
-    }
-}
-
-impl<'w, D: ReadOnlyData, F: QueryFilter> QueryRef<'w, D, F> {
-    /// Creates a [job builder](QueryJob) for the query.
-    #[track_caller]
-    pub fn job(&self) -> QueryJob<'w, D> {
-        let (entities, matched) = (NonNull::from(self.entities), self.matched());
-        // SAFETY: the world is borrowed for the lifetime, the query is read-only, and the state is that of this query.
-        unsafe { QueryJob::new(entities, matched, self.settings().clone(), false) }
-    }
-
-    /// Schedules a job of one thread. The handle may be ignored. See [`QueryJob::schedule`].
-    ///
-    /// # Panics
-    ///
-    /// With the codes of [`QueryJob`].
-    #[track_caller]
-    pub fn schedule<C>(&self, function: C) -> JobHandle
-    where
-        D: ParallelData + 'static,
-        C: FnMut(D::Item<'_>) + Send + 'static,
-    {
-        self.job().schedule(function)
-    }
-
-    /// Schedules a job of all threads. The handle may be ignored. See [`QueryJob::schedule_parallel`].
-    ///
-    /// # Panics
-    ///
-    /// With the codes of [`QueryJob`].
-    #[track_caller]
-    pub fn schedule_parallel<C>(&self, function: C) -> JobHandle
-    where
-        D: ParallelData + 'static,
-        C: Fn(D::Item<'_>) + Send + Sync + 'static,
-    {
-        self.job().schedule_parallel(function)
     }
 }
 

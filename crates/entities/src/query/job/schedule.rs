@@ -20,12 +20,12 @@ use ancho_jobs::{
 
 use super::{QueryJob, refuse};
 use crate::manager::{Jobs, Resource, ResourceUse};
+use crate::query::access::{Asked, add, add_copied, add_uses};
 use crate::query::batch::Pooled;
 use crate::query::batch::{Divide, OpenBatch, Rows};
 use crate::query::data::{ChunkData, QueryData};
+use crate::query::descriptor::Plan;
 use crate::query::parallel::ParallelData;
-use crate::query::plan::Plan;
-use crate::query::uses::{Asked, add, add_copied, add_uses};
 use crate::query::walk::Walk;
 
 /// Builder of a job over the entities of a query, with captures. From [`QueryJob::with`].
@@ -77,7 +77,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job of all threads, which calls the function for each entity.
     ///
-    /// [`QueryMut::for_each_parallel`](crate::QueryMut::for_each_parallel) lists the guarantees.
+    /// [`Query::for_each_parallel`](crate::Query::for_each_parallel) lists the guarantees.
     ///
     /// # Panics
     ///
@@ -87,6 +87,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// See [`QueryJob`].
     #[track_caller]
+    #[expect(
+        clippy::redundant_closure,
+        reason = "a closure is inlined into code for the processor"
+    )]
     pub fn schedule_parallel<C>(self, function: C) -> JobHandle
     where
         D: ParallelData + 'static,
@@ -114,7 +118,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job of all threads, which calls the function with slices of contiguous entities.
     ///
-    /// See [`QueryRef::for_each_chunk`](crate::QueryRef::for_each_chunk).
+    /// See [`Query::for_each_chunk`](crate::Query::for_each_chunk).
     ///
     /// # Panics
     ///
@@ -318,6 +322,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job of all threads, which calls the function for each batch.
     #[track_caller]
+    #[expect(
+        clippy::redundant_closure,
+        reason = "a closure is inlined into code for the processor"
+    )]
     pub(super) fn submit<W, X, L, C>(
         self,
         name: &'static str,

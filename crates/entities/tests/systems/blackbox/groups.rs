@@ -1,6 +1,6 @@
 //! SY4: groups, and systems that come and go while they are updated.
 
-use ancho_entities::{Component, EntityQuery, IntoSystem, Simulation, SystemGroup, World};
+use ancho_entities::{Component, IntoSystem, QueryDescriptor, Simulation, SystemGroup, World};
 
 use crate::blackbox::support::{Probe, Trace, noting};
 
@@ -160,7 +160,7 @@ struct Needed;
 fn sy3_sy4_a_group_runs_while_there_is_what_it_requires() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
-    world.add_system(Outer.require(EntityQuery::<&Needed>::new()));
+    world.add_system(Outer.require(QueryDescriptor::of::<&Needed, ()>()));
     world.add_system(Inner.in_group(Outer));
     world.add_system(Probe::<0>::called("a", &trace).in_group(Outer));
     world.add_system(Probe::<1>::called("b", &trace).in_group(Inner));

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ancho_entities::{Changed, Component, Entity, EntityQuery, IntoSystem, Query, SystemId, World};
+use ancho_entities::{
+    Changed, Component, Entity, IntoSystem, Query, QueryDescriptor, SystemId, World,
+};
 
 use crate::blackbox::support::{Probe, Trace, noting};
 
@@ -52,7 +54,7 @@ fn life(enabled: bool, requires: Requires, then: Then) -> String {
     let probe = Probe::<0>::new(&trace).enabled(enabled);
     let id: SystemId = match requires {
         Nothing => world.add_system(probe),
-        There | Lacking => world.add_system(probe.require(EntityQuery::<&Needed>::new())),
+        There | Lacking => world.add_system(probe.require(QueryDescriptor::of::<&Needed, ()>())),
     };
     step(&trace);
     world.update(0.1);
@@ -190,8 +192,8 @@ fn raising(flag: &Arc<AtomicBool>) -> impl FnMut() + Send + use<> {
 fn sy3_all_that_is_required_has_to_be_there() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
-    let needed = EntityQuery::<&Needed>::new();
-    let other = EntityQuery::<&Other>::new();
+    let needed = QueryDescriptor::of::<&Needed, ()>();
+    let other = QueryDescriptor::of::<&Other, ()>();
     world.add_system(raising(&flag).require(needed).require(other));
     assert!(!runs(&mut world, &flag));
     let one = world.spawn(Needed);
@@ -206,8 +208,8 @@ fn sy3_all_that_is_required_has_to_be_there() {
 fn sy3_one_of_those_that_are_required_is_enough() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
-    let needed = EntityQuery::<&Needed>::new();
-    let other = EntityQuery::<&Other>::new();
+    let needed = QueryDescriptor::of::<&Needed, ()>();
+    let other = QueryDescriptor::of::<&Other, ()>();
     world.add_system(raising(&flag).require_any(needed).require_any(other));
     assert!(!runs(&mut world, &flag));
     let one = world.spawn(Needed);
@@ -236,7 +238,7 @@ fn sy3_own_queries_count_if_it_is_said_and_nothing_else_is() {
     let mut world = World::new("Simulation");
     let mut own = raising(&flag);
     let asks = move |_: Query<&Needed>| own();
-    world.add_system(asks.require_matching().require(EntityQuery::<&Other>::new()));
+    world.add_system(asks.require_matching().require(QueryDescriptor::of::<&Other, ()>()));
     world.spawn(Needed);
     assert!(!runs(&mut world, &flag));
     world.spawn(Other);
@@ -256,13 +258,13 @@ fn sy3_without_requirements_it_always_runs() {
 fn sy3_switches_and_changes_do_not_matter() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
-    world.add_system(raising(&flag).require(EntityQuery::<&Awake>::new()));
+    world.add_system(raising(&flag).require(QueryDescriptor::of::<&Awake, ()>()));
     let sleeper = world.spawn(Awake);
     world.set_component_enabled::<Awake>(sleeper, false).unwrap();
     assert!(runs(&mut world, &flag));
 
     let mut world = World::new("Simulation");
-    world.add_system(raising(&flag).require(EntityQuery::<&Needed, Changed<Needed>>::new()));
+    world.add_system(raising(&flag).require(QueryDescriptor::of::<&Needed, Changed<Needed>>()));
     world.spawn(Needed);
     for _ in 0..3 {
         assert!(runs(&mut world, &flag));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Buffer, Changed, EnabledMut, Entity, Lookup, Query, QueryArray, Shared, With,
+    Buffer, Changed, EnabledMut, Entity, IgnoreEnabled, Lookup, Query, QueryArray, Shared, With,
 };
 use ancho_jobs::{ParallelFor, ParallelForBatch, ParallelJobStruct};
 
@@ -164,15 +164,15 @@ fn i1_what_is_not_counted_is_refused() {
     world.spawn((A(1), X(1)));
     let refused = [
         panic_message(|| _ = world.query::<&X>().job().into_array()),
-        panic_message(|| _ = world.query::<&A>().filter::<With<X>>().job().into_array()),
-        panic_message(|| _ = world.query::<&A>().filter::<Changed<B>>().job().into_array()),
+        panic_message(|| _ = world.query_filtered::<&A, With<X>>().job().into_array()),
+        panic_message(|| _ = world.query_filtered::<&A, Changed<B>>().job().into_array()),
         panic_message(|| _ = world.query_mut::<EnabledMut<X>>().job().into_array()),
     ];
     for message in refused {
         let start = "A0076: which entities the query of `";
         assert!(message.starts_with(start) && message.contains("`ignore_enabled`"), "{message}");
     }
-    assert_eq!(world.query::<&X>().ignore_enabled().job().into_array().len(), 1);
+    assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().job().into_array().len(), 1);
 }
 
 #[test]

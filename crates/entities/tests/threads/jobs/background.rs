@@ -59,8 +59,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                 macro_rules! go {
                     ($f:ty) => {
                         world
-                            .query::<&A>()
-                            .filter::<$f>()
+                            .query_filtered::<&A, $f>()
                             .since(since)
                             .job()
                             .schedule_to_entities(list.write())
@@ -74,8 +73,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                 macro_rules! go {
                     ($f:ty) => {
                         world
-                            .query::<&A>()
-                            .filter::<$f>()
+                            .query_filtered::<&A, $f>()
                             .since(since)
                             .job()
                             .schedule_to_components(list.write())
@@ -95,8 +93,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                 macro_rules! go {
                     ($f:ty) => {{
                         let save = world
-                            .query_mut::<(&mut T, &mut A)>()
-                            .filter::<$f>()
+                            .query_filtered_mut::<(&mut T, &mut A), $f>()
                             .since(since)
                             .job()
                             .schedule_to_components(list.write());
@@ -109,8 +106,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                             })
                             .unwrap();
                         world
-                            .query_mut::<(&mut T, &A)>()
-                            .filter::<$f>()
+                            .query_filtered_mut::<(&mut T, &A), $f>()
                             .since(since)
                             .job()
                             .depends_on(&[change])
@@ -126,8 +122,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
             }
             8 => {
                 let _ = world
-                    .query_mut::<(&A, EnabledMut<X>)>()
-                    .filter::<Changed<X>>()
+                    .query_filtered_mut::<(&A, EnabledMut<X>), Changed<X>>()
                     .since(since)
                     .schedule_parallel(move |(a, mut on)| on.set(!(a.0 ^ n).is_multiple_of(3)));
             }
@@ -135,8 +130,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                 macro_rules! go {
                     ($f:ty) => {
                         world
-                            .query_mut::<(&mut A, &T)>()
-                            .filter::<$f>()
+                            .query_filtered_mut::<(&mut A, &T), $f>()
                             .since(since)
                             .schedule_parallel(move |(a, t)| {
                                 a.0 = a.0.wrapping_mul(7).wrapping_add(t.0 + n)
@@ -195,10 +189,10 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
         told.push(list.get().unwrap().iter().map(|e| e.0.parse().unwrap()).collect());
     }
     told.extend(forks.iter().map(|fork| vec![fork.state_hash()]));
-    let changed = world.query::<Entity>().filter::<Changed<T>>().since(since).to_entities();
+    let changed = world.query_filtered::<Entity, Changed<T>>().since(since).to_entities();
     told.push(changed.iter().map(|e| e.to_bits()).collect());
     let changed =
-        world.query::<Entity>().filter::<Or<(Changed<A>, Changed<X>)>>().since(since).to_entities();
+        world.query_filtered::<Entity, Or<(Changed<A>, Changed<X>)>>().since(since).to_entities();
     told.push(changed.iter().map(|e| e.to_bits()).collect());
     world.check_invariants().unwrap();
     (told, world.state_hash())

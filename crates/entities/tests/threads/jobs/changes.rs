@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Changed, EnabledMut, Entity, Lookup, Or, OrderChanged, Query, QueryJob, With, Without, World,
+    Changed, EnabledMut, Entity, IgnoreEnabled, Lookup, Or, OrderChanged, Query, QueryJob, With,
+    Without, World,
 };
 use ancho_jobs::JobHandle;
 
@@ -35,7 +36,7 @@ fn q9_a_job_sees_what_jobs_before_it_have_changed() {
         let (mut world, all) = some(workers);
         let since = world.version();
         world.advance_version();
-        let early = note(world.query::<Entity>().filter::<Changed<A>>().since(since).job());
+        let early = note(world.query_filtered::<Entity, Changed<A>>().since(since).job());
         // Writes the chunks of the first entity and of the last.
         let ends = [all[0], all[39]];
         let (marks, lookup) = world.split::<(Query<(Entity, &B)>, Lookup<&mut A>)>();
@@ -45,8 +46,8 @@ fn q9_a_job_sees_what_jobs_before_it_have_changed() {
             }
         });
         let _ = write;
-        let late = note(world.query::<Entity>().filter::<Changed<A>>().since(since).job());
-        let other = note(world.query::<Entity>().filter::<Changed<B>>().since(since).job());
+        let late = note(world.query_filtered::<Entity, Changed<A>>().since(since).job());
+        let other = note(world.query_filtered::<Entity, Changed<B>>().since(since).job());
         for job in [&early, &late, &other] {
             world.jobs().complete(job.1);
         }
@@ -67,13 +68,13 @@ fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
             }
             let since = world.version();
             world.advance_version();
-            let mut query = world.query_mut::<&mut A>().filter::<With<X>>();
+            let mut query = world.query_filtered_mut::<&mut A, With<X>>();
             let _ = if parallel {
                 query.schedule_parallel(|a| a.0 += 1)
             } else {
                 query.schedule(|a| a.0 += 1)
             };
-            let late = note(world.query::<Entity>().filter::<Changed<A>>().since(since).job());
+            let late = note(world.query_filtered::<Entity, Changed<A>>().since(since).job());
             world.jobs().complete(late.1);
             let expected: Vec<_> = all[..10].iter().chain(&all[20..]).copied().collect();
             assert_eq!(*late.0.lock().unwrap(), expected);
@@ -90,10 +91,10 @@ fn q10_who_asks_for_changes_among_others_waits_for_who_writes() {
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>());
     gate.await_job(&world);
-    let other = world.query::<Entity>().filter::<Or<(Changed<B>, OrderChanged)>>().since(since);
+    let other = world.query_filtered::<Entity, Or<(Changed<B>, OrderChanged)>>().since(since);
     assert!(gate.beside("asking for another", || other.is_empty()));
-    let query = world.query::<Entity>().filter::<Either>().since(since);
-    let (found, job) = note(query.job());
+    let query = world.query_filtered::<Entity, Either>().since(since);
+    let (found, job) = note(query.clone().job());
     assert_eq!(gate.after("asking", || query.count()), all.len());
     world.jobs().complete(job);
     assert_eq!(*found.lock().unwrap(), all);
@@ -117,9 +118,9 @@ fn q9_jobs_side_by_side_mark_their_columns_after_rows_have_come() {
             let _ = world.query_mut::<&mut B>().job().schedule_chunks_parallel(|b| {
                 b.iter_mut().for_each(|b| b.0 += 1);
             });
-            assert_eq!(world.query::<()>().filter::<Changed<T>>().since(since).count(), 0);
-            assert_eq!(world.query::<()>().filter::<Changed<A>>().since(since).count(), 7 * round);
-            assert_eq!(world.query::<()>().filter::<Changed<B>>().since(since).count(), 7 * round);
+            assert_eq!(world.query_filtered::<(), Changed<T>>().since(since).count(), 0);
+            assert_eq!(world.query_filtered::<(), Changed<A>>().since(since).count(), 7 * round);
+            assert_eq!(world.query_filtered::<(), Changed<B>>().since(since).count(), 7 * round);
         }
     }
 }
@@ -132,8 +133,8 @@ fn q9_a_job_marks_with_the_version_it_was_scheduled_at() {
         let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
         // The world goes on before the job runs.
         let second = world.advance_version();
-        assert_eq!(world.query::<()>().filter::<Changed<A>>().since(first).count(), 0);
-        let before = world.query::<()>().filter::<Changed<A>>();
+        assert_eq!(world.query_filtered::<(), Changed<A>>().since(first).count(), 0);
+        let before = world.query_filtered::<(), Changed<A>>();
         assert_eq!(before.count(), 40);
         assert!(world.chunks().all(|chunk| chunk.change_version::<A>() == Some(first)));
         assert_ne!(first, second);
@@ -149,12 +150,12 @@ fn q9_rows_that_are_tracked_are_those_that_were_given() {
         }
         let since = world.version();
         world.advance_version();
-        let early = note(world.query::<Entity>().filter::<Changed<T>>().since(since).job());
-        let mut query = world.query_mut::<&mut T>().filter::<Without<X>>();
+        let early = note(world.query_filtered::<Entity, Changed<T>>().since(since).job());
+        let mut query = world.query_filtered_mut::<&mut T, Without<X>>();
         let _ = query.schedule_parallel(|t| t.0 += 100);
-        let late = note(world.query::<Entity>().filter::<Changed<T>>().since(since).job());
+        let late = note(world.query_filtered::<Entity, Changed<T>>().since(since).job());
         // One that writes what has changed marks its own, and no others.
-        let mut query = world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
+        let mut query = world.query_filtered_mut::<(&mut A, &T), Changed<T>>().since(since);
         let _ = query.schedule_parallel(|(a, t)| a.0 = t.0);
         for job in [&early, &late] {
             world.jobs().complete(job.1);
@@ -163,7 +164,7 @@ fn q9_rows_that_are_tracked_are_those_that_were_given() {
         assert!(early.0.lock().unwrap().is_empty());
         assert_eq!(*late.0.lock().unwrap(), expected);
         assert_eq!(world.query::<&A>().iter().filter(|a| a.0 >= 100).count(), expected.len());
-        let changed = world.query::<Entity>().filter::<Changed<T>>().since(since);
+        let changed = world.query_filtered::<Entity, Changed<T>>().since(since);
         assert_eq!(changed.to_entities(), expected);
     }
 }
@@ -176,9 +177,9 @@ fn q9_a_job_does_not_see_its_own_marks() {
         world.advance_version();
         world.get_mut::<A>(all[15]).unwrap().0 = 1000;
         world.get_mut::<T>(all[15]).unwrap().0 = 1000;
-        let mut query = world.query_mut::<&mut A>().filter::<Changed<A>>().since(since);
+        let mut query = world.query_filtered_mut::<&mut A, Changed<A>>().since(since);
         let _ = query.schedule_parallel(|a| a.0 = 7);
-        let mut query = world.query_mut::<&mut T>().filter::<Changed<T>>().since(since);
+        let mut query = world.query_filtered_mut::<&mut T, Changed<T>>().since(since);
         let _ = query.schedule_parallel(|t| t.0 = 7777);
         assert!(all[10..20].iter().all(|&entity| world.get::<A>(entity).unwrap().0 == 7));
         assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 7).count(), 11, "one was 7 before");
@@ -191,13 +192,13 @@ fn q9_a_job_does_not_see_its_own_marks() {
 fn en7_a_job_sees_what_jobs_before_it_have_switched() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
-        let early = note(world.query::<Entity>().filter::<With<X>>().job());
+        let early = note(world.query_filtered::<Entity, With<X>>().job());
         let _ = world
             .query_mut::<(&A, EnabledMut<X>)>()
             .schedule_parallel(|(a, mut on)| on.set(a.0 % 2 == 0));
-        let late = note(world.query::<Entity>().filter::<With<X>>().job());
+        let late = note(world.query_filtered::<Entity, With<X>>().job());
         let _ = world.query_mut::<EnabledMut<X>>().schedule(|mut on| on.set(false));
-        let last = note(world.query::<Entity>().filter::<With<X>>().job());
+        let last = note(world.query_filtered::<Entity, With<X>>().job());
         for job in [&early, &late, &last] {
             world.jobs().complete(job.1);
         }
@@ -214,7 +215,7 @@ fn q9_switching_counts_as_a_change() {
     let since = world.version();
     world.advance_version();
     let of = |world: &World| {
-        world.query::<Entity>().filter::<Changed<X>>().since(since).ignore_enabled().to_entities()
+        world.query_filtered::<Entity, (Changed<X>, IgnoreEnabled)>().since(since).to_entities()
     };
     assert!(of(&world).is_empty());
     let _ = world.query_mut::<EnabledMut<X>>().schedule_parallel(|mut on| on.set(false));
@@ -228,8 +229,8 @@ fn q9_arrays_and_lookups_mark_what_they_write() {
     world.advance_version();
     let array = world.query_mut::<&mut B>().job().into_array();
     let _ = array.jobs().schedule_for_each(&[], array, 40, 8, |b, _| b.0 = 3).unwrap();
-    assert_eq!(world.query::<()>().filter::<Changed<B>>().since(since).count(), 40);
-    assert_eq!(world.query::<()>().filter::<Changed<A>>().since(since).count(), 0);
+    assert_eq!(world.query_filtered::<(), Changed<B>>().since(since).count(), 40);
+    assert_eq!(world.query_filtered::<(), Changed<A>>().since(since).count(), 0);
     // A lookup of tracked values marks the row.
     let (target, goal) = (all[17], world.spawn(Tag));
     let (tags, lookup) = world.split::<(Query<&Tag>, Lookup<&mut T>)>();
@@ -238,6 +239,6 @@ fn q9_arrays_and_lookups_mark_what_they_write() {
         t.get_mut(target).unwrap().0 = 0;
     });
     world.jobs().complete(job);
-    let changed = world.query::<Entity>().filter::<Changed<T>>().since(since);
+    let changed = world.query_filtered::<Entity, Changed<T>>().since(since);
     assert_eq!(changed.to_entities(), [target]);
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     Changed, ChunkInJob, ChunkJob, Component, ComponentType, EnabledMut, Entity, EntityAt,
-    EntityJob, PerChunk, Query, Shared, Version, With, World,
+    EntityJob, IgnoreEnabled, PerChunk, Query, Shared, Version, With, World,
 };
 use ancho_jobs::{JobHandle, JobSlice, ParallelJobStruct, SliceWrite};
 
@@ -84,7 +84,7 @@ fn i4_a_job_is_called_once_for_each_chunk() {
     assert_eq!(chunks, [(0, 0..10), (1, 10..20), (2, 20..25), (3, 25..32)]);
     assert!(log.iter().all(|seen| seen.is_whole && seen.runs.len() == 1));
     assert!(log.iter().flat_map(|seen| &seen.runs[0].1).copied().eq(0..32));
-    assert!(look(&world, |world| world.query::<&A>().filter::<With<X>>().job()).is_empty());
+    assert!(look(&world, |world| world.query_filtered::<&A, With<X>>().job()).is_empty());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn i4_chunks_without_matches_are_passed_over_and_keep_their_numbers() {
     // All of the second, and some of the third.
     (10..20).for_each(|at| switch(&mut world, at));
     [20, 21, 25, 29].into_iter().for_each(|at| switch(&mut world, at));
-    let log = look(&world, |world| world.query::<&A>().filter::<With<X>>().job());
+    let log = look(&world, |world| world.query_filtered::<&A, With<X>>().job());
     let chunks: Vec<_> = log.iter().map(|seen| (seen.chunk, seen.in_query.clone())).collect();
     assert_eq!(chunks, [(0, 0..10), (2, 10..16), (3, 16..26)]);
     assert_eq!(log[1].entities, 10, "found or not");
@@ -113,7 +113,7 @@ fn i4_chunks_that_have_not_changed_are_passed_over() {
     world.advance_version();
     world.get_mut::<B>(all[13]).unwrap().0 = 2;
     world.get_mut::<B>(all[39]).unwrap().0 = 2;
-    let log = look(&world, |world| world.query::<&A>().filter::<Changed<B>>().since(since).job());
+    let log = look(&world, |world| world.query_filtered::<&A, Changed<B>>().since(since).job());
     let chunks: Vec<_> = log.iter().map(|seen| (seen.chunk, seen.in_query.clone())).collect();
     assert_eq!(chunks, [(1, 0..10), (3, 10..20)]);
 }
@@ -137,7 +137,7 @@ fn i4_rows_that_have_changed_are_runs() {
     for at in [11, 12, 17] {
         world.get_mut::<T>(all[at]).unwrap().0 = 0;
     }
-    let log = look(&world, |world| world.query::<&A>().filter::<Changed<T>>().since(since).job());
+    let log = look(&world, |world| world.query_filtered::<&A, Changed<T>>().since(since).job());
     assert_eq!(log.len(), 1);
     assert_eq!(log[0].runs, [(1..3, vec![11, 12]), (7..8, vec![17])]);
     assert_eq!((log[0].chunk, log[0].in_query.clone()), (1, 0..3));
@@ -316,16 +316,16 @@ fn i4_a_chunk_job_writes_elements_by_unfiltered_chunk_number() {
     world.get_mut::<B>(all[13]).unwrap().0 = 2;
     world.get_mut::<B>(all[39]).unwrap().0 = 2;
     let changed =
-        sums(&world, 4, |world| world.query::<&A>().filter::<Changed<B>>().since(since).job());
+        sums(&world, 4, |world| world.query_filtered::<&A, Changed<B>>().since(since).job());
     assert_eq!(changed, [0, 145, 0, 345]);
     let both = sums(&world, 4, |world| {
-        world.query::<&A>().filter::<Changed<B>>().since(since).with_shared(Team(3)).job()
+        world.query_filtered::<&A, Changed<B>>().since(since).with_shared(Team(3)).job()
     });
     assert_eq!(both, [0, 0, 0, 345]);
     for &entity in all[..10].iter().chain(&all[20..29]) {
         world.set_component_enabled::<X>(entity, false).unwrap();
     }
-    let enabled = sums(&world, 4, |world| world.query::<&A>().filter::<With<X>>().job());
+    let enabled = sums(&world, 4, |world| world.query_filtered::<&A, With<X>>().job());
     assert_eq!(enabled, [0, 145, 29, 345]);
 }
 
@@ -337,7 +337,7 @@ fn a0158_a_slice_with_fewer_elements_than_chunks_is_refused() {
     let mut short = JobSlice::new(3, 0).named("sums");
     // What a filter leaves out makes no difference.
     for way in 0..3 {
-        let job = world.query::<&A>().filter::<With<X>>().with_shared(Team(0)).job().named("Sum");
+        let job = world.query_filtered::<&A, With<X>>().with_shared(Team(0)).job().named("Sum");
         let sum = Sum { sums: short.write() };
         let message = panic_message(|| match way {
             0 => job.run_chunk_job(sum),
@@ -378,8 +378,7 @@ fn i4_chunk_numbers_are_those_without_shared_filters() {
     world.spawn_batch((25..75).map(|at| (A(at), Shared::new(Team(at / 10 % 2)))));
     let log = look(&world, |world| world.query::<&A>().with_shared(Team(1)).job());
     // Three chunks of the first archetype come before.
-    let all: Vec<_> =
-        look(&world, |world| world.query::<&A>().filter::<With<Shared<Team>>>().job());
+    let all: Vec<_> = look(&world, |world| world.query_filtered::<&A, With<Shared<Team>>>().job());
     let of_one: Vec<_> = all
         .iter()
         .filter(|seen| log.iter().any(|one| one.runs == seen.runs))
@@ -438,14 +437,14 @@ fn i5_a_chunk_that_begin_passes_over_does_not_count_as_changed() {
                 _ => job.schedule_job_parallel(add),
             };
             world.jobs().complete(handle);
-            let changed = world.query::<()>().filter::<Changed<A>>().since(since).to_entities();
+            let changed = world.query_filtered::<(), Changed<A>>().since(since).to_entities();
             assert_eq!(changed, [&all[..10], &all[20..]].concat(), "A counts by chunk");
             // Rows are as they were found, although the job has disabled them.
             let rows = [&all[..10], &all[20..21], &all[22..]].concat();
-            let changed = world.query::<()>().filter::<Changed<T>>().since(since).to_entities();
+            let changed = world.query_filtered::<(), Changed<T>>().since(since).to_entities();
             assert_eq!(changed, rows, "T counts by entity");
-            let switched = world.query::<()>().filter::<Changed<X>>().since(since);
-            let switched = switched.ignore_enabled().to_entities();
+            let switched = world.query_filtered::<(), (Changed<X>, IgnoreEnabled)>();
+            let switched = switched.since(since).to_entities();
             assert_eq!(switched, [&all[..10], &all[20..]].concat());
         }
     }
@@ -481,9 +480,9 @@ fn i4_a_chunk_whose_values_a_job_does_not_take_does_not_count_as_changed() {
         let job = world.query_mut::<(&mut A, &mut T)>().job();
         let handle = job.schedule_chunk_job_parallel(Choosy { taken: 1 });
         world.jobs().complete(handle);
-        let changed = world.query::<()>().filter::<Changed<A>>().since(since).to_entities();
+        let changed = world.query_filtered::<(), Changed<A>>().since(since).to_entities();
         assert_eq!(changed, all[10..20]);
-        let changed = world.query::<()>().filter::<Changed<T>>().since(since).to_entities();
+        let changed = world.query_filtered::<(), Changed<T>>().since(since).to_entities();
         assert_eq!(changed, all[10..20]);
     }
 }

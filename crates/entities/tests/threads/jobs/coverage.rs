@@ -99,7 +99,7 @@ fn i3_slices_have_each_entity_once() {
                 world.jobs().complete(job);
                 let changed = world.query::<(&A, &X)>().iter().filter(|(a, x)| a.0 == x.0 + 10_000);
                 assert_eq!(changed.count(), count as usize);
-                assert!(world.query::<&A>().filter::<Without<X>>().iter().all(|a| a.0 < 10_000));
+                assert!(world.query_filtered::<&A, Without<X>>().iter().all(|a| a.0 < 10_000));
                 assert_eq!(calls.load(Ordering::Relaxed) > 0, count > 0);
             }
         });

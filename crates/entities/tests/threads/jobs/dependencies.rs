@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use ancho_entities::{
-    Buffer, Changed, ComponentType, DynamicQuery, Entity, EntityQuery, Lookup, Query, With, World,
+    Buffer, Changed, ComponentType, Entity, IgnoreEnabled, Lookup, Query, QueryDescriptor, With,
+    World,
 };
 
 use crate::jobs::common::*;
@@ -104,7 +105,7 @@ fn d1_jobs_on_other_types_go_on() {
     gate.beside("complete", || world.jobs().complete(other));
     assert_eq!(gate.beside("get", || world.get::<B>(entity).copied()), Ok(B(6)));
     // One that reads what is written, but of other archetypes only in name: what it uses is told by type.
-    let changed = world.query_mut::<&mut T>().filter::<With<A>>().schedule(|t| t.0 = 0);
+    let changed = world.query_filtered_mut::<&mut T, With<A>>().schedule(|t| t.0 = 0);
     gate.beside("With", || world.jobs().complete(changed));
 }
 
@@ -117,7 +118,7 @@ fn d1_a_question_for_changes_is_a_read() {
     let since = world.version();
     let was_left = gate.was_left_asker();
     let (seen, see) = flag();
-    let query = world.query::<&B>().filter::<Changed<A>>().since(since);
+    let mut query = world.query_filtered::<&B, Changed<A>>().since(since);
     let job = query.schedule(move |_| see(was_left()));
     world.jobs().flush();
     a_while();
@@ -162,7 +163,15 @@ const READS: [Read; 15] = [
     }),
     ("single", |world, _| world.query::<&A>().single().unwrap().0),
     ("query get", |world, entity| world.query::<&A>().get(entity).unwrap().0),
-    ("kept query", |world, _| EntityQuery::<&A>::new().read(world).iter().map(|a| a.0).sum()),
+    ("kept query", |world, _| {
+        QueryDescriptor::of::<&A, ()>()
+            .query(world)
+            .to_components::<A>()
+            .unwrap()
+            .iter()
+            .map(|a| a.0)
+            .sum()
+    }),
     ("to_components", |world, _| world.query::<&A>().to_components::<A>().unwrap()[0].0),
     ("lookup", |world, entity| world.lookup::<&A>().get(entity).unwrap().0),
     ("get_many", |world, entity| {
@@ -179,7 +188,7 @@ const READS: [Read; 15] = [
 const READS_OF_CHUNKS: [Read; 3] = [
     ("chunks", |world, _| world.chunks().map(|chunk| chunk.slice::<A>().unwrap()[0].0).sum()),
     ("dynamic", |world, _| {
-        let query = DynamicQuery::new().all([ComponentType::of::<A>()]);
+        let query = QueryDescriptor::new().all([ComponentType::of::<A>()]);
         query.chunks(world).map(|found| found.chunk().slice::<A>().unwrap()[0].0).sum()
     }),
     ("storage_info", |world, entity| {
@@ -262,8 +271,8 @@ const WRITES: [Write; 13] = [
     ("for_each_parallel", |world, _| world.query_mut::<&mut A>().for_each_parallel(|a| a.0 = 7)),
     ("for_each_chunk", |world, _| world.query_mut::<&mut A>().for_each_chunk(|all| all[0].0 = 7)),
     ("run", |world, _| world.query_mut::<&mut A>().job().run(|a| a.0 = 7)),
-    ("single", |world, _| world.query_mut::<&mut A>().single().unwrap().0 = 7),
-    ("query get", |world, entity| world.query_mut::<&mut A>().get(entity).unwrap().0 = 7),
+    ("single", |world, _| world.query_mut::<&mut A>().single_mut().unwrap().0 = 7),
+    ("query get", |world, entity| world.query_mut::<&mut A>().get_mut(entity).unwrap().0 = 7),
     ("copy_from", |world, _| world.query_mut::<&mut A>().copy_from(&[A(7)]).unwrap()),
     ("split", |world, entity| {
         let (mut a, b) = world.split::<(Lookup<&mut A>, Query<&B>)>();
@@ -337,9 +346,9 @@ const QUESTIONS: [Question; 12] = [
     ("to_entities", |world, entity| world.query::<&A>().to_entities() == [entity]),
     ("matches", |world, entity| world.query::<&A>().matches(entity)),
     ("count_unfiltered", |world, _| world.query::<(&A, &X)>().count_unfiltered() == 1),
-    ("ignore_enabled", |world, _| world.query::<(&A, &X)>().ignore_enabled().count() == 1),
+    ("ignore_enabled", |world, _| world.query_filtered::<(&A, &X), IgnoreEnabled>().count() == 1),
     ("iter of entities", |world, entity| {
-        world.query::<Entity>().filter::<With<A>>().iter().eq([entity])
+        world.query_filtered::<Entity, With<A>>().iter().eq([entity])
     }),
     ("has", |world, entity| world.has::<A>(entity)),
     ("exists", |world, entity| world.exists(entity)),
@@ -371,9 +380,9 @@ fn d3_what_changed_is_asked_after_who_writes() {
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
     gate.await_job(&world);
-    let of_b = world.query::<()>().filter::<Changed<B>>().since(since);
+    let of_b = world.query_filtered::<(), Changed<B>>().since(since);
     assert_eq!(gate.beside("Changed<B>", || of_b.count()), 0);
-    let of_a = world.query::<()>().filter::<Changed<A>>().since(since);
+    let of_a = world.query_filtered::<(), Changed<A>>().since(since);
     assert_eq!(gate.after("Changed<A>", || of_a.count()), 1);
 }
 
@@ -387,7 +396,7 @@ fn d5_plain_tags_need_no_fence() {
     gate.beside("query get", || assert!(world.query::<&Tag>().get(entity).is_some()));
     let job = world.query_mut::<(&Tag, &mut A)>().schedule(|(_, a)| a.0 = 9);
     gate.beside("job", || world.jobs().complete(job));
-    let job = world.query_mut::<&mut A>().filter::<With<Tag>>().schedule(|a| a.0 += 1);
+    let job = world.query_filtered_mut::<&mut A, With<Tag>>().schedule(|a| a.0 += 1);
     gate.beside("filtered job", || world.jobs().complete(job));
     gate.beside("value", || assert_eq!(world.get::<A>(entity), Ok(&A(10))));
 }

@@ -177,7 +177,7 @@ impl Player {
             }
             4 => {
                 let add = |a: &mut A| a.0 = a.0.wrapping_mul(3);
-                let mut query = world.query_mut::<&mut A>().filter::<With<X>>();
+                let mut query = world.query_filtered_mut::<&mut A, With<X>>();
                 if by_jobs {
                     _ = query.schedule_parallel(add);
                 } else {
@@ -186,12 +186,11 @@ impl Player {
             }
             5 => {
                 let add = move |b: &mut B| b.0 ^= u64::from(number);
-                let mut query = world.query_mut::<&mut B>().filter::<(Without<X>, With<Link>)>();
+                let mut query = world.query_filtered_mut::<&mut B, (Without<X>, With<Link>)>();
                 if by_jobs { _ = query.schedule(add) } else { query.for_each(add) }
             }
             6 => {
-                let mut query =
-                    world.query_mut::<(&mut T, &A)>().filter::<Changed<A>>().since(since);
+                let mut query = world.query_filtered_mut::<(&mut T, &A), Changed<A>>().since(since);
                 let set = |(t, a): (&mut T, &A)| t.0 = t.0.wrapping_add(a.0);
                 if by_jobs {
                     _ = query.schedule_parallel(set);
@@ -200,8 +199,7 @@ impl Player {
                 }
             }
             7 => {
-                let mut query =
-                    world.query_mut::<(&mut A, &T)>().filter::<Changed<T>>().since(since);
+                let mut query = world.query_filtered_mut::<(&mut A, &T), Changed<T>>().since(since);
                 let set = |(a, t): (&mut A, &T)| a.0 = a.0.wrapping_sub(t.0);
                 if by_jobs { _ = query.schedule(set) } else { query.for_each(set) }
             }
@@ -223,7 +221,7 @@ impl Player {
                 }
             }
             10 => {
-                let query = world.query_mut::<(&mut A, &B)>();
+                let mut query = world.query_mut::<(&mut A, &B)>();
                 if by_jobs {
                     let all = query.job().into_array();
                     let (jobs, count) = (all.jobs(), all.len());
@@ -237,7 +235,7 @@ impl Player {
                 }
             }
             11 => {
-                let query = world.query_mut::<(&mut T, &X)>();
+                let mut query = world.query_mut::<(&mut T, &X)>();
                 if by_jobs {
                     let job = query.job().with(IndexInQuery);
                     let _ = job.schedule_parallel(|(t, _), index| t.0 ^= index as u32);

@@ -169,7 +169,7 @@ fn a_job_that_did_not_run_marks_nothing() {
     let _ = world.query_mut::<&mut A>().job().depends_on(&bad).schedule(|a| a.0 = 2);
     let array = world.query_mut::<&mut T>().job().into_array();
     let _ = array.jobs().schedule_for_each(&bad, array, 1, 1, |t, _| t.0 = 2).unwrap();
-    let of_a = world.query::<()>().filter::<ancho_entities::Changed<A>>().since(since);
+    let of_a = world.query_filtered::<(), ancho_entities::Changed<A>>().since(since);
     assert!(of_a.is_empty());
     assert_eq!(world.query::<(&A, &T)>().single(), Ok((&A(1), &T(1))));
 }
@@ -184,7 +184,7 @@ fn a_job_of_one_thread_that_panics_has_marked_what_it_gave() {
         let mut query = world.query_mut::<&mut A>();
         let job = query.schedule(|a| assert_ne!(std::mem::replace(&mut a.0, 100), 15));
         assert!(world.jobs().try_complete(job).is_err());
-        let changed = world.query::<&A>().filter::<ancho_entities::Changed<A>>().since(since);
+        let changed = world.query_filtered::<&A, ancho_entities::Changed<A>>().since(since);
         let expected = [[100; 10], [100, 100, 100, 100, 100, 100, 16, 17, 18, 19]].concat();
         assert!(changed.iter().map(|a| a.0).eq(expected));
     }

@@ -160,7 +160,7 @@ const SCHEDULES: [Schedule; 6] = [
         world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
     }),
     ("filtered", |world| {
-        let mut query = world.query_mut::<(&mut A, &mut B)>().filter::<With<X>>();
+        let mut query = world.query_filtered_mut::<(&mut A, &mut B), With<X>>();
         query.schedule_parallel(|(a, _)| a.0 += 1);
     }),
     ("chunks", |world| {

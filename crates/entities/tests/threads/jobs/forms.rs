@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ancho_entities::{Aspect, Disabled, Entity, Prefab, QueryRef, With};
+use ancho_entities::{Aspect, Disabled, Entity, Prefab, QueryDescriptor, With};
 
 use crate::jobs::common::*;
 
@@ -31,8 +31,7 @@ fn i5_jobs_are_given_aspects() {
     }
 }
 
-type Found<'w> = QueryRef<'w, Entity, ((), With<X>)>;
-type Options = fn(Found<'_>) -> Found<'_>;
+type Options = fn(QueryDescriptor) -> QueryDescriptor;
 
 #[test]
 fn i5_jobs_heed_what_their_query_was_told() {
@@ -54,7 +53,8 @@ fn i5_jobs_heed_what_their_query_was_told() {
             world.set_component_enabled::<X>(entity, false).unwrap();
         }
         for (told, count) in options {
-            let query = || told(world.query::<Entity>().filter::<With<X>>());
+            let told = told(QueryDescriptor::of::<Entity, With<X>>());
+            let query = || told.query(&world);
             let found = Arc::new(Mutex::new(Vec::new()));
             let kept = Arc::clone(&found);
             let job = query().job().schedule(move |entity| kept.lock().unwrap().push(entity));

@@ -33,10 +33,10 @@ fn advance(world: &mut World) -> Version {
 /// Jobs find what a query finds at once.
 #[track_caller]
 fn lists_the_same<F: QueryFilter>(world: &World, since: Version) {
-    let query = world.query::<&A>().filter::<F>().since(since);
+    let query = world.query_filtered::<&A, F>().since(since);
     let (mut entities, mut values) = (NativeList::from([Entity::NULL]), NativeList::new());
-    let of_entities = query.job().schedule_to_entities(entities.write());
-    let of_values = query.job().schedule_to_components::<A>(values.write());
+    let of_entities = query.clone().job().schedule_to_entities(entities.write());
+    let of_values = query.clone().job().schedule_to_components::<A>(values.write());
     world.jobs().complete_all(&[of_entities, of_values]);
     assert_eq!(entities.get().unwrap()[..], query.to_entities());
     assert_eq!(values.get().unwrap()[..], query.to_components::<A>().unwrap());
@@ -63,7 +63,7 @@ fn q12_a_job_lists_what_is_found_in_the_same_order() {
         lists_the_same::<Or<((Changed<A>, With<X>), Changed<T>)>>(&world, seen);
         let team = world.query::<&A>().with_shared(Team(1));
         let mut found = NativeList::new();
-        let list = team.job().schedule_to_entities(found.write());
+        let list = team.clone().job().schedule_to_entities(found.write());
         world.jobs().complete(list);
         assert_eq!(found.get().unwrap()[..], team.to_entities());
     }
@@ -134,26 +134,26 @@ fn q12_a_list_is_written_back() {
         let hash = fork.state_hash();
         let seen = advance(&mut world);
         let mut values = NativeList::new();
-        let query = world.query::<&A>().filter::<With<X>>();
-        let list = query.job().schedule_to_components(values.write());
+        let query = world.query_filtered::<&A, With<X>>();
+        let list = query.clone().job().schedule_to_components(values.write());
         let jobs = world.jobs();
         let raise = jobs.schedule(&[list], values.write(), |values| {
             values.iter_mut().for_each(|a: &mut A| a.0 += 500);
         });
         let raise = raise.unwrap();
-        let query = world.query_mut::<(&T, &mut A)>().filter::<With<X>>();
+        let query = world.query_filtered_mut::<(&T, &mut A), With<X>>();
         let before = [raise];
         let job = query.job().depends_on(&before);
         let back = job.schedule_copy_from(values.read_elements());
         // Who asks for values waits for it, as for every job.
-        let on = |world: &World| world.query::<&A>().filter::<With<X>>().to_components::<A>();
+        let on = |world: &World| world.query_filtered::<&A, With<X>>().to_components::<A>();
         assert_eq!(on(&world).unwrap()[..], values.get().unwrap()[..]);
         assert!(on(&world).unwrap().iter().all(|a| a.0 >= 500));
         world.jobs().complete(back);
         assert_eq!(world.query::<&A>().iter().filter(|a| a.0 >= 500).count(), 45);
-        let marked = world.query::<()>().filter::<Changed<A>>().since(seen).count();
+        let marked = world.query_filtered::<(), Changed<A>>().since(seen).count();
         assert_eq!(marked, 60, "chunks in which nothing is found are not marked");
-        assert_eq!(world.query::<()>().filter::<Changed<T>>().since(seen).count(), 0);
+        assert_eq!(world.query_filtered::<(), Changed<T>>().since(seen).count(), 0);
         assert_eq!(fork.state_hash(), hash, "what a fork has stays");
     }
 }
@@ -163,11 +163,11 @@ fn q12_what_is_tracked_is_marked_row_by_row() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let seen = advance(&mut world);
-        let found = world.query::<&T>().filter::<With<X>>().to_entities();
+        let found = world.query_filtered::<&T, With<X>>().to_entities();
         let values = NativeArray::from(vec![T(5); found.len()]);
-        let query = world.query_mut::<&mut T>().filter::<With<X>>();
+        let query = world.query_filtered_mut::<&mut T, With<X>>();
         let _ = query.job().schedule_copy_from(values.read());
-        let changed = world.query::<()>().filter::<Changed<T>>().since(seen);
+        let changed = world.query_filtered::<(), Changed<T>>().since(seen);
         assert_eq!(changed.to_entities(), found);
         assert_eq!(world.query::<&T>().iter().filter(|t| t.0 == 5).count(), found.len());
     }
@@ -185,18 +185,15 @@ fn q12_a_list_of_another_length_is_refused_by_the_job() {
                     the list of `to_components`";
     assert!(said.contains(expected), "{said}");
     assert_eq!(failed.job(), "copy_from");
-    assert!(
-        world.query::<()>().filter::<Changed<A>>().since(seen).is_empty(),
-        "nothing is written"
-    );
+    assert!(world.query_filtered::<(), Changed<A>>().since(seen).is_empty(), "nothing is written");
 }
 
 #[test]
 fn q12_values_that_the_query_does_not_give_are_refused() {
     let mut world = mixed(0);
     let mut values = NativeList::new();
-    let query = world.query::<&T>().filter::<With<A>>();
-    let refused = panic_message(|| query.job().schedule_to_components::<A>(values.write()));
+    let query = world.query_filtered::<&T, With<A>>();
+    let refused = panic_message(|| query.clone().job().schedule_to_components::<A>(values.write()));
     assert_eq!(
         refused,
         "A0135: the query does not give `queries::A`, and another query may have it at the same time; ask for `&queries::A` in the \

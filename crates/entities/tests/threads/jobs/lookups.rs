@@ -174,7 +174,7 @@ where
 }
 
 /// Goes through something in a job, and waits for it.
-fn go_through<D: ParallelData + 'static>(world: &mut World) {
+fn go_through<D: ParallelData<Static: ParallelData> + 'static>(world: &mut World) {
     let job = world.query_mut::<D>().job().schedule(|_| ());
     world.jobs().complete(job);
 }

@@ -1,6 +1,8 @@
 //! Jobs that switch components off and on, and those that ask (EN7).
 
-use ancho_entities::{Absent, EnabledMut, Entity, Or, Present, With, Without, World};
+use ancho_entities::{
+    Absent, EnabledMut, Entity, IgnoreEnabled, Or, Present, With, Without, World,
+};
 
 use crate::jobs::common::*;
 
@@ -17,9 +19,9 @@ type Question = (&'static str, fn(&World, [Entity; 2]) -> usize);
 /// What depends on whether `X` is on. It is, of the second alone, after the job.
 const QUESTIONS: [Question; 12] = [
     ("count", |world, _| world.query::<(&A, &X)>().count()),
-    ("count With", |world, _| world.query::<&A>().filter::<With<X>>().count()),
-    ("count Without", |world, _| world.query::<&A>().filter::<Without<X>>().count()),
-    ("count Or", |world, _| world.query::<&A>().filter::<Or<(With<X>, With<B>)>>().count()),
+    ("count With", |world, _| world.query_filtered::<&A, With<X>>().count()),
+    ("count Without", |world, _| world.query_filtered::<&A, Without<X>>().count()),
+    ("count Or", |world, _| world.query_filtered::<&A, Or<(With<X>, With<B>)>>().count()),
     ("to_entities", |world, [_, off]| {
         assert_eq!(world.query::<&X>().to_entities(), [off]);
         1
@@ -27,7 +29,7 @@ const QUESTIONS: [Question; 12] = [
     ("is_empty", |world, _| usize::from(!world.query::<&X>().is_empty())),
     ("matches", |world, [_, off]| usize::from(world.query::<&X>().matches(off))),
     ("iter", |world, _| world.query::<&X>().iter().inspect(|x| assert_eq!(x.0, 2)).count()),
-    ("iter of others", |world, _| world.query::<&A>().filter::<With<X>>().iter().count()),
+    ("iter of others", |world, _| world.query_filtered::<&A, With<X>>().iter().count()),
     ("iter of what may be there", |world, _| {
         world.query::<(&A, Option<&X>)>().iter().filter(|(_, x)| x.is_some()).count()
     }),
@@ -72,11 +74,13 @@ fn en7_who_does_not_ask_does_not_wait() {
     gate.beside("get", || assert_eq!(world.get::<A>(on), Ok(&A(1))));
     gate.beside("get_mut", || world.get_mut::<A>(on).unwrap().0 = 3);
     gate.beside("Y", || assert_eq!(world.query::<&Y>().count(), 2));
-    gate.beside("Present", || assert_eq!(world.query::<&A>().filter::<Present<X>>().count(), 2));
-    gate.beside("Absent", || assert_eq!(world.query::<&A>().filter::<Absent<X>>().count(), 0));
-    gate.beside("ignore_enabled", || assert_eq!(world.query::<&X>().ignore_enabled().count(), 2));
+    gate.beside("Present", || assert_eq!(world.query_filtered::<&A, Present<X>>().count(), 2));
+    gate.beside("Absent", || assert_eq!(world.query_filtered::<&A, Absent<X>>().count(), 0));
+    gate.beside("ignore_enabled", || {
+        assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().count(), 2)
+    });
     gate.beside("count_unfiltered", || assert_eq!(world.query::<&X>().count_unfiltered(), 2));
-    let job = world.query_mut::<&mut A>().filter::<With<Y>>().schedule(|a| a.0 = 5);
+    let job = world.query_filtered_mut::<&mut A, With<Y>>().schedule(|a| a.0 = 5);
     gate.beside("a job", || world.jobs().complete(job));
 }
 
@@ -85,8 +89,8 @@ fn en7_jobs_that_ask_come_after_jobs_that_switch() {
     let (mut world, [on, off]) = two();
     let gate = Gate::default();
     switch(&mut world, &gate);
-    let _ = world.query_mut::<&mut A>().filter::<With<X>>().schedule_parallel(|a| a.0 = 10);
-    let last = world.query_mut::<&mut A>().filter::<Without<X>>().schedule(|a| a.0 = 20);
+    let _ = world.query_filtered_mut::<&mut A, With<X>>().schedule_parallel(|a| a.0 = 10);
+    let last = world.query_filtered_mut::<&mut A, Without<X>>().schedule(|a| a.0 = 20);
     world.jobs().flush();
     a_while();
     assert!(gate.is_occupied());
@@ -101,10 +105,9 @@ fn en7_who_switches_waits_for_jobs_that_ask() {
     for asks in ["With", "Without", "data", "Option"] {
         let (mut world, [on, off]) = two();
         let gate = Gate::default();
-        let query = world.query::<&A>();
         let _ = match asks {
-            "With" => stand_at!(gate, query.filter::<With<X>>().job()),
-            "Without" => stand_at!(gate, query.filter::<Without<X>>().job()),
+            "With" => stand_at!(gate, world.query_filtered::<&A, With<X>>().job()),
+            "Without" => stand_at!(gate, world.query_filtered::<&A, Without<X>>().job()),
             "data" => stand_at!(gate, world.query::<&X>().job()),
             _ => stand_at!(gate, world.query::<(&A, Option<&X>)>().job()),
         };
@@ -148,7 +151,7 @@ fn en7_all_threads_switch_and_each_entity_is_found_as_it_was() {
                 assert_eq!(a.0, x.0);
                 on.set(a.0 % pass != 0);
             });
-            let mut query = world.query_mut::<&mut A>().filter::<Without<X>>();
+            let mut query = world.query_filtered_mut::<&mut A, Without<X>>();
             let _ = query.schedule_parallel(|a| a.0 |= 1 << 20);
         }
         for (at, &entity) in (0..).zip(&all) {

@@ -111,11 +111,11 @@ fn the_thread_of_the_world_is_in_the_same_chunks_as_jobs() {
                 world.set_component_enabled::<X>(entity, false).unwrap();
             }
             assert_eq!(world.query::<&X>().count(), 428);
-            assert_eq!(world.query::<&B>().filter::<Without<X>>().count(), 72);
+            assert_eq!(world.query_filtered::<&B, Without<X>>().count(), 72);
             let seen = world.version();
             world.advance_version();
             world.get_mut::<B>(all[0]).unwrap().0 = 0;
-            assert_eq!(world.query::<()>().filter::<Changed<B>>().since(seen).count(), 100);
+            assert_eq!(world.query_filtered::<(), Changed<B>>().since(seen).count(), 100);
             assert_eq!(
                 world.query::<(&B, &Shared<Team>)>().with_shared(Team(1)).iter().count(),
                 250
@@ -137,7 +137,7 @@ fn jobs_of_all_kinds_pile_up() {
             let _ = world
                 .query_mut::<(&A, EnabledMut<Y>)>()
                 .schedule_parallel(move |(a, mut on)| on.set(a.0 % 3 == round % 3));
-            let _ = world.query_mut::<&mut B>().filter::<With<Y>>().schedule_parallel(|b| b.0 += 1);
+            let _ = world.query_filtered_mut::<&mut B, With<Y>>().schedule_parallel(|b| b.0 += 1);
             let _ = world.query_mut::<(&B, &mut T)>().schedule(|(b, t)| t.0 += b.0 as u32);
             let goal = all[round as usize];
             let (query, lookup) = world.split::<(Query<&mut Text>, Lookup<(&A, &B)>)>();
@@ -146,7 +146,7 @@ fn jobs_of_all_kinds_pile_up() {
                 let (a, b) = lookup.get(goal).unwrap();
                 text.0 = format!("{} {}", a.0, b.0);
             });
-            let mut query = world.query_mut::<&mut Buffer<Item>>().filter::<Changed<T>>();
+            let mut query = world.query_filtered_mut::<&mut Buffer<Item>, Changed<T>>();
             let _ = query.schedule_parallel(|mut items| items.push(Item(1)));
             if round % 5 == 0 {
                 world.spawn((A(round), Tag));

@@ -4,7 +4,9 @@
 //! for, nor ask for what it changes, beside it: not only values, but what is switched off and what has changed, too. Such a job
 //! is done before the call that schedules it returns.
 
-use ancho_entities::{Changed, EnabledMut, EntityQuery, JobLookupView, Lookup, Query, With, World};
+use ancho_entities::{
+    Changed, EnabledMut, IgnoreEnabled, JobLookupView, Lookup, Query, With, World,
+};
 
 use crate::jobs::common::*;
 
@@ -85,8 +87,8 @@ fn en7_an_array_does_not_ask_what_is_on() {
     // The number of an entity in the array is not that in the query, so that they would share words of bits with others.
     assert!(panic_message(|| _ = all.job().into_array()).starts_with("A0076: "));
     drop(switches);
-    let all = EntityQuery::<(&A, Option<&X>)>::new().ignore_enabled();
-    let (switches, all) = world.split_with((EntityQuery::<EnabledMut<X>>::new(), all));
+    type All<'w> = Query<'w, (&'static A, Option<&'static X>), IgnoreEnabled>;
+    let (switches, all) = world.split::<(Query<EnabledMut<X>>, All)>();
     let job = switches.job().with(all.job().into_array());
     let job = job.schedule_parallel(|mut on, (a, x)| on.set(a.0 % 2 == 0 && x.is_some()));
     world.jobs().complete(job);

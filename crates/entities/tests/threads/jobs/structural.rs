@@ -1,6 +1,6 @@
 //! What is added and removed while jobs run (A9).
 
-use ancho_entities::{ComponentType, Entity, Lookup, Query, Shared, With, World};
+use ancho_entities::{ComponentType, Entity, Lookup, Query, QueryDescriptor, Shared, With, World};
 
 use crate::jobs::common::*;
 
@@ -47,11 +47,14 @@ const CHANGES: [Change; 22] = [
     }),
     ("add_shared", |world, [_, one, _]| _ = world.add(one, Shared::new(Team(1))).unwrap()),
     ("query despawn", |world, _| {
-        _ = world.query_mut::<&A>().filter::<ancho_entities::Without<Tag>>().despawn().unwrap();
+        _ = world
+            .batch(QueryDescriptor::of::<&A, ancho_entities::Without<Tag>>())
+            .despawn()
+            .unwrap();
     }),
     ("query add", |world, _| {
-        let query = world.query_mut::<&A>().filter::<ancho_entities::Without<Tag>>();
-        query.for_each_structural(|entities, entity| _ = entities.add(entity, Tag).unwrap());
+        let query = world.batch(QueryDescriptor::of::<&A, ancho_entities::Without<Tag>>());
+        query.for_each(|entities, entity| _ = entities.add(entity, Tag).unwrap());
     }),
     ("fork", |world, _| _ = world.fork().unwrap()),
     ("set_enabled", |world, [_, one, _]| _ = world.set_enabled(one, false).unwrap()),
@@ -62,7 +65,7 @@ fn a9_changes_of_an_archetype_wait_for_jobs_that_go_through_it() {
     for (name, change) in CHANGES {
         let (mut world, entities) = three();
         let gate = Gate::default();
-        let _ = stand_at!(gate, world.query::<&A>().filter::<ancho_entities::Without<Tag>>().job());
+        let _ = stand_at!(gate, world.query_filtered::<&A, ancho_entities::Without<Tag>>().job());
         gate.await_job(&world);
         gate.after(name, || change(&mut world, entities));
     }
@@ -157,11 +160,10 @@ fn a9_a_lookup_waits_for_who_writes_and_is_waited_for() {
     world.spawn(T(0));
     let (first, second) = (Gate::default(), Gate::default());
     let stand = first.stand();
-    let _ =
-        world.query_mut::<&mut A>().filter::<ancho_entities::Without<Tag>>().schedule(move |a| {
-            stand();
-            a.0 = 30;
-        });
+    let _ = world.query_filtered_mut::<&mut A, ancho_entities::Without<Tag>>().schedule(move |a| {
+        stand();
+        a.0 = 30;
+    });
     let stand = second.stand();
     let (query, lookup) = world.split::<(Query<&mut T>, Lookup<&A>)>();
     let job = query.job().with(lookup.into_job()).schedule_parallel(move |t, a| {
@@ -223,5 +225,5 @@ fn a9_values_of_shared_components_outlive_the_wait() {
     });
     gate.after("the last use of a value", || world.set_shared(first, Team(9)).unwrap());
     assert_eq!(world.get::<A>(first), Ok(&A(7)));
-    assert_eq!(world.query::<&A>().filter::<With<A>>().count(), 1);
+    assert_eq!(world.query_filtered::<&A, With<A>>().count(), 1);
 }

@@ -13,9 +13,9 @@ use std::thread;
 use std::time::Duration;
 
 use ancho_entities::{
-    Buffer, Component, ComponentType, Disabled, DynamicQuery, EnabledMut, EnabledRef, Entity,
-    EntityTracker, LinkedEntityGroup, Managed, PerChunk, Present, Shared, With, World,
-    WorldSettings,
+    Buffer, Component, ComponentType, Disabled, EnabledMut, EnabledRef, Entity, EntityTracker,
+    IncludeDisabled, LinkedEntityGroup, Managed, PerChunk, Present, QueryDescriptor, Shared, With,
+    World, WorldSettings,
 };
 use ancho_jobs::{JobHandle, JobPool};
 
@@ -181,14 +181,14 @@ impl Started {
     /// Writes `A` of all that have it.
     fn near(stage: &mut Stage) -> Self {
         stage.a += MORE;
-        let all = stage.world.query::<&A>().include_disabled().count();
+        let all = stage.world.query_filtered::<&A, IncludeDisabled>().count();
         Self::new(&mut stage.world, all, |world, pass| {
-            let mut job = world.query_mut::<&mut A>().include_disabled();
-
-            job.schedule_parallel(move |a| {
+            let mut job = world.query_filtered_mut::<&mut A, IncludeDisabled>();
+            let written = job.schedule_parallel(move |a| {
                 pass();
                 a.0 += MORE;
-            })
+            });
+            written
         })
     }
 
@@ -196,10 +196,11 @@ impl Started {
     fn far(stage: &mut Stage) -> Self {
         let all = stage.world.query::<&Far>().count();
         Self::new(&mut stage.world, all, |world, pass| {
-            world.query_mut::<&mut Far>().schedule_parallel(move |far| {
+            let written = world.query_mut::<&mut Far>().schedule_parallel(move |far| {
                 pass();
                 far.0 += MORE;
-            })
+            });
+            written
         })
     }
 
@@ -251,7 +252,7 @@ fn d2_jobs_over_other_components_are_not_waited_for() {
         let mut stage = Stage::new(2, false);
         let job = Started::near(&mut stage);
         job.must_not_be_waited_for(name, || operate(&mut stage));
-        let all = stage.world.query::<&A>().include_disabled();
+        let all = stage.world.query_filtered::<&A, IncludeDisabled>();
         assert!(all.iter().all(|a| a.0 == 1 + MORE));
     }
 }
@@ -262,7 +263,7 @@ fn without_workers_the_same_is_found() {
         for &(name, operate) in NEAR.iter().chain(WHOLE).chain(OTHER) {
             let mut stage = Stage::new(0, forked);
             stage.a += MORE;
-            let job = stage.world.query_mut::<&mut A>().include_disabled();
+            let job = stage.world.query_filtered_mut::<&mut A, IncludeDisabled>();
             let _ = job.job().named(name).schedule_parallel(|a| a.0 += MORE);
             operate(&mut stage);
             stage.world.check_invariants().unwrap();
@@ -276,11 +277,11 @@ fn jobs_that_read_are_waited_for_by_those_who_write() {
         let all = stage.world.query::<&A>().count();
         Started::new(&mut stage.world, all, |world, pass| {
             let expected = 1;
-
-            world.query::<&A>().schedule_parallel(move |a| {
+            let read = world.query::<&A>().schedule_parallel(move |a| {
                 pass();
                 assert_eq!(a.0, expected);
-            })
+            });
+            read
         })
     };
     let writes: &[Operation] = &[
@@ -318,10 +319,11 @@ fn a_chunk_that_a_job_reads_is_not_copied_under_it() {
     let mut stage = Stage::new(2, true);
     let all = stage.world.query::<&A>().count();
     let job = Started::new(&mut stage.world, all, |world, pass| {
-        world.query::<&A>().schedule_parallel(move |a| {
+        let read = world.query::<&A>().schedule_parallel(move |a| {
             pass();
             assert_eq!(a.0, 1);
-        })
+        });
+        read
     });
     job.must_be_waited_for("get_mut", || stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9);
     assert!(stage.world.jobs().take_failures().is_empty());
@@ -331,10 +333,11 @@ fn a_chunk_that_a_job_reads_is_not_copied_under_it() {
 fn jobs_that_switch_are_waited_for() {
     let start = |stage: &mut Stage| {
         Started::new(&mut stage.world, 11, |world, pass| {
-            world.query_mut::<EnabledMut<X>>().schedule_parallel(move |mut x| {
+            let switch = world.query_mut::<EnabledMut<X>>().schedule_parallel(move |mut x| {
                 pass();
                 x.set(false);
-            })
+            });
+            switch
         })
     };
     let near: &[Operation] = &[
@@ -348,16 +351,16 @@ fn jobs_that_switch_are_waited_for() {
         }),
         ("a count", |stage| assert_eq!(stage.world.query::<&X>().count(), 0)),
         ("a dynamic count", |stage| {
-            let query = DynamicQuery::new().all([ComponentType::of::<X>()]);
-            assert_eq!(query.count(&stage.world), 0);
+            let query = QueryDescriptor::new().all([ComponentType::of::<X>()]);
+            assert_eq!(query.query(&*stage.world).count(), 0);
         }),
         ("switching by query", |stage| {
-            let off = stage.world.query_mut::<()>().filter::<ancho_entities::IsDisabled<X>>();
+            let off = stage.world.batch(QueryDescriptor::of::<(), ancho_entities::IsDisabled<X>>());
             assert_eq!(off.set_component_enabled::<X>(true), Ok(11));
             assert_eq!(stage.world.query::<&X>().count(), 11);
         }),
         ("despawn by query", |stage| {
-            assert_eq!(stage.world.query_mut::<&X>().despawn(), Ok(0));
+            assert_eq!(stage.world.batch(QueryDescriptor::of::<&X, ()>()).despawn(), Ok(0));
         }),
         ("instantiate", |stage| {
             let new = stage.world.instantiate(stage.switched).unwrap();
@@ -396,10 +399,11 @@ fn jobs_that_switch_are_waited_for() {
 fn jobs_that_ask_are_waited_for_by_those_who_switch() {
     let mut stage = Stage::new(2, false);
     let job = Started::new(&mut stage.world, 11, |world, pass| {
-        world.query::<EnabledRef<X>>().schedule_parallel(move |x| {
+        let ask = world.query::<EnabledRef<X>>().schedule_parallel(move |x| {
             pass();
             assert!(x.get());
-        })
+        });
+        ask
     });
     job.must_be_waited_for("switching", || {
         stage.world.set_component_enabled::<X>(stage.switched, false).unwrap();
@@ -431,10 +435,11 @@ fn jobs_that_write_buffers_are_waited_for() {
     for &(name, operate) in near {
         let mut stage = Stage::new(2, false);
         let job = Started::new(&mut stage.world, 1, |world, pass| {
-            world.query_mut::<&mut Buffer<Item>>().schedule(move |mut items| {
+            let fill = world.query_mut::<&mut Buffer<Item>>().schedule(move |mut items| {
                 pass();
                 (0..8).for_each(|at| items.push(Item(at)));
-            })
+            });
+            fill
         });
         job.must_be_waited_for(name, || operate(&mut stage));
     }
@@ -444,10 +449,11 @@ fn jobs_that_write_buffers_are_waited_for() {
 fn jobs_that_read_values_of_chunks_are_waited_for_by_those_who_set_them() {
     let mut stage = Stage::new(2, false);
     let job = Started::new(&mut stage.world, 1, |world, pass| {
-        world.query::<&PerChunk<Detail>>().schedule_parallel(move |detail| {
+        let read = world.query::<&PerChunk<Detail>>().schedule_parallel(move |detail| {
             pass();
             assert_eq!(*detail, Detail(0));
-        })
+        });
+        read
     });
     job.must_be_waited_for("set_chunk_component", || {
         stage.world.set_chunk_component(stage.with_detail, Detail(2)).unwrap();
@@ -460,10 +466,12 @@ fn jobs_that_write_groups_are_waited_for() {
     let mut stage = Stage::new(2, false);
     let alone = stage.alone;
     let job = Started::new(&mut stage.world, 1, |world, pass| {
-        world.query_mut::<&mut Buffer<LinkedEntityGroup>>().schedule(move |mut group| {
-            pass();
-            group.push(LinkedEntityGroup(alone));
-        })
+        let join =
+            world.query_mut::<&mut Buffer<LinkedEntityGroup>>().schedule(move |mut group| {
+                pass();
+                group.push(LinkedEntityGroup(alone));
+            });
+        join
     });
     job.must_be_waited_for("despawn", || assert!(stage.world.despawn(stage.root).unwrap()));
     assert!(!stage.world.exists(alone) && !stage.world.exists(stage.member));
@@ -551,7 +559,7 @@ fn many_jobs_and_operations_in_turns_are_as_one_after_the_other() {
                 }
                 5 => all.push(world.instantiate(entity).unwrap()),
                 6 => all.push(world.spawn((A(round), B(1)))),
-                _ => _ = world.query_mut::<&X>().add(T(round)).unwrap(),
+                _ => _ = world.batch(QueryDescriptor::of::<&X, ()>()).add(T(round)).unwrap(),
             }
         }
         world.state_hash()

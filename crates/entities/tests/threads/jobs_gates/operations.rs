@@ -183,37 +183,40 @@ pub(crate) const NEAR: &[Operation] = &[
         assert_eq!((stage.a_of(stage.root), stage.a_of(stage.member)), (stage.a, stage.a));
     }),
     ("despawn by query", |stage| {
-        assert_eq!(stage.world.query_mut::<&Text>().despawn(), Ok(1));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&Text, ()>()).despawn(), Ok(1));
     }),
     ("add by query", |stage| {
-        assert_eq!(stage.world.query_mut::<&Text>().add(B(3)).unwrap(), 1);
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&Text, ()>()).add(B(3)).unwrap(), 1);
         assert_eq!(stage.a_of(stage.with_text), stage.a);
     }),
     ("add by query of what is there", |stage| {
-        assert_eq!(stage.world.query_mut::<&Text>().add(A(7)).unwrap(), 0);
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&Text, ()>()).add(A(7)).unwrap(), 0);
         assert_eq!(stage.a_of(stage.with_text), 7);
     }),
     ("add_types by query", |stage| {
         let ty = ComponentType::of::<B>();
-        assert_eq!(stage.world.query_mut::<&Text>().add_types(&[ty]), Ok(1));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&Text, ()>()).add_types(&[ty]), Ok(1));
         assert_eq!(stage.a_of(stage.with_text), stage.a);
     }),
     ("remove by query", |stage| {
-        assert_eq!(stage.world.query_mut::<&Text>().remove::<Text>(), Ok(1));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&Text, ()>()).remove::<Text>(), Ok(1));
         assert_eq!(stage.a_of(stage.with_text), stage.a);
     }),
     ("remove_types by query", |stage| {
         let ty = ComponentType::of::<Text>();
-        assert_eq!(stage.world.query_mut::<&Text>().remove_types(&[ty]), Ok(1));
+        assert_eq!(
+            stage.world.batch(QueryDescriptor::of::<&Text, ()>()).remove_types(&[ty]),
+            Ok(1)
+        );
         assert_eq!(stage.a_of(stage.with_text), stage.a);
     }),
     ("set_shared by query", |stage| {
-        let teams = stage.world.query_mut::<()>().filter::<With<Shared<Team>>>();
+        let teams = stage.world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>());
         assert_eq!(teams.set_shared(Team(2)), Ok(11));
         assert_eq!(stage.a_of(stage.of_team), stage.a);
     }),
     ("set_enabled by query", |stage| {
-        assert_eq!(stage.world.query_mut::<&Text>().set_enabled(false), Ok(1));
+        assert_eq!(stage.world.batch(QueryDescriptor::of::<&Text, ()>()).set_enabled(false), Ok(1));
         assert_eq!(stage.a_of(stage.with_text), stage.a);
     }),
     ("a query that reads", |stage| {
@@ -225,19 +228,20 @@ pub(crate) const NEAR: &[Operation] = &[
     }),
     ("a loop with changes of structure", |stage| {
         let expected = stage.a;
-        stage.world.query_mut::<&Text>().for_each_structural(|entities, entity| {
+        stage.world.batch(QueryDescriptor::of::<&Text, ()>()).for_each(|entities, entity| {
             assert_eq!(entities.take::<A>(entity), Ok(A(expected)));
         });
     }),
     ("move_to another world", |stage| {
         let mut other = elsewhere();
-        let moved = stage.world.query_mut::<&A>().move_to(&mut other).unwrap();
+        let moved =
+            stage.world.batch(QueryDescriptor::of::<&A, ()>()).move_to(&mut *other).unwrap();
         assert!(moved.len() > 30 && other.query::<&A>().iter().all(|a| a.0 == stage.a));
         assert_eq!(stage.world.query::<&A>().count(), 0);
     }),
     ("copy_to another world", |stage| {
         let mut other = elsewhere();
-        let copied = stage.world.query::<&A>().copy_to(&mut other).unwrap();
+        let copied = QueryDescriptor::of::<&A, ()>().copy_to(&stage.world, &mut *other).unwrap();
         assert!(copied.len() > 30 && other.query::<&A>().iter().all(|a| a.0 == stage.a));
     }),
     ("move_slice_from and back", |stage| {
@@ -270,8 +274,8 @@ pub(crate) const WHOLE: &[Operation] = &[
         assert_eq!(info.chunk().slice::<A>().unwrap()[info.row()].0, stage.a);
     }),
     ("a dynamic query", |stage| {
-        let query = DynamicQuery::new().all([ComponentType::of::<A>()]).include_disabled();
-        let found = query.chunks(&stage.world);
+        let query = QueryDescriptor::new().all([ComponentType::of::<A>()]).include_disabled();
+        let found = query.chunks(&*stage.world);
         assert!(
             found.flat_map(|found| found.chunk().slice::<A>().unwrap()).all(|a| a.0 == stage.a)
         );
@@ -375,7 +379,7 @@ pub(crate) const OTHER: &[Operation] = &[
         assert_eq!(entities.is_component_enabled::<X>(stage.switched), Ok(false));
     }),
     ("switching by query", |stage| {
-        let all = stage.world.query_mut::<()>().filter::<Present<X>>();
+        let all = stage.world.batch(QueryDescriptor::of::<(), Present<X>>());
         assert_eq!(all.set_component_enabled::<X>(false), Ok(11));
         assert_eq!(stage.world.query::<&X>().count(), 0);
     }),
@@ -389,7 +393,7 @@ pub(crate) const OTHER: &[Operation] = &[
     }),
     ("changes by query elsewhere", |stage| {
         stage.world.spawn_many(B(1), 9);
-        let others = stage.world.query_mut::<&B>().filter::<ancho_entities::Absent<A>>();
+        let others = stage.world.batch(QueryDescriptor::of::<&B, ancho_entities::Absent<A>>());
         assert_eq!(others.add(Text("new".into())).unwrap(), 9);
     }),
     ("names, versions and archetypes", |stage| {

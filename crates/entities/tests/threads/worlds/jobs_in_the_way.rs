@@ -1,6 +1,6 @@
 //! Jobs of both worlds are completed before entities move (W3, W4, D1).
 
-use ancho_entities::{Component, Entity, World, WorldSettings};
+use ancho_entities::{Component, Entity, QueryDescriptor, World, WorldSettings};
 use ancho_jobs::JobPool;
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
@@ -76,7 +76,8 @@ fn entities_are_copied_when_the_jobs_that_see_them_are_done() {
 fn a_query_moves_what_jobs_have_left() {
     for workers in [0, 1, 3] {
         let [mut source, mut destination] = busy(workers, [100, 100]);
-        let moved = source.query_mut::<&Link>().move_to(&mut destination).unwrap();
+        let moved =
+            source.batch(QueryDescriptor::of::<&Link, ()>()).move_to(&mut destination).unwrap();
         assert_eq!((moved.len(), source.entity_count()), (3000, 101));
         // Jobs over what has come, and over what has stayed.
         for world in [&mut source, &mut destination] {
@@ -113,7 +114,7 @@ fn jobs_that_do_not_see_what_moves_go_on() {
     destination.spawn_many(Other(1), 100);
     let there = source.query_mut::<&mut Other>().schedule(|other| other.0 += 1);
     let here = destination.query_mut::<&mut Other>().schedule(|other| other.0 += 1);
-    source.query_mut::<&Number>().move_to(&mut destination).unwrap();
+    source.batch(QueryDescriptor::of::<&Number, ()>()).move_to(&mut destination).unwrap();
     assert!(!source.jobs().is_completed(there));
     assert!(!destination.jobs().is_completed(here));
     assert!(destination.query::<&Other>().iter().all(|other| other.0 == 2));

@@ -16,7 +16,7 @@ struct Borrowed<'w> {
 fn main() {
     let mut world = World::new("Simulation");
     world.spawn(Health(20));
-    let kept = world.query_mut::<Borrowed>().single().unwrap();
+    let kept = world.query_mut::<Borrowed>().single_mut().unwrap();
     world.spawn(Health(20));
     kept.health.0 += 1;
 }

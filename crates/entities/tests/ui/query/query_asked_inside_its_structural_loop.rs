@@ -1,11 +1,11 @@
-use ancho_entities::{Component, World};
+use ancho_entities::{Component, World, QueryDescriptor};
 
 #[derive(Component)]
 struct Health(u32);
 
 fn main() {
     let mut world = World::new("Simulation");
-    world.query_mut::<&Health>().for_each_structural(|_, entity| {
+    world.batch(QueryDescriptor::of::<&Health, ()>()).for_each(|_, entity| {
         world.despawn(entity).unwrap();
     });
 }

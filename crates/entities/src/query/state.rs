@@ -1,41 +1,43 @@
-//! The archetypes that a query has found, and what it needs to know of each.
+//! Query state: the matching archetypes, and the conditions on the rows of their chunks.
 
-use super::kept_chunks::KeptChunks;
-use super::plan::{Plan, Term};
-use super::settings::Options;
+use std::fmt;
+
+use super::cache::ChunkCache;
+use super::descriptor::{Options, Plan, Term};
 use crate::component::ComponentType;
+use crate::entity::Entity;
 use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, StableVec, Storage};
 
-/// What a query knows of the archetypes of a world.
-pub(crate) struct Matched {
+/// The state of a query in a world: its plan and the matching archetypes.
+pub(crate) struct QueryState {
     pub(crate) plan: Plan,
     /// Jobs point to them.
     pub(crate) matches: StableVec<Match>,
-    /// How many archetypes were looked at.
+    /// Number of archetypes that were matched.
     seen: usize,
     /// For each of them, whether it matches: bits of words.
     is_match: Vec<u64>,
-    /// Whether the plan asks for changes at all.
+    /// The plan has change conditions.
     pub(crate) asks_for_changes: bool,
-    /// Whether there is a match of which not all rows have to be found.
+    /// There is a match with conditions on rows.
     pub(crate) asks_for_bits: bool,
     /// The chunks of all matches.
-    pub(super) chunks: KeptChunks,
+    pub(super) chunks: ChunkCache,
 }
 
 /// An archetype that can have such entities.
 pub(crate) struct Match {
     pub(crate) archetype: u32,
-    /// What must be true of the masks of a chunk, for each entity.
+    /// Conditions on the masks of a chunk, for each entity.
     pub(crate) bits: Box<[Bit]>,
     /// Changes, which conditions name by number.
     pub(crate) changes: Box<[Change]>,
     /// The conditions about changes. A chunk has no rows that are found if it does not fulfil them all, with
     /// what is not known of whole chunks taken as true.
     pub(crate) changed: Box<[Bit]>,
-    /// Whether one of them is not settled by that: then it is also one on the masks.
+    /// One of them depends on rows: then it is also a condition on the masks.
     pub(crate) asks_for_rows: bool,
-    /// Where the parts are.
+    /// Places of the parts.
     pub(crate) places: Box<[Place]>,
 }
 
@@ -44,12 +46,12 @@ pub(crate) struct Match {
 pub(crate) enum Change {
     /// One of these columns, of which there is one at least.
     Columns(Box<[ChangedColumn]>),
-    /// Which entities the chunk has.
+    /// The entities of the chunk.
     Order,
 }
 
 impl Change {
-    /// Whether it is known row by row.
+    /// Returns `true` if the change is tracked row by row.
     fn is_of_rows(&self) -> bool {
         match self {
             Self::Columns(columns) => columns.iter().any(|column| column.tracked().is_some()),
@@ -62,7 +64,7 @@ impl Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChangedColumn {
     pub(crate) column: u32,
-    /// Which of the tracked columns it is, or [`NOWHERE`] if it changes for all rows of a chunk at once.
+    /// Index among the tracked columns, or [`NOWHERE`] if it changes for all rows of a chunk at once.
     pub(crate) tracked: u32,
 }
 
@@ -72,20 +74,20 @@ impl ChangedColumn {
         Self { column, tracked }
     }
 
-    /// Which of the tracked columns it is, if it is one.
+    /// Returns the index among the tracked columns, if the column is tracked.
     pub(crate) fn tracked(self) -> Option<u32> {
         (self.tracked != NOWHERE).then_some(self.tracked)
     }
 }
 
-/// Where a part is in the chunks of an archetype.
+/// Place of a part in the chunks of an archetype.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Which column, or [`NOWHERE`] if the archetype does not have the component.
+    /// The column, or [`NOWHERE`] if the archetype does not have the component.
     pub(crate) column: u32,
-    /// Where the column begins in the chunk. For shared components, which of them it is.
+    /// Offset of the column in the chunk. For shared components, which of them it is.
     pub(crate) offset: u32,
-    /// Which mask says whether it is switched on, or [`NOWHERE`] if nobody asks.
+    /// The mask of enabled bits, or [`NOWHERE`] if they are ignored.
     pub(crate) mask: u32,
 }
 
@@ -109,7 +111,7 @@ pub(crate) enum Bit {
 }
 
 impl Bit {
-    /// Whether it is about changes, perhaps among other things.
+    /// Returns `true` if it concerns changes, perhaps among others.
     fn asks_for_changes(&self) -> bool {
         match self {
             Self::Changed(_) => true,
@@ -118,7 +120,7 @@ impl Bit {
         }
     }
 
-    /// Whether all rows of a chunk fulfil it or none, by these changes.
+    /// Returns `true` if all rows of a chunk fulfil it or none, given these changes.
     fn is_of_chunks(&self, changes: &[Change]) -> bool {
         match self {
             Self::Changed(which) => !changes[*which as usize].is_of_rows(),
@@ -128,17 +130,17 @@ impl Bit {
     }
 }
 
-/// What conditions are asked of, in a chunk.
+/// The bits of a chunk that conditions read.
 #[derive(Clone, Copy)]
 pub(crate) struct Masks<'a> {
     pub(crate) enabled: &'a EnabledMasks,
-    /// For each change, a bit for each row that says whether it has happened, or nothing if nobody asks. See
-    /// [`find_changed`](super::changed_rows::find_changed).
+    /// For each change, a bit for each row that says whether it has happened, or nothing if it is not needed. See
+    /// [`find_changed`](super::chunk_filter::find_changed).
     pub(crate) changed: &'a [u64],
 }
 
 impl Masks<'_> {
-    /// To which of 64 rows a change has happened: those of a word of the masks of a chunk with so many rows.
+    /// To which of 64 rows a change has happened: those of a word of the masks of a chunk with `rows` rows.
     #[inline(always)]
     fn changed(&self, which: u32, word: u32, rows: u32) -> u64 {
         let at = (which * rows.div_ceil(u64::BITS) + word) as usize;
@@ -148,7 +150,7 @@ impl Masks<'_> {
     }
 }
 
-impl Matched {
+impl QueryState {
     pub(crate) fn new(plan: Plan) -> Self {
         let asks_for_changes = plan.asks_for_changes();
         let matches = StableVec::default();
@@ -160,22 +162,22 @@ impl Matched {
             is_match: Vec::new(),
             asks_for_changes,
             asks_for_bits: false,
-            chunks: KeptChunks::default(),
+            chunks: ChunkCache::default(),
         }
     }
 
-    /// Whether all archetypes were looked at, and nothing else is to be done.
+    /// Returns `true` if the state is up to date.
     #[inline]
     pub(crate) fn is_settled(&self, archetypes: &Archetypes) -> bool {
         self.chunks.is_settled(archetypes)
     }
 
-    /// Whether all archetypes were looked at.
+    /// Returns `true` if all archetypes were matched.
     pub(crate) fn is_current(&self, archetypes: &Archetypes) -> bool {
         self.seen == archetypes.len()
     }
 
-    /// Whether all chunks of all matches are found, and all rows of them, unless more is said when the query is asked.
+    /// Returns `true` if all rows of all matches are selected, apart from settings of a run.
     pub(super) fn is_plain(&self) -> bool {
         !self.asks_for_changes && !self.asks_for_bits
     }
@@ -197,26 +199,26 @@ impl Matched {
         }
     }
 
-    /// Whether an archetype matches.
+    /// Returns `true` if an archetype matches.
     #[inline]
     pub(crate) fn has(&self, archetype: u32) -> bool {
         let word = self.is_match.get(archetype as usize / 64);
         word.is_some_and(|word| word >> (archetype % 64) & 1 != 0)
     }
 
-    /// How many rows the archetypes have that match.
+    /// Returns the number of rows of the matching archetypes.
     pub(super) fn count_rows(&self, storage: &Storage) -> usize {
         let archetypes = self.matches.iter().map(|found| &storage.archetypes[found.archetype]);
         let chunks = archetypes.flat_map(|archetype| &archetype.chunks);
         chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
     }
 
-    /// How many chunks the archetypes have that match.
+    /// Returns the number of chunks of the matching archetypes.
     pub(super) fn count_chunks(&self, storage: &Storage) -> usize {
         self.matches.iter().map(|found| storage.archetypes[found.archetype].chunks.len()).sum()
     }
 
-    /// Whether the archetypes that match have no chunks, and so no rows.
+    /// Returns `true` if the matching archetypes have no chunks.
     pub(super) fn has_no_chunks(&self, storage: &Storage) -> bool {
         self.matches.iter().all(|found| storage.archetypes[found.archetype].chunks.is_empty())
     }
@@ -240,7 +242,7 @@ fn place(shape: &ArchetypeShape, ty: ComponentType, asks: bool) -> Place {
     Place { column: found.column, offset, mask }
 }
 
-/// Whether entities of an archetype can be what a plan asks for, and what has to be found out then.
+/// Matches an archetype with a plan. Returns the conditions that remain for its rows.
 fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Option<Match> {
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
     let (mut changes, mut changed, mut bits) = (Vec::new(), Vec::new(), Vec::new());
@@ -262,7 +264,7 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
     })
 }
 
-/// Whether entities of an archetype can fulfil all these conditions, and what must be true of the masks and of changes then. The
+/// Matches an archetype with terms. Returns the conditions that remain for masks and changes. The
 /// changes that are asked for are added to the list.
 fn match_terms(
     terms: &[Term],
@@ -286,7 +288,7 @@ fn match_terms(
                 if !types.is_empty() {
                     found.peek()?;
                 }
-                // One that cannot be switched off is enough.
+                // One that cannot be disabled is enough.
                 let masks: Option<Box<[u32]>> = found.map(|found| found.mask()).collect();
                 masks.filter(|masks| !ignores && !masks.is_empty()).map(Bit::Any)
             }
@@ -348,7 +350,7 @@ fn number(change: Change, changes: &mut Vec<Change>) -> u32 {
     at as u32
 }
 
-/// Which of 64 rows fulfil all conditions: those of a word of the masks of a chunk with so many rows.
+/// Returns the rows of one mask word that fulfil all conditions, in a chunk with `rows` rows.
 #[inline(always)]
 pub(super) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     if let [Bit::On(mask)] = bits {
@@ -366,14 +368,14 @@ fn rows_of_all(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     all_of(bits, masks, (word, rows), rows_there(word, rows))
 }
 
-/// Which rows of a word are before this one.
+/// Returns the rows of a word before `end`.
 #[inline(always)]
 pub(super) fn rows_there(word: u32, end: u32) -> u64 {
     let left = end - word * u64::BITS;
     if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 }
 }
 
-/// Which of these rows fulfil all conditions: rows of a word of the masks of a chunk with so many rows.
+/// Returns those of the given rows of one mask word that fulfil all conditions.
 #[inline]
 fn all_of(bits: &[Bit], masks: &Masks<'_>, (word, len): (u32, u32), rows: u64) -> u64 {
     let at = word as usize;
@@ -388,8 +390,39 @@ fn all_of(bits: &[Bit], masks: &Masks<'_>, (word, len): (u32, u32), rows: u64) -
     })
 }
 
-/// Which of these rows fulfil all conditions of one of the lists.
+/// Returns those of the rows that fulfil all conditions of one of the lists.
 #[inline(never)]
 fn one_of(lists: &[Box<[Bit]>], masks: &Masks<'_>, at: (u32, u32), rows: u64) -> u64 {
     lists.iter().fold(0, |any, bits| any | all_of(bits, masks, at, rows))
+}
+
+/// Tells of an entity whether it has the components that a query asks for: what
+/// [`Query::mask`](crate::Query::mask) returns.
+///
+/// It asks for the archetype alone, and not for what is disabled, has changed or is shared. Unity's `EntityQueryMask`.
+#[derive(Clone, Copy)]
+pub struct QueryMask<'w> {
+    storage: &'w Storage,
+    matched: &'w QueryState,
+}
+
+impl<'w> QueryMask<'w> {
+    pub(super) fn new(storage: &'w Storage, matched: &'w QueryState) -> Self {
+        Self { storage, matched }
+    }
+
+    /// Returns `true` if an entity exists and its archetype matches.
+    #[inline]
+    pub fn matches(&self, entity: Entity) -> bool {
+        let at = self.storage.table.locate(entity);
+        at.is_some_and(|at| self.matched.has(self.storage.archetype_at(at)))
+    }
+}
+
+impl fmt::Debug for QueryMask<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryMask")
+            .field("archetypes", &self.matched.matches.len())
+            .finish_non_exhaustive()
+    }
 }

@@ -1,36 +1,34 @@
-//! What a query uses of a world, and who is in its way.
+//! Resources that a query uses: which jobs it waits for, and which queries conflict.
 
 use std::sync::Arc;
 
 use ancho_jobs::Access;
 
-use super::apart::{Apart, apart};
-use super::matched::{Bit, Match, Matched};
-use super::plan::{Need, Part, Plan, Term};
-use super::settings::Options;
+use super::descriptor::{Need, Options, Part, Plan, Term};
+use super::state::{Bit, Match, QueryState};
 use crate::component::ComponentType;
 use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
 use crate::storage::{Archetypes, Chunks, Storage};
 
-/// What is asked of a query.
+/// The use of a query for which jobs are completed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Which entities it finds.
+    /// Only the matching rows.
     Found,
-    /// What it gives for them.
+    /// The rows and the data of them.
     Data,
 }
 
-/// Has the jobs completed that are in the way of what is asked of a query.
+/// Completes the jobs that conflict with a use of a query.
 #[inline(always)]
-pub(super) fn before_query(entities: &EntityManager, matched: &Matched, asked: Asked) {
+pub(super) fn sync_for_query(entities: &EntityManager, matched: &QueryState, asked: Asked) {
     if entities.jobs.are_live() {
         complete_before(&entities.jobs, &entities.storage, matched, asked);
     }
 }
 
 #[cold]
-fn complete_before(jobs: &Jobs, storage: &Storage, matched: &Matched, asked: Asked) {
+fn complete_before(jobs: &Jobs, storage: &Storage, matched: &QueryState, asked: Asked) {
     jobs.sync_for_uses(|uses| {
         add_uses(matched, &storage.archetypes, asked, uses);
         if asked == Asked::Data && storage.chunks.may_be_shared() {
@@ -41,7 +39,7 @@ fn complete_before(jobs: &Jobs, storage: &Storage, matched: &Matched, asked: Ask
 
 /// Adds the rows of all archetypes in which chunks may have to be copied before they are written.
 pub(super) fn add_copied(
-    matched: &Matched,
+    matched: &QueryState,
     archetypes: &Archetypes,
     chunks: &Chunks,
     uses: &mut Vec<ResourceUse>,
@@ -53,9 +51,9 @@ pub(super) fn add_copied(
     }
 }
 
-/// Adds what a query uses, for what is asked of it, but for the rows of archetypes.
+/// Adds the resources that a query uses, except the rows of archetypes.
 pub(super) fn add_uses(
-    matched: &Matched,
+    matched: &QueryState,
     archetypes: &Archetypes,
     asked: Asked,
     uses: &mut Vec<ResourceUse>,
@@ -108,13 +106,13 @@ pub(super) fn add_versions(plan: &Plan, uses: &mut Vec<ResourceUse>) {
     }
 }
 
-/// What a view is of, or a job: a query, or a lookup.
+/// The query or lookup of a view or of a job.
 pub(super) struct Viewed<'a, Q> {
     pub(super) query: &'a Q,
     pub(super) is_lookup: bool,
 }
 
-/// Whether a job gets in the way of views.
+/// Conflicts of a job with views.
 #[derive(Clone)]
 pub(super) enum Meets<'a> {
     Nobody,
@@ -127,7 +125,7 @@ pub(super) enum Meets<'a> {
 }
 
 impl Meets<'_> {
-    /// What a job meets that meets each of these so.
+    /// Returns the conflicts of a job that has each of these.
     pub(super) fn all(each: impl IntoIterator<Item = Self>) -> Self {
         each.into_iter().fold(Self::Nobody, |all, one| match (all, one) {
             (Self::Nobody, one) => one,
@@ -141,7 +139,7 @@ impl Meets<'_> {
     }
 }
 
-/// Whether a job of a query, or one that takes a lookup along, gets in the way of who goes on with a view of another one on the
+/// Returns the conflicts of a job of a query, or a job that captures a lookup, with a view of another query that is used further on the
 /// thread of the world. Neither changes what the other gives of the same entity.
 ///
 /// Views take turns, so that they may ask for what another of them notes: whether a component is on, and when it was
@@ -149,11 +147,11 @@ impl Meets<'_> {
 /// the midst of a loop looks at masks and versions, and notes when values are given; and what was given switches components, or
 /// notes that it was changed.
 pub(super) fn meets<'a>(
-    job: Viewed<'_, Matched>,
-    view: Viewed<'a, Matched>,
+    job: Viewed<'_, QueryState>,
+    view: Viewed<'a, QueryState>,
     archetypes: &Archetypes,
 ) -> Meets<'a> {
-    let reads_mask = |matched: &Matched, ty| {
+    let reads_mask = |matched: &QueryState, ty| {
         let mut uses = Vec::new();
         add_uses(matched, archetypes, Asked::Data, &mut uses);
         uses.iter().any(|&(resource, _)| resource == Resource::Mask(ty))
@@ -163,7 +161,7 @@ pub(super) fn meets<'a>(
     meets_by(job.plan(), view.plan(), job_reads, view_reads)
 }
 
-/// Whether a job [meets](meets) a view, whatever archetypes there will be.
+/// Returns the conflicts of a job with a view, for any archetypes.
 pub(super) fn may_meet<'a>(job: Viewed<'_, Plan>, view: Viewed<'a, Plan>) -> Meets<'a> {
     let job_reads = |ty| may_read_mask(job.query, ty);
     let view_reads = |ty| may_read_mask(view.query, ty);
@@ -178,7 +176,7 @@ impl<Q> Clone for Viewed<'_, Q> {
 
 impl<Q> Copy for Viewed<'_, Q> {}
 
-impl<'a> Viewed<'a, Matched> {
+impl<'a> Viewed<'a, QueryState> {
     fn plan(self) -> Viewed<'a, Plan> {
         Viewed { query: &self.query.plan, is_lookup: self.is_lookup }
     }
@@ -211,20 +209,20 @@ fn meets_by<'a>(
     };
     match (written(view.query, &by_view), written(job.query, &by_job)) {
         (false, false) => Meets::Nobody,
-        _ if apart(job.query, view.query) == Apart::Archetypes => Meets::Nobody,
+        _ if disjoint(job.query, view.query) == Disjoint::Archetypes => Meets::Nobody,
         (true, false) if !view.is_lookup => Meets::Writer(view.query),
         _ => Meets::Others,
     }
 }
 
-/// Whether it can matter to a query if a component is on.
+/// Returns `true` if matching can depend on whether a component is enabled.
 fn may_read_mask(plan: &Plan, ty: ComponentType) -> bool {
     let asks = |part: &Part| part.ty == ty && (part.bits || part.need == Need::Optional);
     let ignores = plan.options.has(Options::IGNORE_ENABLED);
     plan.parts.iter().any(asks) || !ignores && may_be_about(&plan.terms, ty)
 }
 
-/// Whether one of the conditions can be about a component. If write groups are left alone, that is any component.
+/// Returns `true` if one of the conditions can concern a component. If write groups are left alone, that is any component.
 fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
     terms.iter().any(|term| match term {
         Term::With(ty)
@@ -263,5 +261,121 @@ pub(super) fn add(uses: &mut Vec<ResourceUse>, resource: Resource, access: Acces
         Some((_, Access::Write)) => {}
         Some((_, other)) => *other = access,
         None => uses.push((resource, access)),
+    }
+}
+
+/// The reason why no entity matches two queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Disjoint {
+    /// Their components: no archetype has entities of both.
+    Archetypes,
+    /// Only whether a component is enabled.
+    Switch(ComponentType),
+    /// Nothing.
+    No,
+}
+
+/// More lists of conditions than that are not taken apart.
+pub(super) const MOST_ALTERNATIVES: usize = 64;
+
+/// Returns `true` if a query has too many alternatives to compare them one by one.
+pub(super) fn has_too_many_alternatives(plan: &Plan) -> bool {
+    fn count(terms: &[Term]) -> usize {
+        terms.iter().fold(1, |all, term| match term {
+            Term::Or(lists) => {
+                let ways = lists.iter().map(|terms| count(terms));
+                all.saturating_mul(ways.fold(0, usize::saturating_add))
+            }
+            _ => all,
+        })
+    }
+    count(&plan.terms) > MOST_ALTERNATIVES
+}
+
+/// Returns why no entity can match two queries, for any archetypes.
+pub(crate) fn disjoint(left: &Plan, right: &Plan) -> Disjoint {
+    let mut found = Disjoint::Archetypes;
+    for left_terms in alternatives(&left.terms) {
+        for right_terms in alternatives(&right.terms) {
+            let left = Conditions { terms: &left_terms, options: left.options };
+            let right = Conditions { terms: &right_terms, options: right.options };
+            if left.has_what_is_lacking_in(right) || right.has_what_is_lacking_in(left) {
+                continue;
+            }
+            match left.is_on_what_is_off_in(right).or_else(|| right.is_on_what_is_off_in(left)) {
+                Some(switch) => found = Disjoint::Switch(switch),
+                None => return Disjoint::No,
+            }
+        }
+    }
+    found
+}
+
+/// All ways to fulfil conditions, each a list without alternatives.
+fn alternatives(terms: &[Term]) -> Vec<Vec<&Term>> {
+    let mut all: Vec<Vec<&Term>> = vec![Vec::new()];
+    for term in terms {
+        match term {
+            Term::Or(lists) => {
+                let ways: Vec<_> = lists.iter().flat_map(|terms| alternatives(terms)).collect();
+                // Without the condition more entities are found, so that what is told apart is apart.
+                if all.len() * ways.len() > MOST_ALTERNATIVES {
+                    continue;
+                }
+                let each = |list: &Vec<_>| {
+                    let list = list.clone();
+                    ways.iter().map(move |way| [list.as_slice(), way.as_slice()].concat())
+                };
+                all = all.iter().flat_map(each).collect();
+            }
+            term => all.iter_mut().for_each(|list| list.push(term)),
+        }
+    }
+    all
+}
+
+#[derive(Clone, Copy)]
+struct Conditions<'a> {
+    terms: &'a [&'a Term],
+    options: Options,
+}
+
+impl Conditions<'_> {
+    /// Returns `true` if all archetypes of these have a component that those of the others lack.
+    fn has_what_is_lacking_in(self, others: Conditions<'_>) -> bool {
+        self.terms.iter().any(|term| match term {
+            Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => others.lack(*ty),
+            Term::Any(types) | Term::Changed(types) => {
+                !types.is_empty() && types.iter().all(|&ty| others.lack(ty))
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns `true` if no archetype has the component.
+    fn lack(self, component: ComponentType) -> bool {
+        self.terms.iter().any(|term| match **term {
+            Term::Absent(ty) => ty == component,
+            Term::Without(ty) => ty == component && !self.is_switched(ty),
+            _ => false,
+        })
+    }
+
+    /// Returns `true` if it matters whether a component is enabled.
+    fn is_switched(self, component: ComponentType) -> bool {
+        component.is_enableable() && !self.options.has(Options::IGNORE_ENABLED)
+    }
+
+    /// A component that is enabled in all entities of these, and absent or off in those of the others.
+    fn is_on_what_is_off_in(self, others: Conditions<'_>) -> Option<ComponentType> {
+        self.terms.iter().find_map(|term| match **term {
+            Term::With(ty) => {
+                let is_off = others.terms.iter().any(
+                    |term| matches!(**term, Term::Without(off) | Term::Disabled(off) if off == ty),
+                );
+                (is_off && ty.is_enableable()).then_some(ty)
+            }
+            _ => None,
+        })
     }
 }

@@ -1,0 +1,274 @@
+//! Chunk filter: selects chunks by change versions, and the runs of matching rows in a chunk.
+
+use std::ops::Range;
+
+use super::state::{Bit, Change, Masks, Match, matching_rows};
+use crate::storage::Chunk;
+use crate::version::Version;
+
+/// Selects chunks of a match by change versions and enabled bits.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkFilter {
+    pub(super) since: Version,
+    pub(super) asks_for_changes: bool,
+}
+
+impl ChunkFilter {
+    /// Of which everything is asked for.
+    pub(super) const ALL: Self = Self { since: Version::NEVER, asks_for_changes: false };
+
+    /// Returns `true` if all rows of all chunks of a match are selected.
+    #[inline(always)]
+    pub(super) fn is_simple(&self, found: &Match) -> bool {
+        !self.asks_for_changes && found.bits.is_empty()
+    }
+
+    /// Returns `true` if the selection reads versions of columns.
+    pub(super) fn asks_for_changes(&self) -> bool {
+        self.asks_for_changes
+    }
+
+    /// Returns `true` if the versions of a chunk fulfil the change conditions.
+    #[inline(always)]
+    pub(super) fn wants(&self, chunk: &Chunk, found: &Match) -> bool {
+        !self.asks_for_changes || may_have_changed(chunk, found, self.since)
+    }
+
+    /// Returns `true` if a chunk of a match is selected and has matching rows. Finds out which of them have
+    /// changed, if that is asked for row by row: before they are given, since that may count as a change.
+    #[inline(always)]
+    pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
+        // Mostly nothing has changed, which is found out without a call.
+        self.wants(chunk, found) && self.has_rows(chunk, found, changed)
+    }
+
+    /// Returns `true` if a chunk with changes has matching rows.
+    #[inline(never)]
+    fn has_rows(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
+        if found.asks_for_rows {
+            find_changed(chunk, found, self.since, changed);
+        }
+        let runs = Runs::new(&found.bits, chunk);
+        let masks = Masks { enabled: &chunk.enabled, changed };
+        runs.is_whole() || runs.find_word(&masks).is_some()
+    }
+}
+
+/// Returns `true` if a chunk can fulfil the change conditions of a match. Conditions that depend on rows count as fulfilled.
+// Mostly nothing has changed, which is found out without a call, unless there are several possibilities. The compiler makes
+// functions of iterators here, hence loops.
+#[inline(always)]
+pub(super) fn may_have_changed(chunk: &Chunk, found: &Match, since: Version) -> bool {
+    for bit in &found.changed {
+        let may_be = match bit {
+            Bit::Changed(which) => may_have_happened(chunk, &found.changes[*which as usize], since),
+            _ => may_fulfil(std::slice::from_ref(bit), chunk, found, since),
+        };
+        if !may_be {
+            return false;
+        }
+    }
+    true
+}
+
+#[inline(never)]
+fn may_fulfil(bits: &[Bit], chunk: &Chunk, found: &Match, since: Version) -> bool {
+    bits.iter().all(|bit| match bit {
+        Bit::Changed(which) => may_have_happened(chunk, &found.changes[*which as usize], since),
+        Bit::Or(lists) => lists.iter().any(|bits| may_fulfil(bits, chunk, found, since)),
+        Bit::On(_) | Bit::Off(_) | Bit::Any(_) => true,
+    })
+}
+
+/// Returns `true` if a change may have happened to rows of a chunk.
+#[inline(always)]
+fn may_have_happened(chunk: &Chunk, change: &Change, since: Version) -> bool {
+    match change {
+        Change::Columns(columns) => {
+            for column in columns {
+                if chunk.versions.version(column.column).is_newer_than(since) {
+                    return true;
+                }
+            }
+            false
+        }
+        Change::Order => chunk.order_version.is_newer_than(since),
+    }
+}
+
+/// Returns `true` if a change has happened to all rows of a chunk at once.
+fn is_whole(chunk: &Chunk, change: &Change, since: Version) -> bool {
+    match change {
+        Change::Columns(columns) => columns.iter().any(|column| {
+            column.tracked().is_none() && chunk.versions.version(column.column).is_newer_than(since)
+        }),
+        Change::Order => chunk.order_version.is_newer_than(since),
+    }
+}
+
+/// Finds the rows of a chunk to which the changes have happened that a match asks for: for each change, a bit for each row. Bits of
+/// rows that are not there are zero.
+pub(super) fn find_changed(chunk: &Chunk, found: &Match, since: Version, into: &mut Vec<u64>) {
+    let words = chunk.len.div_ceil(u64::BITS) as usize;
+    into.clear();
+    into.resize(words * found.changes.len(), 0);
+    let rest = chunk.len % u64::BITS;
+    for (change, rows) in found.changes.iter().zip(into.chunks_exact_mut(words.max(1))) {
+        match (change, chunk.versions.tracking()) {
+            (Change::Columns(columns), Some(tracking)) if !is_whole(chunk, change, since) => {
+                for at in columns.iter().filter_map(|column| column.tracked()) {
+                    tracking.add_newer(at, since, rows);
+                }
+            }
+            _ if is_whole(chunk, change, since) => rows.fill(u64::MAX),
+            _ => {}
+        }
+        if let Some(last) = rows.last_mut()
+            && rest > 0
+        {
+            *last &= (1 << rest) - 1;
+        }
+    }
+}
+
+/// Returns `true` if a row fulfils all conditions of a match, for matches with changes per row.
+pub(super) fn has_changed_row(chunk: &Chunk, found: &Match, since: Version, row: u32) -> bool {
+    fulfils(&found.bits, chunk, found, since, row)
+}
+
+fn fulfils(bits: &[Bit], chunk: &Chunk, found: &Match, since: Version, row: u32) -> bool {
+    let (word, bit) = ((row / u64::BITS) as usize, row % u64::BITS);
+    let is_on = |mask: u32| chunk.enabled.word(mask, word) >> bit & 1 != 0;
+    bits.iter().all(|bit| match bit {
+        Bit::On(mask) => is_on(*mask),
+        Bit::Off(mask) => !is_on(*mask),
+        Bit::Any(masks) => masks.iter().any(|&mask| is_on(mask)),
+        Bit::Or(lists) => lists.iter().any(|bits| fulfils(bits, chunk, found, since, row)),
+        Bit::Changed(which) => has_happened(chunk, &found.changes[*which as usize], since, row),
+    })
+}
+
+/// Returns `true` if a change has happened to a row.
+fn has_happened(chunk: &Chunk, change: &Change, since: Version, row: u32) -> bool {
+    let of_row = match (change, chunk.versions.tracking()) {
+        (Change::Columns(columns), Some(tracking)) => {
+            let mut tracked = columns.iter().filter_map(|column| column.tracked());
+            tracked.any(|at| tracking.version(at, row).is_newer_than(since))
+        }
+        _ => false,
+    };
+    of_row || is_whole(chunk, change, since)
+}
+
+/// Rows side by side that match, one run after another.
+///
+/// Who takes a run has a new value, so that it stays in registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Runs<'w> {
+    /// None if all rows match.
+    bits: &'w [Bit],
+    rows: u32,
+    /// The current word of the masks.
+    at: u32,
+    /// The rows of that word which match and are left.
+    word: u64,
+}
+
+impl<'w> Runs<'w> {
+    pub(crate) const NONE: Self = Self { bits: &[], rows: 0, at: 0, word: 0 };
+
+    /// The rows of a chunk that fulfil these conditions.
+    #[inline(always)]
+    pub(crate) fn new(bits: &'w [Bit], chunk: &Chunk) -> Self {
+        Self { bits, rows: chunk.len, at: u32::MAX, word: 0 }
+    }
+
+    /// Returns `true` if all rows match.
+    #[inline(always)]
+    pub(crate) fn is_whole(&self) -> bool {
+        self.bits.is_empty()
+    }
+
+    /// All rows, which match.
+    #[inline(always)]
+    pub(crate) fn whole(self) -> (Range<u32>, Self) {
+        (0..self.rows, Self { rows: 0, ..self })
+    }
+
+    /// Goes to the next word of the masks with rows that match, if there is one.
+    #[inline(never)]
+    pub(crate) fn find_word(self, masks: &Masks<'_>) -> Option<Self> {
+        let words = self.rows.div_ceil(u64::BITS);
+        let (mut at, mut word) = (self.at, self.word);
+        while word == 0 {
+            at = at.wrapping_add(1);
+            if at >= words {
+                return None;
+            }
+            word = matching_rows(self.bits, masks, at, self.rows);
+        }
+        Some(Self { at, word, ..self })
+    }
+
+    /// Returns the next run, empty at the end.
+    #[inline(always)]
+    pub(crate) fn next(self, masks: &Masks<'_>) -> (Range<u32>, Self) {
+        if self.is_whole() {
+            return self.whole();
+        }
+        // Mostly it ends in the word at hand, if there is one at all: then nothing is called.
+        let low = self.word.trailing_zeros();
+        let ones = (self.word | self.word.wrapping_sub(1)).trailing_ones();
+        if self.word == 0 || ones == u64::BITS {
+            return self.next_across_words(masks);
+        }
+        let first = self.at * u64::BITS;
+        (first + low..first + ones, Self { word: self.word & (u64::MAX << ones), ..self })
+    }
+
+    /// The run that comes when a word is over, or goes on in the next one.
+    #[inline(always)]
+    fn next_across_words(self, masks: &Masks<'_>) -> (Range<u32>, Self) {
+        let Self { bits, rows, at, word } = self;
+        let (run, word) = run_across_words(bits, masks, rows, at, word);
+        let run = (run >> u32::BITS) as u32..run as u32;
+        let at = run.end / u64::BITS;
+        (run, Self { bits, rows, at, word })
+    }
+
+    /// Returns the number of remaining rows.
+    pub(crate) fn count(mut self, masks: &Masks<'_>) -> usize {
+        let mut count = 0;
+        while let Some(found) = self.find_word(masks) {
+            count += found.word.count_ones() as usize;
+            self = Self { word: 0, ..found };
+        }
+        count
+    }
+}
+
+/// The next run from a word of masks on, of which this is left: its first row in the upper half of the number, the one after
+/// its last in the lower half. And what is left of the word that it ends in.
+///
+/// Everything is a number, so that it is in registers. If there is no run, it is an empty one behind all words.
+#[inline(never)]
+fn run_across_words(bits: &[Bit], masks: &Masks<'_>, rows: u32, at: u32, word: u64) -> (u64, u64) {
+    let words = rows.div_ceil(u64::BITS);
+    let Some(Runs { mut at, word, .. }) = (Runs { bits, rows, at, word }).find_word(masks) else {
+        let end = u64::from(words * u64::BITS);
+        return (end << u32::BITS | end, 0);
+    };
+    let low = word.trailing_zeros();
+    let first = at * u64::BITS + low;
+    // Rows below the first count as matching, so that the run ends at the first that does not.
+    let mut ones = (word | ((1 << low) - 1)).trailing_ones();
+    let mut left = word;
+    // Whole words are passed at one look each.
+    while ones == u64::BITS {
+        at += 1;
+        left = if at < words { matching_rows(bits, masks, at, rows) } else { 0 };
+        ones = left.trailing_ones();
+    }
+    let end = at * u64::BITS + ones;
+    (u64::from(first) << u32::BITS | u64::from(end), left & u64::MAX.unbounded_shl(ones))
+}

@@ -1,0 +1,611 @@
+//! The untyped description of a query, and the chunks in which it finds entities.
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+use std::iter;
+use std::sync::OnceLock;
+
+use super::access::{Asked, sync_for_query};
+use super::cache::QueryCache;
+use super::chunk_filter::find_changed;
+use super::data::QueryData;
+use super::descriptor::{Need, Part, Plan, Term, Terms, refuse_not_enableable};
+use super::descriptor::{Options, Settings, Since};
+use super::filter::QueryFilter;
+use super::state::{Masks, Match, QueryState, matching_rows};
+use super::view::Query;
+use super::walk::{SelectedChunks, Walk};
+use crate::component::ComponentType;
+use crate::entity::Entity;
+use crate::field::EntityRemap;
+use crate::manager::{ArchetypeChunk, EntityManager};
+use crate::shared::SharedComponent;
+use crate::storage::Archetypes;
+use crate::version::Version;
+
+/// A description of a query as a value: of types known at compile time ([`of`](Self::of)), or of component types known only at
+/// run time ([`new`](Self::new)).
+///
+/// It can be stored, sent to another thread, recorded in commands and combined. [`query`](Self::query) runs it,
+/// [`EntityManager::batch`] changes all matching entities. The conditions are those of the [filters](crate::QueryFilter). Unity's
+/// `EntityQueryBuilder`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// #[component(name = "Health")]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// #[component(name = "Asleep")]
+/// struct Asleep;
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn((Health(20), Asleep));
+/// let orc = world.spawn(Health(30));
+/// let [health, asleep] = ["Health", "Asleep"].map(|name| ComponentType::find(name).unwrap());
+/// let awake = QueryDescriptor::new().all([health]).none([asleep]);
+/// assert_eq!(awake.query(&world).to_entities(), [orc]);
+/// for found in awake.chunks(&world) {
+///     assert_eq!(found.chunk().bytes(health), Some(&30_u32.to_ne_bytes()[..]));
+/// }
+/// ```
+///
+/// A description of types can be extended by types of run time:
+///
+/// ```
+/// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+///
+/// #[derive(Component, Clone)]
+/// struct Orc;
+///
+/// #[derive(Component, Clone)]
+/// struct Asleep;
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn((Orc, Asleep));
+/// let awake = world.spawn(Orc);
+/// let orcs = QueryDescriptor::of::<&Orc, ()>();
+/// assert_eq!(orcs.query(&world).count(), 2);
+/// assert_eq!(orcs.none([ComponentType::of::<Asleep>()]).query(&world).to_entities(), [awake]);
+/// ```
+#[derive(Clone)]
+#[must_use = "a description does nothing until it is run in a world"]
+pub struct QueryDescriptor {
+    source: Source,
+    settings: Settings,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// Data and filters of types, to be looked up by their type ID.
+    Types { id: TypeId, terms: fn() -> Terms, name: fn() -> &'static str, options: Options },
+    /// Terms of run time: an entity matches if it matches one of the alternatives, of which there is at least one.
+    Terms {
+        alternatives: Vec<Terms>,
+        /// Built when the description is first run, so that further runs do not allocate.
+        plan: OnceLock<Plan>,
+    },
+}
+
+impl Default for QueryDescriptor {
+    fn default() -> Self {
+        let source = Source::Terms { alternatives: vec![Terms::default()], plan: OnceLock::new() };
+        Self { source, settings: Settings::default() }
+    }
+}
+
+impl QueryDescriptor {
+    /// Creates a description of all entities except disabled ones and prefabs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Creates the description of a query of this data and these filters.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, IntoSystem, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Player;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system((|| unreachable!()).require(QueryDescriptor::of::<&Player, ()>()));
+    /// world.update(0.1);
+    /// ```
+    pub fn of<D: QueryData, F: QueryFilter>() -> Self {
+        let source = Source::Types {
+            id: TypeId::of::<(D::Static, F)>(),
+            terms: Terms::of::<D, F>,
+            name: type_name::<D>,
+            options: Options::NONE,
+        };
+        Self { source, settings: Settings::default() }
+    }
+
+    /// Returns the terms for changing. Terms of types become terms of run time.
+    fn alternatives_mut(&mut self) -> &mut Vec<Terms> {
+        if let Source::Types { terms, options, .. } = self.source {
+            let mut terms = terms();
+            terms.options = terms.options.with(options);
+            self.source = Source::Terms { alternatives: vec![terms], plan: OnceLock::new() };
+        }
+        match &mut self.source {
+            Source::Terms { alternatives, plan } => {
+                plan.take();
+                alternatives
+            }
+            Source::Types { .. } => unreachable!("it was replaced"),
+        }
+    }
+
+    fn each(
+        mut self,
+        types: impl IntoIterator<Item = ComponentType>,
+        term: fn(ComponentType) -> Term,
+    ) -> Self {
+        let types: Vec<_> = types.into_iter().collect();
+        for alternative in self.alternatives_mut() {
+            alternative.filters.extend(types.iter().copied().map(term));
+        }
+        self
+    }
+
+    fn one(mut self, term: Term) -> Self {
+        for alternative in self.alternatives_mut() {
+            alternative.filters.push(term.clone());
+        }
+        self
+    }
+
+    fn with_option(mut self, option: Options) -> Self {
+        match &mut self.source {
+            Source::Types { options, .. } => *options = options.with(option),
+            Source::Terms { .. } => {
+                for alternative in self.alternatives_mut() {
+                    alternative.options = alternative.options.with(option);
+                }
+            }
+        }
+        self
+    }
+
+    fn ignores_enabled(&mut self) -> bool {
+        // All alternatives agree.
+        self.alternatives_mut()[0].options.has(Options::IGNORE_ENABLED)
+    }
+
+    /// Requires all these components, enabled: [`With`](crate::With).
+    pub fn all(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::With)
+    }
+
+    /// Requires all these components, enabled, as [`all`](Self::all) does, and declares that they are going to be written.
+    ///
+    /// The query itself writes nothing. [`filter_write_groups`](Self::filter_write_groups) depends on it.
+    pub fn all_mut(mut self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        for ty in types {
+            for Terms { parts, .. } in self.alternatives_mut() {
+                if !parts.iter().any(|part| part.ty == ty) {
+                    parts.push(Part { ty, need: Need::On, write: true, bits: false });
+                }
+            }
+        }
+        self
+    }
+
+    /// Requires at least one of these components, enabled: [`Any`](crate::Any). An empty list is no condition.
+    pub fn any(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.one(Term::Any(types.into_iter().collect()))
+    }
+
+    /// Excludes entities that have one of these components, enabled: [`Without`](crate::Without).
+    pub fn none(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Without)
+    }
+
+    /// Excludes entities that have one of these components, enabled or not: [`Absent`](crate::Absent).
+    pub fn absent(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Absent)
+    }
+
+    /// Requires all these components, enabled or not: [`Present`](crate::Present).
+    pub fn present(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Present)
+    }
+
+    /// Requires all these components, disabled: [`IsDisabled`](crate::IsDisabled).
+    ///
+    /// # Panics
+    ///
+    /// With A0070 if one of them is not enableable.
+    #[track_caller]
+    pub fn disabled(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        let types: Vec<_> = types.into_iter().collect();
+        for &ty in &types {
+            refuse_not_enableable(ty);
+        }
+        self.each(types, Term::Disabled)
+    }
+
+    /// Requires that one of these components was written [since](Self::since) a version: [`Changed`](crate::Changed). An empty list
+    /// is no condition.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let seen = world.version();
+    /// let changed = QueryDescriptor::new().changed([ComponentType::of::<Health>()]).since(seen);
+    /// assert!(changed.query(&world).is_empty());
+    ///
+    /// world.advance_version();
+    /// world.get_mut::<Health>(orc)?.0 = 15;
+    /// assert_eq!(changed.query(&world).to_entities(), [orc]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn changed(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        let types: Box<[_]> = types.into_iter().collect();
+        if types.is_empty() { self } else { self.one(Term::Changed(types)) }
+    }
+
+    /// Requires that an entity came to the chunk or left it [since](Self::since) a version: [`OrderChanged`](crate::OrderChanged).
+    pub fn order_changed(self) -> Self {
+        self.one(Term::OrderChanged)
+    }
+
+    /// Makes [`changed`](Self::changed) and [`order_changed`](Self::order_changed) mean "newer than this version".
+    ///
+    /// Otherwise everything counts as changed.
+    pub fn since(mut self, version: Version) -> Self {
+        self.settings.since = Since(version);
+        self
+    }
+
+    /// Keeps only entities with this value of a [shared component](crate::SharedComponent). Can be called for several components.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{QueryDescriptor, Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Shared::new(Team(1)), 3);
+    /// world.spawn_many(Shared::new(Team(2)), 4);
+    /// assert_eq!(QueryDescriptor::new().with_shared(Team(2)).query(&world).count(), 4);
+    /// ```
+    pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
+        self.settings.add_shared(value);
+        self
+    }
+
+    /// Includes entities that are [`Disabled`](crate::Disabled): the filter [`IncludeDisabled`](crate::IncludeDisabled).
+    pub fn include_disabled(self) -> Self {
+        self.with_option(Options::DISABLED)
+    }
+
+    /// Includes [prefabs](crate::Prefab): the filter [`IncludePrefabs`](crate::IncludePrefabs).
+    pub fn include_prefabs(self) -> Self {
+        self.with_option(Options::PREFABS)
+    }
+
+    /// Ignores whether components are enabled: the filter [`IgnoreEnabled`](crate::IgnoreEnabled).
+    pub fn ignore_enabled(self) -> Self {
+        self.with_option(Options::IGNORE_ENABLED)
+    }
+
+    /// Excludes entities that have another member of the write groups of the components that are [written](Self::all_mut): the
+    /// filter [`FilterWriteGroups`](crate::FilterWriteGroups).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Height(f32);
+    ///
+    /// #[derive(Component)]
+    /// #[component(write_group(Height))]
+    /// struct Wings;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn((Height(9.0), Wings));
+    /// let query = QueryDescriptor::new().all_mut([ComponentType::of::<Height>()]);
+    /// assert_eq!(query.query(&world).count(), 1);
+    /// assert_eq!(query.filter_write_groups().query(&world).count(), 0);
+    /// ```
+    pub fn filter_write_groups(self) -> Self {
+        self.with_option(Options::WRITE_GROUPS)
+    }
+
+    /// Returns the union of two descriptions. [`Or`](crate::Or) for types known at compile time.
+    ///
+    /// Each entity comes once, in the order of all queries. Conditions that are added afterwards apply to both. Write groups are
+    /// [filtered](Self::filter_write_groups) for each of the two separately.
+    ///
+    /// # Panics
+    ///
+    /// - A0094 if only one of them ignores whether components are enabled
+    /// - A0096 if one of them requires a [shared value](Self::with_shared), or if they compare changes with different
+    ///   [versions](Self::since): call these methods on the union
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Orc;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Troll;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Asleep;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Orc);
+    /// world.spawn((Troll, Asleep));
+    /// let both = world.spawn((Orc, Troll));
+    /// let orcs = QueryDescriptor::of::<&Orc, ()>();
+    /// let trolls = QueryDescriptor::new().all([ComponentType::of::<Troll>()]);
+    /// let awake = orcs.or(trolls).none([ComponentType::of::<Asleep>()]);
+    /// assert_eq!(awake.query(&world).to_entities(), [orc, both]);
+    /// ```
+    #[track_caller]
+    pub fn or(mut self, mut other: Self) -> Self {
+        if self.ignores_enabled() != other.ignores_enabled() {
+            let which = if self.ignores_enabled() { "first" } else { "second" };
+            panic!(
+                "A0094: of two queries that become one, only the {which} ignores what is switched off; call \
+                 `ignore_enabled` on both or on neither"
+            );
+        }
+        let asks = |query: &Self| query.settings.shared().first().map(|(component, _)| *component);
+        if let Some(component) = asks(&self).or(asks(&other)) {
+            let which = if asks(&self).is_some() { "first" } else { "second" };
+            panic!(
+                "A0096: of two queries that become one, the {which} asks for a value of `{component}`; call `with_shared` on \
+                 what `or` returns"
+            );
+        }
+        let (since, other_since) = (self.settings.since.0, other.settings.since.0);
+        if since != other_since {
+            panic!(
+                "A0096: of two queries that become one, the first asks for changes since {since}, and the second since \
+                 {other_since}; call `since` on what `or` returns"
+            );
+        }
+        self.alternatives_mut().append(other.alternatives_mut());
+        self
+    }
+
+    /// Runs the query in a world: [`Query`] has the methods.
+    ///
+    /// # Panics
+    ///
+    /// As [`EntityManager::query`] does, when a description is run for the first time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, stone) = (world.spawn(Orc), world.spawn(()));
+    /// let orcs = QueryDescriptor::new().all([ComponentType::of::<Orc>()]);
+    /// assert!(orcs.query(&world).matches(orc) && !orcs.query(&world).matches(stone));
+    /// for entity in orcs.query(&world) {
+    ///     assert_eq!(entity, orc);
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn query<'w>(&self, world: &'w EntityManager) -> Query<'w, Entity> {
+        Query::described(world, self.matched_in(world), self.settings.clone())
+    }
+
+    /// Returns the chunks in which entities match, in the order of [`EntityManager::chunks`].
+    ///
+    /// Waits for all jobs, since everything in the chunks can be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.spawn_many(Engine, 9);
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
+    /// let engines = QueryDescriptor::of::<&Engine, ()>();
+    /// let found = engines.chunks(&world).next().unwrap();
+    /// assert_eq!((found.chunk().len(), found.count()), (10, 9));
+    /// assert_eq!(found.rows().collect::<Vec<_>>(), (1..10).collect::<Vec<_>>());
+    /// ```
+    #[track_caller]
+    pub fn chunks<'w>(
+        &self,
+        world: &'w EntityManager,
+    ) -> impl Iterator<Item = QueryChunk<'w>> + use<'w> {
+        world.jobs.sync_all();
+        let matched = self.matched_in(world);
+        sync_for_query(world, matched, Asked::Found);
+        let walk = Walk::reading(world, matched, &self.settings);
+        let since = self.settings.since.0;
+        let mut chunks = SelectedChunks::new(walk);
+        iter::from_fn(move || {
+            let (found, number) = chunks.next()?;
+            Some(QueryChunk { chunk: world.chunk(number), found, since })
+        })
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Returns the plan, and for descriptions of types the key of their state.
+    #[track_caller]
+    pub(super) fn plan(&self) -> (Option<(TypeId, Options)>, Plan) {
+        match &self.source {
+            &Source::Types { id, terms, name, options } => {
+                (Some((id, options)), terms().into_plan(name(), options))
+            }
+            Source::Terms { .. } => (None, self.plan_of_terms().clone()),
+        }
+    }
+
+    #[track_caller]
+    fn plan_of_terms(&self) -> &Plan {
+        let Source::Terms { alternatives, plan } = &self.source else {
+            unreachable!("only terms of run time have a plan of their own")
+        };
+        if let Some(plan) = plan.get() {
+            return plan;
+        }
+        // Not in a closure of the lock, so that a panic names the caller.
+        let build = |terms: &Terms| terms.clone().into_plan("QueryDescriptor", Options::NONE);
+        let new = match &**alternatives {
+            [only] => build(only),
+            several => Plan::union(several.iter().map(build).collect()),
+        };
+        plan.get_or_init(|| new)
+    }
+
+    #[track_caller]
+    pub(super) fn matched<'w>(
+        &self,
+        states: &'w QueryCache,
+        archetypes: &'w Archetypes,
+    ) -> &'w QueryState {
+        match &self.source {
+            &Source::Types { id, terms, name, options } => {
+                states.of_type(id, options, archetypes, || terms().into_plan(name(), options))
+            }
+            Source::Terms { .. } => states.of_plan(self.plan_of_terms(), archetypes),
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn matched_in<'w>(&self, entities: &'w EntityManager) -> &'w QueryState {
+        self.matched(&entities.queries, &entities.storage.archetypes)
+    }
+
+    /// Replaces the entities in the shared values.
+    pub(crate) fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
+        self.settings.remap_entities(map);
+    }
+
+    /// Returns `true` if there may be entities in the shared values.
+    pub(crate) fn may_name_entities(&self) -> bool {
+        self.settings.may_name_entities()
+    }
+}
+
+impl From<&QueryDescriptor> for QueryDescriptor {
+    fn from(query: &QueryDescriptor) -> Self {
+        query.clone()
+    }
+}
+
+impl fmt::Display for QueryDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Source::Types { name, .. } => write!(f, "the query of `{}`", name()),
+            Source::Terms { .. } => f.write_str("a dynamic query"),
+        }
+    }
+}
+
+impl fmt::Debug for QueryDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Source::Types { .. } => write!(f, "QueryDescriptor({self})"),
+            Source::Terms { alternatives, .. } => match &**alternatives {
+                [only] => f.debug_list().entries(&only.filters).finish(),
+                several => {
+                    f.debug_list().entries(several.iter().map(|terms| &terms.filters)).finish()
+                }
+            },
+        }
+    }
+}
+
+/// A chunk with matching entities: an item of [`QueryDescriptor::chunks`].
+#[derive(Clone, Copy)]
+pub struct QueryChunk<'w> {
+    chunk: ArchetypeChunk<'w>,
+    found: &'w Match,
+    /// Newer versions count as changes.
+    since: Version,
+}
+
+impl<'w> QueryChunk<'w> {
+    /// Returns the chunk.
+    pub fn chunk(&self) -> ArchetypeChunk<'w> {
+        self.chunk
+    }
+
+    /// Returns the number of matching entities: never zero.
+    pub fn count(&self) -> usize {
+        if self.found.bits.is_empty() {
+            return self.chunk.len();
+        }
+        self.words().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Returns the rows of the matching entities, in ascending order.
+    pub fn rows(&self) -> impl Iterator<Item = usize> {
+        (0..).step_by(64).zip(self.words()).flat_map(|(first, word): (usize, u64)| {
+            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| first + bit)
+        })
+    }
+
+    /// Returns the matching entities.
+    pub fn entities(&self) -> impl Iterator<Item = Entity> {
+        self.rows().map(|row| self.chunk.entities()[row])
+    }
+
+    /// Returns a bit for each row, set if the row matches.
+    fn words(&self) -> impl Iterator<Item = u64> + use<'w> {
+        let Self { chunk: ArchetypeChunk { chunk, .. }, found, since } = *self;
+        let mut changed = Vec::new();
+        if found.asks_for_rows {
+            find_changed(chunk, found, since, &mut changed);
+        }
+        (0..chunk.len.div_ceil(u64::BITS)).map(move |word| {
+            let masks = Masks { enabled: &chunk.enabled, changed: &changed };
+            matching_rows(&found.bits, &masks, word, chunk.len)
+        })
+    }
+}
+
+impl fmt::Debug for QueryChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryChunk")
+            .field("chunk", &self.chunk)
+            .field("count", &self.count())
+            .finish()
+    }
+}

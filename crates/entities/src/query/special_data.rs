@@ -1,0 +1,600 @@
+//! Query data besides components: buffers, shared, chunk and managed components, enabled bits, tracked values.
+
+#![expect(unsafe_code, reason = "values and bits of chunks that a query has fetched")]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+use super::batch::{ChunkMarks, ChunkView};
+use super::data::{
+    ChunkData, ColumnFetch, QueryData, ReadOnlyData, mask_words, one_part, track_rows,
+};
+use super::descriptor::{Need, Part};
+use super::parallel::ParallelData;
+use super::state::Place;
+use crate::buffer::{
+    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, BufferLayout, DynamicBuffer, Header,
+    elements_of,
+};
+use crate::component::{Component, ComponentType};
+use crate::managed::{Managed, ManagedComponent};
+use crate::per_chunk::PerChunk;
+use crate::shared::{Shared, SharedComponent};
+use crate::storage::TrackedColumn;
+
+/// Returns the buffer of a row, in a column of buffers.
+#[inline(always)]
+fn buffer_at<T: BufferElement>(fetch: ColumnFetch<u8>, row: usize) -> *mut Header {
+    fetch.first.as_ptr().wrapping_add(row * BufferLayout::of::<T>().size).cast()
+}
+
+// SAFETY: one part, at one place, which is read.
+unsafe impl<T: BufferElement> QueryData for &Buffer<T> {
+    type Item<'w> = &'w [T];
+    type Static = &'static Buffer<T>;
+    type Fetch = ColumnFetch<u8>;
+    one_part!(ComponentType::of_buffer::<T>(), Need::On, false, false);
+
+    #[inline(always)]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<u8> {
+        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<u8>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<u8>, row: usize) -> &'w [T] {
+        // SAFETY: there is a buffer in each row, which nobody changes.
+        unsafe { elements_of(buffer_at::<T>(fetch, row)) }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: BufferElement> ReadOnlyData for &Buffer<T> {}
+
+// SAFETY: elements can be shared and sent.
+unsafe impl<T: BufferElement> ParallelData for &Buffer<T> {}
+
+// SAFETY: elements can be shared and sent.
+unsafe impl<T: BufferElement> ParallelData for &mut Buffer<T> {}
+
+// SAFETY: buffers are contiguous.
+unsafe impl<T: BufferElement> ChunkData for &Buffer<T> {
+    type Slices<'w> = BufferAccessor<'w, T>;
+
+    unsafe fn slices<'w>(
+        fetch: ColumnFetch<u8>,
+        first: usize,
+        count: usize,
+    ) -> BufferAccessor<'w, T> {
+        // SAFETY: there is a buffer in each row, which nobody changes.
+        unsafe { BufferAccessor::new(buffer_at::<T>(fetch, first).cast(), count) }
+    }
+}
+
+// SAFETY: one part, at one place, which is written.
+unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
+    type Item<'w> = DynamicBuffer<'w, T>;
+    type Static = &'static mut Buffer<T>;
+    type Fetch = ColumnFetch<u8>;
+    one_part!(ComponentType::of_buffer::<T>(), Need::On, true, false, T::TRACK_CHANGES);
+
+    #[inline(always)]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<u8> {
+        ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, T::TRACK_CHANGES)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<u8>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<u8>, row: usize) -> DynamicBuffer<'w, T> {
+        // SAFETY: there is a buffer in each row, which no other code uses.
+        unsafe { DynamicBuffer::new(buffer_at::<T>(fetch, row)) }
+    }
+}
+
+// SAFETY: buffers are contiguous.
+unsafe impl<T: BufferElement> ChunkData for &mut Buffer<T> {
+    type Slices<'w> = BufferAccessorMut<'w, T>;
+
+    unsafe fn slices<'w>(
+        fetch: ColumnFetch<u8>,
+        first: usize,
+        count: usize,
+    ) -> BufferAccessorMut<'w, T> {
+        // SAFETY: there is a buffer in each row, which no other code uses.
+        unsafe { BufferAccessorMut::new(buffer_at::<T>(fetch, first).cast(), count) }
+    }
+}
+
+// SAFETY: one part, the value of a chunk's group, which is read.
+unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
+    type Item<'w> = &'w T;
+    type Static = &'static Shared<T>;
+    type Fetch = *const T;
+    one_part!(ComponentType::of_shared::<T>(), Need::On, false, false);
+
+    #[inline]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> *const T {
+        let value = view.shared_value(places[0].offset as usize);
+        // SAFETY: the value is there as long as a chunk has it.
+        unsafe { &*value }.downcast_ref::<T>().expect("a value of the type")
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(_: *const T, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
+        // SAFETY: the value is there as long as a chunk has it, and never changed.
+        unsafe { &*fetch }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: SharedComponent> ReadOnlyData for &Shared<T> {}
+
+// SAFETY: shared components can be shared.
+unsafe impl<T: SharedComponent> ParallelData for &Shared<T> {}
+
+// SAFETY: all rows have the same value.
+unsafe impl<T: SharedComponent> ChunkData for &Shared<T> {
+    type Slices<'w> = &'w T;
+
+    #[inline(always)]
+    unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
+        // SAFETY: as for one row.
+        unsafe { &*fetch }
+    }
+}
+
+// SAFETY: one part, the value of a chunk, which is read.
+unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
+    type Item<'w> = &'w T;
+    type Static = &'static PerChunk<T>;
+    type Fetch = *const T;
+    one_part!(ComponentType::of_chunk::<T>(), Need::On, false, false);
+
+    #[inline]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> *const T {
+        let value = view.chunk.values.find(places[0].column).expect("chunks have their values");
+        value.as_ptr().cast_const().cast()
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(_: *const T, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
+        // SAFETY: there is a value of this type, and the query has declared that it reads it. Only a job writes it, which would have to
+        // declare that, and conflict.
+        unsafe { &*fetch }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: Component + Default> ReadOnlyData for &PerChunk<T> {}
+
+// SAFETY: components can be shared.
+unsafe impl<T: Component + Default> ParallelData for &PerChunk<T> {}
+
+// SAFETY: all rows have the same value.
+unsafe impl<T: Component + Default> ChunkData for &PerChunk<T> {
+    type Slices<'w> = &'w T;
+
+    #[inline(always)]
+    unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
+        // SAFETY: as for one row.
+        unsafe { &*fetch }
+    }
+}
+
+// SAFETY: one part, at one place, which is read. Neither views nor iterators of queries are sent to other threads.
+unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
+    type Item<'w> = &'w T;
+    type Static = &'static Managed<T>;
+    type Fetch = ColumnFetch<Box<T>>;
+    one_part!(ComponentType::of_managed::<T>(), Need::On, false, false);
+
+    #[inline(always)]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
+        ColumnFetch::new(view, places[0], T::ENABLEABLE)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<Box<T>>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w T {
+        // SAFETY: there is a value in each row, which nobody changes, and no other thread reads: the memory is shared with
+        // no fork, and this stays on its thread unless `T` may be shared.
+        unsafe { &*fetch.first.as_ptr().add(row) }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: ManagedComponent> ReadOnlyData for &Managed<T> {}
+
+// SAFETY: one part, at one place, which is written.
+unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
+    type Item<'w> = &'w mut T;
+    type Static = &'static mut Managed<T>;
+    type Fetch = ColumnFetch<Box<T>>;
+    one_part!(ComponentType::of_managed::<T>(), Need::On, true, false, T::TRACK_CHANGES);
+
+    #[inline(always)]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
+        ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, T::TRACK_CHANGES)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<Box<T>>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w mut T {
+        // SAFETY: there is a value in each row, which no other code uses.
+        unsafe { &mut *fetch.first.as_ptr().add(row) }
+    }
+}
+
+/// Enabled state of a component: query data.
+///
+/// It is given for all entities that have the component, on or off. Unity's `EnabledRefRO`, which finds only entities whose
+/// component is on unless it is said otherwise; here [`With<T>`](crate::With) says so.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, EnabledRef, World};
+///
+/// #[derive(Component)]
+/// #[component(enableable)]
+/// struct Engine;
+///
+/// let mut world = World::new("Simulation");
+/// let car = world.spawn(Engine);
+/// world.spawn(Engine);
+/// world.set_component_enabled::<Engine>(car, false).unwrap();
+/// let on: Vec<bool> = world.query::<EnabledRef<Engine>>().iter().map(|engine| engine.get()).collect();
+/// assert_eq!(on, [false, true]);
+/// ```
+///
+/// Of a component that cannot be disabled it does not compile:
+///
+/// ```compile_fail,E0080
+/// use ancho_entities::{Component, EnabledRef, World};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// World::new("Simulation").query::<EnabledRef<Health>>().count();
+/// ```
+pub struct EnabledRef<'w, T> {
+    bit: Bit,
+    world: PhantomData<&'w u64>,
+    of: PhantomData<fn() -> T>,
+}
+
+/// Enabled state of a component, writable: query data.
+///
+/// It is given for all entities that have the component, on or off. The component counts as changed, whether or not anything
+/// is switched. What is switched does not change which entities the query finds: that is settled before an entity is given.
+/// Unity's `EnabledRefRW`; see [`EnabledRef`] for how they differ.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, EnabledMut, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Fuel(u32);
+///
+/// #[derive(Component)]
+/// #[component(enableable)]
+/// struct Engine;
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn((Fuel(3), Engine));
+/// world.spawn((Fuel(0), Engine));
+/// for (fuel, mut engine) in world.query_mut::<(&Fuel, EnabledMut<Engine>)>() {
+///     engine.set(fuel.0 > 0);
+/// }
+/// assert_eq!(world.query::<&Engine>().count(), 1);
+/// ```
+pub struct EnabledMut<'w, T> {
+    bit: Bit,
+    world: PhantomData<&'w mut u64>,
+    of: PhantomData<fn() -> T>,
+}
+
+/// A bit of a word, whose other bits others may have. It stays on one thread, since it is a pointer.
+#[derive(Clone, Copy)]
+struct Bit {
+    word: *mut u64,
+    shift: u32,
+}
+
+impl Bit {
+    /// The bit of a row.
+    #[inline(always)]
+    fn of(words: *mut u64, row: usize) -> Self {
+        Self { word: words.wrapping_add(row / 64), shift: (row % 64) as u32 }
+    }
+}
+
+impl<T> EnabledRef<'_, T> {
+    /// Returns `true` if the component is enabled.
+    #[inline]
+    pub fn get(&self) -> bool {
+        // SAFETY: the word is there as long as the world is borrowed, and nobody on another thread writes to it meanwhile: pieces of
+        // loops and jobs have whole words.
+        unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
+    }
+}
+
+impl<T> EnabledMut<'_, T> {
+    /// Returns `true` if the component is enabled.
+    #[inline]
+    pub fn get(&self) -> bool {
+        // SAFETY: the word is there as long as the world is borrowed, and nobody on another thread uses it: pieces of loops
+        // and jobs have whole words.
+        unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
+    }
+
+    /// Switches the component on or off.
+    #[inline]
+    pub fn set(&mut self, enabled: bool) {
+        let Bit { word, shift } = self.bit;
+        // SAFETY: as above. Nobody has a reference to the word while user code runs.
+        unsafe { *word = *word & !(1 << shift) | u64::from(enabled) << shift };
+    }
+}
+
+impl<T> Clone for EnabledRef<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for EnabledRef<'_, T> {}
+
+impl<T> fmt::Debug for EnabledRef<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EnabledRef").field(&self.get()).finish()
+    }
+}
+
+impl<T> fmt::Debug for EnabledMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EnabledMut").field(&self.get()).finish()
+    }
+}
+
+/// The type of a component that can be disabled.
+fn enableable<T: Component>() -> ComponentType {
+    const {
+        assert!(
+            T::ENABLEABLE,
+            "the component cannot be switched off and on; write `#[component(enableable)]` on the type"
+        );
+    }
+    ComponentType::of::<T>()
+}
+
+// SAFETY: one part, whose mask is read.
+unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
+    type Item<'w> = EnabledRef<'w, T>;
+    type Static = EnabledRef<'static, T>;
+    type Fetch = *mut u64;
+    one_part!(enableable::<T>(), Need::Present, false, true);
+
+    #[inline(always)]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> *mut u64 {
+        mask_words(view, places[0])
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(_: *mut u64, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: *mut u64, row: usize) -> EnabledRef<'w, T> {
+        EnabledRef { bit: Bit::of(fetch, row), world: PhantomData, of: PhantomData }
+    }
+}
+
+// SAFETY: nothing can be changed.
+unsafe impl<T: Component> ReadOnlyData for EnabledRef<'_, T> {}
+
+// SAFETY: rows of different words have their bits in different words.
+unsafe impl<T: Component> ParallelData for EnabledRef<'_, T> {}
+
+// SAFETY: one part, whose mask is written, a bit for each row.
+unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
+    type Item<'w> = EnabledMut<'w, T>;
+    type Static = EnabledMut<'static, T>;
+    type Fetch = ColumnFetch<T>;
+    one_part!(enableable::<T>(), Need::Present, true, true, T::TRACK_CHANGES);
+
+    #[inline(always)]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
+        ColumnFetch::new_mut(view, places[0], true, T::TRACK_CHANGES)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(_: ColumnFetch<T>, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> EnabledMut<'w, T> {
+        EnabledMut {
+            bit: Bit::of(fetch.words.cast_mut(), row),
+            world: PhantomData,
+            of: PhantomData,
+        }
+    }
+}
+
+// SAFETY: rows of different words have their bits in different words.
+unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
+
+/// The value of a component, which counts as changed only if it is written: data of queries.
+///
+/// It is for loops that write few of many: `&mut T` counts as changed for each entity that it is given for. The component
+/// [tracks changes](Component::TRACK_CHANGES). Whole chunks count as before: the
+/// [change version](crate::ArchetypeChunk::change_version) of each that was looked at is now. Who borrows the value mutably
+/// has written it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Changed, Component, TrackedMut, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// #[component(track_changes)]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn_batch((0..100).map(Health));
+/// let seen = world.version();
+/// world.advance_version();
+/// for mut health in world.query_mut::<TrackedMut<Health>>() {
+///     if health.0 < 10 {
+///         health.0 += 1;
+///     }
+/// }
+/// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().since(seen).count(), 10);
+/// ```
+///
+/// Of a component that does not track changes it does not compile:
+///
+/// ```compile_fail,E0080
+/// use ancho_entities::{Component, TrackedMut, World};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// World::new("Simulation").query::<TrackedMut<Health>>().count();
+/// ```
+///
+/// It stays on the thread of its world:
+///
+/// ```compile_fail,E0277
+/// use ancho_entities::{Component, TrackedMut};
+///
+/// fn is_send<T: Send>() {}
+///
+/// #[derive(Component)]
+/// #[component(track_changes)]
+/// struct Health(u32);
+///
+/// is_send::<TrackedMut<'_, Health>>();
+/// ```
+pub struct TrackedMut<'w, T> {
+    value: &'w mut T,
+    /// Address of the version of the row. A pointer, which keeps it on one thread: other rows are noted there too.
+    written: *mut TrackedColumn,
+    row: usize,
+}
+
+impl<T> Deref for TrackedMut<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> DerefMut for TrackedMut<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the column is there as long as the world is borrowed, and others use it only on this thread.
+        unsafe { track_rows(self.written, self.row, 1) };
+        self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for TrackedMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TrackedMut").field(&self.value).finish()
+    }
+}
+
+/// The type of a component that tracks changes.
+fn tracked<T: Component>() -> ComponentType {
+    const {
+        assert!(
+            T::TRACK_CHANGES,
+            "the component does not track changes; write `#[component(track_changes)]` on the type"
+        );
+    }
+    ComponentType::of::<T>()
+}
+
+// SAFETY: one part, at one place, which is written.
+unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
+    type Item<'w> = TrackedMut<'w, T>;
+    type Static = TrackedMut<'static, T>;
+    type Fetch = ColumnFetch<T>;
+    const PARTS: usize = 1;
+    const WRITES: bool = true;
+    const MARKS: bool = true;
+    // It does so itself, when it is written.
+    const TRACKS: bool = false;
+
+    fn parts(each: &mut dyn FnMut(Part)) {
+        each(Part { ty: tracked::<T>(), need: Need::On, write: true, bits: false });
+    }
+
+    unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
+        // SAFETY: the caller's promises.
+        unsafe { marks.begin(places[0].column) };
+    }
+
+    fn is_there(places: &[Place]) -> bool {
+        places[0].is_there()
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
+        ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, true)
+    }
+
+    #[inline(always)]
+    unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
+        // SAFETY: there is such a row.
+        unsafe { fetch.is_on(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> TrackedMut<'w, T> {
+        // SAFETY: there is a value in each row, which no other code uses.
+        let value = unsafe { &mut *fetch.first.as_ptr().add(row) };
+        TrackedMut { value, written: fetch.written, row }
+    }
+
+    #[inline(always)]
+    unsafe fn track(_: ColumnFetch<T>, _: usize, _: usize, _: bool) {}
+}
