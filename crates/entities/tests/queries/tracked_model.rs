@@ -193,7 +193,8 @@ impl Model {
                     2 => (row.a, _) = (true, world.add(*entity, A(2)).unwrap()),
                     3 => (row.s, _) = (Some(now), world.add(*entity, S).unwrap()),
                     _ => {
-                        (row.team, _) = (Some(2), world.add(*entity, Shared::new(Team(2))).unwrap())
+                        (row.team, _) =
+                            (Some(2), world.add(*entity, Shared::new(Team(2))).unwrap());
                     }
                 }
             }

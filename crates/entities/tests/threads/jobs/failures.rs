@@ -42,7 +42,6 @@ fn most_entities_are_done_all_the_same() {
                 assert!(a.0 != 1001, "this one");
                 a.0 += 10_000;
             });
-            let bad = bad;
             // Somebody waits on the way.
             assert_eq!(world.get::<A>(all[1001]), Ok(&A(1001)));
             let values: Vec<_> = world.query::<&A>().iter().map(|a| a.0).collect();
@@ -67,7 +66,6 @@ fn other_entities_are_done_all_the_same() {
                 assert!(a.0 != 1001, "this one");
                 a.0 += 10_000;
             });
-            let bad = bad;
             // Somebody waits on the way.
             for (at, &entity) in (0..).zip(&all) {
                 let is_done = world.get::<A>(entity).unwrap().0 == at + 10_000;

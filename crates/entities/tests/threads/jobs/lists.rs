@@ -96,7 +96,6 @@ fn q12_values_are_those_that_jobs_before_have_written() {
         let mut values = NativeList::new();
         let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1000);
         let list = world.query::<&A>().job().named("List").schedule_to_components(values.write());
-        let list = list;
         let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 = 0);
         world.jobs().complete(list);
         let mut values: Vec<_> = values.get().unwrap().iter().map(|a: &A| a.0).collect();

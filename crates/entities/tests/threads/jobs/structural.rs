@@ -195,7 +195,6 @@ fn a9_a_lookup_that_writes_is_a_writer() {
         a.get_mut(one).unwrap().0 = 10;
         assert!(a.get_mut(other).is_none() && !a.has(other) && a.has(one));
     });
-    let job = job;
     gate.await_job(&world);
     gate.beside("get B", || assert_eq!(world.get::<B>(other), Ok(&B(3))));
     gate.after("get A", || assert_eq!(world.get::<A>(both), Ok(&A(3))));
