@@ -61,7 +61,7 @@ impl Subject for Nodes {
     fn write(&mut self, scene: &Scene) {
         let Nodes { world, entities } = self;
         if scene.all_move() {
-            let query = world.query_mut::<(&Node, &mut LocalTransform)>();
+            let mut query = world.query_mut::<(&Node, &mut LocalTransform)>();
             query.for_each(|(node, place)| *place = transform(scene.pose(node.0 as usize)));
             return;
         }
@@ -106,7 +106,7 @@ impl Subject for Flat {
     }
 
     fn write(&mut self, scene: &Scene) {
-        let query = self.0.query_mut::<(&Node, &mut Position, &mut Rotation)>();
+        let mut query = self.0.query_mut::<(&Node, &mut Position, &mut Rotation)>();
         query.for_each(|(node, position, rotation)| {
             let pose = scene.pose(node.0 as usize);
             (position.0, rotation.0) = (pose.position, pose.rotation);

@@ -52,26 +52,26 @@ type Action = (&'static str, fn(&mut World));
 const ACTIONS: [Action; 14] = [
     ("add", |world| ignore(world.batch(QueryDescriptor::of::<&A, ()>()).add(f2(1)))),
     ("add to some", |world| {
-        ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).add((f2(1), B(1))))
+        ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).add((f2(1), B(1))));
     }),
     ("add replaces", |world| {
-        ignore(world.batch(QueryDescriptor::of::<&A, ()>()).add((f1(1), f0(1))))
+        ignore(world.batch(QueryDescriptor::of::<&A, ()>()).add((f1(1), f0(1))));
     }),
     ("add replaces some", |world| {
         ignore(world.batch(QueryDescriptor::of::<&A, With<Chosen>>()).add((f1(1), A(1))));
     }),
     ("add replaces and moves", |world| {
-        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).add((f0(1), f2(1), f1(1))))
+        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).add((f0(1), f2(1), f1(1))));
     }),
     ("add shared", |world| {
-        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).add((f0(1), Shared::new(Side(1)))))
+        ignore(world.batch(QueryDescriptor::of::<&F0, ()>()).add((f0(1), Shared::new(Side(1)))));
     }),
     ("remove", |world| ignore(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<F1>())),
     ("remove from some", |world| {
-        ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).remove::<(F0, F1)>())
+        ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).remove::<(F0, F1)>());
     }),
     ("remove all", |world| {
-        ignore(world.batch(QueryDescriptor::of::<(), ()>()).remove::<(F0, A, F1, Chosen)>())
+        ignore(world.batch(QueryDescriptor::of::<(), ()>()).remove::<(F0, A, F1, Chosen)>());
     }),
     ("despawn", |world| ignore(world.batch(QueryDescriptor::of::<&A, ()>()).despawn())),
     ("despawn some", |world| ignore(world.batch(QueryDescriptor::of::<&Chosen, ()>()).despawn())),

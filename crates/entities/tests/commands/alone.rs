@@ -370,7 +370,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     (
         "set of a group that matches",
         |c, o| {
-            c.batch(Linked(o.root).matching(QueryDescriptor::of::<&A, Without<Link>>())).set(A(70))
+            c.batch(Linked(o.root).matching(QueryDescriptor::of::<&A, Without<Link>>())).set(A(70));
         },
         |w, o| w.set(o.root, A(70)).unwrap(),
     ),
@@ -400,7 +400,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     (
         "set_shared by query",
         |c, _| {
-            c.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).set(Shared::new(Team("blue")))
+            c.batch(QueryDescriptor::of::<(), With<Shared<Team>>>()).set(Shared::new(Team("blue")));
         },
         |w, _| {
             let query = QueryDescriptor::of::<(), With<Shared<Team>>>();
@@ -410,7 +410,8 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     (
         "set_component_enabled by query",
         |c, _| {
-            c.batch(QueryDescriptor::of::<(), Present<Lamp>>()).set_component_enabled::<Lamp>(false)
+            c.batch(QueryDescriptor::of::<(), Present<Lamp>>())
+                .set_component_enabled::<Lamp>(false);
         },
         |w, _| {
             let query = QueryDescriptor::of::<(), Present<Lamp>>();
@@ -436,20 +437,23 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "set_type_enabled by query",
         |c, _| {
             c.batch(QueryDescriptor::of::<&Lamp, ()>())
-                .set_type_enabled(ComponentType::of::<Lamp>(), false)
+                .set_type_enabled(ComponentType::of::<Lamp>(), false);
         },
         |w, _| {
             _ = w
                 .batch(QueryDescriptor::of::<&Lamp, ()>())
                 .set_component_enabled::<Lamp>(false)
-                .unwrap()
+                .unwrap();
         },
     ),
     (
         "despawn by query, by a shared value",
         |c, _| c.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).despawn(),
         |w, _| {
-            _ = w.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).despawn().unwrap()
+            _ = w
+                .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red")))
+                .despawn()
+                .unwrap();
         },
     ),
     (
@@ -488,7 +492,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
         "add by query, to what has not changed since",
         |c, _| {
             c.batch(QueryDescriptor::of::<&A, Changed<A>>().since(Version::from_number(1 << 20)))
-                .add(Tag)
+                .add(Tag);
         },
         |_, _| {},
     ),

@@ -133,8 +133,10 @@ fn placeholders_are_targets() {
 
 #[test]
 fn no_target_changes_if_one_is_refused() {
+    type Operation = (&'static str, fn(ancho_entities::BatchCommands<'_>));
+
     let lamp = ComponentType::of::<Lamp>();
-    let operations: [(&str, fn(ancho_entities::BatchCommands<'_>)); 5] = [
+    let operations: [Operation; 5] = [
         ("A0070", |batch| batch.set_component_enabled::<A>(false)),
         ("A0051", |batch| batch.set_component_enabled::<Lamp>(false)),
         ("A0060", |batch| batch.add_each([Tag])),

@@ -160,7 +160,7 @@ fn cb9_shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
     let commands = buffer.commands().unwrap();
     commands.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).add(Tag);
     let lamps = QueryDescriptor::new().all([ComponentType::of::<Lamp>()]);
-    commands.batch(&lamps.with_shared(Team("red"))).remove::<A>();
+    commands.batch(lamps.with_shared(Team("red"))).remove::<A>();
     // After recording, and before playback.
     world.set_shared(early, Team("blue")).unwrap();
     world.set_shared(late, Team("red")).unwrap();

@@ -209,8 +209,8 @@ fn late(number: usize) -> QueryDescriptor {
     match number {
         0 => QueryDescriptor::of::<&A, ()>(),
         1 => QueryDescriptor::of::<(), With<Glow>>(),
-        2 => dynamic.all([ComponentType::of::<Link>()]).none([ComponentType::of::<Tag>()]).into(),
-        3 => QueryDescriptor::of::<(), ()>().with_shared(Team("red")).into(),
+        2 => dynamic.all([ComponentType::of::<Link>()]).none([ComponentType::of::<Tag>()]),
+        3 => QueryDescriptor::of::<(), ()>().with_shared(Team("red")),
         4 => (&QueryDescriptor::of::<&Glow, ()>().ignore_enabled()).into(),
         _ => (&dynamic.all([ComponentType::of::<A>()]).include_disabled()).into(),
     }
@@ -459,7 +459,7 @@ fn direct(
             with_query!(query, |query| _ = world.batch(query).set_enabled(on)?);
         }
         &Step::QueryDespawn(query) => {
-            with_query!(query, |query| _ = world.batch(query).despawn()?)
+            with_query!(query, |query| _ = world.batch(query).despawn()?);
         }
     }
     Ok(Vec::new())

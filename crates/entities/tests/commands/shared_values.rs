@@ -142,8 +142,7 @@ const ASK: &[(&str, Ask)] = &[
         c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).add(Tag);
     }),
     ("members of a group", |c, root, captain| {
-        let query: QueryDescriptor =
-            QueryDescriptor::of::<&A, ()>().with_shared(Crew(captain)).into();
+        let query: QueryDescriptor = QueryDescriptor::of::<&A, ()>().with_shared(Crew(captain));
         c.batch(Linked(root).matching(query)).add(Tag);
     }),
 ];

@@ -148,7 +148,7 @@ fn dynamic_queries_add_a_value_to_each_too() {
     let mut world = chunks_of(7);
     populate(&mut world);
     let query = QueryDescriptor::new().all([ComponentType::of::<X>()]);
-    let found = query.query(&*world).to_entities();
+    let found = query.query(&world).to_entities();
     let sets: Vec<_> = (0..found.len() as u32).map(T).collect();
     assert_eq!(world.batch(&query).add_each(sets).unwrap(), found.len());
     for (at, &entity) in (0..).zip(&found) {

@@ -91,35 +91,35 @@ fn q7_unions_by_types_of_the_run_time_find_the_same() {
         let query = QueryDescriptor::new;
         let both = query().all([of::<X>()]).or(query().all([of::<Y>()]).absent([of::<A>()]));
         assert_eq!(
-            both.query(&*world).to_entities(),
+            both.query(&world).to_entities(),
             union::<With<X>, (With<Y>, Absent<A>)>(&world)
         );
-        assert_eq!(both.query(&*world).count(), both.query(&*world).to_entities().len());
+        assert_eq!(both.query(&world).count(), both.query(&world).to_entities().len());
         // What is asked for afterwards is asked of both.
         let tagged = both.clone().all([of::<Tag>()]);
         assert_eq!(
-            tagged.query(&*world).to_entities(),
+            tagged.query(&world).to_entities(),
             union::<With<(X, Tag)>, (With<(Y, Tag)>, Absent<A>)>(&world)
         );
         let any = both.clone().any([of::<Tag>(), of::<A>()]).include_disabled();
         type Either = Or<(With<X>, (With<Y>, Absent<A>))>;
         type Typed = (Either, ancho_entities::Any<(Tag, A)>, IncludeDisabled);
         let typed = world.query_filtered::<(), Typed>();
-        assert_eq!(any.query(&*world).to_entities(), typed.to_entities());
+        assert_eq!(any.query(&world).to_entities(), typed.to_entities());
         // Each of them includes what it includes.
         let disabled = query().all([of::<X>()]).include_disabled().or(query().all([of::<A>()]));
         let mut all = world.all_entities();
         let of_x = world.query_filtered::<&X, IncludeDisabled>();
         let of_a = world.query::<&A>();
         all.retain(|&entity| of_x.matches(entity) || of_a.matches(entity));
-        assert_eq!(disabled.query(&*world).to_entities(), all);
+        assert_eq!(disabled.query(&world).to_entities(), all);
         assert_eq!(
-            query().all([of::<X>()]).or(query().all([of::<X>()])).query(&*world).to_entities(),
+            query().all([of::<X>()]).or(query().all([of::<X>()])).query(&world).to_entities(),
             found::<With<X>>(&world)
         );
         let ignoring = both.ignore_enabled();
         assert_eq!(
-            ignoring.query(&*world).to_entities(),
+            ignoring.query(&world).to_entities(),
             union::<Present<X>, (Present<Y>, Absent<A>)>(&world)
         );
     }

@@ -61,7 +61,7 @@ fn a12_both_kinds_of_queries_find_the_same() {
 fn a12_chunks_say_which_rows_are_found() {
     let world = crowd(70);
     let mut found = 0;
-    for chunk in QueryDescriptor::new().all([x()]).chunks(&*world) {
+    for chunk in QueryDescriptor::new().all([x()]).chunks(&world) {
         assert!(chunk.count() > 0 && chunk.rows().count() == chunk.count());
         let values = chunk.chunk().slice::<X>().unwrap();
         assert!(chunk.rows().all(|row| values[row].0 % 5 != 0));
@@ -80,27 +80,27 @@ fn q9_q10_what_has_changed_by_types_of_the_run_time() {
     let query = || QueryDescriptor::new().since(seen);
     let (of_a, of_t) = (query().changed([a()]), query().changed([ComponentType::of::<T>()]));
     let moved = query().order_changed();
-    assert!([&of_a, &of_t, &moved].iter().all(|query| query.query(&*world).is_empty()));
-    assert_eq!(of_a.clone().since(Version::NEVER).query(&*world).to_entities(), all);
-    assert_eq!(query().changed([]).query(&*world).count(), 95, "no condition");
+    assert!([&of_a, &of_t, &moved].iter().all(|query| query.query(&world).is_empty()));
+    assert_eq!(of_a.clone().since(Version::NEVER).query(&world).to_entities(), all);
+    assert_eq!(query().changed([]).query(&world).count(), 95, "no condition");
     assert_eq!(world.query_filtered::<(), Changed<()>>().since(seen).count(), 95, "nor this");
     world.advance_version();
     world.get_mut::<A>(all[5]).unwrap().0 = 1;
     world.get_mut::<T>(all[25]).unwrap().0 = 1;
     world.get_mut::<T>(all[94]).unwrap().0 = 1;
-    assert_eq!(of_a.query(&*world).to_entities(), all[..10], "the whole chunk");
+    assert_eq!(of_a.query(&world).to_entities(), all[..10], "the whole chunk");
     // These are known row by row.
-    assert_eq!(of_t.query(&*world).to_entities(), [all[25], all[94]]);
-    let rows = of_t.chunks(&*world).map(|found| (found.count(), found.rows().collect()));
+    assert_eq!(of_t.query(&world).to_entities(), [all[25], all[94]]);
+    let rows = of_t.chunks(&world).map(|found| (found.count(), found.rows().collect()));
     assert_eq!(rows.collect::<Vec<(usize, Vec<usize>)>>(), [(1, vec![5]), (1, vec![4])]);
     assert!(of_t.query(&world).matches(all[25]) && !of_t.query(&world).matches(all[26]));
-    assert_eq!((of_t.query(&*world).count(), of_t.query(&*world).count_unfiltered()), (2, 95));
-    assert!(!of_t.clone().since(world.version()).query(&*world).is_empty_unfiltered());
-    assert!(of_t.clone().all([x()]).query(&*world).is_empty_unfiltered());
+    assert_eq!((of_t.query(&world).count(), of_t.query(&world).count_unfiltered()), (2, 95));
+    assert!(!of_t.clone().since(world.version()).query(&world).is_empty_unfiltered());
+    assert!(of_t.clone().all([x()]).query(&world).is_empty_unfiltered());
     let either = of_t.clone().or(of_a);
-    assert_eq!(either.query(&*world).to_entities(), [&all[..10], &[all[25], all[94]]].concat());
+    assert_eq!(either.query(&world).to_entities(), [&all[..10], &[all[25], all[94]]].concat());
     world.despawn(all[90]).unwrap();
-    assert_eq!(moved.query(&*world).count(), 4);
+    assert_eq!(moved.query(&world).count(), 4);
     assert_eq!(world.batch(&of_t).despawn(), Ok(2));
     assert!(!world.exists(all[25]) && world.exists(all[24]));
 }
@@ -115,25 +115,25 @@ fn q8_shared_values_by_types_of_the_run_time() {
     let query = |team| QueryDescriptor::new().with_shared(Team(team));
     for team in 0..4 {
         let typed = world.query::<()>().with_shared(Team(team));
-        assert_eq!(query(team).query(&*world).to_entities(), typed.to_entities());
-        assert_eq!(query(team).query(&*world).count(), if team < 3 { 30 } else { 0 });
-        assert_eq!(query(team).query(&*world).is_empty(), team == 3);
+        assert_eq!(query(team).query(&world).to_entities(), typed.to_entities());
+        assert_eq!(query(team).query(&world).count(), if team < 3 { 30 } else { 0 });
+        assert_eq!(query(team).query(&world).is_empty(), team == 3);
         let mut of_chunks = Vec::new();
-        query(team).chunks(&*world).for_each(|found| of_chunks.extend(found.entities()));
+        query(team).chunks(&world).for_each(|found| of_chunks.extend(found.entities()));
         assert_eq!(of_chunks, typed.to_entities());
     }
     let both = query(1).with_shared(Mesh(7));
-    assert_eq!(both.query(&*world).count(), 15);
-    assert!(both.clone().with_shared(Team(2)).query(&*world).is_empty());
+    assert_eq!(both.query(&world).count(), 15);
+    assert!(both.clone().with_shared(Team(2)).query(&world).is_empty());
     // It goes with a query that commands are for.
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().batch(both.clone().all([x()])).despawn();
     world.play(&mut buffer).unwrap();
     assert_eq!(
         (
-            both.query(&*world).count(),
-            query(1).query(&*world).count(),
-            query(2).query(&*world).count()
+            both.query(&world).count(),
+            query(1).query(&world).count(),
+            query(2).query(&world).count()
         ),
         (0, 15, 30)
     );
@@ -141,7 +141,7 @@ fn q8_shared_values_by_types_of_the_run_time() {
     assert_eq!(world.query::<&B>().with_shared(Team(2)).count(), 30);
     let seen = QueryDescriptor::new().since(world.version()).changed([a()]);
     let either = seen.clone().or(seen).with_shared(Team(0)).since(Version::NEVER);
-    assert_eq!(either.query(&*world).count(), 15, "what is said of the union");
+    assert_eq!(either.query(&world).count(), 15, "what is said of the union");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn en5_en9_all_that_is_found_is_changed() {
         assert_eq!(never, Err(EntityError::NotEnableable { component: a() }));
         assert_eq!(world.query::<&Y>().count(), 150);
         assert_eq!(world.batch(&off).set_type_enabled(x(), true), Ok(50));
-        assert!(off.query(&*world).is_empty() && on.query(&*world).count() == 200);
+        assert!(off.query(&world).is_empty() && on.query(&world).count() == 200);
         assert_eq!(world.batch(QueryDescriptor::new().none([y()])).despawn(), Ok(50));
         assert_eq!(world.entity_count(), 150);
         assert!(all.iter().step_by(4).all(|&entity| !world.exists(entity)));
@@ -178,10 +178,10 @@ fn q1_types_of_the_run_time_and_archetypes_that_come_later() {
     let mana = ComponentType::register(RuntimeType::new(name, 4, 4)).unwrap();
     let mut world = world();
     let query = QueryDescriptor::new().all([mana]);
-    assert_eq!(query.query(&*world).count(), 0);
+    assert_eq!(query.query(&world).count(), 0);
     let entity = world.spawn(A(1));
     world.add_types(entity, &[mana]).unwrap();
-    assert_eq!(query.query(&*world).to_entities(), [entity]);
+    assert_eq!(query.query(&world).to_entities(), [entity]);
     assert!(format!("{query:?}").contains(name));
     let fork = Checked(world.fork().unwrap());
     assert_eq!(query.query(&fork).to_entities(), [entity]);

@@ -177,10 +177,10 @@ fn whole_chunks_change_their_archetype_or_group() {
     changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), ()>()).remove::<Tag>().unwrap());
     changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), ()>()).remove::<A>().unwrap());
     changed_by(|world| {
-        _ = world.batch(QueryDescriptor::of::<(), ()>()).add(Shared::new(Team(3))).unwrap()
+        _ = world.batch(QueryDescriptor::of::<(), ()>()).add(Shared::new(Team(3))).unwrap();
     });
     changed_by(|world| {
-        _ = world.batch(QueryDescriptor::of::<(), ()>().with_shared(Team(1))).set_shared(Team(2))
+        _ = world.batch(QueryDescriptor::of::<(), ()>().with_shared(Team(1))).set_shared(Team(2));
     });
     changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), With<Text>>()).despawn().unwrap());
     changed_by(|world| _ = world.batch(QueryDescriptor::of::<(), ()>()).despawn().unwrap());

@@ -162,11 +162,11 @@ fn q15_queries_of_run_time() {
     let first = world.spawn((Out(0), First(0)));
     let [out, known] = [ComponentType::of::<Out>(), ComponentType::of::<First>()];
     let query = QueryDescriptor::new().all_mut([out]).filter_write_groups();
-    assert_eq!(query.query(&*world).to_entities(), [plain]);
-    assert_eq!(query.clone().all([known]).query(&*world).to_entities(), [first]);
-    assert_eq!(query.any([known, out]).query(&*world).to_entities(), [plain, first]);
+    assert_eq!(query.query(&world).to_entities(), [plain]);
+    assert_eq!(query.clone().all([known]).query(&world).to_entities(), [first]);
+    assert_eq!(query.any([known, out]).query(&world).to_entities(), [plain, first]);
     let reading = QueryDescriptor::new().all([out]).filter_write_groups();
-    assert_eq!(reading.query(&*world).count(), 2);
+    assert_eq!(reading.query(&world).count(), 2);
 }
 
 /// Whether a union finds what one of two queries finds, and nothing else, whichever comes first. Returns what that is.
@@ -212,11 +212,11 @@ fn q7_q15_each_query_of_a_union_knows_what_it_names() {
     let of_both = union_of(&world, &writing().all([of_first]), &writing().all([of_second]));
     assert_eq!(of_both, [first, tagged]);
     let all = writing().or(writing()).ignore_enabled();
-    assert_eq!(all.query(&*world).to_entities(), [plain]);
+    assert_eq!(all.query(&world).to_entities(), [plain]);
     // What is said afterwards is said of both.
     let later = query().all_mut([out]).or(query().all_mut([out]).all([of_first]));
     assert_eq!(
-        later.filter_write_groups().query(&*world).to_entities(),
+        later.filter_write_groups().query(&world).to_entities(),
         [plain, first, tagged, off]
     );
 }

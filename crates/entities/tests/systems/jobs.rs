@@ -86,7 +86,7 @@ fn d1_jobs_of_systems_are_ordered_by_what_they_use() {
     let mut world = world();
     world.spawn_many((A(0), B(0)), 1_000);
     world.add_system(|mut all: Query<(&mut A, &B)>| {
-        _ = all.schedule_parallel(|(a, b)| a.0 += b.0 + 1)
+        _ = all.schedule_parallel(|(a, b)| a.0 += b.0 + 1);
     });
     world.add_system(|mut all: Query<(&A, &mut B)>| _ = all.schedule_parallel(|(a, b)| b.0 += a.0));
     for _ in 0..3 {

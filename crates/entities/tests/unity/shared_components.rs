@@ -557,7 +557,7 @@ fn sh5_the_order_version_of_a_value_never_falls() {
                     _ = world
                         .batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(3)))
                         .set_shared(Team(4))
-                        .unwrap()
+                        .unwrap();
                 }
                 _ => _ = world.remove::<Shared<Team>>(entity).unwrap(),
             }

@@ -73,7 +73,7 @@ fn slices_and_queries_are_copied() {
     let link = |old: usize| destination.get::<Link>(copied.get(all[old]).unwrap()).unwrap().0;
     assert_eq!((link(5), link(6)), (copied.get(all[1]).unwrap(), Entity::NULL));
     source.set_component_enabled::<Lamp>(all[0], false).unwrap();
-    let copied = QueryDescriptor::of::<&Lamp, ()>().copy_to(&source, &mut *destination).unwrap();
+    let copied = QueryDescriptor::of::<&Lamp, ()>().copy_to(&source, &mut destination).unwrap();
     assert_eq!((copied.len(), copied.get(all[0])), (9, None));
     assert_eq!(destination.entity_count(), 12);
     let gone = Entity::from_parts(99, 1);
@@ -120,7 +120,7 @@ fn copies_are_the_same_in_every_run() {
         populate(&mut destination, 3);
         populate(&mut source, 9);
         destination.copy_entities_from(&source).unwrap();
-        QueryDescriptor::of::<&A, ()>().copy_to(&source, &mut *destination).unwrap();
+        QueryDescriptor::of::<&A, ()>().copy_to(&source, &mut destination).unwrap();
         destination.state_hash()
     };
     assert_eq!(run(), run());

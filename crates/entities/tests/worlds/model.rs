@@ -49,13 +49,13 @@ fn act(source: &mut World, destination: &mut World, verb: Verb, extent: Extent) 
             source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(destination)
         }
         (Verb::Copy, Extent::Lamps) => {
-            QueryDescriptor::of::<&Lamp, ()>().copy_to(&source, destination)
+            QueryDescriptor::of::<&Lamp, ()>().copy_to(source, destination)
         }
         (Verb::Move, Extent::Linked) => {
             source.batch(QueryDescriptor::of::<&Link, ()>()).move_to(destination)
         }
         (Verb::Copy, Extent::Linked) => {
-            QueryDescriptor::of::<&Link, ()>().copy_to(&source, destination)
+            QueryDescriptor::of::<&Link, ()>().copy_to(source, destination)
         }
     };
     result.unwrap()

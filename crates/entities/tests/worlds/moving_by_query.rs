@@ -41,7 +41,7 @@ fn just_what_is_found_moves() {
         let chosen = source.query::<&Lamp>().to_entities();
         assert!(chosen.len() < source.query_filtered::<&Lamp, IgnoreEnabled>().count());
         let moved =
-            source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut *destination).unwrap();
+            source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut destination).unwrap();
         check(&before, &chosen, &source, &destination, &moved);
     }
 }
@@ -53,14 +53,14 @@ fn what_a_query_of_types_finds_moves_or_is_copied() {
     populate(&mut source, 20);
     let before = portraits(&source);
     let lamps = QueryDescriptor::new().all([ComponentType::of::<Lamp>()]);
-    let chosen = lamps.query(&*source).to_entities();
+    let chosen = lamps.query(&source).to_entities();
     assert!(!chosen.is_empty() && chosen.len() < before.len());
-    let copied = lamps.copy_to(&*source, &mut *destination).unwrap();
+    let copied = lamps.copy_to(&source, &mut destination).unwrap();
     assert_eq!((copied.len(), destination.entity_count()), (chosen.len(), chosen.len()));
     assert_eq!(portraits(&source), before);
     let moved = source.batch(&lamps).move_to(&mut destination).unwrap();
     check(&before, &chosen, &source, &destination, &moved);
-    assert_eq!(lamps.query(&*source).count(), 0);
+    assert_eq!(lamps.query(&source).count(), 0);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
         |world: &World, entity| std::ptr::from_ref(world.get::<A>(entity).unwrap()).addr();
     let before: Vec<_> = all.iter().map(|&entity| address(&source, entity)).collect();
     let moved =
-        source.batch(QueryDescriptor::of::<(), With<Tag>>()).move_to(&mut *destination).unwrap();
+        source.batch(QueryDescriptor::of::<(), With<Tag>>()).move_to(&mut destination).unwrap();
     let after = all.iter().map(|&old| address(&destination, moved.get(old).unwrap()));
     assert!(after.eq(before));
     assert_eq!((source.entity_count(), destination.entity_count()), (25, 25));
@@ -88,8 +88,7 @@ fn parts_of_chunks_go_to_chunks_with_room() {
     for &entity in &all[3..7] {
         source.set_component_enabled::<Lamp>(entity, false).unwrap();
     }
-    let moved =
-        source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut *destination).unwrap();
+    let moved = source.batch(QueryDescriptor::of::<&Lamp, ()>()).move_to(&mut destination).unwrap();
     assert_eq!(moved.len(), 6);
     let lengths: Vec<_> = destination.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [10, 4]);

@@ -80,7 +80,7 @@ fn values_whose_captains_stay_behind_refer_to_nobody_and_are_one() {
         (false, |here, there, all| there.batch(&all[2..]).move_to(here)),
         (true, |here, there, all| there.batch(&all[2..]).copy_to(here)),
         (false, |here, there, _| there.batch(QueryDescriptor::of::<(), With<Tag>>()).move_to(here)),
-        (true, |here, there, _| QueryDescriptor::of::<(), With<Tag>>().copy_to(&there, here)),
+        (true, |here, there, _| QueryDescriptor::of::<(), With<Tag>>().copy_to(there, here)),
     ];
     for (is_copied, bring) in bring {
         for has_null in [false, true] {

@@ -65,7 +65,7 @@ const COPIES: [Way; 2] = [
         for &entity in entities {
             from.add(entity, Leaves).unwrap();
         }
-        QueryDescriptor::of::<(), With<Leaves>>().copy_to(&from, to).unwrap()
+        QueryDescriptor::of::<(), With<Leaves>>().copy_to(from, to).unwrap()
     },
 ];
 

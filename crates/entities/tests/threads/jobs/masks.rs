@@ -77,7 +77,7 @@ fn en7_who_does_not_ask_does_not_wait() {
     gate.beside("Present", || assert_eq!(world.query_filtered::<&A, Present<X>>().count(), 2));
     gate.beside("Absent", || assert_eq!(world.query_filtered::<&A, Absent<X>>().count(), 0));
     gate.beside("ignore_enabled", || {
-        assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().count(), 2)
+        assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().count(), 2);
     });
     gate.beside("count_unfiltered", || assert_eq!(world.query::<&X>().count_unfiltered(), 2));
     let job = world.query_filtered_mut::<&mut A, With<Y>>().schedule(|a| a.0 = 5);

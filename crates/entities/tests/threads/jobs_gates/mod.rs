@@ -184,11 +184,11 @@ impl Started {
         let all = stage.world.query_filtered::<&A, IncludeDisabled>().count();
         Self::new(&mut stage.world, all, |world, pass| {
             let mut job = world.query_filtered_mut::<&mut A, IncludeDisabled>();
-            let written = job.schedule_parallel(move |a| {
+
+            job.schedule_parallel(move |a| {
                 pass();
                 a.0 += MORE;
-            });
-            written
+            })
         })
     }
 
@@ -196,11 +196,10 @@ impl Started {
     fn far(stage: &mut Stage) -> Self {
         let all = stage.world.query::<&Far>().count();
         Self::new(&mut stage.world, all, |world, pass| {
-            let written = world.query_mut::<&mut Far>().schedule_parallel(move |far| {
+            world.query_mut::<&mut Far>().schedule_parallel(move |far| {
                 pass();
                 far.0 += MORE;
-            });
-            written
+            })
         })
     }
 
@@ -277,11 +276,11 @@ fn jobs_that_read_are_waited_for_by_those_who_write() {
         let all = stage.world.query::<&A>().count();
         Started::new(&mut stage.world, all, |world, pass| {
             let expected = 1;
-            let read = world.query::<&A>().schedule_parallel(move |a| {
+
+            world.query::<&A>().schedule_parallel(move |a| {
                 pass();
                 assert_eq!(a.0, expected);
-            });
-            read
+            })
         })
     };
     let writes: &[Operation] = &[
@@ -319,11 +318,10 @@ fn a_chunk_that_a_job_reads_is_not_copied_under_it() {
     let mut stage = Stage::new(2, true);
     let all = stage.world.query::<&A>().count();
     let job = Started::new(&mut stage.world, all, |world, pass| {
-        let read = world.query::<&A>().schedule_parallel(move |a| {
+        world.query::<&A>().schedule_parallel(move |a| {
             pass();
             assert_eq!(a.0, 1);
-        });
-        read
+        })
     });
     job.must_be_waited_for("get_mut", || stage.world.get_mut::<B>(stage.pair[0]).unwrap().0 = 9);
     assert!(stage.world.jobs().take_failures().is_empty());
@@ -333,11 +331,10 @@ fn a_chunk_that_a_job_reads_is_not_copied_under_it() {
 fn jobs_that_switch_are_waited_for() {
     let start = |stage: &mut Stage| {
         Started::new(&mut stage.world, 11, |world, pass| {
-            let switch = world.query_mut::<EnabledMut<X>>().schedule_parallel(move |mut x| {
+            world.query_mut::<EnabledMut<X>>().schedule_parallel(move |mut x| {
                 pass();
                 x.set(false);
-            });
-            switch
+            })
         })
     };
     let near: &[Operation] = &[
@@ -352,7 +349,7 @@ fn jobs_that_switch_are_waited_for() {
         ("a count", |stage| assert_eq!(stage.world.query::<&X>().count(), 0)),
         ("a dynamic count", |stage| {
             let query = QueryDescriptor::new().all([ComponentType::of::<X>()]);
-            assert_eq!(query.query(&*stage.world).count(), 0);
+            assert_eq!(query.query(&stage.world).count(), 0);
         }),
         ("switching by query", |stage| {
             let off = stage.world.batch(QueryDescriptor::of::<(), ancho_entities::IsDisabled<X>>());
@@ -399,11 +396,10 @@ fn jobs_that_switch_are_waited_for() {
 fn jobs_that_ask_are_waited_for_by_those_who_switch() {
     let mut stage = Stage::new(2, false);
     let job = Started::new(&mut stage.world, 11, |world, pass| {
-        let ask = world.query::<EnabledRef<X>>().schedule_parallel(move |x| {
+        world.query::<EnabledRef<X>>().schedule_parallel(move |x| {
             pass();
             assert!(x.get());
-        });
-        ask
+        })
     });
     job.must_be_waited_for("switching", || {
         stage.world.set_component_enabled::<X>(stage.switched, false).unwrap();
@@ -435,11 +431,10 @@ fn jobs_that_write_buffers_are_waited_for() {
     for &(name, operate) in near {
         let mut stage = Stage::new(2, false);
         let job = Started::new(&mut stage.world, 1, |world, pass| {
-            let fill = world.query_mut::<&mut Buffer<Item>>().schedule(move |mut items| {
+            world.query_mut::<&mut Buffer<Item>>().schedule(move |mut items| {
                 pass();
                 (0..8).for_each(|at| items.push(Item(at)));
-            });
-            fill
+            })
         });
         job.must_be_waited_for(name, || operate(&mut stage));
     }
@@ -449,11 +444,10 @@ fn jobs_that_write_buffers_are_waited_for() {
 fn jobs_that_read_values_of_chunks_are_waited_for_by_those_who_set_them() {
     let mut stage = Stage::new(2, false);
     let job = Started::new(&mut stage.world, 1, |world, pass| {
-        let read = world.query::<&PerChunk<Detail>>().schedule_parallel(move |detail| {
+        world.query::<&PerChunk<Detail>>().schedule_parallel(move |detail| {
             pass();
             assert_eq!(*detail, Detail(0));
-        });
-        read
+        })
     });
     job.must_be_waited_for("set_chunk_component", || {
         stage.world.set_chunk_component(stage.with_detail, Detail(2)).unwrap();
@@ -466,12 +460,10 @@ fn jobs_that_write_groups_are_waited_for() {
     let mut stage = Stage::new(2, false);
     let alone = stage.alone;
     let job = Started::new(&mut stage.world, 1, |world, pass| {
-        let join =
-            world.query_mut::<&mut Buffer<LinkedEntityGroup>>().schedule(move |mut group| {
-                pass();
-                group.push(LinkedEntityGroup(alone));
-            });
-        join
+        world.query_mut::<&mut Buffer<LinkedEntityGroup>>().schedule(move |mut group| {
+            pass();
+            group.push(LinkedEntityGroup(alone));
+        })
     });
     job.must_be_waited_for("despawn", || assert!(stage.world.despawn(stage.root).unwrap()));
     assert!(!stage.world.exists(alone) && !stage.world.exists(stage.member));

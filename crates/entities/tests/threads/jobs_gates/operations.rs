@@ -234,14 +234,13 @@ pub(crate) const NEAR: &[Operation] = &[
     }),
     ("move_to another world", |stage| {
         let mut other = elsewhere();
-        let moved =
-            stage.world.batch(QueryDescriptor::of::<&A, ()>()).move_to(&mut *other).unwrap();
+        let moved = stage.world.batch(QueryDescriptor::of::<&A, ()>()).move_to(&mut other).unwrap();
         assert!(moved.len() > 30 && other.query::<&A>().iter().all(|a| a.0 == stage.a));
         assert_eq!(stage.world.query::<&A>().count(), 0);
     }),
     ("copy_to another world", |stage| {
         let mut other = elsewhere();
-        let copied = QueryDescriptor::of::<&A, ()>().copy_to(&stage.world, &mut *other).unwrap();
+        let copied = QueryDescriptor::of::<&A, ()>().copy_to(&stage.world, &mut other).unwrap();
         assert!(copied.len() > 30 && other.query::<&A>().iter().all(|a| a.0 == stage.a));
     }),
     ("move_slice_from and back", |stage| {
@@ -275,7 +274,7 @@ pub(crate) const WHOLE: &[Operation] = &[
     }),
     ("a dynamic query", |stage| {
         let query = QueryDescriptor::new().all([ComponentType::of::<A>()]).include_disabled();
-        let found = query.chunks(&*stage.world);
+        let found = query.chunks(&stage.world);
         assert!(
             found.flat_map(|found| found.chunk().slice::<A>().unwrap()).all(|a| a.0 == stage.a)
         );
