@@ -87,10 +87,6 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// See [`QueryJob`].
     #[track_caller]
-    #[expect(
-        clippy::redundant_closure,
-        reason = "a closure is inlined into code for the processor"
-    )]
     pub fn schedule_parallel<C>(self, function: C) -> JobHandle
     where
         D: ParallelData + 'static,
@@ -322,10 +318,6 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Schedules a job of all threads, which calls the function for each batch.
     #[track_caller]
-    #[expect(
-        clippy::redundant_closure,
-        reason = "a closure is inlined into code for the processor"
-    )]
     pub(super) fn submit<W, X, L, C>(
         self,
         name: &'static str,
