@@ -269,7 +269,7 @@ fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<
     };
     let watched = Arc::clone(side);
     __inspect::watch(&mut world, move |world, moment| {
-        look(&watched, |side| side.see(world, moment))
+        look(&watched, |side| side.see(world, moment));
     });
     look(side, |side| side.meet(Some(&mut world), DivergedAt::Made, None));
     for frame in 0..frames {
