@@ -192,7 +192,8 @@ pub unsafe trait QueryData: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can be changed, and the world is only borrowed to be read",
     label = "has something that can be changed",
-    note = "use `query_mut`, or `QueryDescriptor::write`, with a world that is borrowed mutably",
+    note = "use `query_mut`, with a world that is borrowed mutably",
+    note = "a query reads components by reference: `&T`, `Option<&T>`, `Entity`, or tuples of them",
     note = "to look at what a `Query` can change, use `as_read_only`; to change it, a method that ends in `_mut`"
 )]
 pub unsafe trait ReadOnlyData: QueryData {}

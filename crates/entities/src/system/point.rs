@@ -122,12 +122,11 @@ points! {
 ///
 /// fn bury(all: Query<(Entity, &Health)>, mut commands: CommandsAt<EndSimulation>) {
 ///     let job = all.job().with(commands.writer());
-///     let scheduled = job.schedule_parallel(|(entity, health), commands| {
+///     job.schedule_parallel(|(entity, health), commands| {
 ///         if health.0 == 0 {
 ///             commands.despawn(entity);
 ///         }
 ///     });
-///     let _ = scheduled.unwrap();
 /// }
 ///
 /// let mut world = World::new("Simulation");

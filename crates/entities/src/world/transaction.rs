@@ -22,7 +22,7 @@ use crate::world::World;
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::{Component, World, QueryDescriptor};
+/// use ancho_entities::{Component, QueryDescriptor, World};
 ///
 /// #[derive(Component, Clone, Copy)]
 /// struct Tree(f32);
@@ -41,7 +41,8 @@ use crate::world::World;
 /// })?;
 /// loading.jobs().flush();
 /// // Frames go by, until `loading.jobs().is_completed(clearing)`, or somebody wants to wait.
-/// game.move_entities_from(&mut loading.end()?)?;
+/// let mut loaded = loading.end()?;
+/// game.move_entities_from(&mut loaded)?;
 /// assert_eq!(game.entity_count(), 900);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

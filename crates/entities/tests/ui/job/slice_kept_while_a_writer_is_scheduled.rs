@@ -6,7 +6,7 @@ struct Health(u32);
 fn main() {
     let mut world = World::new("Simulation");
     let mut kept: &[Health] = &[];
-    world.query::<&Health>().for_each_chunk(|all| kept = all);
+    world.query::<&Health>().for_each_chunk_inner(|all| kept = all);
     let _ = world.query_mut::<&mut Health>().schedule(|health| health.0 += 1);
     println!("{}", kept.len());
 }
