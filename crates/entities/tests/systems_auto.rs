@@ -101,12 +101,12 @@ fn paths(systems: &[&AutoSystem]) -> Vec<&'static str> {
 }
 
 #[test]
-fn sy11_systems_are_found_in_the_order_of_their_paths() {
+fn systems_are_found_in_the_order_of_their_paths() {
     assert_eq!(paths(&AutoSystem::all()), PATHS);
 }
 
 #[test]
-fn sy11_the_default_world_has_them_all_and_the_hook_makes_it() {
+fn the_default_world_has_them_all_and_the_hook_makes_it() {
     let mut world = World::default_world();
     assert_eq!(world.name(), "Default World");
     // The hook has made it strict.
@@ -120,7 +120,7 @@ fn sy11_the_default_world_has_them_all_and_the_hook_makes_it() {
 }
 
 #[test]
-fn sy11_every_world_has_its_own() {
+fn every_world_has_its_own() {
     let mut first = World::default_world();
     let mut second = World::default_world();
     first.try_update(0.1).unwrap();
@@ -132,7 +132,7 @@ fn sy11_every_world_has_its_own() {
 }
 
 #[test]
-fn sy11_systems_are_left_out() {
+fn systems_are_left_out() {
     let mut world = Bootstrap::new("Server")
         .without("systems_auto::Draw")
         .retain(|system| !system.path().ends_with("::births"))
@@ -144,7 +144,7 @@ fn sy11_systems_are_left_out() {
 }
 
 #[test]
-fn sy11_leaving_out_what_is_not_there_is_an_error() {
+fn leaving_out_what_is_not_there_is_an_error() {
     let refused = Bootstrap::new("Server").without("draw").try_build().unwrap_err();
     assert!(matches!(refused, SystemError::NoAutoSystem { .. }));
     assert_eq!(
@@ -155,7 +155,7 @@ fn sy11_leaving_out_what_is_not_there_is_an_error() {
 }
 
 #[test]
-fn sy11_a_group_that_was_left_out_is_missed() {
+fn a_group_that_was_left_out_is_missed() {
     let refused = Bootstrap::new("Server").without("systems_auto::groups::Physics").try_build();
     let told = refused.unwrap_err().to_string();
     assert!(told.starts_with("A0110: "), "{told}");

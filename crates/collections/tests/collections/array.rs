@@ -1,4 +1,4 @@
-//! Arrays of fixed length: making, lending, freeing (N2).
+//! Arrays of fixed length: making, lending, freeing.
 
 use crate::common;
 

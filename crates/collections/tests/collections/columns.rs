@@ -1,4 +1,4 @@
-//! Tables in columns, alone and in jobs (N16).
+//! Tables in columns, alone and in jobs.
 
 use crate::common;
 use crate::common::model;

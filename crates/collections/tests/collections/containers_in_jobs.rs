@@ -1,4 +1,4 @@
-//! Arrays and lists in jobs of all kinds (J1, J6, J9, J10, J14, J16, J18).
+//! Arrays and lists in jobs of all kinds.
 #![cfg(feature = "derive")]
 #![expect(unsafe_code, reason = "defines a token that names its container twice")]
 

@@ -1,4 +1,4 @@
-//! Which containers live too long, and who gives memory back when (N1, N13, J20).
+//! Which containers live too long, and who gives memory back when.
 
 use crate::common;
 

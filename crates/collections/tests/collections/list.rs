@@ -1,4 +1,4 @@
-//! Lists: growth, and what changes their length (N3, N11).
+//! Lists: growth, and what changes their length.
 
 use crate::common;
 

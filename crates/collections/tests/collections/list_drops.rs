@@ -1,4 +1,4 @@
-//! Every element of a list is dropped once, whatever panics on the way (N3).
+//! Every element of a list is dropped once, whatever panics on the way.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! A list does what a vector does (N3).
+//! A list does what a vector does.
 
 use crate::common;
 use crate::common::model;

@@ -1,4 +1,4 @@
-//! Views of elements that are a stride apart (N2).
+//! Views of elements that are a stride apart.
 
 use crate::common;
 use crate::common::model;

@@ -1,4 +1,4 @@
-//! All batches of a job add to one list (N3, N14).
+//! All batches of a job add to one list.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Containers whose memory was taken back, and jobs that still use it (N1, N13).
+//! Containers whose memory was taken back, and jobs that still use it.
 
 use crate::common;
 use crate::common::model;

@@ -1,4 +1,4 @@
-//! Sorting with all threads (N12).
+//! Sorting with all threads.
 
 use crate::common::model;
 

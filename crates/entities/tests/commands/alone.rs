@@ -566,7 +566,7 @@ fn seen(world: &World) -> (u64, Vec<(Entity, Option<String>)>) {
 }
 
 #[test]
-fn cb1_each_command_alone_does_what_the_world_does() {
+fn each_command_alone_does_what_the_world_does() {
     for &(name, record, direct) in CREATE.iter().chain(CHANGE) {
         let (mut world, old) = before(0);
         let (mut expected, same) = before(0);
@@ -582,7 +582,7 @@ fn cb1_each_command_alone_does_what_the_world_does() {
 }
 
 #[test]
-fn cb1_each_command_alone_recorded_by_a_single_job_does_what_the_world_does() {
+fn each_command_alone_recorded_by_a_single_job_does_what_the_world_does() {
     for &(name, record, direct) in CREATE.iter().chain(CHANGE) {
         let (mut world, old) = before(1);
         let (mut expected, same) = before(0);
@@ -599,7 +599,7 @@ fn cb1_each_command_alone_recorded_by_a_single_job_does_what_the_world_does() {
 }
 
 #[test]
-fn cb1_each_command_alone_in_a_buffer_that_is_reusable_does_what_the_world_does() {
+fn each_command_alone_in_a_buffer_that_is_reusable_does_what_the_world_does() {
     for &(name, record, direct) in CREATE.iter().chain(CHANGE) {
         let mut buffer = EntityCommandBuffer::reusable();
         record(buffer.commands().unwrap(), &before(0).1);
@@ -618,7 +618,7 @@ fn cb1_each_command_alone_in_a_buffer_that_is_reusable_does_what_the_world_does(
 }
 
 #[test]
-fn cb1_each_change_of_what_the_buffer_creates_does_what_the_world_does() {
+fn each_change_of_what_the_buffer_creates_does_what_the_world_does() {
     // The same, with copies that the buffer has made as the targets.
     for &(name, record, direct) in CHANGE {
         let (mut world, old) = before(0);
@@ -654,7 +654,7 @@ fn cb1_each_change_of_what_the_buffer_creates_does_what_the_world_does() {
 }
 
 #[test]
-fn cb1_with_the_world_each_change_does_what_the_world_does() {
+fn with_the_world_each_change_does_what_the_world_does() {
     for &(name, record, direct) in CHANGE {
         let (mut world, old) = before(0);
         let (mut expected, same) = before(0);
@@ -667,7 +667,7 @@ fn cb1_with_the_world_each_change_does_what_the_world_does() {
 }
 
 #[test]
-fn cb1_with_the_world_what_is_created_has_the_ids_that_the_world_gives() {
+fn with_the_world_what_is_created_has_the_ids_that_the_world_gives() {
     let (mut world, old) = before(0);
     let (mut expected, same) = before(0);
     let mut buffer = EntityCommandBuffer::new();

@@ -39,7 +39,7 @@ fn world() -> World {
 }
 
 #[test]
-fn cb1_each_command_does_what_the_world_does() {
+fn each_command_does_what_the_world_does() {
     let mut world = world();
     let old = world.spawn((A(1), Lamp));
     let gone = world.spawn(A(2));
@@ -87,7 +87,7 @@ fn cb1_each_command_does_what_the_world_does() {
 }
 
 #[test]
-fn cb3_placeholders_are_resolved_in_values() {
+fn placeholders_are_resolved_in_values() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -128,7 +128,7 @@ fn ids_are_there_at_once_with_the_world() {
 }
 
 #[test]
-fn cb4_a_buffer_is_played_once_unless_it_is_reusable() {
+fn a_buffer_is_played_once_unless_it_is_reusable() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let entity = buffer.commands().unwrap().spawn((A(1), B("b".into())));
@@ -157,7 +157,7 @@ fn cb4_a_buffer_is_played_once_unless_it_is_reusable() {
 }
 
 #[test]
-fn cb8_the_first_command_that_fails_stops_the_buffer() {
+fn the_first_command_that_fails_stops_the_buffer() {
     let mut world = world();
     let (stone, orc) = (world.spawn(A(1)), world.spawn(A(2)));
     let count = Arc::new(());

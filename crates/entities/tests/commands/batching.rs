@@ -7,7 +7,7 @@ use ancho_entities::{
 use crate::common::*;
 
 #[test]
-fn cb10_instances_see_what_was_done_to_the_source_in_between() {
+fn instances_see_what_was_done_to_the_source_in_between() {
     let mut world = world();
     let source = world.spawn((A(1), Lamp));
     let mut buffer = EntityCommandBuffer::new();
@@ -43,7 +43,7 @@ fn cb10_instances_see_what_was_done_to_the_source_in_between() {
 }
 
 #[test]
-fn cb10_instances_of_instances() {
+fn instances_of_instances() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -64,7 +64,7 @@ fn cb10_instances_of_instances() {
 }
 
 #[test]
-fn cb10_a_source_that_is_destroyed_in_between_is_missed_by_the_next() {
+fn a_source_that_is_destroyed_in_between_is_missed_by_the_next() {
     let mut world = world();
     let source = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();

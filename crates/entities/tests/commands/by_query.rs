@@ -8,7 +8,7 @@ use ancho_entities::{
 use crate::common::*;
 
 #[test]
-fn cb9_queries_find_what_is_there_when_they_are_played() {
+fn queries_find_what_is_there_when_they_are_played() {
     let mut world = world();
     let early = world.spawn(A(1));
     let changed = world.spawn(A(2));
@@ -24,7 +24,7 @@ fn cb9_queries_find_what_is_there_when_they_are_played() {
 }
 
 #[test]
-fn cb9_what_was_found_when_it_was_recorded_is_a_slice() {
+fn what_was_found_when_it_was_recorded_is_a_slice() {
     let mut world = world();
     let found: Vec<_> = world.spawn_many(A(1), 3).collect();
     let mut buffer = EntityCommandBuffer::new();
@@ -44,7 +44,7 @@ fn cb9_what_was_found_when_it_was_recorded_is_a_slice() {
 }
 
 #[test]
-fn cb9_queries_see_what_the_commands_before_them_did_and_not_what_comes_after() {
+fn queries_see_what_the_commands_before_them_did_and_not_what_comes_after() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -62,7 +62,7 @@ fn cb9_queries_see_what_the_commands_before_them_did_and_not_what_comes_after() 
 }
 
 #[test]
-fn cb9_by_key_a_query_comes_where_its_key_says() {
+fn by_key_a_query_comes_where_its_key_says() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -77,7 +77,7 @@ fn cb9_by_key_a_query_comes_where_its_key_says() {
 }
 
 #[test]
-fn cb9_a_query_sees_what_is_destroyed_later() {
+fn a_query_sees_what_is_destroyed_later() {
     // What is destroyed in the end is not left out, if somebody might see it in between.
     let mut world = world();
     let old = world.spawn(A(1));
@@ -98,7 +98,7 @@ fn cb9_a_query_sees_what_is_destroyed_later() {
 }
 
 #[test]
-fn cb9_a_query_that_finds_nobody_changes_nothing() {
+fn a_query_that_finds_nobody_changes_nothing() {
     let mut world = world();
     world.spawn(A(1));
     let before = world.state_hash();
@@ -113,7 +113,7 @@ fn cb9_a_query_that_finds_nobody_changes_nothing() {
 }
 
 #[test]
-fn cb9_errors_of_queries_are_those_of_the_world() {
+fn errors_of_queries_are_those_of_the_world() {
     let mut world = world();
     world.spawn(A(1));
     let direct = world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team("red")).unwrap_err();
@@ -132,7 +132,7 @@ fn cb9_errors_of_queries_are_those_of_the_world() {
 }
 
 #[test]
-fn cb9_values_are_cloned_for_all_that_are_found() {
+fn values_are_cloned_for_all_that_are_found() {
     let ledger = Ledger::new();
     let mut world = chunks_of(10);
     world.spawn_many((A(1), Shared::new(Team("red"))), 25);
@@ -153,7 +153,7 @@ fn cb9_values_are_cloned_for_all_that_are_found() {
 }
 
 #[test]
-fn cb9_shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
+fn shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
     let mut world = world();
     let [early, late] = ["red", "blue"].map(|team| world.spawn((A(1), Shared::new(Team(team)))));
     let mut buffer = EntityCommandBuffer::new();
@@ -172,7 +172,7 @@ fn cb9_shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
 }
 
 #[test]
-fn cb9_errors_of_dynamic_queries_change_nothing() {
+fn errors_of_dynamic_queries_change_nothing() {
     let mut world = world();
     world.spawn((A(1), Lamp));
     let lacks = world.spawn(A(2));
@@ -196,7 +196,7 @@ fn cb9_errors_of_dynamic_queries_change_nothing() {
 }
 
 #[test]
-fn cb9_cb4_queries_of_a_reusable_buffer_are_asked_each_time() {
+fn queries_of_a_reusable_buffer_are_asked_each_time() {
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
     let dynamic = QueryDescriptor::new().all([ComponentType::of::<A>()]);
@@ -214,7 +214,7 @@ fn cb9_cb4_queries_of_a_reusable_buffer_are_asked_each_time() {
 }
 
 #[test]
-fn cb9_a_query_that_cannot_be_asked_panics_when_it_is_played() {
+fn a_query_that_cannot_be_asked_panics_when_it_is_played() {
     let mut world = world();
     let message = panic_message(|| {
         let _ = play(&mut world, |commands| {
@@ -239,7 +239,7 @@ fn group(world: &mut Checked) -> [ancho_entities::Entity; 4] {
 }
 
 #[test]
-fn cb1_of_a_group_those_are_changed_that_a_query_finds() {
+fn of_a_group_those_are_changed_that_a_query_finds() {
     let mut world = world();
     let [root, member, bare, _] = group(&mut world);
     play(&mut world, |commands| {
@@ -264,7 +264,7 @@ fn cb1_of_a_group_those_are_changed_that_a_query_finds() {
 }
 
 #[test]
-fn cb1_queries_for_groups_are_asked_when_they_are_played_and_before_the_first_member_is_changed() {
+fn queries_for_groups_are_asked_when_they_are_played_and_before_the_first_member_is_changed() {
     let mut world = world();
     let [root, member, bare, _] = group(&mut world);
     let mut buffer = EntityCommandBuffer::reusable();
@@ -282,7 +282,7 @@ fn cb1_queries_for_groups_are_asked_when_they_are_played_and_before_the_first_me
 }
 
 #[test]
-fn cb11_commands_by_query_and_for_groups_say_which() {
+fn commands_by_query_and_for_groups_say_which() {
     let root = world().spawn(());
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -311,7 +311,7 @@ fn cb11_commands_by_query_and_for_groups_say_which() {
 }
 
 #[test]
-fn cb9_each_entity_that_a_query_finds_gets_a_value_of_its_own() {
+fn each_entity_that_a_query_finds_gets_a_value_of_its_own() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
     world.add(all[3], Link(all[0])).unwrap();

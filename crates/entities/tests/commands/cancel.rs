@@ -16,7 +16,7 @@ fn archetypes(world: &World) -> usize {
 }
 
 #[test]
-fn cb10_long_runs_of_add_are_left_out_before_despawn() {
+fn long_runs_of_add_are_left_out_before_despawn() {
     let ledger = Ledger::new();
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..MANY).map(|at| (A(at), ledger.value(at)))).collect();
@@ -32,7 +32,7 @@ fn cb10_long_runs_of_add_are_left_out_before_despawn() {
 }
 
 #[test]
-fn cb10_long_runs_of_spawn_are_left_out_before_despawn() {
+fn long_runs_of_spawn_are_left_out_before_despawn() {
     let ids = |cancels: bool| {
         let ledger = Ledger::new();
         let mut world = world();
@@ -60,7 +60,7 @@ fn cb10_long_runs_of_spawn_are_left_out_before_despawn() {
 }
 
 #[test]
-fn cb10_entities_with_promised_ids_are_left_out_too() {
+fn entities_with_promised_ids_are_left_out_too() {
     let mut world = world();
     let before = archetypes(&world);
     let mut buffer = EntityCommandBuffer::new();
@@ -73,7 +73,7 @@ fn cb10_entities_with_promised_ids_are_left_out_too() {
 }
 
 #[test]
-fn cb10_what_long_runs_add_and_remove_is_never_there() {
+fn what_long_runs_add_and_remove_is_never_there() {
     let ledger = Ledger::new();
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
@@ -92,7 +92,7 @@ fn cb10_what_long_runs_add_and_remove_is_never_there() {
 }
 
 #[test]
-fn cb10_what_is_removed_was_there_before_and_goes() {
+fn what_is_removed_was_there_before_and_goes() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
     world.add(all[200], Glow(5)).unwrap();
@@ -140,7 +140,7 @@ fn same_as_apart(
 }
 
 #[test]
-fn cb8_runs_of_which_one_fails_are_not_left_out() {
+fn runs_of_which_one_fails_are_not_left_out() {
     for strict in [false, true] {
         let settings = WorldSettings::new().strict(strict);
         let with_gap = |world: &mut World| {
@@ -171,7 +171,7 @@ fn cb8_runs_of_which_one_fails_are_not_left_out() {
 }
 
 #[test]
-fn cb10_who_leaves_something_or_takes_others_along_is_not_left_out() {
+fn who_leaves_something_or_takes_others_along_is_not_left_out() {
     let settings = WorldSettings::new();
     let spawn = |world: &mut World| world.spawn_batch((0..MANY).map(A)).collect::<Vec<_>>();
     let despawn = |commands: &mut CommandRecorder, all: &[Entity]| {
@@ -204,7 +204,7 @@ fn cb10_who_leaves_something_or_takes_others_along_is_not_left_out() {
 }
 
 #[test]
-fn cb10_runs_for_others_or_in_another_order_are_as_one_by_one() {
+fn runs_for_others_or_in_another_order_are_as_one_by_one() {
     let settings = WorldSettings::new();
     let spawn = |world: &mut World| world.spawn_batch((0..MANY).map(A)).collect::<Vec<_>>();
     let add = |commands: &mut CommandRecorder, all: &[Entity]| {
@@ -232,7 +232,7 @@ fn cb10_runs_for_others_or_in_another_order_are_as_one_by_one() {
 }
 
 #[test]
-fn cb10_entities_that_are_named_twice_cancel_out_too() {
+fn entities_that_are_named_twice_cancel_out_too() {
     let settings = WorldSettings::new();
     let (failed, world) = same_as_apart(
         &settings,
@@ -256,7 +256,7 @@ fn cb10_entities_that_are_named_twice_cancel_out_too() {
 struct Wide(u8);
 
 #[test]
-fn cb10_values_that_are_far_aligned_cancel_out() {
+fn values_that_are_far_aligned_cancel_out() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..MANY).map(A)).collect();
     let before = archetypes(&world);

@@ -9,7 +9,7 @@ use ancho_entities::{
 use crate::common::*;
 
 #[test]
-fn cb11_a_check_finds_targets_that_are_not_there_and_changes_nothing() {
+fn a_check_finds_targets_that_are_not_there_and_changes_nothing() {
     let mut world = world();
     let (old, dead) = (world.spawn(A(1)), world.spawn(A(1)));
     world.despawn(dead).unwrap();
@@ -33,7 +33,7 @@ fn cb11_a_check_finds_targets_that_are_not_there_and_changes_nothing() {
 }
 
 #[test]
-fn cb11_a_check_minds_prefabs_and_playback_does_not() {
+fn a_check_minds_prefabs_and_playback_does_not() {
     let mut world = world();
     let prefab = world.spawn((A(1), Prefab));
     let mut buffer = EntityCommandBuffer::new();
@@ -49,7 +49,7 @@ fn cb11_a_check_minds_prefabs_and_playback_does_not() {
 }
 
 #[test]
-fn cb11_a_check_finds_placeholders_of_others() {
+fn a_check_finds_placeholders_of_others() {
     let world = world();
     let placeholder = foreign();
     let mut buffer = EntityCommandBuffer::new();
@@ -59,7 +59,7 @@ fn cb11_a_check_finds_placeholders_of_others() {
 }
 
 #[test]
-fn cb11_a_check_lets_pass_what_lenient_worlds_let_pass() {
+fn a_check_lets_pass_what_lenient_worlds_let_pass() {
     let mut world = world();
     let dead = world.spawn(A(1));
     world.despawn(dead).unwrap();
@@ -72,7 +72,7 @@ fn cb11_a_check_lets_pass_what_lenient_worlds_let_pass() {
 }
 
 #[test]
-fn cb11_a_check_of_ids_that_the_world_has_promised_passes() {
+fn a_check_of_ids_that_the_world_has_promised_passes() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let mut commands = world.commands(&mut buffer).unwrap();
@@ -86,7 +86,7 @@ fn cb11_a_check_of_ids_that_the_world_has_promised_passes() {
 }
 
 #[test]
-fn cb11_the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
+fn the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -125,7 +125,7 @@ fn cb11_the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
 }
 
 #[test]
-fn cb11_a_command_is_called_the_same_in_the_trace_and_in_the_error() {
+fn a_command_is_called_the_same_in_the_trace_and_in_the_error() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -137,7 +137,7 @@ fn cb11_a_command_is_called_the_same_in_the_trace_and_in_the_error() {
 }
 
 #[test]
-fn cb11_a_check_looks_at_who_is_enabled_and_at_roots_of_groups() {
+fn a_check_looks_at_who_is_enabled_and_at_roots_of_groups() {
     let records: [fn(&mut CommandRecorder, Entity); 4] = [
         |commands, entity| commands.set_enabled(entity, false),
         |commands, root| commands.batch(Linked(root)).add(A(1)),
@@ -157,7 +157,7 @@ fn cb11_a_check_looks_at_who_is_enabled_and_at_roots_of_groups() {
 }
 
 #[test]
-fn cb11_of_a_played_buffer_there_is_nothing_left_to_trace_or_check() {
+fn of_a_played_buffer_there_is_nothing_left_to_trace_or_check() {
     for fails in [false, true] {
         let mut world = world();
         let old = world.spawn(A(1));
@@ -179,7 +179,7 @@ fn cb11_of_a_played_buffer_there_is_nothing_left_to_trace_or_check() {
 }
 
 #[test]
-fn cb11_a_check_lets_pass_what_is_done_to_what_stays() {
+fn a_check_lets_pass_what_is_done_to_what_stays() {
     let mut world = world();
     let (stays, old) = (world.spawn((A(1), Stays(1))), world.spawn(A(1)));
     let mut buffer = EntityCommandBuffer::new();
@@ -205,7 +205,7 @@ fn cb11_a_check_lets_pass_what_is_done_to_what_stays() {
 struct Log(u32);
 
 #[test]
-fn cb11_a_check_lets_pass_what_is_done_to_a_buffer_that_stays() {
+fn a_check_lets_pass_what_is_done_to_a_buffer_that_stays() {
     let mut world = world();
     let old = world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -219,7 +219,7 @@ fn cb11_a_check_lets_pass_what_is_done_to_a_buffer_that_stays() {
 }
 
 #[test]
-fn cb11_a_check_lets_pass_batches_of_none() {
+fn a_check_lets_pass_batches_of_none() {
     let mut world = world();
     let archetype = world.archetype::<A>();
     let records: [&dyn Fn(&mut CommandRecorder); 3] = [
@@ -237,7 +237,7 @@ fn cb11_a_check_lets_pass_batches_of_none() {
 }
 
 #[test]
-fn cb11_a_check_finds_what_an_earlier_command_has_despawned() {
+fn a_check_finds_what_an_earlier_command_has_despawned() {
     let mut world = world();
     let (old, other) = (world.spawn(A(1)), world.spawn(A(1)));
     let records: [fn(&mut CommandRecorder, Entity); 2] =

@@ -5,7 +5,7 @@ use ancho_entities::{CommandError, EntityCommandBuffer, PlaybackError};
 use crate::common::*;
 
 #[test]
-fn cb7_a_buffer_that_a_job_holds_is_neither_recorded_in_nor_played_nor_cleared() {
+fn a_buffer_that_a_job_holds_is_neither_recorded_in_nor_played_nor_cleared() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let jobs = world.jobs();
@@ -25,7 +25,7 @@ fn cb7_a_buffer_that_a_job_holds_is_neither_recorded_in_nor_played_nor_cleared()
 }
 
 #[test]
-fn cb7_two_jobs_that_neither_depends_on_the_other_are_refused() {
+fn two_jobs_that_neither_depends_on_the_other_are_refused() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let jobs = world.jobs();
@@ -43,7 +43,7 @@ fn cb7_two_jobs_that_neither_depends_on_the_other_are_refused() {
 }
 
 #[test]
-fn cb7_a_buffer_is_not_taken_twice_by_one_job() {
+fn a_buffer_is_not_taken_twice_by_one_job() {
     let mut world = world();
     world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
@@ -56,7 +56,7 @@ fn cb7_a_buffer_is_not_taken_twice_by_one_job() {
 }
 
 #[test]
-fn cb7_a_job_that_records_in_a_buffer_that_was_played_panics() {
+fn a_job_that_records_in_a_buffer_that_was_played_panics() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().spawn(A(1));
@@ -72,7 +72,7 @@ fn cb7_a_job_that_records_in_a_buffer_that_was_played_panics() {
 }
 
 #[test]
-fn cb7_a_job_that_panics_leaves_a_buffer_that_can_be_cleared() {
+fn a_job_that_panics_leaves_a_buffer_that_can_be_cleared() {
     let ledger = Ledger::new();
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
@@ -95,7 +95,7 @@ fn cb7_a_job_that_panics_leaves_a_buffer_that_can_be_cleared() {
 }
 
 #[test]
-fn cb6_a_job_may_be_run_on_the_main_thread() {
+fn a_job_may_be_run_on_the_main_thread() {
     let mut world = world();
     world.spawn_batch((0..10).map(A));
     let mut buffer = EntityCommandBuffer::new();
@@ -107,7 +107,7 @@ fn cb6_a_job_may_be_run_on_the_main_thread() {
 }
 
 #[test]
-fn cb8_other_buffers_go_on_when_one_fails() {
+fn other_buffers_go_on_when_one_fails() {
     let mut world = world();
     let dead = world.spawn(());
     world.despawn(dead).unwrap();

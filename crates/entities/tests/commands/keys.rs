@@ -10,7 +10,7 @@ fn items(world: &Checked, entity: Entity) -> Vec<u32> {
 }
 
 #[test]
-fn cb5_descending_keys_10_000_times() {
+fn descending_keys_10_000_times() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -28,7 +28,7 @@ fn cb5_descending_keys_10_000_times() {
 }
 
 #[test]
-fn cb5_equal_keys_are_played_in_the_order_of_recording_and_no_key_comes_last() {
+fn equal_keys_are_played_in_the_order_of_recording_and_no_key_comes_last() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -45,7 +45,7 @@ fn cb5_equal_keys_are_played_in_the_order_of_recording_and_no_key_comes_last() {
 }
 
 #[test]
-fn cb5_the_greatest_key_comes_before_none() {
+fn the_greatest_key_comes_before_none() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -60,7 +60,7 @@ fn cb5_the_greatest_key_comes_before_none() {
 }
 
 #[test]
-fn cb5_a_key_does_not_stay_when_a_buffer_is_cleared() {
+fn a_key_does_not_stay_when_a_buffer_is_cleared() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -77,7 +77,7 @@ fn cb5_a_key_does_not_stay_when_a_buffer_is_cleared() {
 }
 
 #[test]
-fn cb5_keys_across_lanes_of_jobs_and_the_main_thread() {
+fn keys_across_lanes_of_jobs_and_the_main_thread() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -108,7 +108,7 @@ fn cb5_keys_across_lanes_of_jobs_and_the_main_thread() {
 }
 
 #[test]
-fn cb5_a_parallel_job_is_played_in_the_order_of_its_indices() {
+fn a_parallel_job_is_played_in_the_order_of_its_indices() {
     for batch in [1, 3, 64, 1000] {
         let mut world = world();
         let log = world.spawn(Buffer::<Item>::new());
@@ -126,7 +126,7 @@ fn cb5_a_parallel_job_is_played_in_the_order_of_its_indices() {
 }
 
 #[test]
-fn cb5_jobs_one_after_the_other_are_played_in_that_order_with_what_the_main_thread_records() {
+fn jobs_one_after_the_other_are_played_in_that_order_with_what_the_main_thread_records() {
     let mut world = world();
     let log = world.spawn(Buffer::<Item>::new());
     let mut buffer = EntityCommandBuffer::new();
@@ -154,7 +154,7 @@ fn cb5_jobs_one_after_the_other_are_played_in_that_order_with_what_the_main_thre
 }
 
 #[test]
-fn cb3_placeholders_of_jobs_one_after_the_other_are_different() {
+fn placeholders_of_jobs_one_after_the_other_are_different() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let (send, all) = std::sync::mpsc::channel();

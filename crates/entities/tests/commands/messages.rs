@@ -202,7 +202,7 @@ fn a0083_a_batch_that_is_too_large_is_dropped() {
 }
 
 #[test]
-fn cb8_what_is_created_is_called_by_the_id_that_was_promised() {
+fn what_is_created_is_called_by_the_id_that_was_promised() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let mut commands = world.commands(&mut buffer).unwrap();

@@ -162,7 +162,7 @@ const GIVE: &[(&str, Give, Read)] = &[
 ];
 
 #[test]
-fn cb3_placeholders_are_resolved_in_values_of_every_kind() {
+fn placeholders_are_resolved_in_values_of_every_kind() {
     for &(name, give, read) in GIVE {
         let mut world = world();
         let to = world.spawn(A(1));
@@ -183,7 +183,7 @@ fn cb3_placeholders_are_resolved_in_values_of_every_kind() {
 }
 
 #[test]
-fn cb3_placeholders_of_others_are_refused_in_values_of_every_kind() {
+fn placeholders_of_others_are_refused_in_values_of_every_kind() {
     for &(name, give, _) in GIVE {
         let mut world = world();
         let to = world.spawn(A(1));
@@ -195,7 +195,7 @@ fn cb3_placeholders_of_others_are_refused_in_values_of_every_kind() {
 }
 
 #[test]
-fn cb3_placeholders_of_before_are_refused_in_values_of_every_kind() {
+fn placeholders_of_before_are_refused_in_values_of_every_kind() {
     for &(name, give, _) in GIVE {
         let mut world = world();
         let to = world.spawn(A(1));
@@ -213,7 +213,7 @@ fn cb3_placeholders_of_before_are_refused_in_values_of_every_kind() {
 }
 
 #[test]
-fn cb3_values_may_refer_to_what_is_created_later() {
+fn values_may_refer_to_what_is_created_later() {
     for &(name, give, given) in GIVE {
         let mut world = world();
         let to = world.spawn(A(1));
@@ -232,7 +232,7 @@ fn cb3_values_may_refer_to_what_is_created_later() {
 }
 
 #[test]
-fn cb3_placeholders_in_values_of_what_is_created() {
+fn placeholders_in_values_of_what_is_created() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -255,7 +255,7 @@ fn cb3_placeholders_in_values_of_what_is_created() {
 }
 
 #[test]
-fn cb3_placeholders_that_are_refused_when_entities_are_created() {
+fn placeholders_that_are_refused_when_entities_are_created() {
     let other = foreign();
     let record: [(&str, Create); 8] = [
         ("spawn", |c, other| _ = c.spawn(Link(other))),
@@ -313,7 +313,7 @@ fn cb3_2500_entities_refer_to_each_other() {
 }
 
 #[test]
-fn cb3_a_group_of_placeholders_is_a_group() {
+fn a_group_of_placeholders_is_a_group() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -334,7 +334,7 @@ fn cb3_a_group_of_placeholders_is_a_group() {
 }
 
 #[test]
-fn cb3_resolve_says_nothing_before_and_of_others() {
+fn resolve_says_nothing_before_and_of_others() {
     let mut world = world();
     let old = world.spawn(());
     let mut buffer = EntityCommandBuffer::new();
@@ -352,7 +352,7 @@ fn cb3_resolve_says_nothing_before_and_of_others() {
 }
 
 #[test]
-fn cb3_what_is_resolved_can_be_used_in_another_buffer() {
+fn what_is_resolved_can_be_used_in_another_buffer() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let first = buffer.commands().unwrap().spawn(A(1));
@@ -367,7 +367,7 @@ fn cb3_what_is_resolved_can_be_used_in_another_buffer() {
 }
 
 #[test]
-fn cb3_a_reference_to_what_is_destroyed_meanwhile_leads_to_nobody() {
+fn a_reference_to_what_is_destroyed_meanwhile_leads_to_nobody() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -391,7 +391,7 @@ struct Owner {
 }
 
 #[test]
-fn cb3_sh7_a_placeholder_that_is_hidden_in_a_shared_value_stays_one() {
+fn a_placeholder_that_is_hidden_in_a_shared_value_stays_one() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -409,7 +409,7 @@ fn cb3_sh7_a_placeholder_that_is_hidden_in_a_shared_value_stays_one() {
 }
 
 #[test]
-fn cb3_placeholders_of_a_buffer_that_was_cleared_are_not_given_again() {
+fn placeholders_of_a_buffer_that_was_cleared_are_not_given_again() {
     let mut buffer = EntityCommandBuffer::new();
     let first = buffer.commands().unwrap().spawn(());
     for _ in 0..600_000 {
@@ -423,7 +423,7 @@ fn cb3_placeholders_of_a_buffer_that_was_cleared_are_not_given_again() {
 }
 
 #[test]
-fn cb3_placeholders_of_many_entities_and_of_many_batches_are_resolved() {
+fn placeholders_of_many_entities_and_of_many_batches_are_resolved() {
     const MANY: usize = 70_000;
     const BATCHES: usize = 3_000;
     let mut world = world();
@@ -463,7 +463,7 @@ fn cb3_placeholders_of_many_entities_and_of_many_batches_are_resolved() {
 }
 
 #[test]
-fn cb3_placeholders_of_many_entities_do_not_repeat_soon() {
+fn placeholders_of_many_entities_do_not_repeat_soon() {
     const MANY: usize = 65_537;
     let mut buffer = EntityCommandBuffer::new();
     let mut last = || {

@@ -8,7 +8,7 @@ use ancho_entities::{
 use crate::common::*;
 
 #[test]
-fn cb4_a_buffer_for_one_playback_is_refused_the_second_time_also_by_another_world() {
+fn a_buffer_for_one_playback_is_refused_the_second_time_also_by_another_world() {
     let (mut one, mut other) = (world(), world());
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().spawn(A(1));
@@ -24,7 +24,7 @@ fn cb4_a_buffer_for_one_playback_is_refused_the_second_time_also_by_another_worl
 }
 
 #[test]
-fn cb4_a_buffer_that_was_stopped_was_played() {
+fn a_buffer_that_was_stopped_was_played() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().set(Entity::NULL, A(1));
@@ -37,7 +37,7 @@ fn cb4_a_buffer_that_was_stopped_was_played() {
 }
 
 #[test]
-fn cb4_nothing_is_recorded_once_a_reusable_buffer_was_played() {
+fn nothing_is_recorded_once_a_reusable_buffer_was_played() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::reusable();
     buffer.commands().unwrap().spawn(A(1));
@@ -54,7 +54,7 @@ fn cb4_nothing_is_recorded_once_a_reusable_buffer_was_played() {
 }
 
 #[test]
-fn cb4_an_empty_buffer_changes_nothing_and_stays_as_it_was() {
+fn an_empty_buffer_changes_nothing_and_stays_as_it_was() {
     let mut world = world();
     let entity = world.spawn(A(1));
     let mut tracker = EntityTracker::new();
@@ -78,7 +78,7 @@ fn cb4_an_empty_buffer_changes_nothing_and_stays_as_it_was() {
 }
 
 #[test]
-fn cb4_an_empty_buffer_belongs_to_no_world() {
+fn an_empty_buffer_belongs_to_no_world() {
     let (one, mut other) = (world(), world());
     let mut buffer = EntityCommandBuffer::new();
     // Nothing is recorded: there are no ids.
@@ -87,7 +87,7 @@ fn cb4_an_empty_buffer_belongs_to_no_world() {
 }
 
 #[test]
-fn cb4_one_buffer_in_several_worlds_resolves_to_the_last() {
+fn one_buffer_in_several_worlds_resolves_to_the_last() {
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
     let king = commands.spawn((A(1), B("king".into()), Shared::new(Team("red"))));
@@ -114,7 +114,7 @@ fn cb4_one_buffer_in_several_worlds_resolves_to_the_last() {
 }
 
 #[test]
-fn cb4_what_cannot_be_duplicated_is_refused_by_a_reusable_buffer_alone() {
+fn what_cannot_be_duplicated_is_refused_by_a_reusable_buffer_alone() {
     let mut world = world();
     play(&mut world, |commands| _ = commands.spawn(Only(1))).unwrap();
     let mut buffer = EntityCommandBuffer::reusable();
@@ -129,7 +129,7 @@ fn cb4_what_cannot_be_duplicated_is_refused_by_a_reusable_buffer_alone() {
 }
 
 #[test]
-fn cb4_values_are_cloned_for_each_playback_and_dropped_with_the_buffer() {
+fn values_are_cloned_for_each_playback_and_dropped_with_the_buffer() {
     let ledger = Ledger::new();
     {
         let mut world = world();
@@ -156,7 +156,7 @@ fn cb4_values_are_cloned_for_each_playback_and_dropped_with_the_buffer() {
 }
 
 #[test]
-fn cb4_a_reusable_buffer_fails_where_an_entity_is_missing_and_goes_on_elsewhere() {
+fn a_reusable_buffer_fails_where_an_entity_is_missing_and_goes_on_elsewhere() {
     let (mut one, mut other) = (world(), world());
     let entity = one.spawn(A(1));
     let mut buffer = EntityCommandBuffer::reusable();
@@ -169,7 +169,7 @@ fn cb4_a_reusable_buffer_fails_where_an_entity_is_missing_and_goes_on_elsewhere(
 }
 
 #[test]
-fn cb4_a_buffer_that_is_not_to_be_played_does_nothing_until_it_is() {
+fn a_buffer_that_is_not_to_be_played_does_nothing_until_it_is() {
     let ledger = Ledger::new();
     let (mut one, mut other) = (world(), world());
     let mut buffer = EntityCommandBuffer::new();
@@ -199,7 +199,7 @@ fn cb4_a_buffer_that_is_not_to_be_played_does_nothing_until_it_is() {
 }
 
 #[test]
-fn cb4_what_is_not_to_be_played_is_dropped_with_the_buffer_or_by_clear() {
+fn what_is_not_to_be_played_is_dropped_with_the_buffer_or_by_clear() {
     let ledger = Ledger::new();
     let mut world = world();
     for mut buffer in [EntityCommandBuffer::new(), EntityCommandBuffer::reusable()] {
@@ -218,7 +218,7 @@ fn cb4_what_is_not_to_be_played_is_dropped_with_the_buffer_or_by_clear() {
 }
 
 #[test]
-fn cb4_cb7_a_buffer_that_a_job_holds_is_not_played_in_any_case() {
+fn a_buffer_that_a_job_holds_is_not_played_in_any_case() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let jobs = world.jobs();
@@ -231,7 +231,7 @@ fn cb4_cb7_a_buffer_that_a_job_holds_is_not_played_in_any_case() {
 }
 
 #[test]
-fn cb4_cb12_points_pass_over_buffers_that_are_not_to_be_played() {
+fn points_pass_over_buffers_that_are_not_to_be_played() {
     struct Runs(u32, &'static Ledger);
 
     fn record(mut runs: ResMut<Runs>, mut commands: CommandsAt<EndSimulation>) {

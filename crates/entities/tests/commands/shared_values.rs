@@ -1,5 +1,5 @@
 //! Entities in shared values: who has the value of before keeps it, queries ask for what placeholders stand for, and a buffer that is
-//! played again resolves them again (CB3, CB4, SH7).
+//! played again resolves them again.
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup,
@@ -13,7 +13,7 @@ fn crew(captain: Entity) -> Shared<Crew> {
 }
 
 #[test]
-fn cb3_sh7_placeholders_in_shared_values_of_what_is_created() {
+fn placeholders_in_shared_values_of_what_is_created() {
     for limit in [2, 1000] {
         let mut world = chunks_of(limit);
         world.spawn_many(A(0), 3);
@@ -41,7 +41,7 @@ fn cb3_sh7_placeholders_in_shared_values_of_what_is_created() {
 }
 
 #[test]
-fn cb3_sh7_a_value_that_others_have_stays_as_it_is() {
+fn a_value_that_others_have_stays_as_it_is() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -57,7 +57,7 @@ fn cb3_sh7_a_value_that_others_have_stays_as_it_is() {
 }
 
 #[test]
-fn cb3_sh7_a_value_without_placeholders_is_not_copied() {
+fn a_value_without_placeholders_is_not_copied() {
     let mut world = world();
     let old = world.spawn(A(1));
     let value = crew(old);
@@ -73,7 +73,7 @@ fn cb3_sh7_a_value_without_placeholders_is_not_copied() {
 }
 
 #[test]
-fn cb4_sh7_each_playback_resolves_anew() {
+fn each_playback_resolves_anew() {
     let mut world = world();
     let targets: Vec<_> = world.spawn_many((A(1), crew(Entity::NULL)), 3).collect();
     let root = world.spawn((A(2), crew(Entity::NULL)));
@@ -148,7 +148,7 @@ const ASK: &[(&str, Ask)] = &[
 ];
 
 #[test]
-fn cb9_sh7_queries_ask_for_what_placeholders_stand_for() {
+fn queries_ask_for_what_placeholders_stand_for() {
     for &(name, ask) in ASK {
         let mut world = world();
         let others: Vec<_> =
@@ -172,7 +172,7 @@ fn cb9_sh7_queries_ask_for_what_placeholders_stand_for() {
 }
 
 #[test]
-fn cb9_sh7_queries_refuse_placeholders_of_others() {
+fn queries_refuse_placeholders_of_others() {
     for &(name, ask) in ASK {
         let mut world = world();
         let root = world.spawn((A(1), crew(Entity::NULL), Shared::new(Team("red"))));
@@ -183,7 +183,7 @@ fn cb9_sh7_queries_refuse_placeholders_of_others() {
 }
 
 #[test]
-fn cb5_sh7_shared_values_are_resolved_in_any_order() {
+fn shared_values_are_resolved_in_any_order() {
     const COUNT: u32 = 50;
     let mut world = chunks_of(8);
     let mut buffer = EntityCommandBuffer::new();

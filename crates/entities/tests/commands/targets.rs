@@ -168,7 +168,7 @@ fn before(strict: bool) -> (Checked, Vec<(&'static str, Entity)>) {
 }
 
 #[test]
-fn cb1_cb8_targets_of_all_kinds_are_taken_and_refused_as_by_the_world() {
+fn targets_of_all_kinds_are_taken_and_refused_as_by_the_world() {
     for strict in [false, true] {
         for &(name, record, direct) in ALL {
             for (kind, target) in before(strict).1 {
@@ -204,7 +204,7 @@ fn same(world: &World, expected: &World, name: &str, what: &str) {
 }
 
 #[test]
-fn cb1_cb8_the_second_and_the_last_of_a_run_are_refused_too() {
+fn the_second_and_the_last_of_a_run_are_refused_too() {
     // Many commands of one kind follow each other, and one in the midst of them fails.
     for &(name, record, direct) in ALL {
         for strict in [false, true] {
@@ -251,7 +251,7 @@ fn is_missing(fault: CommandFault) -> bool {
 }
 
 #[test]
-fn cb11_a_check_says_of_targets_what_playing_says() {
+fn a_check_says_of_targets_what_playing_says() {
     for strict in [false, true] {
         for &(name, record, _) in ALL {
             let mut targets = before(strict).1;
@@ -289,7 +289,7 @@ const SLICES: &[(&str, RecordSlice)] = &[
 ];
 
 #[test]
-fn cb11_a_check_looks_at_all_of_a_slice_and_minds_prefabs() {
+fn a_check_looks_at_all_of_a_slice_and_minds_prefabs() {
     for &(name, record) in SLICES {
         let (mut world, targets) = before(true);
         let (full, dead) = (targets[5].1, targets[1].1);
@@ -313,7 +313,7 @@ fn cb11_a_check_looks_at_all_of_a_slice_and_minds_prefabs() {
 }
 
 #[test]
-fn cb8_a_slice_is_changed_as_a_whole_or_not_at_all() {
+fn a_slice_is_changed_as_a_whole_or_not_at_all() {
     for strict in [false, true] {
         for &(name, record) in SLICES {
             let others = before(strict).1;
@@ -335,7 +335,7 @@ fn cb8_a_slice_is_changed_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn cb8_a_batch_is_created_as_a_whole_or_not_at_all() {
+fn a_batch_is_created_as_a_whole_or_not_at_all() {
     for reusable in [false, true] {
         let mut world = world();
         let old = world.spawn(A(1));
@@ -349,7 +349,7 @@ fn cb8_a_batch_is_created_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn cb3_placeholders_of_another_buffer_are_refused_as_targets() {
+fn placeholders_of_another_buffer_are_refused_as_targets() {
     for &(name, record, _) in ALL {
         let (mut world, placeholder) = (world(), foreign());
         let (number, fault) = fails(&mut world, |commands| {
@@ -367,7 +367,7 @@ fn cb3_placeholders_of_another_buffer_are_refused_as_targets() {
 }
 
 #[test]
-fn cb3_placeholders_of_before_a_buffer_was_cleared_are_refused_as_targets() {
+fn placeholders_of_before_a_buffer_was_cleared_are_refused_as_targets() {
     for &(name, record, _) in ALL {
         for is_played in [false, true] {
             let mut world = world();
@@ -388,7 +388,7 @@ fn cb3_placeholders_of_before_a_buffer_was_cleared_are_refused_as_targets() {
 }
 
 #[test]
-fn cb3_placeholders_of_what_is_created_later_are_refused_as_targets() {
+fn placeholders_of_what_is_created_later_are_refused_as_targets() {
     let mut wrong = Vec::new();
     for &(name, record, _) in ALL {
         let mut world = world();
@@ -414,7 +414,7 @@ fn cb3_placeholders_of_what_is_created_later_are_refused_as_targets() {
 }
 
 #[test]
-fn cb3_ids_of_the_world_whose_creation_comes_later_are_not_there_yet() {
+fn ids_of_the_world_whose_creation_comes_later_are_not_there_yet() {
     for &(name, record, direct) in ALL {
         let mut world = world();
         let mut buffer = EntityCommandBuffer::new();
@@ -431,7 +431,7 @@ fn cb3_ids_of_the_world_whose_creation_comes_later_are_not_there_yet() {
 }
 
 #[test]
-fn cb3_the_world_refuses_placeholders() {
+fn the_world_refuses_placeholders() {
     let mut world = world();
     let placeholder = foreign();
     assert!(placeholder.is_placeholder() && !world.exists(placeholder));
@@ -449,7 +449,7 @@ fn cb3_the_world_refuses_placeholders() {
 }
 
 #[test]
-fn cb3_a_placeholder_that_no_command_creates_is_refused() {
+fn a_placeholder_that_no_command_creates_is_refused() {
     // More were asked for than there are.
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
@@ -485,11 +485,11 @@ fn despawns_as_the_world(slice: fn([Entity; 2]) -> [Entity; 2]) {
 }
 
 #[test]
-fn cb1_in_a_strict_world_a_slice_may_name_an_entity_twice() {
+fn in_a_strict_world_a_slice_may_name_an_entity_twice() {
     despawns_as_the_world(|[_, member]| [member, member]);
 }
 
 #[test]
-fn cb1_in_a_strict_world_a_slice_may_name_members_of_a_group() {
+fn in_a_strict_world_a_slice_may_name_members_of_a_group() {
     despawns_as_the_world(|[root, member]| [root, member]);
 }

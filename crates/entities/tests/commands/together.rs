@@ -19,7 +19,7 @@ struct Noted(u32);
 struct Large([u64; 1500]);
 
 #[test]
-fn cb10_what_cancels_out_does_no_work() {
+fn what_cancels_out_does_no_work() {
     let mut world = world();
     let old = world.spawn((A(1), Glow(2)));
     let archetypes = world.archetype_count();
@@ -47,7 +47,7 @@ fn cb10_what_cancels_out_does_no_work() {
 }
 
 #[test]
-fn cb10_of_values_that_are_set_again_the_last_is_there_and_the_others_are_dropped() {
+fn of_values_that_are_set_again_the_last_is_there_and_the_others_are_dropped() {
     let ledger = Ledger::new();
     {
         let mut world = world();
@@ -70,7 +70,7 @@ fn cb10_of_values_that_are_set_again_the_last_is_there_and_the_others_are_droppe
 }
 
 #[test]
-fn cb10_sh7_shared_values_go_along_with_their_entities() {
+fn shared_values_go_along_with_their_entities() {
     const COLOURS: [&str; 3] = ["red", "blue", "green"];
     let colour = |at: usize| COLOURS[at % COLOURS.len()];
     for limit in [2, 1000] {
@@ -129,7 +129,7 @@ fn cb10_sh7_shared_values_go_along_with_their_entities() {
 }
 
 #[test]
-fn sh1_shared_values_of_those_that_are_despawned_together_go_last() {
+fn shared_values_of_those_that_are_despawned_together_go_last() {
     /// Panics when it is dropped, if it is told to.
     #[derive(SharedComponent, PartialEq, Eq, Hash)]
     struct Fragile(u32, bool);
@@ -163,7 +163,7 @@ fn sh1_shared_values_of_those_that_are_despawned_together_go_last() {
 }
 
 #[test]
-fn cb8_the_first_that_fails_stops_and_what_comes_before_it_is_done() {
+fn the_first_that_fails_stops_and_what_comes_before_it_is_done() {
     for strict in [false, true] {
         let settings = WorldSettings::new().strict(strict);
         let mut world = Checked(World::with_settings("Simulation", settings));
@@ -204,7 +204,7 @@ fn short_of_memory(chunks: usize) -> (Checked, World, Vec<Entity>) {
 }
 
 #[test]
-fn cb8_without_memory_the_same_command_fails_as_one_by_one() {
+fn without_memory_the_same_command_fails_as_one_by_one() {
     let large = Large([7; 1500]);
     let mut failures = 0;
     for chunks in 0..5 {
@@ -245,7 +245,7 @@ fn cb8_without_memory_the_same_command_fails_as_one_by_one() {
 }
 
 #[test]
-fn cb1_components_that_come_again_are_switched_on() {
+fn components_that_come_again_are_switched_on() {
     let mut world = world();
     let [kept, renewed, off, replaced] = [(); 4].map(|()| world.spawn((A(1), Glow(1))));
     for entity in [kept, renewed, replaced] {
@@ -267,7 +267,7 @@ fn cb1_components_that_come_again_are_switched_on() {
 }
 
 #[test]
-fn v1_what_was_written_counts_as_changed_and_nothing_else_does() {
+fn what_was_written_counts_as_changed_and_nothing_else_does() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..10).map(|at| (A(at), Noted(at)))).collect();
     let seen = world.version();
@@ -292,7 +292,7 @@ fn v1_what_was_written_counts_as_changed_and_nothing_else_does() {
 }
 
 #[test]
-fn cb3_ids_are_handed_out_afterwards_as_one_by_one() {
+fn ids_are_handed_out_afterwards_as_one_by_one() {
     let ids = |together: bool| {
         let mut world = world();
         let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
@@ -400,7 +400,7 @@ fn types_that_no_memory_has_room_for_are_removed_with_others() {
 }
 
 #[test]
-fn cb10_more_commands_than_are_carried_out_together_come_to_what_one_by_one_they_come_to() {
+fn more_commands_than_are_carried_out_together_come_to_what_one_by_one_they_come_to() {
     let (mut world, mut expected) = (world(), world());
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use ancho_entities::{World, WorldSettings};
 
-/// A world whose invariants are checked at the end of its test (X2).
+/// A world whose invariants are checked at the end of its test.
 pub(crate) struct Checked(pub(crate) World);
 
 impl Deref for Checked {

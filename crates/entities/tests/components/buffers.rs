@@ -51,7 +51,7 @@ fn refused(what: impl FnOnce()) -> String {
 }
 
 #[test]
-fn b1_capacity_begins_as_what_is_inline() {
+fn capacity_begins_as_what_is_inline() {
     fn fresh<T: BufferElement>() -> (usize, usize) {
         let mut world = World::new("buffers");
         let entity = world.spawn(Buffer::<T>::new());
@@ -68,7 +68,7 @@ fn b1_capacity_begins_as_what_is_inline() {
 }
 
 #[test]
-fn b2_growth_doubles_and_is_eight_at_least() {
+fn growth_doubles_and_is_eight_at_least() {
     let grown = |first: usize, len: u32, more: usize| {
         let mut world = World::new("buffers");
         let entity = world.spawn(Buffer::<Large>::new());
@@ -95,7 +95,7 @@ fn b2_growth_doubles_and_is_eight_at_least() {
 }
 
 #[test]
-fn b2_an_explicit_capacity_is_exact() {
+fn an_explicit_capacity_is_exact() {
     with(5, |buffer| {
         for capacity in [100, 9, 1000, 8, 6, 5, 70, 8] {
             buffer.set_capacity(capacity);
@@ -116,7 +116,7 @@ fn b2_an_explicit_capacity_is_exact() {
 }
 
 #[test]
-fn b2_a_capacity_below_the_length_is_refused() {
+fn a_capacity_below_the_length_is_refused() {
     with(5, |buffer| {
         let message = refused(|| buffer.set_capacity(4));
         assert_eq!(
@@ -134,7 +134,7 @@ fn b2_a_capacity_below_the_length_is_refused() {
 }
 
 #[test]
-fn b2_trimming_keeps_what_is_needed_or_inline() {
+fn trimming_keeps_what_is_needed_or_inline() {
     with(10, |buffer| {
         buffer.set_capacity(16);
         buffer.shrink_to_fit();
@@ -148,7 +148,7 @@ fn b2_trimming_keeps_what_is_needed_or_inline() {
 }
 
 #[test]
-fn b2_clearing_and_shortening_keep_the_capacity() {
+fn clearing_and_shortening_keep_the_capacity() {
     with(20, |buffer| {
         let capacity = buffer.capacity();
         buffer.resize(5, Eight(0));
@@ -161,7 +161,7 @@ fn b2_clearing_and_shortening_keep_the_capacity() {
 }
 
 #[test]
-fn b3_elements_come_and_go() {
+fn elements_come_and_go() {
     with(5, |buffer| {
         buffer.insert(0, Eight(10));
         buffer.insert(6, Eight(11));
@@ -188,7 +188,7 @@ fn b3_elements_come_and_go() {
 }
 
 #[test]
-fn b3_ranges_are_closed_in_order_or_from_the_end() {
+fn ranges_are_closed_in_order_or_from_the_end() {
     let removed =
         |start, end| with(8, |buffer| (buffer.remove_range(start..end), values(buffer)).1);
     assert_eq!(removed(2, 4), [0, 1, 4, 5, 6, 7]);
@@ -217,7 +217,7 @@ fn b3_ranges_are_closed_in_order_or_from_the_end() {
 
 #[test]
 #[expect(clippy::reversed_empty_ranges, reason = "is refused")]
-fn b3_what_is_out_of_range_is_refused_and_changes_nothing() {
+fn what_is_out_of_range_is_refused_and_changes_nothing() {
     with(3, |buffer| {
         let message = refused(|| buffer.insert(4, Eight(9)));
         assert_eq!(
@@ -253,7 +253,7 @@ fn b3_what_is_out_of_range_is_refused_and_changes_nothing() {
 struct Counted(#[field(opaque)] Arc<()>);
 
 #[test]
-fn b4_everything_is_freed_when_the_buffer_goes() {
+fn everything_is_freed_when_the_buffer_goes() {
     let count = Arc::new(());
     let some = |number: usize| -> Buffer<Counted> {
         (0..number).map(|_| Counted(Arc::clone(&count))).collect()
@@ -290,7 +290,7 @@ fn b4_everything_is_freed_when_the_buffer_goes() {
 }
 
 #[test]
-fn b5_contents_survive_moves_and_blocks_stay_where_they_are() {
+fn contents_survive_moves_and_blocks_stay_where_they_are() {
     let mut world = World::with_settings("buffers", WorldSettings::new().chunk_capacity_limit(3));
     let all: Vec<Entity> = (0..12).map(|count| world.spawn(numbers(count))).collect();
     let blocks: Vec<_> = all.iter().map(|&e| world.buffer::<Eight>(e).unwrap().as_ptr()).collect();
@@ -318,7 +318,7 @@ fn b5_contents_survive_moves_and_blocks_stay_where_they_are() {
 }
 
 #[test]
-fn b5_copies_are_equal_and_independent() {
+fn copies_are_equal_and_independent() {
     for count in [3, 8, 9, 40] {
         let mut world = World::new("buffers");
         let entities: Vec<Entity> = world.spawn_many(numbers(count), 5).collect();
@@ -347,7 +347,7 @@ fn b5_copies_are_equal_and_independent() {
 }
 
 #[test]
-fn b6_elements_seen_as_another_type_are_the_same_elements() {
+fn elements_seen_as_another_type_are_the_same_elements() {
     #[derive(BufferElement, Clone, Copy)]
     #[buffer(inline = 2)]
     struct Weight(f32);
@@ -370,7 +370,7 @@ fn b6_elements_seen_as_another_type_are_the_same_elements() {
 }
 
 #[test]
-fn b8_missing_buffers_are_errors_and_only_writing_marks() {
+fn missing_buffers_are_errors_and_only_writing_marks() {
     let mut world = World::new("buffers");
     let (with, without) = (world.spawn(numbers(3)), world.spawn(Position(0.0)));
     let ty = ComponentType::of_buffer::<Eight>();
@@ -419,7 +419,7 @@ fn b8_missing_buffers_are_errors_and_only_writing_marks() {
 }
 
 #[test]
-fn b9_adding_twice_keeps_the_contents_or_replaces_them() {
+fn adding_twice_keeps_the_contents_or_replaces_them() {
     let mut world = World::new("buffers");
     let entity = world.spawn(Position(1.0));
     let mut buffer = world.add_buffer::<Eight>(entity).unwrap();
@@ -444,7 +444,7 @@ fn b9_adding_twice_keeps_the_contents_or_replaces_them() {
 struct Both(u32);
 
 #[test]
-fn c10_a_type_can_be_a_component_and_an_element() {
+fn a_type_can_be_a_component_and_an_element() {
     let mut world = World::new("buffers");
     let entity = world.spawn((Both(1), Buffer::from([Both(2), Both(3)])));
     assert_eq!(world.get(entity), Ok(&Both(1)));

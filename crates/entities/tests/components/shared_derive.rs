@@ -72,7 +72,6 @@ fn whether_values_can_be_cloned_is_found_out() {
 
 #[test]
 fn entities_are_found_in_values_of_all_types_that_say_how_they_are_duplicated() {
-    // SH7
     let mut world = World::new("Simulation");
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();

@@ -1,4 +1,4 @@
-//! Unions of queries (A12, Q7).
+//! Unions of queries.
 
 use ancho_entities::{
     Absent, ComponentType, Disabled, Entity, IgnoreEnabled, IncludeDisabled, IsDisabled, Or,
@@ -45,7 +45,7 @@ fn is_union<F: QueryFilter, G: QueryFilter>(world: &World) {
 }
 
 #[test]
-fn q7_a_union_finds_what_one_of_them_finds_and_each_once() {
+fn a_union_finds_what_one_of_them_finds_and_each_once() {
     for limit in [1, 10, 70, 1000] {
         let world = crowd(limit);
         is_union::<With<A>, With<Tag>>(&world);
@@ -62,7 +62,7 @@ fn q7_a_union_finds_what_one_of_them_finds_and_each_once() {
 }
 
 #[test]
-fn q7_other_conditions_hold_beside_a_union() {
+fn other_conditions_hold_beside_a_union() {
     let mut world = crowd(70);
     type Either = Or<(With<X>, With<Tag>)>;
     let query = world.query_filtered::<(&A, Option<&Y>), (Either, Without<Y>)>();
@@ -85,7 +85,7 @@ fn q7_other_conditions_hold_beside_a_union() {
 }
 
 #[test]
-fn q7_unions_by_types_of_the_run_time_find_the_same() {
+fn unions_by_types_of_the_run_time_find_the_same() {
     for limit in [1, 70, 1000] {
         let world = crowd(limit);
         let query = QueryDescriptor::new;
@@ -126,7 +126,7 @@ fn q7_unions_by_types_of_the_run_time_find_the_same() {
 }
 
 #[test]
-fn q7_all_must_agree_on_ignoring_what_is_off() {
+fn all_must_agree_on_ignoring_what_is_off() {
     let one = || QueryDescriptor::new().all([of::<X>()]);
     let said = panic_message(|| one().or(one().ignore_enabled()));
     assert!(said.starts_with("A0094: ") && said.contains("second"), "{said}");
@@ -136,7 +136,7 @@ fn q7_all_must_agree_on_ignoring_what_is_off() {
 }
 
 #[test]
-fn q7_a_union_does_not_ask_for_what_cannot_be_switched_to_be_off() {
+fn a_union_does_not_ask_for_what_cannot_be_switched_to_be_off() {
     let world = world();
     let said = panic_message(|| found::<Or<(With<A>, IsDisabled<B>)>>(&world));
     assert!(said.starts_with("A0070: "), "{said}");

@@ -1,4 +1,4 @@
-//! Structural changes of all that a query finds (EN5, EN9, Q8, Q9).
+//! Structural changes of all that a query finds.
 
 use ancho_entities::{
     Changed, Component, ComponentType, Disabled, Entity, EntityError, IgnoreEnabled,
@@ -29,7 +29,7 @@ fn sorted(mut entities: Vec<Entity>) -> Vec<Entity> {
 }
 
 #[test]
-fn en5_what_is_switched_off_is_not_despawned() {
+fn what_is_switched_off_is_not_despawned() {
     for limit in [10_000, 64, 7] {
         let mut world = chunks_of(limit);
         let (on, off) = hundredths(&mut world, 3000);
@@ -44,7 +44,7 @@ fn en5_what_is_switched_off_is_not_despawned() {
 }
 
 #[test]
-fn en5_what_is_switched_off_is_given_nothing() {
+fn what_is_switched_off_is_given_nothing() {
     for limit in [10_000, 64, 7] {
         let mut world = chunks_of(limit);
         let (on, off) = hundredths(&mut world, 3000);
@@ -75,7 +75,7 @@ fn en5_what_is_switched_off_is_given_nothing() {
 }
 
 #[test]
-fn en5_those_that_are_off_can_be_found_by_that() {
+fn those_that_are_off_can_be_found_by_that() {
     let mut world = chunks_of(64);
     let (on, off) = hundredths(&mut world, 1000);
     let query = world.batch(QueryDescriptor::of::<(), IsDisabled<X>>());
@@ -88,7 +88,7 @@ fn en5_those_that_are_off_can_be_found_by_that() {
 }
 
 #[test]
-fn en9_masks_are_switched_as_a_whole() {
+fn masks_are_switched_as_a_whole() {
     for limit in [10_000, 200, 64, 3] {
         let mut world = chunks_of(limit);
         let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (X(at), A(0)))).collect();
@@ -118,7 +118,7 @@ fn en9_masks_are_switched_as_a_whole() {
 }
 
 #[test]
-fn en9_switching_by_a_query_for_other_switches() {
+fn switching_by_a_query_for_other_switches() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_many((X(0), Y), 300).collect();
     for &entity in &all[50..250] {
@@ -264,7 +264,7 @@ fn strict_worlds_refuse_all_or_do_all() {
 }
 
 #[test]
-fn q8_only_chunks_with_the_value_are_touched() {
+fn only_chunks_with_the_value_are_touched() {
     let mut world = chunks_of(4);
     for team in 0..3 {
         world.spawn_many((A(team), Shared::new(Team(team))), 10);
@@ -292,7 +292,7 @@ fn q8_only_chunks_with_the_value_are_touched() {
 }
 
 #[test]
-fn q9_only_chunks_that_changed_are_touched() {
+fn only_chunks_that_changed_are_touched() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..12).map(|at| (A(at), B(0)))).collect();
     let seen = world.version();

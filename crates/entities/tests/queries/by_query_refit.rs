@@ -1,4 +1,4 @@
-//! Chunks that keep their rows when a query gives all of them other components, or takes some (Q9, EN9).
+//! Chunks that keep their rows when a query gives all of them other components, or takes some.
 
 use ancho_entities::{Changed, Entity, Present, QueryDescriptor, Shared, World};
 
@@ -36,7 +36,7 @@ fn check(world: &World, all: &[Entity]) {
 }
 
 #[test]
-fn q9_rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
+fn rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
     let mut world = world();
     let all = filled(&mut world, 3000);
     let before = places(&world, &all);
@@ -63,7 +63,7 @@ fn q9_rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
 }
 
 #[test]
-fn q9_chunks_that_would_be_mostly_empty_are_filled_up() {
+fn chunks_that_would_be_mostly_empty_are_filled_up() {
     let mut world = world();
     let all: Vec<_> = world.spawn_batch((0..2000).map(A)).collect();
     world.batch(QueryDescriptor::of::<&A, ()>()).add(Large([3; 64])).unwrap();
@@ -80,7 +80,7 @@ fn q9_chunks_that_would_be_mostly_empty_are_filled_up() {
 struct Large([u64; 64]);
 
 #[test]
-fn q9_forks_keep_what_they_have() {
+fn forks_keep_what_they_have() {
     let mut world = world();
     let all = filled(&mut world, 3000);
     // Text is cloned when memory is made the world's alone, so these are apart from the beginning.
@@ -103,7 +103,7 @@ fn q9_forks_keep_what_they_have() {
 }
 
 #[test]
-fn q9_groups_of_shared_values_stay_apart() {
+fn groups_of_shared_values_stay_apart() {
     let mut world = world();
     let of = |team: u32| move |at| (A(at), Shared::new(Team(team)));
     let red: Vec<_> = world.spawn_batch((0..2500).map(of(1))).collect();
@@ -123,7 +123,7 @@ fn q9_groups_of_shared_values_stay_apart() {
 }
 
 #[test]
-fn q9_only_what_comes_counts_as_written() {
+fn only_what_comes_counts_as_written() {
     let mut world = world();
     filled(&mut world, 3000);
     let seen = world.version();
@@ -134,7 +134,7 @@ fn q9_only_what_comes_counts_as_written() {
 }
 
 #[test]
-fn q9_everything_is_as_if_done_one_by_one() {
+fn everything_is_as_if_done_one_by_one() {
     for limit in [10_000, 500, 64, 5] {
         let mut world = chunks_of(limit);
         let mut naive = chunks_of(limit);

@@ -1,4 +1,4 @@
-//! Filters by what changed (Q9, Q10).
+//! Filters by what changed.
 
 use ancho_entities::{
     ArchetypeChunk, Buffer, Changed, ComponentType, Entity, Lookup, Managed, OrderChanged,
@@ -8,7 +8,7 @@ use ancho_entities::{
 use crate::common::*;
 
 #[test]
-fn q9_only_written_chunks_pass() {
+fn only_written_chunks_pass() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..12).map(|at| (A(at), B(0)))).collect();
     let seen = world.version();
@@ -30,7 +30,7 @@ fn q9_only_written_chunks_pass() {
 }
 
 #[test]
-fn q9_reading_marks_nothing_and_own_writing_is_not_seen() {
+fn reading_marks_nothing_and_own_writing_is_not_seen() {
     let mut world = chunks_of(4);
     world.spawn_batch((0..12).map(|at| (A(at), B(0))));
     let seen = world.version();
@@ -45,7 +45,7 @@ fn q9_reading_marks_nothing_and_own_writing_is_not_seen() {
 }
 
 #[test]
-fn q9_chunks_without_matching_rows_are_not_marked() {
+fn chunks_without_matching_rows_are_not_marked() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many(X(0), 8).collect();
     for &entity in &all[..4] {
@@ -59,7 +59,7 @@ fn q9_chunks_without_matching_rows_are_not_marked() {
 }
 
 #[test]
-fn q9_a_filter_lets_others_be_unmarked() {
+fn a_filter_lets_others_be_unmarked() {
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many(A(0), 8).collect();
     let (first, second) = (world.version(), world.advance_version());
@@ -71,7 +71,7 @@ fn q9_a_filter_lets_others_be_unmarked() {
 }
 
 #[test]
-fn q10_chunks_that_entities_came_to_or_left() {
+fn chunks_that_entities_came_to_or_left() {
     let mut world = chunks_of(128);
     let all: Vec<_> = world.spawn_many(A(0), 384).collect();
     let seen = world.version();
@@ -92,7 +92,7 @@ fn q10_chunks_that_entities_came_to_or_left() {
 }
 
 #[test]
-fn v5_versions_that_wrap_around() {
+fn versions_that_wrap_around() {
     let mut world = world();
     world.set_version(Version::from_number(u32::MAX));
     world.spawn(A(0));
@@ -104,7 +104,7 @@ fn v5_versions_that_wrap_around() {
 }
 
 #[test]
-fn q9_what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
+fn what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
     let ways: [fn(&mut World); 4] = [
         |world| world.query_mut::<Option<(&A, &mut B)>>().for_each(|_| ()),
         |world| world.query_mut::<Option<(&A, &mut B)>>().into_iter().for_each(|_| ()),
@@ -143,7 +143,7 @@ fn versions(world: &World) -> Vec<Option<Version>> {
 }
 
 #[test]
-fn v3_no_way_of_reading_counts_as_a_change() {
+fn no_way_of_reading_counts_as_a_change() {
     type All<'w> = (
         (Entity, &'w A, Option<&'w X>, &'w T),
         (&'w Buffer<Item>, &'w Shared<Team>, &'w PerChunk<B>),

@@ -1,11 +1,11 @@
-//! Counts, lists and single entities (Q11, Q12, Q13).
+//! Counts, lists and single entities.
 
 use ancho_entities::{Entity, EntityError, IgnoreEnabled, With};
 
 use crate::common::*;
 
 #[test]
-fn q11_counts_with_and_without_filters() {
+fn counts_with_and_without_filters() {
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_many(X(0), 100).collect();
     for &entity in all.iter().step_by(3) {
@@ -24,7 +24,7 @@ fn q11_counts_with_and_without_filters() {
 }
 
 #[test]
-fn q12_lists_are_parallel() {
+fn lists_are_parallel() {
     let mut world = chunks_of(7);
     let all: Vec<Entity> = (0..50_u32)
         .map(|at| {
@@ -46,7 +46,7 @@ fn q12_lists_are_parallel() {
 }
 
 #[test]
-fn q12_values_are_written_back() {
+fn values_are_written_back() {
     let mut world = chunks_of(7);
     let all: Vec<_> = world.spawn_batch((0..50).map(|at| (A(at), X(0)))).collect();
     for &entity in all.iter().step_by(4) {
@@ -78,7 +78,7 @@ fn q12_values_are_written_back() {
 }
 
 #[test]
-fn q13_a_mask_knows_archetypes_and_matches_knows_all() {
+fn a_mask_knows_archetypes_and_matches_knows_all() {
     let mut world = world();
     let (on, off, without) = (world.spawn(X(0)), world.spawn(X(0)), world.spawn(A(0)));
     world.set_component_enabled::<X>(off, false).unwrap();

@@ -1,4 +1,4 @@
-//! All kinds of data (I6).
+//! All kinds of data.
 
 use ancho_entities::{
     Buffer, EnabledMut, EnabledRef, Entity, Managed, PerChunk, Shared, With, World,
@@ -129,7 +129,7 @@ fn on(world: &World) -> Vec<bool> {
 }
 
 #[test]
-fn en1_bits_are_switched_while_walking() {
+fn bits_are_switched_while_walking() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..250).map(X)).collect();
     // Beside the value, which is found by the bit that is switched off.
@@ -157,7 +157,7 @@ fn en1_bits_are_switched_while_walking() {
 }
 
 #[test]
-fn en1_bits_of_collected_refs_are_each_their_own() {
+fn bits_of_collected_refs_are_each_their_own() {
     let mut world = chunks_of(40);
     world.spawn_batch((0..100).map(X));
     let mut all: Vec<EnabledMut<X>> = world.query_mut::<EnabledMut<X>>().into_iter().collect();
@@ -170,7 +170,7 @@ fn en1_bits_of_collected_refs_are_each_their_own() {
 }
 
 #[test]
-fn en6_switching_counts_as_a_change() {
+fn switching_counts_as_a_change() {
     let mut world = world();
     world.spawn(X(0));
     let seen = world.version();

@@ -1,4 +1,4 @@
-//! What has changed in one way or another, or is so anyway (Q9, Q10, EN3, EN5).
+//! What has changed in one way or another, or is so anyway.
 
 use ancho_entities::{
     Changed, Component, Entity, IgnoreEnabled, IndexInQuery, IsDisabled, Or, OrderChanged, Query,
@@ -248,7 +248,7 @@ fn passes<F: QueryFilter>(table: &mut Table, wanted: impl Fn(Facts) -> bool) {
 }
 
 #[test]
-fn q10_what_was_written_or_has_other_neighbours() {
+fn what_was_written_or_has_other_neighbours() {
     for in_chunk in [4, 70] {
         let mut table = table(in_chunk);
         passes::<Changed<A>>(&mut table, |is| is.a_changed);
@@ -267,7 +267,7 @@ fn q10_what_was_written_or_has_other_neighbours() {
 }
 
 #[test]
-fn q10_what_was_written_or_has_a_component() {
+fn what_was_written_or_has_a_component() {
     for in_chunk in [4, 70] {
         let mut table = table(in_chunk);
         passes::<Or<(Changed<A>, With<Tag>)>>(&mut table, |is| is.a_changed || is.tag);
@@ -285,7 +285,7 @@ fn q10_what_was_written_or_has_a_component() {
 }
 
 #[test]
-fn en3_what_was_written_or_is_switched_on() {
+fn what_was_written_or_is_switched_on() {
     for in_chunk in [4, 70] {
         let mut table = table(in_chunk);
         passes::<Or<(Changed<A>, With<X>)>>(&mut table, |is| is.a_changed || is.x_on);
@@ -303,7 +303,7 @@ fn en3_what_was_written_or_is_switched_on() {
 }
 
 #[test]
-fn q9_what_is_tracked_is_found_row_by_row_among_others() {
+fn what_is_tracked_is_found_row_by_row_among_others() {
     for in_chunk in [4, 70] {
         let mut table = table(in_chunk);
         passes::<Or<(Changed<T>, OrderChanged)>>(&mut table, |is| is.t_changed || is.order_changed);

@@ -1,11 +1,11 @@
-//! The forms in which entities are given (I6, A10).
+//! The forms in which entities are given.
 
 use ancho_entities::{Entity, QueryDescriptor, With};
 
 use crate::common::*;
 
 #[test]
-fn i6_all_forms_give_the_same() {
+fn all_forms_give_the_same() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (A(at), X(at)))).collect();
     for (at, &entity) in all.iter().enumerate() {
@@ -42,7 +42,7 @@ fn i6_all_forms_give_the_same() {
 }
 
 #[test]
-fn i6_what_is_written_stays() {
+fn what_is_written_stays() {
     let mut world = chunks_of(100);
     world.spawn_batch((0..1000).map(|at| (A(at), B(u64::from(at)))));
     world.query_mut::<(&mut A, &B)>().for_each(|(a, b)| a.0 += b.0 as u32);
@@ -57,7 +57,7 @@ fn i6_what_is_written_stays() {
 }
 
 #[test]
-fn i6_an_iterator_that_is_done_stays_done() {
+fn an_iterator_that_is_done_stays_done() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..7).map(X)).collect();
     for &entity in &all {
@@ -74,7 +74,7 @@ fn i6_an_iterator_that_is_done_stays_done() {
 }
 
 #[test]
-fn i6_loops_can_be_nested() {
+fn loops_can_be_nested() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(A));
     world.spawn_batch((0..10).map(|at| (A(at), Tag)));

@@ -1,4 +1,4 @@
-//! Walks over so many chunks that memory is fetched ahead give what short ones give (I6, EN3).
+//! Walks over so many chunks that memory is fetched ahead give what short ones give.
 
 use ancho_entities::{Changed, EnabledMut, Entity, Query, Without};
 
@@ -29,7 +29,7 @@ fn long(pattern: Pattern, rows: usize) -> (Checked, Vec<Entity>) {
 }
 
 #[test]
-fn en3_each_row_that_matches_comes_once_in_order() {
+fn each_row_that_matches_comes_once_in_order() {
     for pattern in PATTERNS {
         for rows in [1, 20, 64, 100, 130] {
             let (mut world, all) = long(pattern, rows);
@@ -65,7 +65,7 @@ fn en3_each_row_that_matches_comes_once_in_order() {
 }
 
 #[test]
-fn q9_only_chunks_that_changed_are_walked() {
+fn only_chunks_that_changed_are_walked() {
     let (mut world, all) = long(|at| at % 3 != 0, 20);
     let seen = world.version();
     world.advance_version();

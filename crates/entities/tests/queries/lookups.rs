@@ -1,11 +1,11 @@
-//! What is known of an entity by its id (I8, I9).
+//! What is known of an entity by its id.
 
 use ancho_entities::{Buffer, BufferElement, Entity, TrackedMut};
 
 use crate::common::*;
 
 #[test]
-fn i9_where_entities_are() {
+fn where_entities_are() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..7).map(|at| (A(at), B(0)))).collect();
     let other = world.spawn(A(7));
@@ -29,7 +29,7 @@ fn i9_where_entities_are() {
 }
 
 #[test]
-fn i9_a_chunk_keeps_its_number() {
+fn a_chunk_keeps_its_number() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
     let number = |world: &Checked, entity| world.storage_info().get(entity).unwrap().chunk_number();
@@ -42,7 +42,7 @@ fn i9_a_chunk_keeps_its_number() {
 }
 
 #[test]
-fn i8_lookups_say_what_changed() {
+fn lookups_say_what_changed() {
     let mut world = chunks_of(2);
     let all: Vec<_> =
         world.spawn_batch((0..4).map(|at| (A(at), Buffer::from([Item(at)]), Tag))).collect();
@@ -67,7 +67,7 @@ fn i8_lookups_say_what_changed() {
 struct NotedItem(u32);
 
 #[test]
-fn i8_lookups_say_which_entities_changed_if_that_is_tracked() {
+fn lookups_say_which_entities_changed_if_that_is_tracked() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world
         .spawn_batch((0..6).map(|at| (T(at), S, Buffer::from([NotedItem(at)]), A(at))))
@@ -99,7 +99,7 @@ fn i8_lookups_say_which_entities_changed_if_that_is_tracked() {
 }
 
 #[test]
-fn c3_a_tag_is_looked_up_as_everything_else() {
+fn a_tag_is_looked_up_as_everything_else() {
     let mut world = world();
     let (tagged, bare) = (world.spawn(Tag), world.spawn(()));
     let tags = world.lookup::<&Tag>();

@@ -1,4 +1,4 @@
-//! Walks over many archetypes, again and again, find what is there at the moment (I6).
+//! Walks over many archetypes, again and again, find what is there at the moment.
 //!
 //! Chunks that stay the same are put in one list, which no change may outlive.
 

@@ -1,4 +1,4 @@
-//! What is refused when a query is made (Q6).
+//! What is refused when a query is made.
 
 use ancho_entities::{
     Any, Buffer, EnabledMut, EnabledRef, Entity, IgnoreEnabled, IsDisabled, QueryData,
@@ -26,7 +26,7 @@ fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
 }
 
 #[test]
-fn q6_a_component_twice_of_which_one_is_written() {
+fn a_component_twice_of_which_one_is_written() {
     refused::<(&mut A, &A)>(1, 2, "queries::A");
     refused::<(&A, &B, &mut A)>(1, 3, "queries::A");
     refused::<(&mut A, &mut A)>(1, 2, "queries::A");
@@ -37,7 +37,7 @@ fn q6_a_component_twice_of_which_one_is_written() {
 }
 
 #[test]
-fn q6_what_does_not_overlap_is_allowed() {
+fn what_does_not_overlap_is_allowed() {
     let mut world = world();
     world.spawn((A(1), X(2)));
     assert_eq!(world.query::<(&A, &A)>().single(), Ok((&A(1), &A(1))));
@@ -50,7 +50,7 @@ fn q6_what_does_not_overlap_is_allowed() {
 }
 
 #[test]
-fn q4_what_cannot_be_off_is_not_asked_to_be() {
+fn what_cannot_be_off_is_not_asked_to_be() {
     let world = world();
     let expected = "A0070: `queries::A` cannot be switched off and on; write `#[component(enableable)]` on the type";
     assert_eq!(

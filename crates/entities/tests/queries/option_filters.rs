@@ -1,4 +1,4 @@
-//! What is said of a whole query, as filters (Q3, Q15).
+//! What is said of a whole query, as filters.
 
 use ancho_entities::{
     Component, Entity, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs, Lookup,
@@ -32,7 +32,7 @@ fn is_the_same_as<F: QueryFilter>(say: Say) {
 }
 
 #[test]
-fn q3_options_are_filters_too() {
+fn options_are_filters_too() {
     is_the_same_as::<()>(|query| query);
     is_the_same_as::<IncludeDisabled>(|query| query.include_disabled());
     is_the_same_as::<IncludePrefabs>(|query| query.include_prefabs());
@@ -43,7 +43,7 @@ fn q3_options_are_filters_too() {
 }
 
 #[test]
-fn q3_options_decide_on_what_can_be_split() {
+fn options_decide_on_what_can_be_split() {
     let mut world = crowd(20);
     // What is switched off does not count, so that a component that can be switched tells them apart.
     let (with, without) = world.split::<(
@@ -72,7 +72,7 @@ fn sink(mut weights: Query<&mut Weight, FilterWriteGroups>) {
 }
 
 #[test]
-fn q3_systems_say_options_of_their_queries() {
+fn systems_say_options_of_their_queries() {
     let mut world = crowd(20);
     world.insert_resource(Seen::default());
     world.add_system(count);
@@ -88,7 +88,7 @@ fn q3_systems_say_options_of_their_queries() {
 }
 
 #[test]
-fn q15_systems_leave_to_others_what_those_write() {
+fn systems_leave_to_others_what_those_write() {
     let mut world = world();
     let (stone, cloud) = (world.spawn(Weight(1)), world.spawn((Weight(1), Floating)));
     world.add_system(sink);

@@ -1,4 +1,4 @@
-//! Code of the user that panics in the midst of a query (A10).
+//! Code of the user that panics in the midst of a query.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use ancho_entities::{ChunkArena, Component, Shared, SharedComponent, World, Worl
 use crate::common::*;
 
 #[test]
-fn a10_a_panic_in_the_loop_holds_nothing() {
+fn a_panic_in_the_loop_holds_nothing() {
     let mut world = chunks_of(10);
     world.spawn_batch((0..100).map(|at| (A(at), X(at))));
     panic_message(|| {

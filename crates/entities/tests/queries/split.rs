@@ -1,4 +1,4 @@
-//! Several queries and lookups at once (I6, I8).
+//! Several queries and lookups at once.
 
 use ancho_entities::{
     Absent, Any, Buffer, Changed, ChunkArena, Component, Disabled, EnabledMut, EnabledRef, Entity,
@@ -13,7 +13,7 @@ use crate::common::*;
 struct Target(Entity);
 
 #[test]
-fn i6_loops_nest() {
+fn loops_nest() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(|at| (A(at), B(1))));
     world.spawn_batch((0..5).map(|_| B(10)));
@@ -32,7 +32,7 @@ fn i6_loops_nest() {
 }
 
 #[test]
-fn i6_two_parts_write_different_components_of_one_entity() {
+fn two_parts_write_different_components_of_one_entity() {
     let mut world = chunks_of(4);
     let all: Vec<_> =
         world.spawn_batch((0..10).map(|at| (A(at), B(0), Target(Entity::NULL)))).collect();
@@ -57,7 +57,7 @@ fn i6_two_parts_write_different_components_of_one_entity() {
 }
 
 #[test]
-fn i6_parts_with_other_entities_write_the_same_component() {
+fn parts_with_other_entities_write_the_same_component() {
     let mut world = chunks_of(4);
     let tagged: Vec<_> = world.spawn_batch((0..10).map(|at| (A(at), Tag))).collect();
     let others: Vec<_> = world.spawn_batch((10..20).map(A)).collect();
@@ -84,7 +84,7 @@ fn i6_parts_with_other_entities_write_the_same_component() {
 }
 
 #[test]
-fn i8_lookups_find_what_is_there() {
+fn lookups_find_what_is_there() {
     let mut world = world();
     let plain = world.spawn((A(1), Buffer::from([Item(1)]), Managed::new(Script("s".into()))));
     let off = world.spawn((A(2), X(2), Shared::new(Team(3))));
@@ -148,7 +148,7 @@ type ManyWays = (
 );
 
 #[test]
-fn i6_what_one_part_can_change_no_other_has() {
+fn what_one_part_can_change_no_other_has() {
     refused::<(Query<&mut A>, Query<&A>)>(
         "A0092: ",
         &["part 1", "changes", "part 2", "reads", "queries::A"],
@@ -199,7 +199,7 @@ fn i6_what_one_part_can_change_no_other_has() {
 }
 
 #[test]
-fn i6_a_switch_does_not_tell_parts_apart() {
+fn a_switch_does_not_tell_parts_apart() {
     type On = Query<'static, &'static mut A, With<X>>;
     refused::<(On, Query<&A, Without<X>>)>(
         "A0093: ",
@@ -229,7 +229,7 @@ fn i6_a_switch_does_not_tell_parts_apart() {
 }
 
 #[test]
-fn i6_what_is_said_of_a_query_holds_in_a_split() {
+fn what_is_said_of_a_query_holds_in_a_split() {
     let mut world = chunks_of(2);
     world.spawn_batch((0..4).map(|at| (A(at), Shared::new(Team(at / 2)))));
     world.spawn((A(9), Disabled, Shared::new(Team(0))));
@@ -253,7 +253,7 @@ fn i6_what_is_said_of_a_query_holds_in_a_split() {
 }
 
 #[test]
-fn v1_what_is_looked_up_to_be_changed_counts_as_changed() {
+fn what_is_looked_up_to_be_changed_counts_as_changed() {
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_batch((0..6).map(|at| (A(at), B(0), X(0)))).collect();
     let seen = world.version();
@@ -339,7 +339,7 @@ fn without_memory_for_copies_a_world_is_not_split() {
 }
 
 #[test]
-fn a10_a_panic_inside_nested_loops_holds_nothing() {
+fn a_panic_inside_nested_loops_holds_nothing() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(|at| (A(at), B(0))));
     panic_message(|| {
@@ -437,7 +437,7 @@ fn check_pair<F: QueryFilter, G: QueryFilter>(world: &mut World, meet: &mut [usi
 }
 
 #[test]
-fn i6_parts_are_refused_just_if_an_archetype_has_entities_of_both() {
+fn parts_are_refused_just_if_an_archetype_has_entities_of_both() {
     let mut world = every_archetype();
     let mut meet = [0; 2];
     macro_rules! each_pair {

@@ -1,11 +1,11 @@
-//! Loops in which entities come, go and change (I7).
+//! Loops in which entities come, go and change.
 
 use ancho_entities::{Changed, Entity, QueryDescriptor, Shared, With, Without};
 
 use crate::common::*;
 
 #[test]
-fn i7_the_entities_are_those_of_the_beginning() {
+fn the_entities_are_those_of_the_beginning() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
     let mut visited = Vec::new();
@@ -21,7 +21,7 @@ fn i7_the_entities_are_those_of_the_beginning() {
 }
 
 #[test]
-fn i7_what_died_meanwhile_is_passed_over() {
+fn what_died_meanwhile_is_passed_over() {
     let mut world = chunks_of(3);
     let all: Vec<_> = world.spawn_batch((0..10).map(A)).collect();
     let mut visited = Vec::new();
@@ -37,7 +37,7 @@ fn i7_what_died_meanwhile_is_passed_over() {
 }
 
 #[test]
-fn i7_what_does_not_match_any_more_is_passed_over() {
+fn what_does_not_match_any_more_is_passed_over() {
     let mut world = chunks_of(3);
     let all: Vec<_> =
         world.spawn_batch((0..12).map(|at| (A(at), X(at), Shared::new(Team(0))))).collect();
@@ -64,7 +64,7 @@ fn i7_what_does_not_match_any_more_is_passed_over() {
 }
 
 #[test]
-fn i7_of_changed_entities_those_that_still_count_as_changed() {
+fn of_changed_entities_those_that_still_count_as_changed() {
     let mut world = chunks_of(1);
     let all: Vec<_> = world.spawn_batch((0..3).map(A)).collect();
     let seen = world.version();
@@ -80,7 +80,7 @@ fn i7_of_changed_entities_those_that_still_count_as_changed() {
 }
 
 #[test]
-fn a10_a_panic_leaves_what_was_done() {
+fn a_panic_leaves_what_was_done() {
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(A));
     let said = panic_message(|| {

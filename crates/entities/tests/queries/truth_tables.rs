@@ -1,4 +1,4 @@
-//! Which entities each filter finds (Q4, Q5, EN3).
+//! Which entities each filter finds.
 
 use ancho_entities::{
     Absent, Any, Entity, IgnoreEnabled, IsDisabled, Present, QueryFilter, With, Without, World,
@@ -78,21 +78,21 @@ fn finds<F: QueryFilter>(expected: impl Fn(State, State, bool) -> bool) {
 }
 
 #[test]
-fn q4_with_needs_it_on() {
+fn with_needs_it_on() {
     finds::<With<X>>(|x, _, _| x == On);
     finds::<With<(X, Y)>>(|x, y, _| x == On && y == On);
     finds::<With<(X, A)>>(|x, _, a| x == On && a);
 }
 
 #[test]
-fn q4_without_is_absent_or_off() {
+fn without_is_absent_or_off() {
     finds::<Without<X>>(|x, _, _| x != On);
     finds::<Without<(X, Y)>>(|x, y, _| x != On && y != On);
     finds::<Without<A>>(|_, _, a| !a);
 }
 
 #[test]
-fn q4_absent_present_and_disabled() {
+fn absent_present_and_disabled() {
     finds::<Absent<X>>(|x, _, _| x == No);
     finds::<Absent<(X, A)>>(|x, _, a| x == No && !a);
     finds::<Present<X>>(|x, _, _| x != No);
@@ -102,7 +102,7 @@ fn q4_absent_present_and_disabled() {
 }
 
 #[test]
-fn q5_any_is_satisfied_by_one_that_cannot_be_off() {
+fn any_is_satisfied_by_one_that_cannot_be_off() {
     finds::<Any<X>>(|x, _, _| x == On);
     finds::<Any<(X, Y)>>(|x, y, _| x == On || y == On);
     finds::<Any<(X, A)>>(|x, _, a| x == On || a);
@@ -111,7 +111,7 @@ fn q5_any_is_satisfied_by_one_that_cannot_be_off() {
 }
 
 #[test]
-fn en3_conditions_of_a_tuple_are_all_needed() {
+fn conditions_of_a_tuple_are_all_needed() {
     finds::<(With<X>, Without<Y>)>(|x, y, _| x == On && y != On);
     finds::<(IsDisabled<X>, Any<(Y, A)>)>(|x, y, a| x == Off && (y == On || a));
     finds::<(Present<X>, Absent<A>, With<Y>)>(|x, y, a| x != No && !a && y == On);
@@ -122,7 +122,7 @@ fn en3_conditions_of_a_tuple_are_all_needed() {
 }
 
 #[test]
-fn en3_data_needs_it_on_unless_it_is_optional() {
+fn data_needs_it_on_unless_it_is_optional() {
     let mut world = world();
     let all = entities(&mut world);
     let mut found = 0;
@@ -142,7 +142,7 @@ fn en3_data_needs_it_on_unless_it_is_optional() {
 }
 
 #[test]
-fn q3_the_state_is_ignored_on_demand() {
+fn the_state_is_ignored_on_demand() {
     let mut world = world();
     let all = entities(&mut world);
     let count =

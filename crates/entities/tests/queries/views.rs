@@ -1,4 +1,4 @@
-//! What can be asked of a world as a whole can be asked of a view of it (Q11, Q12, Q13).
+//! What can be asked of a world as a whole can be asked of a view of it.
 
 use ancho_entities::{
     Buffer, Changed, EnabledMut, Entity, EntityError, Query, Shared, Version, With, Without, World,
@@ -20,7 +20,7 @@ fn fill(world: &mut World) -> Vec<Entity> {
 }
 
 #[test]
-fn q11_counts_with_and_without_filters() {
+fn counts_with_and_without_filters() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let (some, none) = world.split::<(Query<&X>, Query<&B>)>();
@@ -31,7 +31,7 @@ fn q11_counts_with_and_without_filters() {
 }
 
 #[test]
-fn q12_lists_are_those_of_the_world() {
+fn lists_are_those_of_the_world() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let expected = world.query::<(&A, &X)>().to_components::<A>().unwrap();
@@ -43,7 +43,7 @@ fn q12_lists_are_those_of_the_world() {
 }
 
 #[test]
-fn q12_what_another_view_may_change_is_not_listed() {
+fn what_another_view_may_change_is_not_listed() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let (mut values, found, optional) =
@@ -66,7 +66,7 @@ fn q12_what_another_view_may_change_is_not_listed() {
 }
 
 #[test]
-fn q12_values_are_written_back() {
+fn values_are_written_back() {
     let mut world = chunks_of(7);
     let all = fill(&mut world);
     let seen = world.version();
@@ -91,7 +91,7 @@ fn q12_values_are_written_back() {
 }
 
 #[test]
-fn q12_values_are_written_to_memory_of_the_world_alone() {
+fn values_are_written_to_memory_of_the_world_alone() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let fork = world.fork().unwrap();
@@ -146,7 +146,7 @@ fn views_that_read_are_cloned_and_asked_at_once() {
 }
 
 #[test]
-fn q1_what_can_be_changed_is_looked_at_and_counts_as_it_was() {
+fn what_can_be_changed_is_looked_at_and_counts_as_it_was() {
     let mut world = chunks_of(7);
     let all = fill(&mut world);
     world.add(all[1], Buffer::from([Item(3)])).unwrap();
@@ -168,7 +168,7 @@ fn q1_what_can_be_changed_is_looked_at_and_counts_as_it_was() {
 }
 
 #[test]
-fn q1_a_view_that_looks_marks_nothing_and_cannot_write() {
+fn a_view_that_looks_marks_nothing_and_cannot_write() {
     let mut world = chunks_of(7);
     fill(&mut world);
     let seen = world.version();

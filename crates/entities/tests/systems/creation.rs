@@ -31,7 +31,7 @@ fn told<const N: u32>(log: &Shared) -> Told<N> {
 }
 
 #[test]
-fn sy8_systems_are_created_as_constraints_say_and_destroyed_the_other_way_round() {
+fn systems_are_created_as_constraints_say_and_destroyed_the_other_way_round() {
     let log = Shared::default();
     let mut world = World::new("test");
     let ids = world.add_systems((
@@ -50,7 +50,7 @@ fn sy8_systems_are_created_as_constraints_say_and_destroyed_the_other_way_round(
 }
 
 #[test]
-fn sy8_a_thousand_systems_run_as_they_are_written_though_they_are_created_backwards() {
+fn a_thousand_systems_run_as_they_are_written_though_they_are_created_backwards() {
     struct Even;
 
     impl SystemGroup for Even {}
@@ -75,7 +75,7 @@ fn sy8_a_thousand_systems_run_as_they_are_written_though_they_are_created_backwa
 }
 
 #[test]
-fn sy8_sy16_patches_run_as_they_are_written_too() {
+fn patches_run_as_they_are_written_too() {
     let mut world = world();
     world.add_system(say("0").patch());
     world.add_systems((
@@ -90,7 +90,7 @@ fn sy8_sy16_patches_run_as_they_are_written_too() {
 }
 
 #[test]
-fn sy8_groups_come_before_what_is_in_them_and_go_with_it() {
+fn groups_come_before_what_is_in_them_and_go_with_it() {
     struct Outer;
 
     impl SystemGroup for Outer {}
@@ -115,7 +115,7 @@ fn sy8_groups_come_before_what_is_in_them_and_go_with_it() {
 }
 
 #[test]
-fn sy8_lists_of_systems_of_any_kind_are_added() {
+fn lists_of_systems_of_any_kind_are_added() {
     struct Point;
 
     impl CommandPoint for Point {}
@@ -128,7 +128,7 @@ fn sy8_lists_of_systems_of_any_kind_are_added() {
 }
 
 #[test]
-fn sy8_those_that_are_there_and_those_that_come_later_fit() {
+fn those_that_are_there_and_those_that_come_later_fit() {
     let log = Shared::default();
     let mut world = World::new("test");
     world.add_system(told::<1>(&log).create_before(system_type::<Told<2>>()));
@@ -181,7 +181,7 @@ fn a0132_a0133_a0134_targets_that_cannot_be() {
 }
 
 #[test]
-fn sy8_if_one_cannot_be_created_those_before_it_go_again() {
+fn if_one_cannot_be_created_those_before_it_go_again() {
     struct Broken;
 
     impl System for Broken {
@@ -205,7 +205,7 @@ fn sy8_if_one_cannot_be_created_those_before_it_go_again() {
 }
 
 #[test]
-fn sy8_systems_that_came_to_a_group_later_are_destroyed_the_other_way_round_too() {
+fn systems_that_came_to_a_group_later_are_destroyed_the_other_way_round_too() {
     struct Outer;
 
     impl SystemGroup for Outer {}

@@ -8,7 +8,7 @@ use ancho_entities::{
 use crate::common::{A, Shared, say, take, world};
 
 #[test]
-fn sy4_panics_and_errors_of_one_system_do_not_stop_the_others() {
+fn panics_and_errors_of_one_system_do_not_stop_the_others() {
     let mut world = world();
     world.add_system(say("first"));
     world.add_system((|| panic!("boom")).named("bad"));

@@ -167,7 +167,7 @@ fn queries_know_that_their_world_was_given_other_entities() {
 }
 
 #[test]
-fn w2_a_world_that_was_taken_away_keeps_the_times_that_were_pushed_outside() {
+fn a_world_that_was_taken_away_keeps_the_times_that_were_pushed_outside() {
     let taken = Arc::new(Mutex::new(None));
     let mut world = World::new("old");
     let place = taken.clone();

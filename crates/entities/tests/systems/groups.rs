@@ -23,7 +23,7 @@ fn groups_run_in_their_order_and_systems_as_they_were_added() {
 }
 
 #[test]
-fn sy5_constraints_by_function_name_type_and_id() {
+fn constraints_by_function_name_type_and_id() {
     struct Physics;
 
     impl SystemGroup for Physics {}
@@ -45,7 +45,7 @@ fn sy5_constraints_by_function_name_type_and_id() {
 }
 
 #[test]
-fn sy6_first_and_last() {
+fn first_and_last() {
     let mut world = world();
     world.add_system(say("late").last());
     world.add_system(say("middle"));
@@ -56,7 +56,7 @@ fn sy6_first_and_last() {
 }
 
 #[test]
-fn sy5_a_cycle_is_told_by_its_members_and_its_group_does_not_run() {
+fn a_cycle_is_told_by_its_members_and_its_group_does_not_run() {
     fn hen(_: ResMut<Log>) {}
 
     fn egg(_: ResMut<Log>) {}
@@ -85,7 +85,7 @@ fn sy5_a_cycle_is_told_by_its_members_and_its_group_does_not_run() {
 }
 
 #[test]
-fn sy7_targets_of_other_groups_are_errors() {
+fn targets_of_other_groups_are_errors() {
     let mut world = world();
     world.add_system(say("x").named("x").in_group(Presentation));
     world.add_system(say("y").named("y").after("x"));
@@ -99,7 +99,7 @@ fn sy7_targets_of_other_groups_are_errors() {
 }
 
 #[test]
-fn sy9_groups_need_not_be_sorted() {
+fn groups_need_not_be_sorted() {
     struct Group;
 
     impl SystemGroup for Group {}
@@ -116,7 +116,7 @@ fn sy9_groups_need_not_be_sorted() {
 }
 
 #[test]
-fn sy4_what_is_added_while_updating_runs_next_time() {
+fn what_is_added_while_updating_runs_next_time() {
     let mut world = world();
     let mut done = false;
     world.add_system(move |world: &mut World| {
@@ -133,7 +133,7 @@ fn sy4_what_is_added_while_updating_runs_next_time() {
 }
 
 #[test]
-fn sy4_what_is_removed_while_updating_does_not_run_any_more() {
+fn what_is_removed_while_updating_does_not_run_any_more() {
     let mut world = world();
     let ids = std::sync::Arc::new(std::sync::Mutex::new(Vec::<SystemId>::new()));
     let doomed = std::sync::Arc::clone(&ids);
@@ -155,7 +155,7 @@ fn sy4_what_is_removed_while_updating_does_not_run_any_more() {
 }
 
 #[test]
-fn sy4_a_group_can_be_removed_from_within() {
+fn a_group_can_be_removed_from_within() {
     struct Group;
 
     impl SystemGroup for Group {}
@@ -174,7 +174,7 @@ fn sy4_a_group_can_be_removed_from_within() {
 }
 
 #[test]
-fn sy12_fixed_steps_have_their_own_time() {
+fn fixed_steps_have_their_own_time() {
     let mut world = world();
     let tick = |time: Time, mut log: ResMut<Log>| {
         log.0.push(format!("{} {}", time.elapsed(), time.delta()));
@@ -215,7 +215,7 @@ fn sy12_fixed_steps_have_their_own_time() {
 }
 
 #[test]
-fn sy11_the_groups_of_every_world_are_set_up_before_the_first_system() {
+fn the_groups_of_every_world_are_set_up_before_the_first_system() {
     let mut world = world();
     assert_eq!(world.find_system(FixedStep), None, "nothing needs them yet");
     world.set_timestep(FixedStep, 0.5).unwrap();
@@ -246,7 +246,7 @@ fn sy11_the_groups_of_every_world_are_set_up_before_the_first_system() {
 }
 
 #[test]
-fn sy12_a_rate_that_is_set_in_each_step_is_asked_in_the_next_turn() {
+fn a_rate_that_is_set_in_each_step_is_asked_in_the_next_turn() {
     let turn = RateTurn { time: Time::new(0.0, 0.0), maximum_delta: 1.0, updates: 0 };
     let fresh = FixedRateCatchUp::new(0.125);
     let mut begun = fresh.clone();
@@ -267,7 +267,7 @@ fn sy12_a_rate_that_is_set_in_each_step_is_asked_in_the_next_turn() {
 }
 
 #[test]
-fn sy16_patches_follow_every_system() {
+fn patches_follow_every_system() {
     let mut world = world();
     world.add_system(say("a"));
     world.add_system(say("b"));
@@ -284,7 +284,7 @@ fn sy16_patches_follow_every_system() {
 }
 
 #[test]
-fn sy16_patches_follow_systems_and_points_and_not_groups() {
+fn patches_follow_systems_and_points_and_not_groups() {
     /// Spawned at a point: which one.
     #[derive(Component)]
     struct PlayedAt(&'static str);
@@ -334,7 +334,7 @@ fn sy16_patches_follow_systems_and_points_and_not_groups() {
 }
 
 #[test]
-fn w2_bad_times_are_refused_and_no_system_runs() {
+fn bad_times_are_refused_and_no_system_runs() {
     let mut world = world();
     world.add_system(say("x"));
     for bad in [-0.1, f64::NAN, f64::INFINITY] {
@@ -348,7 +348,7 @@ fn w2_bad_times_are_refused_and_no_system_runs() {
 }
 
 #[test]
-fn w2_an_update_goes_on_from_a_time_that_was_pushed() {
+fn an_update_goes_on_from_a_time_that_was_pushed() {
     let mut world = world();
     world.add_system(|time: Time, mut log: ResMut<Log>| {
         log.0.push(format!("{} in {}", time.elapsed(), time.frame()));
@@ -365,7 +365,7 @@ fn w2_an_update_goes_on_from_a_time_that_was_pushed() {
 }
 
 #[test]
-fn w2_times_that_a_system_pushes_are_popped_when_it_returns() {
+fn times_that_a_system_pushes_are_popped_when_it_returns() {
     let mut world = world();
     world.add_system(|world: &mut World| {
         world.push_time(Time::new(100.0, 1.0)).unwrap();

@@ -82,7 +82,7 @@ fn a0107_a_job_of_no_system_that_fails_is_told_with_the_world() {
 }
 
 #[test]
-fn d1_jobs_of_systems_are_ordered_by_what_they_use() {
+fn jobs_of_systems_are_ordered_by_what_they_use() {
     let mut world = world();
     world.spawn_many((A(0), B(0)), 1_000);
     world.add_system(|mut all: Query<(&mut A, &B)>| {

@@ -65,7 +65,7 @@ fn four() -> World {
 }
 
 #[test]
-fn s4_it_is_off_unless_it_is_said_and_can_be_taken_back() {
+fn it_is_off_unless_it_is_said_and_can_be_taken_back() {
     let mut world = four();
     assert_eq!(order(&mut world), "+a a +b b");
     assert!(!world.system_order().to_string().contains("latency"));
@@ -77,7 +77,7 @@ fn s4_it_is_off_unless_it_is_said_and_can_be_taken_back() {
 }
 
 #[test]
-fn s4_a_group_can_have_it_otherwise() {
+fn a_group_can_have_it_otherwise() {
     let mut world = four();
     world.order_group_for_latency(Simulation, Some(true)).unwrap();
     assert_eq!(order(&mut world), "+a +b a b");
@@ -96,7 +96,7 @@ fn s4_a_group_can_have_it_otherwise() {
 }
 
 #[test]
-fn s4_it_is_the_order_in_which_systems_run() {
+fn it_is_the_order_in_which_systems_run() {
     let mut world = four();
     world.spawn((A(0), B(0)));
     let (seen, say) = (Shared::default(), |seen: &Shared, line: &'static str| {
@@ -114,7 +114,7 @@ fn s4_it_is_the_order_in_which_systems_run() {
 }
 
 #[test]
-fn s4_constraints_and_parts_hold() {
+fn constraints_and_parts_hold() {
     let mut world = four();
     world.add_system(add_to_b.named("late").in_jobs().last());
     world.add_system(add_to_a.named("bound").in_jobs().after("b"));
@@ -126,7 +126,7 @@ fn s4_constraints_and_parts_hold() {
 }
 
 #[test]
-fn s4_systems_do_not_pass_those_that_use_what_they_change() {
+fn systems_do_not_pass_those_that_use_what_they_change() {
     fn changed(_: Query<&Sum, Changed<B>>) {}
 
     fn switched(_: Query<&Sum, With<Switch>>) {}
@@ -167,7 +167,7 @@ fn s4_systems_do_not_pass_those_that_use_what_they_change() {
 }
 
 #[test]
-fn s4_nobody_passes_who_may_use_anything() {
+fn nobody_passes_who_may_use_anything() {
     struct Struct;
 
     impl System for Struct {
@@ -210,7 +210,7 @@ fn s4_nobody_passes_who_may_use_anything() {
 }
 
 #[test]
-fn s4_what_is_computed_is_the_same() {
+fn what_is_computed_is_the_same() {
     let run = |on: bool| {
         let mut world = World::new("test");
         world.order_systems_for_latency(on);

@@ -89,7 +89,7 @@ impl System for Third {
 }
 
 #[test]
-fn sy2_starting_and_stopping_alternate() {
+fn starting_and_stopping_alternate() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     let id = world.add_system(Noting::new(&log, "x"));
     assert_eq!(log.take(), ["x create"]);
@@ -113,7 +113,7 @@ fn sy2_starting_and_stopping_alternate() {
 }
 
 #[test]
-fn sy2_what_never_ran_does_not_stop() {
+fn what_never_ran_does_not_stop() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     let id = world.add_system(Noting::new(&log, "x").enabled(false));
     world.update(0.1);
@@ -122,7 +122,7 @@ fn sy2_what_never_ran_does_not_stop() {
 }
 
 #[test]
-fn sy2_sy3_requirements_start_and_stop_a_system() {
+fn requirements_start_and_stop_a_system() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     let both = Noting::new(&log, "x")
         .require(QueryDescriptor::of::<&A, ()>())
@@ -149,7 +149,7 @@ fn sy2_sy3_requirements_start_and_stop_a_system() {
 }
 
 #[test]
-fn sy3_one_of_several_and_own_queries() {
+fn one_of_several_and_own_queries() {
     use ancho_entities::{Query, ResMut};
 
     use crate::common::{Log, take, world};
@@ -177,7 +177,7 @@ fn sy3_one_of_several_and_own_queries() {
 }
 
 #[test]
-fn sy3_switches_and_changes_do_not_matter_to_requirements() {
+fn switches_and_changes_do_not_matter_to_requirements() {
     use ancho_entities::Changed;
 
     use crate::common::Switch;
@@ -203,7 +203,7 @@ struct Inner;
 impl SystemGroup for Inner {}
 
 #[test]
-fn sy4_a_group_that_stops_has_its_systems_stop() {
+fn a_group_that_stops_has_its_systems_stop() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     world.add_system(Group);
     world.add_system(Inner.in_group(Group));
@@ -227,7 +227,7 @@ fn sy4_a_group_that_stops_has_its_systems_stop() {
 }
 
 #[test]
-fn sy4_a_group_stops_its_systems_in_the_order_in_which_they_run() {
+fn a_group_stops_its_systems_in_the_order_in_which_they_run() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     world.add_system(Group);
     world.add_system(Noting::new(&log, "last").in_group(Group).last());
@@ -254,7 +254,7 @@ fn sy4_a_group_stops_its_systems_in_the_order_in_which_they_run() {
 }
 
 #[test]
-fn sy4_a_group_without_an_order_stops_its_systems_too() {
+fn a_group_without_an_order_stops_its_systems_too() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     world.add_system(Group);
     world.add_system(Noting::new(&log, "x").in_group(Group));
@@ -321,7 +321,7 @@ fn a0150_removing_a_system_returns_what_failed_when_it_ended() {
 }
 
 #[test]
-fn w1_a_world_that_is_dropped_stops_all_and_destroys_the_last_first() {
+fn a_world_that_is_dropped_stops_all_and_destroys_the_last_first() {
     let (log, mut world) = (Shared::default(), World::new("test"));
     world.add_system(Noting::new(&log, "x"));
     world.add_system(Other(Noting::new(&log, "y")));
@@ -332,7 +332,7 @@ fn w1_a_world_that_is_dropped_stops_all_and_destroys_the_last_first() {
 }
 
 #[test]
-fn w1_a_panic_at_the_end_does_not_keep_others_from_theirs() {
+fn a_panic_at_the_end_does_not_keep_others_from_theirs() {
     struct Bad;
 
     impl System for Bad {
@@ -370,7 +370,7 @@ fn w1_a_panic_at_the_end_does_not_keep_others_from_theirs() {
 }
 
 #[test]
-fn sy2_a_start_that_fails_is_followed_by_no_update() {
+fn a_start_that_fails_is_followed_by_no_update() {
     struct Bad(u32);
 
     impl System for Bad {
@@ -394,7 +394,7 @@ fn sy2_a_start_that_fails_is_followed_by_no_update() {
 }
 
 #[test]
-fn sy3_a_function_that_is_there_twice_is_switched_twice() {
+fn a_function_that_is_there_twice_is_switched_twice() {
     fn count(mut log: ResMut<Log>) {
         log.0.push("count".to_owned());
     }

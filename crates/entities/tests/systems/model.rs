@@ -396,7 +396,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 #[test]
-fn sy2_sy4_what_systems_are_told_alternates_and_follows_from_who_is_where() {
+fn what_systems_are_told_alternates_and_follows_from_who_is_where() {
     let mut runner = proptest::test_runner::TestRunner::new(cases::cases(512));
     let result = runner.run(&vec(step(), 0..60), |steps| {
         if cases::time_is_up() {

@@ -5,7 +5,7 @@ use ancho_entities::{IntoSystem, Query, ResMut, System, SystemGroup, SystemResul
 use crate::common::{A, Log, Shared, say, take, world};
 
 #[test]
-fn sy10_a_system_updates_others_and_knows_who_executes() {
+fn a_system_updates_others_and_knows_who_executes() {
     let mut world = world();
     let inner = world.add_system((|| panic!("inside")).named("inner"));
     let own = world.add_system(
@@ -27,7 +27,7 @@ fn sy10_a_system_updates_others_and_knows_who_executes() {
 }
 
 #[test]
-fn sy10_errors_are_given_to_who_updates() {
+fn errors_are_given_to_who_updates() {
     let mut world = world();
     let inner = world.add_system((|| panic!("inside")).named("inner").enabled(true));
     world.set_group(inner, ancho_entities::Presentation).unwrap();
@@ -132,7 +132,7 @@ fn systems_that_a_system_adds_are_created_at_once() {
 }
 
 #[test]
-fn sy10_a_system_that_updates_the_world_leaves_errors_of_others_to_who_updates() {
+fn a_system_that_updates_the_world_leaves_errors_of_others_to_who_updates() {
     let mut world = world();
     let told = Shared::default();
     let handler = told.clone();
@@ -151,7 +151,7 @@ fn sy10_a_system_that_updates_the_world_leaves_errors_of_others_to_who_updates()
 }
 
 #[test]
-fn sy10_a_system_is_told_of_errors_also_if_others_update_the_world() {
+fn a_system_is_told_of_errors_also_if_others_update_the_world() {
     struct Inner;
 
     impl SystemGroup for Inner {}

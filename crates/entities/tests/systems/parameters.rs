@@ -78,7 +78,7 @@ fn sixteen_parameters_are_given() {
 }
 
 #[test]
-fn v1_changes_count_from_the_last_run_and_own_ones_do_not() {
+fn changes_count_from_the_last_run_and_own_ones_do_not() {
     fn change(mut changed: Query<&mut A, Changed<A>>, mut log: ResMut<Log>) {
         log.0.push(changed.count().to_string());
         changed.for_each(|a| a.0 += 1);
@@ -98,7 +98,7 @@ fn v1_changes_count_from_the_last_run_and_own_ones_do_not() {
 }
 
 #[test]
-fn v1_a_system_sees_what_later_ones_changed_in_the_last_update() {
+fn a_system_sees_what_later_ones_changed_in_the_last_update() {
     fn watch(changed: Query<&A, Changed<A>>, mut log: ResMut<Log>) {
         log.0.push(changed.count().to_string());
     }
@@ -121,7 +121,7 @@ fn v1_a_system_sees_what_later_ones_changed_in_the_last_update() {
 }
 
 #[test]
-fn cb13_commands_are_carried_out_right_after_their_system() {
+fn commands_are_carried_out_right_after_their_system() {
     fn spawn(mut commands: Commands, all: Query<&A>, mut log: ResMut<Log>) {
         let entity = commands.spawn(A(1));
         commands.add(entity, B(1));

@@ -13,7 +13,7 @@ fn count(mut log: ResMut<Log>, all: Query<&A>) {
 }
 
 #[test]
-fn cb14_the_standard_points_of_a_frame() {
+fn the_standard_points_of_a_frame() {
     fn at<P: CommandPoint>(mut commands: CommandsAt<P>) {
         commands.commands().spawn(A(1));
     }
@@ -45,7 +45,7 @@ impl CommandPoint for Point {
 }
 
 #[test]
-fn cb12_buffers_are_played_in_the_order_in_which_they_were_begun() {
+fn buffers_are_played_in_the_order_in_which_they_were_begun() {
     fn record(value: u32) -> impl FnMut(CommandsAt<'_, Point>, Query<'_, Entity>) + Send + 'static {
         move |mut commands: CommandsAt<'_, Point>, all: Query<'_, Entity>| {
             for entity in &all {
@@ -69,7 +69,7 @@ fn cb12_buffers_are_played_in_the_order_in_which_they_were_begun() {
 }
 
 #[test]
-fn cb12_a_buffer_that_fails_does_not_stop_the_others() {
+fn a_buffer_that_fails_does_not_stop_the_others() {
     let mut world = world();
     let gone = world.spawn(A(1));
     world.despawn(gone).unwrap();
@@ -113,7 +113,7 @@ fn cb12_a_buffer_that_fails_does_not_stop_the_others() {
 }
 
 #[test]
-fn cb12_the_error_names_point_system_job_command_and_entity() {
+fn the_error_names_point_system_job_command_and_entity() {
     let mut world = world();
     world.spawn_batch([A(7), A(8)]);
     let gone = world.spawn(());
@@ -137,7 +137,7 @@ fn cb12_the_error_names_point_system_job_command_and_entity() {
 }
 
 #[test]
-fn cb12_a_point_waits_for_the_jobs_that_record() {
+fn a_point_waits_for_the_jobs_that_record() {
     fn bury(all: Query<(Entity, &A)>, mut commands: CommandsAt<Point>) {
         let job = all.job().with(commands.writer()).schedule_parallel(|(entity, a), commands| {
             if a.0 % 10 == 0 {
@@ -160,7 +160,7 @@ fn cb12_a_point_waits_for_the_jobs_that_record() {
 }
 
 #[test]
-fn cb12_a_point_that_is_removed_carries_nothing_out() {
+fn a_point_that_is_removed_carries_nothing_out() {
     let mut world = world();
     let point = world.add_system(Point);
     world.commands_at::<Point>().unwrap().commands().unwrap().spawn(A(1));
@@ -181,7 +181,7 @@ fn cb12_a_point_that_is_removed_carries_nothing_out() {
 }
 
 #[test]
-fn cb12_of_a_system_that_fails_nothing_is_carried_out() {
+fn of_a_system_that_fails_nothing_is_carried_out() {
     let mut world: World = world();
     world.add_system(Point);
     let mut runs = 0;

@@ -8,7 +8,7 @@ use ancho_entities::{
 use crate::common::{A, B, Log, Switch, Tag, take, world};
 
 #[test]
-fn sy14_singletons_of_a_world() {
+fn singletons_of_a_world() {
     let mut world = World::new("test");
     assert_eq!(world.has_singleton::<A>(), Ok(false));
     assert_eq!(world.try_singleton::<A>(), Ok(None));
@@ -50,7 +50,7 @@ fn sy14_singletons_of_a_world() {
 
 /// DIFFERENCE: Unity refuses to get and set a tag. Here it is a value like others.
 #[test]
-fn sy14_tags_are_singletons_too() {
+fn tags_are_singletons_too() {
     let mut world = World::new("test");
     assert!(
         world
@@ -73,7 +73,7 @@ fn sy14_tags_are_singletons_too() {
 struct Order(u32);
 
 #[test]
-fn sy14_buffers_are_singletons_too() {
+fn buffers_are_singletons_too() {
     let mut world = World::new("test");
     let orders = ComponentType::of_buffer::<Order>();
     let none = EntityError::NotSingleton { component: orders, found: 0 };
@@ -107,7 +107,7 @@ fn sy14_buffers_are_singletons_too() {
 struct Team(u32);
 
 #[test]
-fn sy14_of_a_shared_value_there_can_be_one() {
+fn of_a_shared_value_there_can_be_one() {
     let mut world = world();
     world.spawn((A(1), Shared::new(Team(1))));
     let blue = world.spawn((A(2), Shared::new(Team(2))));
@@ -124,7 +124,7 @@ fn sy14_of_a_shared_value_there_can_be_one() {
 }
 
 #[test]
-fn sy14_a_system_waits_for_its_singleton() {
+fn a_system_waits_for_its_singleton() {
     fn tell(one: Single<&A>, mut log: ResMut<Log>) {
         log.0.push(one.0.to_string());
     }
@@ -140,7 +140,7 @@ fn sy14_a_system_waits_for_its_singleton() {
 }
 
 #[test]
-fn sy14_singletons_of_systems_are_written_and_optional() {
+fn singletons_of_systems_are_written_and_optional() {
     #[derive(Component, Clone, Copy)]
     struct Score(u32);
 
@@ -169,7 +169,7 @@ fn sy14_singletons_of_systems_are_written_and_optional() {
 }
 
 #[test]
-fn sy3_shared_values_do_not_matter_to_what_is_required() {
+fn shared_values_do_not_matter_to_what_is_required() {
     let mut world = world();
     let second = QueryDescriptor::of::<&A, ()>().with_shared(Team(2));
     let system = |mut log: ResMut<Log>| log.0.push("runs".to_owned());

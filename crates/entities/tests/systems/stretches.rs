@@ -10,7 +10,7 @@ use ancho_entities::{
 use crate::common::{A, Log, Shared, say, take, world};
 
 #[test]
-fn sy4_systems_that_fail_do_not_keep_those_after_them_from_running() {
+fn systems_that_fail_do_not_keep_those_after_them_from_running() {
     let mut world = world();
     world.add_system((|| panic!("first")).named("first"));
     world.add_system(say("one"));
@@ -27,7 +27,7 @@ fn sy4_systems_that_fail_do_not_keep_those_after_them_from_running() {
 }
 
 #[test]
-fn v1_each_system_of_a_stretch_has_a_version_of_its_own_also_if_it_fails() {
+fn each_system_of_a_stretch_has_a_version_of_its_own_also_if_it_fails() {
     let mut world = world();
     let systems = [
         world.add_system(|| {}),
@@ -84,7 +84,7 @@ fn the_order_is_told_also_while_the_group_is_updated() {
 }
 
 #[test]
-fn sy12_a_fixed_group_that_was_empty_has_nothing_to_catch_up_with() {
+fn a_fixed_group_that_was_empty_has_nothing_to_catch_up_with() {
     let mut world = world();
     world.add_system(|| {});
     world.set_rate(FixedStep, FixedRateSimple::new(0.5)).unwrap();
@@ -98,7 +98,7 @@ fn sy12_a_fixed_group_that_was_empty_has_nothing_to_catch_up_with() {
 }
 
 #[test]
-fn sy12_the_clock_is_not_looked_at_while_a_variable_group_is_empty() {
+fn the_clock_is_not_looked_at_while_a_variable_group_is_empty() {
     for (has_patch, is_measured) in [(false, false), (true, false), (false, true)] {
         let looks = Shared::default();
         let clock = {
@@ -140,7 +140,7 @@ impl RateManager for Second {
 }
 
 #[test]
-fn sy12_rates_that_fail_are_told_also_if_their_group_is_empty() {
+fn rates_that_fail_are_told_also_if_their_group_is_empty() {
     let faults: [(Next, &str); 2] = [
         (|| panic!("no clock"), "A0105: system `FixedStep` panicked: no clock"),
         (

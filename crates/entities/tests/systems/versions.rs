@@ -53,7 +53,7 @@ fn write(world: &mut World) {
 }
 
 #[test]
-fn v1_what_a_system_spawns_when_it_starts_is_new_for_the_one_before_it() {
+fn what_a_system_spawns_when_it_starts_is_new_for_the_one_before_it() {
     let mut world = world();
     world.add_system(watch);
     world.add_system(Hooks { start: Some(spawn), ..Hooks::default() });
@@ -62,7 +62,7 @@ fn v1_what_a_system_spawns_when_it_starts_is_new_for_the_one_before_it() {
 }
 
 #[test]
-fn v1_what_a_system_changes_when_it_stops_is_new_for_the_one_before_it() {
+fn what_a_system_changes_when_it_stops_is_new_for_the_one_before_it() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -74,7 +74,7 @@ fn v1_what_a_system_changes_when_it_stops_is_new_for_the_one_before_it() {
 }
 
 #[test]
-fn v1_what_a_system_changes_when_it_is_destroyed_is_new_for_the_one_before_it() {
+fn what_a_system_changes_when_it_is_destroyed_is_new_for_the_one_before_it() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -89,7 +89,7 @@ fn v1_what_a_system_changes_when_it_is_destroyed_is_new_for_the_one_before_it() 
 }
 
 #[test]
-fn v1_what_a_system_changes_after_it_has_updated_another_is_new_for_that() {
+fn what_a_system_changes_after_it_has_updated_another_is_new_for_that() {
     let mut world = world();
     world.spawn(A(1));
     let watcher = world.add_system(watch.enabled(false));
@@ -104,7 +104,7 @@ fn v1_what_a_system_changes_after_it_has_updated_another_is_new_for_that() {
 }
 
 #[test]
-fn v1_what_a_system_changes_after_it_has_updated_another_is_new_for_a_patch() {
+fn what_a_system_changes_after_it_has_updated_another_is_new_for_a_patch() {
     let mut world = world();
     world.spawn(A(1));
     let inner = world.add_system(say("inner").enabled(false));
@@ -125,7 +125,7 @@ fn v1_what_a_system_changes_after_it_has_updated_another_is_new_for_a_patch() {
 }
 
 #[test]
-fn v1_a_hook_that_updates_a_watcher_goes_on_after_it() {
+fn a_hook_that_updates_a_watcher_goes_on_after_it() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -140,7 +140,7 @@ fn v1_a_hook_that_updates_a_watcher_goes_on_after_it() {
 }
 
 #[test]
-fn v1_what_a_point_carries_out_is_new_for_all_before_it() {
+fn what_a_point_carries_out_is_new_for_all_before_it() {
     let mut world = world();
     world.add_system(watch);
     let mut frame = 0;
@@ -156,7 +156,7 @@ fn v1_what_a_point_carries_out_is_new_for_all_before_it() {
 }
 
 #[test]
-fn v1_what_is_changed_between_updates_is_new_for_all() {
+fn what_is_changed_between_updates_is_new_for_all() {
     let mut world = world();
     world.spawn(A(1));
     let id = world.add_system(watch.last());
@@ -171,7 +171,7 @@ fn v1_what_is_changed_between_updates_is_new_for_all() {
 }
 
 #[test]
-fn v1_what_jobs_change_after_their_system_is_new_for_all_and_once() {
+fn what_jobs_change_after_their_system_is_new_for_all_and_once() {
     let mut world = world();
     world.spawn((A(1), B(1)));
     world.add_system(watch.named("before"));
@@ -190,7 +190,7 @@ fn v1_what_jobs_change_after_their_system_is_new_for_all_and_once() {
 }
 
 #[test]
-fn v1_jobs_of_hooks_are_new_for_the_system_before_it() {
+fn jobs_of_hooks_are_new_for_the_system_before_it() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
@@ -203,7 +203,7 @@ fn v1_jobs_of_hooks_are_new_for_the_system_before_it() {
 }
 
 #[test]
-fn v1_a_system_does_not_see_what_it_has_changed_itself() {
+fn a_system_does_not_see_what_it_has_changed_itself() {
     let mut world = world();
     world.spawn(A(1));
     let inner = world.add_system((|| {}).enabled(false));
@@ -222,7 +222,7 @@ fn v1_a_system_does_not_see_what_it_has_changed_itself() {
 }
 
 #[test]
-fn v1_what_has_changed_stays_new_for_a_system_that_was_not_run() {
+fn what_has_changed_stays_new_for_a_system_that_was_not_run() {
     struct Fuel;
 
     fn watch_with_fuel(changed: Query<(), Changed<A>>, _: Res<Fuel>, mut log: ResMut<Log>) {
@@ -248,7 +248,7 @@ fn v1_what_has_changed_stays_new_for_a_system_that_was_not_run() {
 }
 
 #[test]
-fn v1_what_was_new_is_old_for_a_system_that_has_failed() {
+fn what_was_new_is_old_for_a_system_that_has_failed() {
     fn watch_and_fail(changed: Query<(), Changed<A>>, mut log: ResMut<Log>) -> Result<(), String> {
         log.0.push(changed.count().to_string());
         Err("no fuel".to_owned())
@@ -265,7 +265,7 @@ fn v1_what_was_new_is_old_for_a_system_that_has_failed() {
 }
 
 #[test]
-fn v1_hooks_are_told_when_their_own_system_ran() {
+fn hooks_are_told_when_their_own_system_ran() {
     let log = Shared::default();
 
     struct Asks(Shared);

@@ -109,7 +109,7 @@ fn same_everywhere(count: u32, record: impl Fn(&mut World, &mut EntityCommandBuf
 }
 
 #[test]
-fn cb5_jobs_over_entities_record_the_same_everywhere() {
+fn jobs_over_entities_record_the_same_everywhere() {
     same_everywhere(1500, |world, buffer| {
         let query = world.query::<(Entity, &A)>();
         let job = query.job().with(buffer.writer());
@@ -132,7 +132,7 @@ fn cb5_jobs_over_entities_record_the_same_everywhere() {
 }
 
 #[test]
-fn cb3_cb5_sh7_shared_values_with_placeholders_are_the_same_everywhere() {
+fn shared_values_with_placeholders_are_the_same_everywhere() {
     same_everywhere(300, |world, buffer| {
         // Those of the playback before stand for entities that are there.
         let crews: Vec<_> = world.shared_values::<Crew>().collect();
@@ -162,7 +162,7 @@ fn cb3_cb5_sh7_shared_values_with_placeholders_are_the_same_everywhere() {
 }
 
 #[test]
-fn cb5_a_single_job_over_entities_records_the_same_everywhere() {
+fn a_single_job_over_entities_records_the_same_everywhere() {
     same_everywhere(300, |world, buffer| {
         let query = world.query_filtered::<(Entity, &A), With<Lamp>>();
         let job = query.job().with(buffer.writer()).schedule(|(entity, a), commands| {
@@ -194,7 +194,7 @@ impl EntityJob for Breed<'_> {
 }
 
 #[test]
-fn cb5_structs_over_entities_record_the_same_everywhere() {
+fn structs_over_entities_record_the_same_everywhere() {
     same_everywhere(1500, |world, buffer| {
         let breed = Breed { commands: buffer.writer(), least: 100 };
         _ = world.query::<(Entity, &A)>().job().schedule_job_parallel(breed);
@@ -225,7 +225,7 @@ impl ChunkJob for Settle<'_> {
 }
 
 #[test]
-fn cb5_structs_over_chunks_record_the_same_everywhere() {
+fn structs_over_chunks_record_the_same_everywhere() {
     same_everywhere(1500, |world, buffer| {
         let settle = Settle { commands: buffer.writer() };
         _ = world.query::<(Entity, &A)>().job().schedule_chunk_job_parallel(settle);
@@ -245,7 +245,7 @@ impl ParallelFor for ByIndex<'_> {
 }
 
 #[test]
-fn cb5_ordinary_parallel_jobs_record_the_same_everywhere() {
+fn ordinary_parallel_jobs_record_the_same_everywhere() {
     same_everywhere(50, |world, buffer| {
         let jobs = world.jobs();
         let first = jobs.schedule_for_each(&[], buffer.writer(), 1000, 16, |commands, index| {
@@ -269,7 +269,7 @@ fn cb5_ordinary_parallel_jobs_record_the_same_everywhere() {
 }
 
 #[test]
-fn cb5_keys_are_obeyed_the_same_everywhere() {
+fn keys_are_obeyed_the_same_everywhere() {
     same_everywhere(600, |world, buffer| {
         let query = world.query::<(Entity, &A)>();
         let job = query.job().with(buffer.writer());
@@ -286,7 +286,7 @@ fn cb5_keys_are_obeyed_the_same_everywhere() {
 }
 
 #[test]
-fn cb5_jobs_and_the_main_thread_by_turns_record_the_same_everywhere() {
+fn jobs_and_the_main_thread_by_turns_record_the_same_everywhere() {
     same_everywhere(600, |world, buffer| {
         let first = world.commands(buffer).unwrap().spawn(A(7));
         let query = world.query::<Entity>();
@@ -306,7 +306,7 @@ fn cb5_jobs_and_the_main_thread_by_turns_record_the_same_everywhere() {
 }
 
 #[test]
-fn cb5_what_jobs_switch_and_record_is_the_same_everywhere() {
+fn what_jobs_switch_and_record_is_the_same_everywhere() {
     same_everywhere(600, |world, buffer| {
         let query = world.query_mut::<(Entity, &A, EnabledMut<Lamp>)>();
         let job = query.job().with(buffer.writer());
@@ -320,7 +320,7 @@ fn cb5_what_jobs_switch_and_record_is_the_same_everywhere() {
 }
 
 #[test]
-fn cb8_the_command_that_fails_is_the_same_everywhere() {
+fn the_command_that_fails_is_the_same_everywhere() {
     let mut first = None;
     for workers in WORKERS {
         for mode in MODES {
@@ -346,7 +346,7 @@ fn cb8_the_command_that_fails_is_the_same_everywhere() {
 }
 
 #[test]
-fn cb3_placeholders_of_all_batches_resolve_to_what_they_stand_for() {
+fn placeholders_of_all_batches_resolve_to_what_they_stand_for() {
     for workers in WORKERS {
         for mode in MODES {
             let mut world = world(workers, mode, 0);
@@ -470,7 +470,7 @@ fn two_buffers_are_recorded_side_by_side_and_played_in_two_worlds() {
 }
 
 #[test]
-fn cb5_commands_that_are_carried_out_together_come_to_the_same_everywhere() {
+fn commands_that_are_carried_out_together_come_to_the_same_everywhere() {
     same_everywhere(10_001, |world, buffer| {
         let query = world.query::<(Entity, &A)>();
         let job = query.job().with(buffer.writer());
@@ -491,7 +491,7 @@ fn cb5_commands_that_are_carried_out_together_come_to_the_same_everywhere() {
 }
 
 #[test]
-fn cb10_very_many_entities_are_created_on_all_threads_as_on_one() {
+fn very_many_entities_are_created_on_all_threads_as_on_one() {
     #[derive(Component, Clone)]
     struct Large([u32; 64]);
 
@@ -526,7 +526,7 @@ fn cb10_very_many_entities_are_created_on_all_threads_as_on_one() {
 }
 
 #[test]
-fn cb1_w5_a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
+fn a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
     /// So many that all threads move them, where there are any to be had.
     const MANY: u64 = 70_000;
 

@@ -1,4 +1,4 @@
-//! Loops over entities on all threads (I3, EN1), which do what loops on one do.
+//! Loops over entities on all threads, which do what loops on one do.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
@@ -75,7 +75,7 @@ fn each_entity_comes_once() {
 }
 
 #[test]
-fn en1_bits_are_switched_on_all_threads() {
+fn bits_are_switched_on_all_threads() {
     let mut world = world_with(3, 300);
     let all: Vec<_> = world.spawn_batch((0..6000).map(|at| (A(at), X(at)))).collect();
     world.query_mut::<(&A, EnabledMut<X>)>().for_each_parallel(|(a, mut on)| on.set(a.0 % 3 != 0));
@@ -86,7 +86,7 @@ fn en1_bits_are_switched_on_all_threads() {
 }
 
 #[test]
-fn en1_bits_that_are_asked_for_are_switched_on_all_threads() {
+fn bits_that_are_asked_for_are_switched_on_all_threads() {
     // In chunks that are divided, and in so many that memory is fetched ahead: nobody looks at bits that another thread
     // switches.
     for (workers, count, rows) in [(0, 6000, 300), (3, 6000, 900), (3, 20_000, 64)] {
@@ -140,7 +140,7 @@ fn aspects_are_given_on_all_threads() {
 }
 
 #[test]
-fn q9_what_was_given_has_changed() {
+fn what_was_given_has_changed() {
     let mut world = world_with(3, 40);
     fill(&mut world, 1000);
     let seen = world.version();
@@ -156,7 +156,7 @@ fn q9_what_was_given_has_changed() {
 struct Noted(u32);
 
 #[test]
-fn q9_changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given() {
+fn changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given() {
     let mut world = world_with(3, 300);
     let all: Vec<_> = world.spawn_batch((0..3000).map(|at| (Noted(at), X(at)))).collect();
     for (_, &entity) in all.iter().enumerate().filter(|(at, _)| at % 3 == 0) {
@@ -194,7 +194,7 @@ fn a_fork_keeps_what_it_had() {
 }
 
 #[test]
-fn q9_chunks_that_are_not_picked_are_left_as_they_are() {
+fn chunks_that_are_not_picked_are_left_as_they_are() {
     for workers in [0, 2] {
         let pool = JobPool::builder().workers(workers).build().unwrap();
         let arena = ChunkArena::new();

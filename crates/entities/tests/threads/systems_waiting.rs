@@ -1,4 +1,4 @@
-//! Who waits for jobs of systems, and who does not (D2, D4, D5, D7).
+//! Who waits for jobs of systems, and who does not.
 #![cfg(feature = "derive")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -48,7 +48,7 @@ fn world() -> World {
 }
 
 #[test]
-fn d2_d7_what_counts_is_what_a_job_uses_and_not_what_its_system_has() {
+fn what_counts_is_what_a_job_uses_and_not_what_its_system_has() {
     let (mut world, gate) = (world(), Gate::default());
     world.spawn((Position(0), Velocity(1)));
     let waits = gate.clone();
@@ -75,7 +75,7 @@ fn d2_d7_what_counts_is_what_a_job_uses_and_not_what_its_system_has() {
 }
 
 #[test]
-fn d7_jobs_of_two_systems_that_use_different_things_run_at_the_same_time() {
+fn jobs_of_two_systems_that_use_different_things_run_at_the_same_time() {
     let (mut world, one, two) = (world(), Gate::default(), Gate::default());
     world.spawn((Position(0), Velocity(0)));
     let gates = (one.clone(), two.clone());
@@ -101,7 +101,7 @@ fn d7_jobs_of_two_systems_that_use_different_things_run_at_the_same_time() {
 }
 
 #[test]
-fn d5_who_reads_a_tag_waits_for_nobody() {
+fn who_reads_a_tag_waits_for_nobody() {
     let (mut world, gate) = (world(), Gate::default());
     world.spawn(Tag);
     let waits = gate.clone();
@@ -121,7 +121,7 @@ fn d5_who_reads_a_tag_waits_for_nobody() {
 }
 
 #[test]
-fn d5_who_reads_a_tag_that_can_be_switched_waits_for_who_switches_it() {
+fn who_reads_a_tag_that_can_be_switched_waits_for_who_switches_it() {
     let mut world = world();
     world.spawn_many(Switch, 100);
     let job = world.add_system(|mut switches: Query<EnabledMut<Switch>>| {
@@ -135,7 +135,7 @@ fn d5_who_reads_a_tag_that_can_be_switched_waits_for_who_switches_it() {
 struct Grid(NativeArray<u32>);
 
 #[test]
-fn d4_jobs_that_write_one_container_without_an_order_are_refused_by_name() {
+fn jobs_that_write_one_container_without_an_order_are_refused_by_name() {
     fn write(world: &mut World, name: &'static str) -> Result<(), ancho_jobs::ScheduleError> {
         let grid = std::mem::replace(&mut world.resource_mut::<Grid>().0, NativeArray::new(0));
         let mut grid = grid;
@@ -159,7 +159,7 @@ fn d4_jobs_that_write_one_container_without_an_order_are_refused_by_name() {
 }
 
 #[test]
-fn d4_jobs_over_entities_need_no_dependencies_and_are_done_before_the_world_goes() {
+fn jobs_over_entities_need_no_dependencies_and_are_done_before_the_world_goes() {
     let done = Arc::new(AtomicU32::new(0));
     let mut world = world();
     world.spawn_many(Position(0), 100);
@@ -179,7 +179,7 @@ fn d4_jobs_over_entities_need_no_dependencies_and_are_done_before_the_world_goes
 }
 
 #[test]
-fn d4_a_container_that_a_job_has_is_refused_to_a_system_by_name() {
+fn a_container_that_a_job_has_is_refused_to_a_system_by_name() {
     let mut world = world();
     world.insert_resource(Grid(NativeArray::<u32>::new(1).named("grid")));
     world.spawn(Position(1));

@@ -134,7 +134,7 @@ fn a0115_a_world_that_was_updated_elsewhere_and_put_back_has_lost_the_system() {
 }
 
 #[test]
-fn w2_a_world_that_was_updated_elsewhere_keeps_the_times_that_were_pushed_outside() {
+fn a_world_that_was_updated_elsewhere_keeps_the_times_that_were_pushed_outside() {
     fn wander(world: &mut World) {
         world.push_time(Time::new(50.0, 1.0)).unwrap();
         let mut own = std::mem::replace(world, World::new("new"));

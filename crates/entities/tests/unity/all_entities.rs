@@ -1,4 +1,4 @@
-//! All entities, and how many they are (E10).
+//! All entities, and how many they are.
 
 use ancho_entities::Entity;
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, Tag, both, chunk_entities};
 
 #[test]
 fn all_entities_are_listed_and_counted() {
-    // E10
     for mut world in both() {
         assert_eq!((world.entity_count(), world.all_entities()), (0, vec![]));
         let mut expected = vec![world.spawn(())];
@@ -27,7 +26,6 @@ fn all_entities_are_listed_and_counted() {
 
 #[test]
 fn archetypes_and_names_are_no_entities() {
-    // E10
     for mut world in both() {
         world.archetype::<(A, B)>();
         let entity = world.spawn(A(1));

@@ -1,4 +1,4 @@
-//! Archetypes: sets without order that never go (A1, A8).
+//! Archetypes: sets without order that never go.
 
 use ancho_entities::{ComponentType, EntityError, World};
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, C, Tag, both, world};
 
 #[test]
 fn an_archetype_is_a_set_without_order() {
-    // A1, C1
     for mut world in both() {
         let [a, b, c] =
             [ComponentType::of::<A>(), ComponentType::of::<B>(), ComponentType::of::<C>()];
@@ -36,7 +35,6 @@ fn an_archetype_is_a_set_without_order() {
 
 #[test]
 fn archetypes_stay_when_they_are_empty() {
-    // A1
     for mut world in both() {
         let before = world.archetype_count();
         let entity = world.spawn(A(1));
@@ -56,7 +54,6 @@ fn archetypes_stay_when_they_are_empty() {
 
 #[test]
 fn archetypes_come_to_be_when_they_are_needed() {
-    // A1
     let mut world = world();
     let before = world.archetype_count();
     let entity = world.spawn(());
@@ -70,7 +67,6 @@ fn archetypes_come_to_be_when_they_are_needed() {
 
 #[test]
 fn archetypes_of_other_worlds_are_refused() {
-    // A1, E3
     let [mut ours, mut theirs] = both();
     let entity = ours.spawn(A(1));
     theirs.spawn(A(1));
@@ -91,7 +87,6 @@ fn structural(world: &World) -> u32 {
 
 #[test]
 fn structural_changes_are_what_moves_entities() {
-    // A8
     for mut world in both() {
         let mut last = structural(&world);
         let mut rises = |world: &World, what: &str| {
@@ -127,7 +122,6 @@ fn structural_changes_are_what_moves_entities() {
 
 #[test]
 fn writing_values_is_no_structural_change() {
-    // A8
     let mut world = world();
     let [one, two] = [world.spawn((A(1), B(1))), world.spawn((A(2), B(2)))];
     let seen = world.version();

@@ -1,4 +1,4 @@
-//! When values changed (V1, V2, V3, V5).
+//! When values changed.
 
 use ancho_entities::{ComponentType, Entity, Version, World};
 
@@ -17,7 +17,6 @@ fn versions(world: &World, entity: Entity) -> (Option<u32>, Option<u32>, u32) {
 
 #[test]
 fn the_version_of_a_world_begins_at_one_and_passes_over_zero() {
-    // V1
     for mut world in both() {
         assert_eq!(world.version(), Version::FIRST);
         assert_eq!(Version::FIRST.number(), 1);
@@ -30,7 +29,6 @@ fn the_version_of_a_world_begins_at_one_and_passes_over_zero() {
 
 #[test]
 fn nothing_but_its_owner_advances_the_version() {
-    // V1
     let mut world = world();
     let entity = world.spawn(A(1));
     world.add(entity, B(1)).unwrap();
@@ -41,7 +39,6 @@ fn nothing_but_its_owner_advances_the_version() {
 
 #[test]
 fn changed_since_is_told_by_half_of_all_numbers() {
-    // V2
     let newer = |version: u32, required: u32| {
         Version::from_number(version).is_newer_than(Version::from_number(required))
     };
@@ -61,7 +58,6 @@ fn changed_since_is_told_by_half_of_all_numbers() {
 
 #[test]
 fn who_looked_last_sees_later_writes_alone() {
-    // V1, V2
     for mut world in both() {
         let entity = world.spawn(A(1));
         let changed =
@@ -79,7 +75,6 @@ fn who_looked_last_sees_later_writes_alone() {
 
 #[test]
 fn writing_changes_the_version_of_that_type_in_that_chunk() {
-    // V3
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_many((A(1), B(1)), 4).collect();
     let a = ComponentType::of::<A>();
@@ -108,7 +103,6 @@ fn writing_changes_the_version_of_that_type_in_that_chunk() {
 
 #[test]
 fn reading_changes_no_version() {
-    // V3
     for mut world in both() {
         let entity = world.spawn((A(1), B(1)));
         world.advance_version();
@@ -132,7 +126,6 @@ fn reading_changes_no_version() {
 
 #[test]
 fn creating_in_a_chunk_changes_all_its_types() {
-    // V3
     for mut world in both() {
         let first = world.spawn((A(1), B(1)));
         let archetype = world.archetype::<(A, B)>();
@@ -155,7 +148,6 @@ fn creating_in_a_chunk_changes_all_its_types() {
 
 #[test]
 fn removing_an_entity_changes_the_order_alone() {
-    // V3
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), B(1)), 10).collect();
         let now = world.advance_version().number();
@@ -172,7 +164,6 @@ fn removing_an_entity_changes_the_order_alone() {
 
 #[test]
 fn a_component_that_is_added_is_new_and_the_others_are_not() {
-    // V5
     for mut world in both() {
         let [e0, e1] = [world.spawn(A(1)), world.spawn(A(2))];
         let now = world.advance_version().number();
@@ -184,7 +175,6 @@ fn a_component_that_is_added_is_new_and_the_others_are_not() {
 
 #[test]
 fn a_component_that_is_removed_leaves_the_others_as_they_were() {
-    // V5
     for mut world in both() {
         let [e0, e1] = [world.spawn((A(1), B(1), Tag)), world.spawn((A(2), B(2), Tag))];
         let now = world.advance_version().number();
@@ -203,7 +193,6 @@ fn a_component_that_is_removed_leaves_the_others_as_they_were() {
 
 #[test]
 fn an_entity_takes_a_newer_version_along() {
-    // V5
     for mut world in both() {
         let there = world.spawn((A(1), B(1)));
         let written = world.advance_version().number();
@@ -216,7 +205,6 @@ fn an_entity_takes_a_newer_version_along() {
 
 #[test]
 fn an_entity_with_an_older_version_takes_on_that_of_its_chunk() {
-    // V5
     for mut world in both() {
         let moving = world.spawn(A(2));
         let written = world.advance_version().number();
@@ -229,7 +217,6 @@ fn an_entity_with_an_older_version_takes_on_that_of_its_chunk() {
 
 #[test]
 fn the_newer_of_two_versions_is_so_across_the_end_of_the_numbers() {
-    // V2, V5
     for mut world in both() {
         world.set_version(Version::from_number(u32::MAX));
         let there = world.spawn((A(1), B(1)));
@@ -247,7 +234,6 @@ fn the_newer_of_two_versions_is_so_across_the_end_of_the_numbers() {
 
 #[test]
 fn replacing_a_value_on_the_way_is_a_change() {
-    // V3, V5
     let mut world = world();
     let entity = world.spawn(A(1));
     let now = world.advance_version().number();
@@ -257,7 +243,6 @@ fn replacing_a_value_on_the_way_is_a_change() {
 
 #[test]
 fn a_fork_has_the_versions_of_its_world_and_then_its_own() {
-    // V1, V3
     let mut world = world();
     world.advance_version();
     let entity = world.spawn((A(1), B(1)));

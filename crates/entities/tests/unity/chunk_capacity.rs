@@ -1,4 +1,4 @@
-//! How chunks are laid out, and how many entities they hold (A2, A3).
+//! How chunks are laid out, and how many entities they hold.
 
 use ancho_entities::{
     Archetype, Buffer, BufferElement, Component, ComponentType, Entity, IgnoreEnabled,
@@ -31,7 +31,6 @@ fn capacity(world: &mut World, types: &[ComponentType]) -> (Archetype, usize) {
 
 #[test]
 fn the_capacity_is_the_largest_that_fits() {
-    // A3
     // DIFFERENCE: nothing but ids and components is in a chunk, so that its 16,384 bytes are all for them.
     let sets: [&[(usize, usize)]; 9] = [
         &[],
@@ -61,7 +60,6 @@ fn the_capacity_is_the_largest_that_fits() {
 
 #[test]
 fn well_known_capacities() {
-    // A3
     let mut world = world();
     assert_eq!(capacity(&mut world, &[]).1, 2048);
     let a = ComponentType::of::<A>();
@@ -73,7 +71,6 @@ fn well_known_capacities() {
 
 #[test]
 fn the_capacity_can_be_limited() {
-    // A3
     // DIFFERENCE: to 128 only if it is asked for.
     let mut world = Checked::with_settings(WorldSettings::new().chunk_capacity_limit(128));
     assert_eq!(capacity(&mut world, &[]).1, 128);
@@ -87,7 +84,6 @@ fn the_capacity_can_be_limited() {
 
 #[test]
 fn types_without_bytes_do_not_count() {
-    // A3, C3
     let mut world = world();
     let [a, b, tag] =
         [ComponentType::of::<A>(), ComponentType::of::<B>(), ComponentType::of::<Tag>()];
@@ -97,7 +93,6 @@ fn types_without_bytes_do_not_count() {
 
 #[test]
 fn a_chunk_has_ids_first_and_then_a_dense_array_of_each_type() {
-    // A2
     for mut world in both() {
         let sets = (0..3000).map(|number| (A(number), C(number.into()), Text(number.to_string())));
         world.spawn_batch(sets);
@@ -134,7 +129,6 @@ fn a_chunk_has_ids_first_and_then_a_dense_array_of_each_type() {
 
 #[test]
 fn addresses_stay_while_others_come_and_go() {
-    // A2
     #[derive(Component, Clone, Copy)]
     struct Here(u32);
 
@@ -189,7 +183,6 @@ mod limited {
 
 #[test]
 fn an_archetype_takes_the_least_maximum_of_its_components() {
-    // A3
     use limited::*;
     let mut world = world();
     let of = |world: &mut Checked, types: &[ComponentType]| capacity(world, types).1;
@@ -211,7 +204,6 @@ fn an_archetype_takes_the_least_maximum_of_its_components() {
 
 #[test]
 fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
-    // A3, EN4
     use limited::*;
     for limit in [1000, 6] {
         let mut world = Checked::with_settings(WorldSettings::new().chunk_capacity_limit(limit));

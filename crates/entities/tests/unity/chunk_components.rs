@@ -1,4 +1,4 @@
-//! Chunk components: one value for all entities of a chunk (CC1).
+//! Chunk components: one value for all entities of a chunk.
 //!
 //! DIFFERENCE: there is no meta entity for a chunk. The value lies beside the chunk, and nothing has to be hidden from
 //! those who list entities.
@@ -77,7 +77,6 @@ fn a_type_of_its_own() {
 
 #[test]
 fn entities_of_a_chunk_have_one_value() {
-    // CC1
     for mut world in both() {
         let all: Vec<_> = world.spawn_batch((0..3).map(|at| (A(at), per::<B>()))).collect();
         assert!(all.iter().all(|&entity| world.has::<(A, PerChunk<B>)>(entity)));
@@ -94,7 +93,6 @@ fn entities_of_a_chunk_have_one_value() {
 
 #[test]
 fn a_new_chunk_begins_with_the_default() {
-    // CC1
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((A(1), per::<Hundred>(), per::<Text>()), 10).collect();
     assert_eq!(values::<Hundred>(&world), [Hundred(100); 3]);
@@ -114,7 +112,6 @@ fn a_new_chunk_begins_with_the_default() {
 
 #[test]
 fn moving_entities_alters_no_value() {
-    // CC1
     for mut world in both() {
         let first: Vec<_> = world.spawn_many((A(1), per::<B>()), 3).collect();
         let second: Vec<_> = world.spawn_many((A(1), per::<B>(), Tag), 3).collect();
@@ -191,7 +188,6 @@ fn values_go_with_their_chunk() {
 
 #[test]
 fn setting_is_not_structural() {
-    // CC1, V3, V4
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_many((A(1), per::<B>()), 4).collect();
     let ty = ComponentType::of_chunk::<B>();
@@ -226,7 +222,6 @@ fn setting_is_not_structural() {
 
 #[test]
 fn what_is_not_there_is_an_error() {
-    // CC1
     let owner = Arc::new(());
     let note = || Note { text: "mine".into(), owner: Some(Arc::clone(&owner)) };
     for mut world in both() {
@@ -296,7 +291,6 @@ fn values_stay_where_they_are() {
 
 #[test]
 fn instances_have_the_values_of_their_chunks() {
-    // CC1, IN1
     let mut world = chunks_of(2);
     let prefab = world.spawn((Prefab, A(1), per::<B>(), per::<Unique>()));
     world.set_chunk_component(prefab, B(7)).unwrap();
@@ -314,7 +308,6 @@ fn instances_have_the_values_of_their_chunks() {
 
 #[test]
 fn forks_have_values_of_their_own() {
-    // CC1
     let owner = Arc::new(());
     for copy in [Checked::fork as fn(&mut Checked) -> Checked, Checked::duplicate] {
         let mut world = chunks_of(2);

@@ -1,4 +1,4 @@
-//! Chunk components whose code panics: chunks come with a value or not at all, and each value is dropped once (CC1).
+//! Chunk components whose code panics: chunks come with a value or not at all, and each value is dropped once.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

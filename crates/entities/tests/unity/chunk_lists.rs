@@ -1,4 +1,4 @@
-//! How chunks fill, empty and are listed (A4, A5, A6, A7).
+//! How chunks fill, empty and are listed.
 
 use ancho_entities::{Entity, World};
 
@@ -14,7 +14,6 @@ fn sequence(world: &World) -> Vec<u64> {
 
 #[test]
 fn chunks_are_filled_before_another_is_begun() {
-    // A4
     let mut world = chunks_of(10);
     for count in 1..=35_usize {
         let entity = world.spawn(A(1));
@@ -32,7 +31,6 @@ fn chunks_are_filled_before_another_is_begun() {
 
 #[test]
 fn room_in_any_chunk_is_used() {
-    // A4
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_many(A(1), 30).collect();
     world.batch(&[all[0], all[1], all[15]]).despawn().unwrap();
@@ -45,7 +43,6 @@ fn room_in_any_chunk_is_used() {
 
 #[test]
 fn the_last_of_the_chunk_fills_the_hole() {
-    // A5
     let mut world = chunks_of(100);
     let sets = (0..150).map(|number| (A(number), Text(number.to_string())));
     let all: Vec<_> = world.spawn_batch(sets).collect();
@@ -65,7 +62,6 @@ fn the_last_of_the_chunk_fills_the_hole() {
 
 #[test]
 fn an_entity_that_moves_leaves_as_one_that_is_destroyed() {
-    // A5
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..100).map(A)).collect();
     world.add(all[37], B(1)).unwrap();
@@ -79,7 +75,6 @@ fn an_entity_that_moves_leaves_as_one_that_is_destroyed() {
 
 #[test]
 fn a_block_that_is_removed_is_filled_from_the_tail() {
-    // A5
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..100).map(A)).collect();
     world.batch(&all[10..20]).despawn().unwrap();
@@ -94,7 +89,6 @@ fn a_block_that_is_removed_is_filled_from_the_tail() {
 
 #[test]
 fn a_chunk_goes_when_its_last_entity_leaves() {
-    // A6
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many(A(1), 12).collect();
     for entity in &all[4..7] {
@@ -114,7 +108,6 @@ fn a_chunk_goes_when_its_last_entity_leaves() {
 
 #[test]
 fn chunks_are_not_compacted() {
-    // A6
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_many(A(1), 50).collect();
     let most: Vec<_> =
@@ -125,7 +118,6 @@ fn chunks_are_not_compacted() {
 
 #[test]
 fn entities_are_listed_by_archetype_chunk_and_index() {
-    // A7
     let mut world = chunks_of(3);
     world.archetype::<B>();
     let a: Vec<_> = world.spawn_many(A(1), 4).collect();
@@ -141,7 +133,6 @@ fn entities_are_listed_by_archetype_chunk_and_index() {
 
 #[test]
 fn the_last_chunk_takes_the_place_of_one_that_goes() {
-    // A7
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_many(A(1), 10).collect();
     let before = sequence(&world);
@@ -155,7 +146,6 @@ fn the_last_chunk_takes_the_place_of_one_that_goes() {
 
 #[test]
 fn the_order_follows_from_the_operations_alone() {
-    // A7
     let run = || {
         let mut world = world();
         let all: Vec<_> = world.spawn_batch((0..5000).map(A)).collect();

@@ -1,4 +1,4 @@
-//! Chunks as slices (A11).
+//! Chunks as slices.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,6 @@ use crate::common::{A, B, Tag, Text, both, chunks_of};
 
 #[test]
 fn a_chunk_says_what_it_has() {
-    // A11
     for mut world in both() {
         world.spawn_many((A(1), Tag), 5);
         let archetype = world.archetype::<(A, Tag)>();
@@ -23,7 +22,6 @@ fn a_chunk_says_what_it_has() {
 
 #[test]
 fn a_component_may_be_in_some_chunks_only() {
-    // A11
     // DIFFERENCE: what a chunk does not have is `None`, not an empty array.
     for mut world in both() {
         world.spawn_many(A(1), 2);
@@ -42,7 +40,6 @@ fn a_component_may_be_in_some_chunks_only() {
 
 #[test]
 fn components_can_be_changed_chunk_by_chunk() {
-    // A11
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..10).map(|n| (A(n), Text(n.to_string())))).collect();
     world.spawn(B(1));
@@ -69,7 +66,6 @@ fn components_can_be_changed_chunk_by_chunk() {
 
 #[test]
 fn bytes_are_those_of_the_values() {
-    // A11
     for mut world in both() {
         world.spawn_batch([A(1), A(2)]);
         let chunk = world.chunks().next().unwrap();
@@ -83,7 +79,6 @@ fn bytes_are_those_of_the_values() {
 
 #[test]
 fn a_chunk_has_a_number_of_its_own_as_long_as_it_lives() {
-    // A11
     let mut world = chunks_of(2);
     let mut seen = BTreeSet::new();
     for round in 0..5 {

@@ -1,4 +1,4 @@
-//! Components that stay when their entity is despawned (CL1, CL2).
+//! Components that stay when their entity is despawned.
 
 use std::sync::Arc;
 
@@ -27,7 +27,6 @@ struct Owned(#[field(opaque)] Arc<()>);
 
 #[test]
 fn despawning_leaves_what_stays() {
-    // CL1
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7), Text("x".into()), Registered, Tag));
         assert_eq!(world.despawn(entity), Ok(true));
@@ -45,7 +44,6 @@ fn despawning_leaves_what_stays() {
 
 #[test]
 fn what_is_left_is_told_from_what_lives() {
-    // CL1
     for mut world in both() {
         let (entity, other) = (world.spawn((A(1), Handle(7), Registered)), world.spawn(Handle(8)));
         let plain = world.spawn(A(1));
@@ -72,7 +70,6 @@ fn what_is_left_is_told_from_what_lives() {
 
 #[test]
 fn despawning_what_is_left_changes_nothing() {
-    // CL1
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), Handle(7)), 5).collect();
         for &entity in &all {
@@ -93,7 +90,6 @@ fn despawning_what_is_left_changes_nothing() {
 
 #[test]
 fn the_entity_goes_with_the_last_that_stays() {
-    // CL1
     type Removal = fn(&mut Checked, Entity);
     let removals: [Removal; 3] = [
         |world, entity| assert_eq!(world.remove::<Handle>(entity), Ok(true)),
@@ -128,7 +124,6 @@ fn the_entity_goes_with_the_last_that_stays() {
 
 #[test]
 fn everything_that_is_left_can_be_removed_at_once() {
-    // CL1
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7), Registered));
         world.despawn(entity).unwrap();
@@ -142,7 +137,6 @@ fn everything_that_is_left_can_be_removed_at_once() {
 
 #[test]
 fn a_living_entity_stays_when_they_are_removed() {
-    // CL1
     for mut world in both() {
         let entity = world.spawn(Handle(7));
         assert_eq!(world.remove::<Handle>(entity), Ok(true));
@@ -154,7 +148,6 @@ fn a_living_entity_stays_when_they_are_removed() {
 
 #[test]
 fn ids_come_again_only_when_nothing_is_left() {
-    // CL1
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), Handle(7)), 512).collect();
         assert_eq!(world.batch(&all).despawn(), Ok(512));
@@ -177,7 +170,6 @@ fn ids_come_again_only_when_nothing_is_left() {
 
 #[test]
 fn what_is_left_may_get_more_and_lives_until_that_is_gone() {
-    // CL1
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7)));
         world.despawn(entity).unwrap();
@@ -203,7 +195,6 @@ fn what_is_left_may_get_more_and_lives_until_that_is_gone() {
 
 #[test]
 fn what_is_left_and_got_more_can_be_despawned_again() {
-    // CL1
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7)));
         world.despawn(entity).unwrap();
@@ -220,7 +211,6 @@ fn what_is_left_and_got_more_can_be_despawned_again() {
 
 #[test]
 fn archetypes_are_set_only_if_nothing_that_stays_is_lost() {
-    // CL1, C16
     for mut world in both() {
         let entity = world.spawn((A(1), Handle(7)));
         let without = world.archetype::<(A, B)>();
@@ -246,7 +236,6 @@ fn archetypes_are_set_only_if_nothing_that_stays_is_lost() {
 
 #[test]
 fn slices_and_all_of_them() {
-    // CL1
     for limit in [3, 1000] {
         let mut world = chunks_of(limit);
         let plain: Vec<_> = world.spawn_many(A(1), 10).collect();
@@ -272,7 +261,6 @@ fn slices_and_all_of_them() {
 
 #[test]
 fn a_strict_slice_may_name_what_is_left_but_not_what_is_gone() {
-    // CL1, E6
     let mut world = strict();
     let staying = world.spawn((A(1), Handle(1)));
     let other = world.spawn(A(1));
@@ -289,7 +277,6 @@ fn a_strict_slice_may_name_what_is_left_but_not_what_is_gone() {
 
 #[test]
 fn each_value_is_dropped_once_and_when_it_is_removed() {
-    // CL1
     for mut world in both() {
         let (stays, goes) = (Arc::new(()), Arc::new(()));
         let counts = || (Arc::strong_count(&stays) - 1, Arc::strong_count(&goes) - 1);
@@ -323,7 +310,6 @@ fn each_value_is_dropped_once_and_when_it_is_removed() {
 
 #[test]
 fn forks_have_what_is_left_for_themselves() {
-    // CL1
     let mut world = chunks_of(3);
     let value = Arc::new(());
     let all: Vec<_> = world.spawn_many((Resource(value.clone()), A(1)), 7).collect();
@@ -344,7 +330,6 @@ fn forks_have_what_is_left_for_themselves() {
 
 #[test]
 fn nothing_changes_if_there_is_no_memory_for_what_is_left() {
-    // CL1
     let arena = ChunkArena::with_limit(16 * 1024);
     let mut world = Checked::with_settings(WorldSettings::new().arena(arena.clone()));
     let all: Vec<_> = world.spawn_many((A(1), Handle(1)), 5).collect();
@@ -358,7 +343,6 @@ fn nothing_changes_if_there_is_no_memory_for_what_is_left() {
 
 #[test]
 fn trackers_and_names_know_it_until_it_is_gone() {
-    // CL1, E9, E11
     let mut world = world();
     let mut tracker = EntityTracker::new();
     let entity = world.spawn((A(1), Handle(1)));
@@ -377,7 +361,6 @@ fn trackers_and_names_know_it_until_it_is_gone() {
 
 #[test]
 fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
-    // CL2
     for mut world in both() {
         let value = Arc::new(());
         let source = world.spawn((A(1), Handle(7), Registered, Resource(value.clone())));
@@ -405,7 +388,6 @@ fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
 
 #[test]
 fn what_stays_and_cannot_be_duplicated_is_no_hindrance() {
-    // CL2
     #[derive(Component)]
     #[component(name = "unity::Unique", cleanup)]
     struct Unique(u32);
@@ -418,7 +400,6 @@ fn what_stays_and_cannot_be_duplicated_is_no_hindrance() {
 
 #[test]
 fn the_mark_of_what_was_despawned_is_nobodys_to_give_or_take() {
-    // CL1
     for mut world in both() {
         let residue = world.spawn((A(1), Handle(7)));
         world.despawn(residue).unwrap();

@@ -1,4 +1,4 @@
-//! What was added, removed and destroyed is found without callbacks (CL3).
+//! What was added, removed and destroyed is found without callbacks.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,6 @@ impl Mixer {
 
 #[test]
 fn added_removed_and_destroyed_are_each_noticed_once() {
-    // CL3
     for mut world in both() {
         let mut mixer = Mixer::default();
         let all: Vec<_> = world.spawn_batch((0..6).map(|n| (A(n), Sound(n * 10)))).collect();

@@ -1,4 +1,4 @@
-//! Adding components (C4).
+//! Adding components.
 
 use ancho_entities::{ComponentType, Entity, EntityError};
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, C, Given, Hundred, Tag, Text, both, strict, world};
 
 #[test]
 fn add_says_whether_something_was_new() {
-    // C4
     for mut world in both() {
         let entity = world.spawn(());
         assert!(world.add(entity, A(1)).unwrap());
@@ -46,7 +45,6 @@ fn adding_a_type_keeps_a_value_that_is_there() {
 
 #[test]
 fn a_type_that_is_added_begins_with_its_default() {
-    // C4
     for mut world in both() {
         let entity = world.spawn(A(1));
         let [hundred, given] = [ComponentType::of::<Hundred>(), ComponentType::of::<Given>()];
@@ -83,7 +81,6 @@ fn adding_what_is_there_is_an_error_in_a_strict_world() {
 
 #[test]
 fn nothing_can_be_added_to_what_is_not_there() {
-    // C4
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.despawn(entity).unwrap();
@@ -99,7 +96,6 @@ fn nothing_can_be_added_to_what_is_not_there() {
 
 #[test]
 fn adding_nothing_does_nothing_and_still_wants_an_entity() {
-    // C4
     for mut world in both() {
         let entity = world.spawn(A(1));
         let (before, version) = (world.state_hash(), world.component_order_version::<A>());
@@ -115,7 +111,6 @@ fn adding_nothing_does_nothing_and_still_wants_an_entity() {
 
 #[test]
 fn a_set_is_added_in_one_move() {
-    // C4
     for mut world in both() {
         let entity = world.spawn(A(1));
         let archetypes = world.archetype_count();
@@ -135,7 +130,6 @@ fn a_set_is_added_in_one_move() {
 
 #[test]
 fn a_set_may_have_more_than_fifteen_types() {
-    // C4
     // DIFFERENCE: sets nest, so that they have no limit.
     use ancho_entities::Component;
 

@@ -1,4 +1,4 @@
-//! Reading, writing and asking for components (C6, C7).
+//! Reading, writing and asking for components.
 
 use ancho_entities::{ComponentType, Entity, EntityError, Version};
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, Tag, Text, both};
 
 #[test]
 fn a_value_can_be_read_and_written() {
-    // C6
     for mut world in both() {
         let entity = world.spawn((A(1), Text("one".into())));
         world.set(entity, A(2)).unwrap();
@@ -21,7 +20,6 @@ fn a_value_can_be_read_and_written() {
 
 #[test]
 fn a_component_that_is_not_there_is_an_error() {
-    // C6
     for mut world in both() {
         let entity = world.spawn(A(1));
         let before = world.state_hash();
@@ -40,7 +38,6 @@ fn a_component_that_is_not_there_is_an_error() {
 
 #[test]
 fn an_entity_that_is_not_there_is_an_error() {
-    // C6
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.despawn(entity).unwrap();
@@ -57,7 +54,6 @@ fn an_entity_that_is_not_there_is_an_error() {
 
 #[test]
 fn writing_counts_as_a_change_and_reading_does_not() {
-    // C6, V3
     for mut world in both() {
         let entity = world.spawn((A(1), B(2)));
         let version = |world: &ancho_entities::World| {
@@ -83,7 +79,6 @@ fn writing_counts_as_a_change_and_reading_does_not() {
 
 #[test]
 fn has_asks_for_all_and_is_no_error() {
-    // C7
     for mut world in both() {
         let entity = world.spawn((A(1), Tag));
         assert!(world.has::<A>(entity) && world.has::<Tag>(entity));
@@ -101,7 +96,6 @@ fn has_asks_for_all_and_is_no_error() {
 
 #[test]
 fn a_lookup_reads_one_component_of_many_entities() {
-    // C6, C7, V3
     for mut world in both() {
         let all: Vec<_> = world.spawn_batch((0..3000).map(A)).collect();
         for entity in all.iter().step_by(3) {

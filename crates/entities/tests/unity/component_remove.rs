@@ -1,4 +1,4 @@
-//! Removing components (C5).
+//! Removing components.
 
 use ancho_entities::{ComponentType, Entity, EntityError};
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, C, Tag, Text, both, strict, world};
 
 #[test]
 fn remove_says_whether_something_was_there() {
-    // C5
     for mut world in both() {
         let entity = world.spawn((A(1), B(2), Text("kept".into())));
         assert_eq!(world.remove::<A>(entity), Ok(true));
@@ -65,7 +64,6 @@ fn removing_what_is_not_there_is_an_error_in_a_strict_world() {
 
 #[test]
 fn several_are_removed_in_one_move() {
-    // C5
     for mut world in both() {
         let entity = world.spawn((A(1), B(2), C(3), Text("kept".into())));
         let archetypes = world.archetype_count();
@@ -83,7 +81,6 @@ fn several_are_removed_in_one_move() {
 
 #[test]
 fn removing_nothing_does_nothing() {
-    // C5
     for mut world in both() {
         let entity = world.spawn(A(1));
         let before = world.state_hash();
@@ -95,7 +92,6 @@ fn removing_nothing_does_nothing() {
 
 #[test]
 fn a_component_can_be_taken_out() {
-    // C5
     for mut world in both() {
         let entity = world.spawn((A(1), Text("mine".into())));
         assert_eq!(world.take::<Text>(entity), Ok(Text("mine".into())));

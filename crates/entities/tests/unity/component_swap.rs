@@ -1,4 +1,4 @@
-//! Exchanging the components of two entities (C17).
+//! Exchanging the components of two entities.
 
 use ancho_entities::{Component, Entity, EntityError, Shared, SharedComponent};
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, Tag, Text, both, chunks_of};
 
 #[test]
 fn all_components_are_exchanged() {
-    // C17
     // DIFFERENCE: entities are named, where the reference has chunks and indices. So no index is out of range.
     for mut world in both() {
         let one = world.spawn((A(1), Text("one".into()), Tag));
@@ -22,7 +21,6 @@ fn all_components_are_exchanged() {
 
 #[test]
 fn entities_of_two_chunks_can_be_exchanged_and_both_count_as_changed() {
-    // C17
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_batch((0..6).map(|number| (A(number), B(number)))).collect();
     let before = world.version();
@@ -41,7 +39,6 @@ fn entities_of_two_chunks_can_be_exchanged_and_both_count_as_changed() {
 
 #[test]
 fn entities_with_other_components_cannot_be_exchanged() {
-    // C17
     for mut world in both() {
         let left = world.spawn(A(1));
         let right = world.spawn((A(2), B(2)));
@@ -58,7 +55,6 @@ fn entities_with_other_components_cannot_be_exchanged() {
 
 #[test]
 fn shared_values_and_enabled_bits_are_exchanged_too() {
-    // C17
     #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
     struct Team(u8);
 

@@ -1,4 +1,4 @@
-//! Components without bytes (C3).
+//! Components without bytes.
 
 use ancho_entities::{ComponentType, EntityError};
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, Tag, Text, both, strict, world};
 
 #[test]
 fn a_tag_takes_no_room() {
-    // C3
     for mut world in both() {
         let without = world.archetype::<(A, B)>();
         let with = world.archetype::<(A, Tag, B)>();
@@ -18,7 +17,6 @@ fn a_tag_takes_no_room() {
 
 #[test]
 fn a_tag_can_be_added_and_removed() {
-    // C3
     for mut world in both() {
         let entity = world.spawn(A(1));
         assert!(!world.has::<Tag>(entity));
@@ -36,7 +34,6 @@ fn a_tag_can_be_added_and_removed() {
 
 #[test]
 fn a_tag_has_a_value() {
-    // C3
     // DIFFERENCE: in Rust a type without bytes has a value like any other, so that it can be read and set.
     for mut world in both() {
         let entity = world.spawn((A(1), Tag));
@@ -55,7 +52,6 @@ fn a_tag_has_a_value() {
 
 #[test]
 fn adding_a_tag_leaves_the_neighbours_alone() {
-    // C3
     let mut world = world();
     let sets = (0..100).map(|number| (A(number), Text(number.to_string())));
     let all: Vec<_> = world.spawn_batch(sets).collect();
@@ -72,7 +68,6 @@ fn adding_a_tag_leaves_the_neighbours_alone() {
 
 #[test]
 fn adding_a_tag_again_is_an_error_in_a_strict_world() {
-    // C3, C4
     let mut world = strict();
     let entity = world.spawn(Tag);
     let component = ComponentType::of::<Tag>();

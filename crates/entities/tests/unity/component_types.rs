@@ -1,4 +1,4 @@
-//! What a component is, and what is known of its type (C1, C2, C15).
+//! What a component is, and what is known of its type.
 
 use ancho_entities::{
     BufferElement, Component, ComponentType, Entity, EntityError, FieldKind, RegisterError,
@@ -9,7 +9,6 @@ use crate::common::{A, B, C, Tag, Text, both, panic_message, world};
 
 #[test]
 fn an_entity_has_one_component_of_each_type() {
-    // C1
     for mut world in both() {
         let (a, b) = (ComponentType::of::<A>(), ComponentType::of::<B>());
         let refused = EntityError::DuplicateComponent { component: a };
@@ -33,7 +32,6 @@ fn an_entity_has_one_component_of_each_type() {
 
 #[test]
 fn a_type_twice_is_refused_for_entities_that_are_there_too() {
-    // C1, C4, C5
     for mut world in both() {
         let a = ComponentType::of::<A>();
         let entity = world.spawn(Text("kept".into()));
@@ -53,7 +51,6 @@ fn a_type_twice_is_refused_for_entities_that_are_there_too() {
 
 #[test]
 fn components_hold_what_rust_types_hold() {
-    // C2
     // DIFFERENCE: any type that can cross threads, also one that owns memory. What cannot, does not compile.
     #[derive(Component, Clone, Debug, PartialEq)]
     struct Rich {
@@ -92,7 +89,6 @@ fn components_are_never_called_by_storage() {
 
 #[test]
 fn a_name_belongs_to_one_type() {
-    // C2, C15
     #[derive(Component)]
     #[component(name = "unity::taken")]
     struct First;
@@ -113,7 +109,6 @@ fn a_name_belongs_to_one_type() {
 
 #[test]
 fn a_type_says_what_it_is() {
-    // C15
     let a = ComponentType::of::<A>();
     assert_eq!((a.name(), a.size(), a.align()), ("unity::A", 4, 4));
     assert!(!a.is_tag() && !a.is_runtime());
@@ -139,7 +134,6 @@ fn the_hash_of_a_type_is_made_of_its_name_alone() {
 
 #[test]
 fn components_lie_in_memory_by_alignment_then_hash() {
-    // C15
     #[derive(Component, Clone, Copy)]
     struct Bytes([u8; 3]);
 

@@ -1,4 +1,4 @@
-//! Copies of entities within their world (EN4, IN3, IN6, CL2).
+//! Copies of entities within their world.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -110,7 +110,6 @@ fn copies_are_enabled_as_the_entities_are_and_have_their_shared_values() {
 
 #[test]
 fn copies_of_prefabs_are_prefabs_and_groups_are_not_followed() {
-    // IN6
     for mut world in both() {
         let (root, member) = (world.spawn((Prefab, A(1))), world.spawn((Prefab, A(2))));
         world.add(root, Buffer::from([root, member].map(LinkedEntityGroup))).unwrap();
@@ -129,7 +128,6 @@ fn copies_of_prefabs_are_prefabs_and_groups_are_not_followed() {
 
 #[test]
 fn what_stays_is_not_copied() {
-    // CL2
     let mut world = world();
     let source = world.spawn((A(1), Stays(7)));
     let copies = world.copy_entities(&[source]).unwrap();

@@ -1,4 +1,4 @@
-//! Components that are switched off and on (EN1, EN2, EN6).
+//! Components that are switched off and on.
 
 use std::sync::LazyLock;
 
@@ -28,7 +28,6 @@ pub(crate) static AIM: LazyLock<ComponentType> = LazyLock::new(|| {
 
 #[test]
 fn components_begin_enabled_however_they_come() {
-    // EN1
     for mut world in both() {
         let spawned = world.spawn((Engine(1), Lit));
         let many: Vec<_> = world.spawn_many((Engine(1), Label("x".into())), 3).collect();
@@ -54,7 +53,6 @@ fn components_begin_enabled_however_they_come() {
 
 #[test]
 fn data_tags_and_runtime_types_are_switched_each_for_itself() {
-    // EN1
     let mut world = world();
     let all: Vec<_> = world.spawn_many((Engine(5), Lit, Label("x".into())), 3).collect();
     let entities = &mut world;
@@ -80,7 +78,6 @@ fn data_tags_and_runtime_types_are_switched_each_for_itself() {
 
 #[test]
 fn what_cannot_be_switched_is_refused() {
-    // EN1
     for mut world in both() {
         let entity = world.spawn((A(1), Engine(1)));
         let gone = world.spawn(Engine(1));
@@ -110,7 +107,6 @@ fn what_cannot_be_switched_is_refused() {
 
 #[test]
 fn a_runtime_type_is_enableable_or_not_for_good() {
-    // EN1
     let aim = RuntimeType::new("unity::Aim", 8, 4);
     assert_eq!(ComponentType::register(aim.clone().enableable()), Ok(*AIM));
     let refused = ComponentType::register(aim).unwrap_err();
@@ -126,7 +122,6 @@ fn a_runtime_type_is_enableable_or_not_for_good() {
 
 #[test]
 fn values_can_be_used_while_switched_off() {
-    // EN2
     let mut world = world();
     let entity = world.spawn((Engine(1), Label("a".into())));
     let entities = &mut world;
@@ -144,7 +139,6 @@ fn values_can_be_used_while_switched_off() {
 
 #[test]
 fn adding_what_is_switched_off_keeps_it_so() {
-    // EN2
     let mut world = world();
     let entity = world.spawn((Engine(1), Lit));
     let entities = &mut world;
@@ -164,7 +158,6 @@ fn adding_what_is_switched_off_keeps_it_so() {
 
 #[test]
 fn what_was_removed_while_switched_off_comes_back_enabled() {
-    // EN2, EN4
     for mut world in both() {
         let entity = world.spawn((Engine(1), Label("a".into())));
         let entities = &mut world;
@@ -182,7 +175,6 @@ fn what_was_removed_while_switched_off_comes_back_enabled() {
 
 #[test]
 fn switching_is_no_structural_change() {
-    // EN1
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many(Engine(1), 10).collect();
     let archetype =
@@ -202,7 +194,6 @@ fn switching_is_no_structural_change() {
 
 #[test]
 fn switching_counts_as_a_change_of_the_chunk_even_to_the_same() {
-    // EN6
     let mut world = chunks_of(2);
     let all: Vec<_> = world.spawn_many((Engine(1), Lit, A(1)), 6).collect();
     for enabled in [true, false, false, true] {
@@ -229,7 +220,6 @@ fn switching_counts_as_a_change_of_the_chunk_even_to_the_same() {
 
 #[test]
 fn masks_and_counts_tell_of_whole_chunks() {
-    // EN1
     let mut world = chunks_of(70);
     let all: Vec<_> = world.spawn_many((Engine(1), A(1)), 100).collect();
     for at in [0, 63, 64, 69, 70, 99] {
@@ -247,7 +237,6 @@ fn masks_and_counts_tell_of_whole_chunks() {
 
 #[test]
 fn forks_switch_for_themselves() {
-    // EN4
     let mut world = world();
     let entity = world.spawn((Engine(1), A(1)));
     world.set_component_enabled::<Engine>(entity, false).unwrap();
@@ -262,7 +251,6 @@ fn forks_switch_for_themselves() {
 
 #[test]
 fn switching_needs_no_copy_of_what_a_fork_shares() {
-    // EN1
     let arena = ChunkArena::with_limit(16 * 1024);
     let mut world = Checked::with_settings(WorldSettings::new().arena(arena.clone()));
     let entity = world.spawn((Engine(1), A(1)));
@@ -274,7 +262,6 @@ fn switching_needs_no_copy_of_what_a_fork_shares() {
 
 #[test]
 fn one_after_the_other_is_switched_in_its_own_mask_and_marked_in_its_own_column() {
-    // EN1, EN6
     let mut world = chunks_of(150);
     let all: Vec<_> = world.spawn_many((Engine(1), Lit, Label("x".into()), A(1)), 400).collect();
     for round in 0..4 {

@@ -1,4 +1,4 @@
-//! Bits follow their entities through everything that can be done with them (EN4).
+//! Bits follow their entities through everything that can be done with them.
 //!
 //! Random scripts of fixed seeds, against a map of what should be enabled.
 
@@ -54,7 +54,6 @@ const MOST: usize = 400;
 
 #[test]
 fn bits_follow_through_chunks_of_three() {
-    // EN4, EN6
     for seed in 1..=3 {
         Script::new(chunks_of(3), seed).run(250, 12);
     }
@@ -62,7 +61,6 @@ fn bits_follow_through_chunks_of_three() {
 
 #[test]
 fn bits_follow_through_chunks_of_more_than_a_word() {
-    // EN4, EN6
     for seed in 1..=3 {
         Script::new(chunks_of(70), seed).run(250, 100);
     }

@@ -1,4 +1,4 @@
-//! Which entities came and went (E11).
+//! Which entities came and went.
 
 use ancho_entities::{Entity, EntityChanges, EntityTracker, World};
 
@@ -11,7 +11,6 @@ fn changes(world: &mut World, tracker: &mut EntityTracker) -> (Vec<Entity>, Vec<
 
 #[test]
 fn the_lists_are_exact_over_several_calls() {
-    // E11
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let old = world.spawn(A(1));
@@ -33,7 +32,6 @@ fn the_lists_are_exact_over_several_calls() {
 
 #[test]
 fn what_came_and_went_in_between_is_in_neither_list() {
-    // E11
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let kept = world.spawn(A(1));
@@ -47,7 +45,6 @@ fn what_came_and_went_in_between_is_in_neither_list() {
 
 #[test]
 fn an_index_that_was_used_twice_in_between_is_told_once() {
-    // E11
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let first = world.spawn(A(1));
@@ -62,7 +59,6 @@ fn an_index_that_was_used_twice_in_between_is_told_once() {
 
 #[test]
 fn moves_and_values_are_no_changes() {
-    // E11
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let all: Vec<_> = world.spawn_many(A(1), 3).collect();
@@ -77,7 +73,6 @@ fn moves_and_values_are_no_changes() {
 
 #[test]
 fn everything_may_go_at_once() {
-    // E11
     for mut world in both() {
         let mut tracker = EntityTracker::new();
         let all: Vec<_> = world.spawn_many(A(1), 5000).collect();
@@ -90,7 +85,6 @@ fn everything_may_go_at_once() {
 
 #[test]
 fn trackers_know_nothing_of_each_other() {
-    // E11
     let mut world = world();
     let [mut one, mut other] = [EntityTracker::new(), EntityTracker::new()];
     let a = world.spawn(());

@@ -1,4 +1,4 @@
-//! Creating none, one and many (E3, E4).
+//! Creating none, one and many.
 
 use ancho_entities::{Columns, Component, ComponentType, EntityError};
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, C, Given, Hundred, Tag, Text, both, chunk_entities, ch
 
 #[test]
 fn an_entity_is_created_empty_from_values_or_from_an_archetype() {
-    // E3
     for mut world in both() {
         let empty = world.spawn(());
         let values = world.spawn((A(1), (Text("b".into()), Tag)));
@@ -24,7 +23,6 @@ fn an_entity_is_created_empty_from_values_or_from_an_archetype() {
 
 #[test]
 fn nothing_else_is_added_to_an_entity() {
-    // E4
     // DIFFERENCE: no `Simulate` tag. An archetype lists what was asked for and nothing else.
     let mut world = world();
     let entity = world.spawn(A(1));
@@ -38,7 +36,6 @@ fn nothing_else_is_added_to_an_entity() {
 
 #[test]
 fn to_create_none_is_allowed_and_does_nothing() {
-    // E3
     // DIFFERENCE: counts are `usize`, so that none is negative.
     for mut world in both() {
         let archetype = world.archetype::<(A, Text)>();
@@ -54,7 +51,6 @@ fn to_create_none_is_allowed_and_does_nothing() {
 
 #[test]
 fn components_begin_with_their_default() {
-    // E3
     // DIFFERENCE: the default of the type, where the reference has zero bytes.
     let mut world = world();
     let archetype = world.archetype::<(A, Hundred, Text, Tag)>();
@@ -70,7 +66,6 @@ fn components_begin_with_their_default() {
 
 #[test]
 fn memory_that_was_used_before_begins_with_defaults_too() {
-    // E3
     let mut world = world();
     let archetype = world.archetype::<(A, C)>();
     let old: Vec<_> = world.spawn_many((A(u32::MAX), C(u64::MAX)), 10_000).collect();
@@ -84,7 +79,6 @@ fn memory_that_was_used_before_begins_with_defaults_too() {
 
 #[test]
 fn a_component_without_a_default_has_to_be_given() {
-    // E3
     // DIFFERENCE: a type may have no value that could be there without being given.
     for mut world in both() {
         let archetype = world.archetype::<(A, Given)>();
@@ -99,7 +93,6 @@ fn a_component_without_a_default_has_to_be_given() {
 
 #[test]
 fn the_archetype_of_another_world_is_refused() {
-    // E3
     for [mut ours, mut theirs] in [both(), [world(), world()]] {
         ours.archetype::<A>();
         let archetype = theirs.archetype::<A>();
@@ -112,7 +105,6 @@ fn the_archetype_of_another_world_is_refused() {
 
 #[test]
 fn entities_of_a_batch_follow_one_another_in_chunk_order() {
-    // E3
     let mut world = chunks_of(10);
     let mut all = vec![world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2))];
     all.extend(world.spawn_many(A(3), 25));
@@ -126,7 +118,6 @@ fn entities_of_a_batch_follow_one_another_in_chunk_order() {
 
 #[test]
 fn a_batch_has_the_values_it_was_made_of() {
-    // E3
     let mut world = chunks_of(7);
     let many: Vec<_> = world.spawn_many((A(5), Text("same".into())), 20).collect();
     for entity in many {
@@ -148,7 +139,6 @@ fn a_batch_has_the_values_it_was_made_of() {
 
 #[test]
 fn columns_are_lists_arrays_or_slices_of_one_length() {
-    // E3
     let mut world = world();
     let b = [B(3), B(4)];
     let boxed: Box<[C]> = vec![C(5), C(6)].into();
@@ -172,7 +162,6 @@ struct Place([f32; 3]);
 
 #[test]
 fn columns_are_made_by_functions_of_the_number() {
-    // E3
     for limit in [1, 3, 4, 7, 1000] {
         let mut world = chunks_of(limit);
         world.spawn((A(0), Text("before".into())));

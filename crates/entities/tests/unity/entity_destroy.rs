@@ -1,4 +1,4 @@
-//! Destroying one, some and all (E6).
+//! Destroying one, some and all.
 
 use std::sync::Arc;
 
@@ -43,7 +43,6 @@ fn destroying_what_is_not_there_is_an_error_in_a_strict_world() {
 
 #[test]
 fn an_entity_may_be_named_twice_in_a_slice() {
-    // E6
     for mut world in both() {
         let all: Vec<_> = world.spawn_many(A(1), 5).collect();
         let named = [all[3], all[1], all[3], all[3], all[1]];
@@ -55,7 +54,6 @@ fn an_entity_may_be_named_twice_in_a_slice() {
 
 #[test]
 fn slices_may_be_in_any_order_and_of_any_archetypes() {
-    // E6
     for mut world in both() {
         let mut all: Vec<_> = world.spawn_many(A(1), 100).collect();
         all.extend(world.spawn_many((A(1), B(2)), 100));
@@ -71,7 +69,6 @@ fn slices_may_be_in_any_order_and_of_any_archetypes() {
 
 #[test]
 fn all_entities_are_destroyed_at_once() {
-    // E6
     for mut world in both() {
         let old = world.spawn(A(1));
         world.spawn_many((A(1), Text("x".into())), 1000);
@@ -86,7 +83,6 @@ fn all_entities_are_destroyed_at_once() {
 
 #[test]
 fn components_are_dropped_at_once_and_once() {
-    // E6
     for mut world in both() {
         let value = Arc::new(());
         let all: Vec<_> = world.spawn_many((A(0), Counted(value.clone())), 20).collect();
@@ -107,7 +103,6 @@ fn components_are_dropped_at_once_and_once() {
 
 #[test]
 fn the_memory_of_an_emptied_chunk_goes_back() {
-    // E6, A6
     let arena = ChunkArena::new();
     let settings = WorldSettings::new().chunk_capacity_limit(10).arena(arena.clone());
     let mut world = Checked::with_settings(settings);
@@ -123,7 +118,6 @@ fn the_memory_of_an_emptied_chunk_goes_back() {
 
 #[test]
 fn the_others_keep_their_values() {
-    // E6, A5
     let mut world = chunks_of(8);
     let sets = (0..50).map(|number| (A(number), Text(number.to_string())));
     let all: Vec<_> = world.spawn_batch(sets).collect();

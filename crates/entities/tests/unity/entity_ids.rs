@@ -1,4 +1,4 @@
-//! Ids: which exist, and in which order they are handed out (E1, E2, E5).
+//! Ids: which exist, and in which order they are handed out.
 
 use ancho_entities::{Entity, EntityError};
 
@@ -6,7 +6,6 @@ use crate::common::{A, Text, both, world};
 
 #[test]
 fn an_id_is_a_pair_of_numbers_and_equal_if_both_are() {
-    // E1
     assert_eq!(size_of::<Entity>(), 8);
     let entity = Entity::from_parts(3, 4);
     assert_eq!((entity.index(), entity.version()), (3, 4));
@@ -19,7 +18,6 @@ fn an_id_is_a_pair_of_numbers_and_equal_if_both_are() {
 
 #[test]
 fn the_null_entity_is_the_default_one_and_never_exists() {
-    // E1
     assert_eq!(Entity::default(), Entity::NULL);
     assert_eq!((Entity::NULL.index(), Entity::NULL.version()), (0, 0));
     for mut world in both() {
@@ -34,14 +32,12 @@ fn the_null_entity_is_the_default_one_and_never_exists() {
 
 #[test]
 fn versions_of_living_entities_begin_at_one() {
-    // E1
     let mut world = world();
     assert!(world.spawn_many(A(0), 1000).all(|entity| entity.version() == 1));
 }
 
 #[test]
 fn a_destroyed_entity_stays_dead_when_its_index_is_used_again() {
-    // E1, E5
     for mut world in both() {
         let old = world.spawn(A(1));
         assert!(world.exists(old));
@@ -57,7 +53,6 @@ fn a_destroyed_entity_stays_dead_when_its_index_is_used_again() {
 
 #[test]
 fn an_entity_that_is_not_created_yet_does_not_exist() {
-    // E1
     for mut world in both() {
         let entity = world.spawn(A(1));
         let future = Entity::from_parts(entity.index(), entity.version() + 1);
@@ -77,7 +72,6 @@ fn an_entity_that_is_not_created_yet_does_not_exist() {
 
 #[test]
 fn the_index_that_was_freed_last_is_used_first() {
-    // E2
     let mut world = world();
     let [a, b, c] = [(); 3].map(|()| world.spawn(A(0)));
     world.despawn(b).unwrap();
@@ -92,7 +86,6 @@ fn the_index_that_was_freed_last_is_used_first() {
 
 #[test]
 fn ids_follow_from_the_operations_alone() {
-    // E2
     let run = || {
         let mut world = world();
         let mut all: Vec<_> = world.spawn_many(A(0), 500).collect();
@@ -116,7 +109,6 @@ fn ids_follow_from_the_operations_alone() {
 
 #[test]
 fn the_table_never_shrinks_and_its_indices_are_used_again() {
-    // E2
     let mut world = world();
     for round in 1..=3 {
         let all: Vec<_> = world.spawn_many(A(0), 10_000).collect();
@@ -128,7 +120,6 @@ fn the_table_never_shrinks_and_its_indices_are_used_again() {
 
 #[test]
 fn the_table_grows_and_keeps_everything() {
-    // E2
     let mut world = world();
     let first = world.spawn((A(7), Text("first".into())));
     let all: Vec<_> = world.spawn_batch((0..200_000).map(A)).collect();

@@ -1,4 +1,4 @@
-//! Names for people (E9).
+//! Names for people.
 
 use ancho_entities::{Entity, EntityError};
 
@@ -6,7 +6,6 @@ use crate::common::{A, B, both, world};
 
 #[test]
 fn an_entity_can_have_a_name() {
-    // E9
     for mut world in both() {
         let entity = world.spawn(A(1));
         assert_eq!(world.entity_name(entity), None);
@@ -19,7 +18,6 @@ fn an_entity_can_have_a_name() {
 
 #[test]
 fn names_have_any_length() {
-    // E9
     // DIFFERENCE: there is no fixed string, so that nothing is cut off after 61 bytes.
     let mut world = world();
     let entity = world.spawn(());
@@ -32,7 +30,6 @@ fn names_have_any_length() {
 
 #[test]
 fn what_is_not_there_has_no_name() {
-    // E9
     for mut world in both() {
         let entity = world.spawn(());
         world.set_name(entity, "old").unwrap();

@@ -1,4 +1,4 @@
-//! How large entities and their components may be (E8).
+//! How large entities and their components may be.
 
 use ancho_entities::{Component, ComponentType, EntityError, RuntimeType, World, WorldSettings};
 
@@ -17,7 +17,6 @@ const ALSO_LARGE: AlsoLarge = AlsoLarge([2; 10 * 1024]);
 
 #[test]
 fn an_entity_has_to_fit_a_chunk() {
-    // E8
     for mut world in both() {
         world.spawn(LARGE);
         let before = world.state_hash();
@@ -39,7 +38,6 @@ fn an_entity_has_to_fit_a_chunk() {
 
 #[test]
 fn what_makes_an_entity_too_large_cannot_be_added() {
-    // E8
     for mut world in both() {
         let entity = world.spawn((A(7), LARGE));
         let before = world.state_hash();
@@ -53,7 +51,6 @@ fn what_makes_an_entity_too_large_cannot_be_added() {
 
 #[test]
 fn a_larger_chunk_has_room_for_more() {
-    // E8
     // DIFFERENCE: a component may be larger than 32,767 bytes, if a chunk is.
     #[derive(Component, Clone, Copy)]
     struct Huge([u8; 100_000]);
@@ -69,7 +66,6 @@ fn a_larger_chunk_has_room_for_more() {
 
 #[test]
 fn components_are_aligned_as_they_ask_for() {
-    // E8
     // DIFFERENCE: 16 bytes are not the most.
     #[derive(Component, Clone, Copy)]
     #[repr(align(64))]
@@ -83,7 +79,6 @@ fn components_are_aligned_as_they_ask_for() {
 
 #[test]
 fn there_may_be_more_than_8192_types() {
-    // E8
     // DIFFERENCE: nothing limits how many types there are.
     let types: Vec<_> = (0..9000)
         .map(|number| RuntimeType::new(format!("unity::sizes::{number}"), 4, 4))

@@ -1,4 +1,4 @@
-//! Entities that begin as copies of others (IN1, IN2).
+//! Entities that begin as copies of others.
 
 use std::sync::Arc;
 
@@ -34,7 +34,6 @@ struct Alone(u32);
 
 #[test]
 fn ten_thousand_copies_are_equal() {
-    // IN1
     for mut world in both() {
         let value = Arc::new(());
         let set = (A(7), C(u64::MAX - 3), Text("orc".into()), Tag, Counted(value.clone()));
@@ -64,7 +63,6 @@ fn ten_thousand_copies_are_equal() {
 
 #[test]
 fn many_are_as_one_by_one() {
-    // IN1
     let (mut one, mut many) = (chunks_of(4), chunks_of(4));
     let sources = [&mut one, &mut many].map(|world| {
         let source = world.spawn((A(1), Text("x".into())));
@@ -81,7 +79,6 @@ fn many_are_as_one_by_one() {
 
 #[test]
 fn none_may_be_asked_for() {
-    // IN1
     // DIFFERENCE: counts are `usize`, so none is negative.
     for mut world in both() {
         let source = world.spawn((A(1), Text("x".into())));
@@ -97,7 +94,6 @@ fn none_may_be_asked_for() {
 
 #[test]
 fn what_is_not_there_is_refused() {
-    // IN1
     for mut world in both() {
         let gone = world.spawn(A(1));
         world.despawn(gone).unwrap();
@@ -117,7 +113,6 @@ fn what_is_not_there_is_refused() {
 
 #[test]
 fn what_cannot_be_duplicated_is_refused() {
-    // IN1
     for mut world in both() {
         let source = world.spawn((A(1), Text("x".into()), Alone(1)));
         let before = world.state_hash();
@@ -136,7 +131,6 @@ fn what_cannot_be_duplicated_is_refused() {
 
 #[test]
 fn references_to_the_source_are_to_the_instance() {
-    // IN2
     for limit in [3, 1000] {
         let mut world = chunks_of(limit);
         let [near, far] = [world.spawn(A(1)), world.spawn(A(2))];
@@ -159,7 +153,6 @@ fn references_to_the_source_are_to_the_instance() {
 
 #[test]
 fn references_of_others_to_the_source_stay() {
-    // IN2
     let mut world = world();
     let source = world.spawn(A(1));
     let other = world.spawn(Links { own: source, others: [source; 2] });
@@ -169,7 +162,6 @@ fn references_of_others_to_the_source_stay() {
 
 #[test]
 fn references_in_runtime_types_are_followed() {
-    // IN2
     let ty = RuntimeType::new("unity::Script", 24, 8).field("target", 8, FieldKind::Entity).field(
         "number",
         16,
@@ -191,7 +183,6 @@ fn references_in_runtime_types_are_followed() {
 
 #[test]
 fn what_is_switched_off_stays_so() {
-    // IN1, EN4
     let mut world = chunks_of(70);
     let source = world.spawn((Engine(1), Lit, A(1)));
     let entities = &mut world;
@@ -212,7 +203,6 @@ fn what_is_switched_off_stays_so() {
 
 #[test]
 fn names_are_kept() {
-    // IN1, E9
     let mut world = world();
     let source = world.spawn(A(1));
     let nameless = world.instantiate(source).unwrap();
@@ -226,7 +216,6 @@ fn names_are_kept() {
 
 #[test]
 fn instances_are_new_entities() {
-    // IN1
     let mut world = chunks_of(4);
     let source = world.spawn((A(1), B(1)));
     world.spawn_many((A(1), B(1)), 5);
@@ -250,7 +239,6 @@ fn instances_are_new_entities() {
 
 #[test]
 fn the_source_may_be_in_memory_that_a_fork_has_too() {
-    // IN1
     for room in [0, 1, 2] {
         let mut world = chunks_of(4);
         let value = Arc::new(());
@@ -277,7 +265,6 @@ fn the_source_may_be_in_memory_that_a_fork_has_too() {
 
 #[test]
 fn nothing_is_left_if_there_is_no_memory_for_all() {
-    // IN1
     let arena = ChunkArena::with_limit(3 * 16 * 1024);
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena.clone());
     let mut world = Checked::with_settings(settings);

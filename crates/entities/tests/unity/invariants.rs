@@ -1,4 +1,4 @@
-//! Everything at once, checked after each step (X2).
+//! Everything at once, checked after each step.
 
 use ancho_entities::{ComponentType, Entity};
 
@@ -57,7 +57,6 @@ fn step(world: &mut Checked, numbers: &mut Numbers, known: &mut Vec<Entity>) {
 
 #[test]
 fn invariants_hold_after_every_step() {
-    // X2
     for (seed, mut world) in (1..).zip(both().into_iter().chain([chunks_of(3)])) {
         let (mut numbers, mut known) = (Numbers(seed), Vec::new());
         for number in 0..1500 {
@@ -72,7 +71,6 @@ fn invariants_hold_after_every_step() {
 
 #[test]
 fn invariants_hold_in_forks_too() {
-    // X2
     let (mut numbers, mut known) = (Numbers(99), Vec::new());
     let mut worlds = vec![chunks_of(4)];
     for _ in 0..600 {

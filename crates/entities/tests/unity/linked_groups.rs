@@ -1,4 +1,4 @@
-//! Groups of entities that are instantiated, despawned and switched off as one (IN3, IN4, IN5, IN8).
+//! Groups of entities that are instantiated, despawned and switched off as one.
 
 use ancho_entities::{
     Buffer, ChunkArena, Component, Entity, EntityError, LinkedEntityGroup, OmitLinkedEntityGroup,
@@ -60,7 +60,6 @@ fn a_group_is_instantiated_with_its_root() {
 
 #[test]
 fn many_instances_have_groups_of_their_own() {
-    // IN3
     let mut world = world();
     let root = world.spawn(A(0));
     let other = world.spawn((A(1), Refers(root, root)));
@@ -92,7 +91,6 @@ fn groups_of_members_are_data_when_their_root_is_instantiated() {
 
 #[test]
 fn a_group_that_is_not_in_order_is_refused_and_nothing_created() {
-    // IN3
     for mut world in both() {
         let (root, other) = (world.spawn(A(0)), world.spawn(A(1)));
         world.add(root, Buffer::from([LinkedEntityGroup(other)])).unwrap();
@@ -120,7 +118,6 @@ fn a_group_that_is_not_in_order_is_refused_and_nothing_created() {
 
 #[test]
 fn a_group_for_which_there_is_no_memory_is_not_there_in_part() {
-    // IN3
     let settings = WorldSettings::new().arena(ChunkArena::with_limit(3 * 16 * 1024));
     let mut world = Checked::with_settings(settings);
     let (root, other) =
@@ -133,7 +130,6 @@ fn a_group_for_which_there_is_no_memory_is_not_there_in_part() {
 
 #[test]
 fn an_empty_group_is_none() {
-    // IN4
     for mut world in both() {
         let root = world.spawn((A(0), Buffer::<LinkedEntityGroup>::default()));
         let instance = world.instantiate(root).unwrap();
@@ -160,7 +156,6 @@ fn a_group_goes_with_its_root_and_so_do_the_groups_of_its_members() {
 
 #[test]
 fn members_go_without_their_root() {
-    // IN4
     for mut world in both() {
         let (root, member) = (world.spawn(A(0)), world.spawn(A(1)));
         group(&mut world, root, &[member]);
@@ -173,7 +168,6 @@ fn members_go_without_their_root() {
 
 #[test]
 fn slices_follow_groups() {
-    // IN4
     let mut world = world();
     let outside: Vec<_> = world.spawn_many(A(9), 5).collect();
     let mut roots = Vec::new();
@@ -189,7 +183,6 @@ fn slices_follow_groups() {
 
 #[test]
 fn members_with_components_that_stay_are_left() {
-    // IN4, CL1
     for mut world in both() {
         let (root, member) = (world.spawn(A(0)), world.spawn((A(1), LeftOver(3))));
         group(&mut world, root, &[member]);
@@ -202,7 +195,6 @@ fn members_with_components_that_stay_are_left() {
 
 #[test]
 fn groups_are_switched_off_and_on_as_one() {
-    // IN5
     for mut world in both() {
         let (root, member, outside) = (world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2)));
         group(&mut world, root, &[member]);

@@ -58,7 +58,6 @@ struct Aligned(u8);
 
 #[test]
 fn values_come_and_go_with_their_entities() {
-    // C8, E6
     type Ending = fn(&mut Checked, Entity);
     let endings: [(&str, Ending); 7] = [
         ("remove", |world, entity| assert_eq!(world.remove::<Managed<Voice>>(entity), Ok(true))),
@@ -90,7 +89,6 @@ fn values_come_and_go_with_their_entities() {
 
 #[test]
 fn values_go_with_their_world() {
-    // C8, W1
     let owner = Arc::new(());
     let mut world = chunks_of(3);
     world.spawn_batch((0..10).map(|at| (A(at), voice("x", &owner))));
@@ -128,7 +126,6 @@ fn values_stay_in_their_place_when_entities_move() {
 
 #[test]
 fn values_are_added_and_replaced() {
-    // C4, C8
     let (first, second) = (Arc::new(()), Arc::new(()));
     let mut world = world();
     let entity = world.spawn(A(1));
@@ -215,7 +212,6 @@ fn reading_is_no_change() {
 
 #[test]
 fn instances_have_clones() {
-    // C8, IN1
     let owner = Arc::new(());
     for mut world in both() {
         let prefab = world.spawn((Prefab, A(1), voice("hello", &owner), Managed::new(Level(4))));
@@ -252,7 +248,6 @@ fn what_cannot_be_cloned_cannot_be_instantiated() {
 
 #[test]
 fn references_lead_to_the_instances() {
-    // C8, IN3
     let mut world = world();
     let outside = world.spawn(());
     let root = world.spawn(());
@@ -277,7 +272,6 @@ fn references_lead_to_the_instances() {
 
 #[test]
 fn entities_begin_with_the_default() {
-    // E3, C8
     let mut world = world();
     let archetype = world.archetype::<(A, Managed<Voice>, Managed<Nothing>)>();
     let entity = world.create(archetype).unwrap();
@@ -294,7 +288,6 @@ fn entities_begin_with_the_default() {
 
 #[test]
 fn many_are_made_of_one() {
-    // E3
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((voice("x", &owner), A(1)), 10).collect();
@@ -313,7 +306,6 @@ fn many_are_made_of_one() {
 
 #[test]
 fn a_type_of_its_own() {
-    // C1
     let ty = ComponentType::of_managed::<Voice>();
     assert_eq!((ty.name(), ty.size(), ty.align()), ("Managed<unity::Voice>", 8, 8));
     assert!(ty.is_managed() && !ty.is_cleanup() && !ty.is_enableable() && !ty.is_tag());
@@ -332,7 +324,6 @@ fn a_type_of_its_own() {
 
 #[test]
 fn values_are_switched_off_and_on() {
-    // EN1
     let mut world = world();
     let entity = world.spawn(Managed::new(Level(1)));
     let ty = ComponentType::of_managed::<Level>();
@@ -347,7 +338,6 @@ fn values_are_switched_off_and_on() {
 
 #[test]
 fn those_that_stay_are_dropped_when_they_are_removed() {
-    // CL1, CL2
     let (owner, other) = (Arc::new(()), Arc::new(()));
     for mut world in both() {
         let socket = Managed::new(Socket(Arc::clone(&owner), Cell::new(7)));

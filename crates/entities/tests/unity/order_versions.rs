@@ -1,4 +1,4 @@
-//! When entities came, went or moved (V4).
+//! When entities came, went or moved.
 
 use ancho_entities::World;
 
@@ -10,7 +10,6 @@ fn order(world: &World) -> (u32, u32) {
 
 #[test]
 fn each_type_counts_what_comes_and_goes() {
-    // V4
     for mut world in both() {
         assert_eq!(order(&world), (0, 0));
         let entity = world.spawn(A(1));
@@ -22,7 +21,6 @@ fn each_type_counts_what_comes_and_goes() {
 
 #[test]
 fn adding_counts_twice_for_what_moves_and_once_for_what_is_new() {
-    // V4
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.add(entity, B(1)).unwrap();
@@ -32,7 +30,6 @@ fn adding_counts_twice_for_what_moves_and_once_for_what_is_new() {
 
 #[test]
 fn removing_counts_twice_for_what_moves_and_once_for_what_goes() {
-    // V4
     for mut world in both() {
         let entity = world.spawn((A(1), B(1)));
         assert_eq!(order(&world), (1, 1));
@@ -43,7 +40,6 @@ fn removing_counts_twice_for_what_moves_and_once_for_what_goes() {
 
 #[test]
 fn tags_count_as_other_types() {
-    // V4
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.add(entity, Tag).unwrap();
@@ -56,7 +52,6 @@ fn tags_count_as_other_types() {
 
 #[test]
 fn other_types_do_not_count() {
-    // V4
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.spawn_many(C(1), 100);
@@ -67,7 +62,6 @@ fn other_types_do_not_count() {
 
 #[test]
 fn the_order_of_a_chunk_changes_with_what_comes_and_goes() {
-    // V4
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.spawn(B(1));

@@ -1,4 +1,4 @@
-//! Entities to be instantiated, and entities that do not take part (IN6, IN7).
+//! Entities to be instantiated, and entities that do not take part.
 //!
 //! That queries pass over them is tested with queries.
 
@@ -8,7 +8,6 @@ use crate::common::{A, B, Text, both, world};
 
 #[test]
 fn instances_are_no_prefabs() {
-    // IN6
     for mut world in both() {
         let prefab = world.spawn((Prefab, A(1), Text("x".into())));
         let all: Vec<_> = world.instantiate_many(prefab, 20).unwrap().collect();
@@ -28,7 +27,6 @@ fn instances_are_no_prefabs() {
 
 #[test]
 fn an_instance_is_as_what_is_made_without_the_tag() {
-    // IN6
     let (mut left, mut right) = (world(), world());
     let prefab = left.spawn((A(1), B(2), Prefab));
     assert_eq!(right.spawn((A(1), B(2), Prefab)), prefab);
@@ -39,7 +37,6 @@ fn an_instance_is_as_what_is_made_without_the_tag() {
 
 #[test]
 fn copies_of_worlds_keep_prefabs() {
-    // IN6
     let mut world = world();
     let prefab = world.spawn((Prefab, A(1)));
     for copy in [world.fork(), world.duplicate()] {
@@ -49,7 +46,6 @@ fn copies_of_worlds_keep_prefabs() {
 
 #[test]
 fn instances_of_what_is_disabled_are_too() {
-    // IN7
     for mut world in both() {
         let source = world.spawn((Prefab, A(1)));
         assert_eq!(world.set_enabled(source, false), Ok(true));
@@ -66,7 +62,6 @@ fn instances_of_what_is_disabled_are_too() {
 
 #[test]
 fn entities_are_switched_off_and_on_with_a_component() {
-    // IN7
     for mut world in both() {
         let entity = world.spawn((A(1), Text("x".into())));
         let home = world.entity_archetype(entity);
@@ -91,7 +86,6 @@ fn entities_are_switched_off_and_on_with_a_component() {
 
 #[test]
 fn only_entities_that_are_there_are_switched() {
-    // IN7
     for mut world in both() {
         let gone = world.spawn(A(1));
         world.despawn(gone).unwrap();
@@ -107,7 +101,6 @@ fn only_entities_that_are_there_are_switched() {
 
 #[test]
 fn the_tags_are_not_enableable() {
-    // EN1, IN6, IN7
     let mut world = world();
     let entity = world.spawn((Prefab, Disabled));
     for component in [ComponentType::of::<Prefab>(), ComponentType::of::<Disabled>()] {

@@ -1,4 +1,4 @@
-//! Moving an entity to any archetype (C16).
+//! Moving an entity to any archetype.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use crate::common::{A, B, Given, Hundred, Tag, Text, both};
 
 #[test]
 fn what_both_have_is_kept_and_the_rest_dropped_or_created() {
-    // C16
     for mut world in both() {
         let entity = world.spawn((A(1), Text("kept".into()), B(2)));
         let target = world.archetype::<(Text, Hundred, Tag, A)>();
@@ -29,7 +28,6 @@ fn what_both_have_is_kept_and_the_rest_dropped_or_created() {
 
 #[test]
 fn what_is_dropped_is_dropped_once() {
-    // C16
     #[derive(Component)]
     struct Counted(#[field(opaque)] Arc<()>);
 
@@ -48,7 +46,6 @@ fn what_is_dropped_is_dropped_once() {
 
 #[test]
 fn what_cannot_be_created_is_refused() {
-    // C16
     for mut world in both() {
         let entity = world.spawn(A(1));
         let kept = world.spawn((A(1), Given(3)));

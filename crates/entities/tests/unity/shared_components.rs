@@ -1,4 +1,4 @@
-//! Components whose value all entities of a chunk have in common (SH2, SH3, C9, CL4, IN1).
+//! Components whose value all entities of a chunk have in common.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -72,7 +72,6 @@ pub(crate) fn chunk_of(world: &World, entity: Entity) -> u64 {
 
 #[test]
 fn values_take_no_bytes_and_are_types_of_their_own() {
-    // SH1, C9
     let ty = ComponentType::of_shared::<Team>();
     assert_eq!((ty.size(), ty.name()), (0, "Shared<unity::Team>"));
     assert!(ty.is_shared() && !ty.is_tag() && !ty.is_enableable() && !ty.is_cleanup());
@@ -88,7 +87,6 @@ fn values_take_no_bytes_and_are_types_of_their_own() {
 
 #[test]
 fn a_type_can_be_a_component_and_shared() {
-    // C9
     #[derive(
         ancho_entities::Component, SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash,
     )]
@@ -106,7 +104,6 @@ fn a_type_can_be_a_component_and_shared() {
 
 #[test]
 fn archetypes_are_of_types_and_not_of_values() {
-    // A1
     let mut world = world();
     let (one, other) = (world.spawn((A(1), team(1))), world.spawn((team(2), A(1))));
     let archetype = |entity| world.entity_archetype(entity);
@@ -115,7 +112,6 @@ fn archetypes_are_of_types_and_not_of_values() {
 
 #[test]
 fn all_entities_of_a_chunk_have_the_same_values() {
-    // SH2, A4
     let mut world = chunks_of(8);
     for at in 0..120 {
         world.spawn((A(at), team(at % 3), Shared::new(Mesh(u64::from(at % 5)))));
@@ -137,7 +133,6 @@ fn all_entities_of_a_chunk_have_the_same_values() {
 
 #[test]
 fn setting_a_value_moves_the_entity_to_those_that_have_it() {
-    // SH2
     for mut world in both() {
         let (red, blue) = (world.spawn((A(1), team(1))), world.spawn((A(2), team(2))));
         let third = world.spawn((A(3), team(1)));
@@ -157,7 +152,6 @@ fn setting_a_value_moves_the_entity_to_those_that_have_it() {
 
 #[test]
 fn setting_the_same_value_changes_nothing() {
-    // SH2
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
         let look = |world: &World| {
@@ -178,7 +172,6 @@ fn setting_the_same_value_changes_nothing() {
 
 #[test]
 fn what_is_not_shared_is_set_where_it_is() {
-    // SH2
     let mut world = world();
     let entity = world.spawn((A(1), Text("x".into()), team(1)));
     let (place, version) = (chunk_of(&world, entity), world.advance_version());
@@ -197,7 +190,6 @@ fn what_is_not_shared_is_set_where_it_is() {
 
 #[test]
 fn a_value_that_is_set_counts_as_written() {
-    // SH2, V3
     let mut world = world();
     let entity = world.spawn((A(1), team(1)));
     let version = world.advance_version();
@@ -210,7 +202,6 @@ fn a_value_that_is_set_counts_as_written() {
 
 #[test]
 fn who_lacks_it_has_no_value_to_get_or_set() {
-    // SH3
     for mut world in both() {
         let entity = world.spawn(A(1));
         let component = ComponentType::of_shared::<Team>();
@@ -237,7 +228,6 @@ fn who_lacks_it_has_no_value_to_get_or_set() {
 
 #[test]
 fn adding_says_whether_it_was_new_and_overwrites() {
-    // SH3
     let mut world = world();
     let entity = world.spawn(A(1));
     assert_eq!(
@@ -257,7 +247,6 @@ fn adding_says_whether_it_was_new_and_overwrites() {
 
 #[test]
 fn in_a_strict_world_what_is_there_is_not_added_again() {
-    // SH3
     let mut world = strict();
     let entity = world.spawn((A(1), team(1)));
     let component = ComponentType::of_shared::<Team>();
@@ -275,7 +264,6 @@ fn in_a_strict_world_what_is_there_is_not_added_again() {
 
 #[test]
 fn what_is_refused_comes_back() {
-    // SH3
     let mut world = world();
     let owner = Arc::new(());
     let value = Shared::new(Counted(1, owner.clone()));
@@ -291,7 +279,6 @@ fn what_is_refused_comes_back() {
 
 #[test]
 fn removing_keeps_the_other_values() {
-    // SH3, C5
     for mut world in both() {
         let set = (A(1), B(2), team(3), Shared::new(Mesh(4)), Text("x".into()));
         let entity = world.spawn(set);
@@ -307,7 +294,6 @@ fn removing_keeps_the_other_values() {
 
 #[test]
 fn other_components_come_and_go_beside_a_value() {
-    // SH2, C4
     for mut world in both() {
         let all: Vec<_> = (0..30).map(|at| world.spawn((A(at), team(at % 3)))).collect();
         for &entity in &all {
@@ -326,7 +312,6 @@ fn other_components_come_and_go_beside_a_value() {
 
 #[test]
 fn entities_begin_with_the_default_or_not_at_all() {
-    // SH1, E3
     for mut world in both() {
         let archetype = world.archetype::<(A, Shared<Team>, Shared<Caption>)>();
         let entity = world.create(archetype).unwrap();
@@ -353,7 +338,6 @@ fn entities_begin_with_the_default_or_not_at_all() {
 
 #[test]
 fn adding_types_leaves_the_values_that_are_there() {
-    // SH3
     let mut world = world();
     let entity = world.spawn((A(1), team(5)));
     let types = [ComponentType::of_shared::<Team>(), ComponentType::of_shared::<Caption>()];
@@ -367,7 +351,6 @@ fn adding_types_leaves_the_values_that_are_there() {
 
 #[test]
 fn archetypes_are_set_with_the_values_that_are_kept() {
-    // C16
     for mut world in both() {
         let entity = world.spawn((A(1), team(5)));
         let entities = &mut world;
@@ -389,7 +372,6 @@ fn archetypes_are_set_with_the_values_that_are_kept() {
 
 #[test]
 fn a_value_that_stays_keeps_what_it_is() {
-    // CL4
     for mut world in both() {
         let set = (A(1), Shared::new(Registry(7)), team(1));
         let all: Vec<_> = world.spawn_many(set, 10).collect();
@@ -417,7 +399,6 @@ fn a_value_that_stays_keeps_what_it_is() {
 
 #[test]
 fn instances_have_the_values_but_those_that_stay() {
-    // IN1, CL4
     for mut world in both() {
         let source = world.spawn((A(1), team(3), Shared::new(Registry(7)), Text("x".into())));
         let registry = |world: &World| world.shared_order_version(&Registry(7));
@@ -435,7 +416,6 @@ fn instances_have_the_values_but_those_that_stay() {
 
 #[test]
 fn many_are_spawned_of_one_value_or_of_none() {
-    // SH2, E3
     let mut world = chunks_of(16);
     assert_eq!(world.spawn_many((A(1), team(1)), 0).len(), 0);
     assert_eq!((teams(&world), world.chunks().count()), (vec![0], 0));
@@ -450,7 +430,6 @@ fn many_are_spawned_of_one_value_or_of_none() {
 
 #[test]
 fn batches_go_on_in_the_chunks_of_their_values() {
-    // SH2, A4
     let mut world = chunks_of(16);
     let sets = (0..64).map(|at| (A(at), team(at / 4 % 2)));
     let all: Vec<_> = world.spawn_batch(sets).collect();
@@ -464,7 +443,6 @@ fn batches_go_on_in_the_chunks_of_their_values() {
 
 #[test]
 fn as_many_shared_types_as_one_likes() {
-    // E8
     // DIFFERENCE: Unity has at most sixteen on an archetype.
     #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     struct Part<const N: usize>(u32);
@@ -504,7 +482,6 @@ fn as_many_shared_types_as_one_likes() {
 
 #[test]
 fn all_components_are_exchanged_shared_ones_too() {
-    // C17
     for mut world in both() {
         let one = world.spawn((A(1), Text("one".into()), team(1)));
         let other = world.spawn((A(2), Text("other".into()), team(2)));
@@ -525,7 +502,6 @@ fn all_components_are_exchanged_shared_ones_too() {
 
 #[test]
 fn bytes_of_a_value_are_neither_read_nor_written() {
-    // C9
     for mut world in both() {
         let (has, lacks) = (world.spawn((A(1), team(1))), world.spawn(A(1)));
         let component = ComponentType::of_shared::<Team>();
@@ -542,7 +518,7 @@ fn bytes_of_a_value_are_neither_read_nor_written() {
 }
 
 #[test]
-fn sh5_the_order_version_of_a_value_never_falls() {
+fn the_order_version_of_a_value_never_falls() {
     for mut world in both() {
         let (mut last, mut other) = (0, 0);
         // More often than a count that doubles each time could bear.

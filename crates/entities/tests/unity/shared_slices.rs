@@ -1,4 +1,4 @@
-//! Shared values of many entities at once (SH3).
+//! Shared values of many entities at once.
 
 use ancho_entities::{ComponentType, EntityError, Shared, World};
 
@@ -7,7 +7,6 @@ use crate::shared_components::{Mesh, Team, chunk_of, order, references, team, te
 
 #[test]
 fn slices_are_set_all_or_none() {
-    // SH3
     for mut world in both() {
         let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
         let lacks = world.spawn(A(1));
@@ -24,7 +23,6 @@ fn slices_are_set_all_or_none() {
 
 #[test]
 fn runs_of_neighbours_are_set_together() {
-    // SH3
     for (first, last) in [(0, 1), (0, 9), (9, 10), (2, 5), (1, 9), (5, 10), (3, 4)] {
         let mut world = chunks_of(10);
         let all: Vec<_> =
@@ -43,7 +41,6 @@ fn runs_of_neighbours_are_set_together() {
 
 #[test]
 fn a_whole_chunk_is_set_where_it_is() {
-    // SH3, V4
     let mut world = chunks_of(10);
     let all: Vec<_> = world.spawn_many((A(1), team(1), Shared::new(Mesh(1))), 25).collect();
     let look = |world: &World| {
@@ -78,7 +75,6 @@ fn a_whole_chunk_is_set_where_it_is() {
 
 #[test]
 fn entities_may_be_named_twice_and_in_any_order() {
-    // SH3
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
     let mut slice: Vec<_> = all.iter().rev().step_by(2).copied().collect();
@@ -93,7 +89,6 @@ fn entities_may_be_named_twice_and_in_any_order() {
 
 #[test]
 fn slices_may_be_of_several_archetypes() {
-    // SH3
     let mut world = world();
     let mut all: Vec<_> = world.spawn_many((A(1), team(1)), 5).collect();
     all.extend(world.spawn_many((B(1), team(2), Shared::new(Mesh(1))), 5));

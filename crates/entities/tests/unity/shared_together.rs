@@ -1,4 +1,4 @@
-//! Shared components beside everything else that entities have (EN4, B5, CL1, CL4, SH2).
+//! Shared components beside everything else that entities have.
 
 use std::sync::Arc;
 
@@ -43,7 +43,6 @@ fn items(from: u32, count: u32) -> Buffer<Item> {
 
 #[test]
 fn bits_follow_when_values_split_a_chunk() {
-    // EN4, SH2
     for split in [1, 2, 3, 5, 7] {
         let mut world = chunks_of(70);
         let all: Vec<_> = world
@@ -82,7 +81,6 @@ fn bits_follow_when_values_split_a_chunk() {
 
 #[test]
 fn bits_stay_in_a_chunk_that_gets_another_value() {
-    // EN4, SH3
     let mut world = chunks_of(8);
     let all: Vec<_> = world.spawn_many((Engine(1), team(1)), 8).collect();
     world.set_component_enabled::<Engine>(all[3], false).unwrap();
@@ -101,7 +99,6 @@ fn bits_stay_in_a_chunk_that_gets_another_value() {
 
 #[test]
 fn buffers_move_with_their_entities_and_forks_keep_theirs() {
-    // B5, SH2
     let mut world = chunks_of(6);
     let all: Vec<_> = world
         .spawn_batch((0..20).map(|number| (items(number, number % 5), A(number), team(number % 2))))
@@ -129,7 +126,6 @@ fn buffers_move_with_their_entities_and_forks_keep_theirs() {
 
 #[test]
 fn forks_and_duplicates_count_for_themselves() {
-    // SH1
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((A(1), team(1)), 10).collect();
     let (mut fork, mut copy) = (world.fork(), world.duplicate());
@@ -150,7 +146,6 @@ fn forks_and_duplicates_count_for_themselves() {
 
 #[test]
 fn a_chunk_that_a_fork_has_too_gets_another_value_without_being_copied() {
-    // SH3
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((Owned(owner.clone()), team(1)), 8).collect();
@@ -169,7 +164,6 @@ fn a_chunk_that_a_fork_has_too_gets_another_value_without_being_copied() {
 
 #[test]
 fn what_stays_is_apart_by_the_values_that_stay() {
-    // CL1, CL4
     for mut world in both() {
         let all: Vec<_> = (0..12)
             .map(|at| {
@@ -201,7 +195,6 @@ fn what_stays_is_apart_by_the_values_that_stay() {
 
 #[test]
 fn groups_are_instantiated_with_their_values() {
-    // IN1, IN3
     let mut world = world();
     let root = world.spawn((Prefab, A(1), team(1)));
     let member = world.spawn((Prefab, B(1), team(2), Shared::new(Registry(1))));
@@ -221,7 +214,6 @@ fn groups_are_instantiated_with_their_values() {
 
 #[test]
 fn names_stay_with_their_entities() {
-    // E9
     let mut world = world();
     let (one, other) = (world.spawn((A(1), team(1))), world.spawn((A(2), team(2))));
     world.set_name(one, "one").unwrap();
@@ -233,7 +225,6 @@ fn names_stay_with_their_entities() {
 
 #[test]
 fn what_is_dropped_is_dropped_once() {
-    // C4, SH2
     let owner = Arc::new(());
     let mut world = chunks_of(5);
     let set = |number| (Owned(owner.clone()), Text("x".into()), team(number));

@@ -1,4 +1,4 @@
-//! The values of shared components: each once, counted, listed, and gone with its last chunk (SH1, SH4–SH7).
+//! The values of shared components: each once, counted, listed, and gone with its last chunk.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use crate::shared_components::{Caption, Counted, Mesh, Team, order, references, 
 
 #[test]
 fn a_world_keeps_each_value_once() {
-    // SH1
     for mut world in both() {
         let owner = Arc::new(());
         let counted = |number| Shared::new(Counted(number, owner.clone()));
@@ -29,7 +28,6 @@ fn a_world_keeps_each_value_once() {
 
 #[test]
 fn values_are_dropped_with_the_last_chunk_that_has_them() {
-    // SH1
     for mut world in both() {
         let owner = Arc::new(());
         let counted = |number| Shared::new(Counted(number, owner.clone()));
@@ -49,7 +47,6 @@ fn values_are_dropped_with_the_last_chunk_that_has_them() {
 
 #[test]
 fn a_chunk_counts_once_for_all_its_entities() {
-    // SH1
     let mut world = chunks_of(10);
     world.spawn_many(team(7), 25);
     assert_eq!(references(&world, 7), 3);
@@ -58,7 +55,6 @@ fn a_chunk_counts_once_for_all_its_entities() {
 
 #[test]
 fn worlds_drop_each_value_once() {
-    // SH1
     let owner = Arc::new(());
     for end in [
         (|world| drop(world)) as fn(Checked),
@@ -89,7 +85,6 @@ fn worlds_drop_each_value_once() {
 
 #[test]
 fn values_are_listed_with_the_default_first() {
-    // SH4
     for mut world in both() {
         assert_eq!(teams(&world), [0], "the default is there, though nobody has it");
         assert_eq!(world.shared_values::<Mesh>().count(), 0, "there is no default");
@@ -114,7 +109,6 @@ fn values_are_listed_with_the_default_first() {
 
 #[test]
 fn each_value_counts_what_comes_and_goes() {
-    // SH5
     for mut world in both() {
         assert_eq!((order(&world, 1), order(&world, 2)), (0, 0));
         let first = world.spawn((A(1), team(1)));
@@ -138,7 +132,6 @@ fn each_value_counts_what_comes_and_goes() {
 
 #[test]
 fn no_value_counts_backwards() {
-    // SH5
     let mut world = chunks_of(4);
     let mut last = [0; 3];
     for round in 0..30 {
@@ -161,7 +154,6 @@ fn no_value_counts_backwards() {
 
 #[test]
 fn values_may_own_memory_and_need_no_clone() {
-    // SH6
     let mut world = world();
     let caption = |text: &str| Shared::new(Caption(text.into()));
     let entity = world.spawn((A(1), caption("a")));
@@ -203,7 +195,6 @@ fn values_may_refer_to_entities() {
 
 #[test]
 fn state_is_of_values_and_not_of_their_numbers() {
-    // SH1
     let (mut left, mut right) = (world(), world());
     // The one world has met other values before.
     let passing = left.spawn((A(1), team(9)));
@@ -223,7 +214,6 @@ fn state_is_of_values_and_not_of_their_numbers() {
 
 #[test]
 fn without_memory_nothing_changes() {
-    // SH2
     let owner = Arc::new(());
     let arena = ChunkArena::with_limit(2 * 16 * 1024);
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena);

@@ -1,4 +1,4 @@
-//! Kinds of components that do not know of each other, on the same entities (B5, C8, CC1, CL4, EN4, IN2, SH2, SH3).
+//! Kinds of components that do not know of each other, on the same entities.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -56,7 +56,6 @@ fn members(world: &World, root: Entity) -> Vec<Entity> {
 
 #[test]
 fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
-    // EN4, IN2, SH2
     let mut world = chunks_of(3);
     let all: Vec<_> = (0..9)
         .map(|at| match at {
@@ -108,7 +107,6 @@ fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
 
 #[test]
 fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
-    // C8, CC1, SH3
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     let script = |here| {
@@ -155,7 +153,6 @@ fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
 
 #[test]
 fn shared_values_that_stay_are_kept_when_a_group_goes() {
-    // CL4, IN2
     let mut world = chunks_of(2);
     let mut all = vec![world.spawn(A(0))];
     for at in 0..6_u32 {
@@ -193,7 +190,6 @@ fn shared_values_that_stay_are_kept_when_a_group_goes() {
 
 #[test]
 fn instances_have_boxes_and_lists_that_refer_to_them() {
-    // B5, C8, IN2
     for count in [1, 2, 5, 50] {
         let owner = Arc::new(());
         let mut world = chunks_of(4);
@@ -238,7 +234,6 @@ fn instances_have_boxes_and_lists_that_refer_to_them() {
 
 #[test]
 fn columns_that_are_made_are_switched_on_in_chunks_of_any_size() {
-    // E4, EN4
     let owner = Arc::new(());
     for limit in [1, 2, 3, 4, 5, 63, 64, 65, 130] {
         let mut world = chunks_of(limit);

@@ -1,4 +1,4 @@
-//! Entities are copied to another world (W4).
+//! Entities are copied to another world.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use crate::common::*;
 
 #[test]
 fn copies_have_everything_and_the_source_stays() {
-    // W4
     for (from, to) in [(4, 4), (1, 3), (7, 2), (1000, 1000)] {
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         populate(&mut source, 15);
@@ -34,7 +33,6 @@ fn copies_have_everything_and_the_source_stays() {
 
 #[test]
 fn values_are_cloned_and_apart() {
-    // W4
     for (from, to) in [(5, 5), (5, 3)] {
         let owner = Arc::new(());
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
@@ -54,7 +52,6 @@ fn values_are_cloned_and_apart() {
 
 #[test]
 fn prefabs_stay_prefabs() {
-    // W4
     let (mut source, mut destination) = (world(), world());
     let prefab = source.spawn((A(1), Prefab));
     let copied = destination.copy_entities_from(&source).unwrap();
@@ -63,7 +60,6 @@ fn prefabs_stay_prefabs() {
 
 #[test]
 fn slices_and_queries_are_copied() {
-    // W4
     let (mut source, mut destination) = (chunks_of(4), chunks_of(4));
     let all: Vec<_> = source.spawn_batch((0..10).map(|n| (A(n), Lamp(0)))).collect();
     source.add(all[5], Link(all[1])).unwrap();
@@ -84,7 +80,6 @@ fn slices_and_queries_are_copied() {
 
 #[test]
 fn what_cannot_be_duplicated_is_named() {
-    // W4
     let (mut source, mut destination) = (world(), world());
     populate(&mut source, 3);
     let ticket = source.spawn((A(1), Ticket(1)));
@@ -101,7 +96,6 @@ fn what_cannot_be_duplicated_is_named() {
 
 #[test]
 fn values_of_chunks_are_copied_with_whole_chunks() {
-    // W4
     let (mut source, mut destination) = (chunks_of(2), chunks_of(2));
     let all: Vec<_> = source.spawn_many((A(0), PerChunk::<Focus>::new()), 4).collect();
     source.set_chunk_component(all[0], Focus(all[3])).unwrap();
@@ -114,7 +108,6 @@ fn values_of_chunks_are_copied_with_whole_chunks() {
 
 #[test]
 fn copies_are_the_same_in_every_run() {
-    // W4, X1
     let run = || {
         let (mut source, mut destination) = (chunks_of(3), chunks_of(5));
         populate(&mut destination, 3);

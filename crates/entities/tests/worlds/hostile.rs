@@ -1,4 +1,4 @@
-//! Code of the user that does what it can to confuse worlds between which entities go (W3, W4, W5).
+//! Code of the user that does what it can to confuse worlds between which entities go.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Hash for Fickle {
 }
 
 #[test]
-fn w3_values_that_become_equal_do_not_share_the_room_of_others() {
+fn values_that_become_equal_do_not_share_the_room_of_others() {
     let owner = Arc::new(());
     for (is_copied, before) in [(false, 0), (false, 1), (true, 0), (true, 1)] {
         let (mut source, mut destination) = (chunks_of(4), chunks_of(3));

@@ -1,4 +1,4 @@
-//! Random worlds are moved and copied, and compared with what was there entity by entity (W3, W4).
+//! Random worlds are moved and copied, and compared with what was there entity by entity.
 
 use std::sync::Arc;
 
@@ -119,7 +119,6 @@ fn check(
 
 #[test]
 fn entities_are_as_they_were() {
-    // W3, W4, X1
     let extent = prop_oneof![
         2 => Just(Extent::All),
         2 => any::<u64>().prop_map(Extent::Slice),

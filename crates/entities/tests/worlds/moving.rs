@@ -1,4 +1,4 @@
-//! All entities of a world move to another (W3).
+//! All entities of a world move to another.
 
 use std::sync::Arc;
 
@@ -24,7 +24,6 @@ fn sorted(mut all: Vec<(Entity, Portrait)>) -> Vec<(Entity, Portrait)> {
 
 #[test]
 fn everything_moves_with_what_it_has() {
-    // W3
     for limit in [1, 3, 1000] {
         let (mut source, mut destination) = (chunks_of(limit), chunks_of(limit));
         populate(&mut destination, 3);
@@ -40,7 +39,6 @@ fn everything_moves_with_what_it_has() {
 
 #[test]
 fn worlds_may_divide_chunks_differently() {
-    // W3
     for (from, to) in [(1, 3), (3, 1), (7, 1000), (1000, 7)] {
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         populate(&mut destination, 3);
@@ -61,7 +59,6 @@ fn worlds_may_divide_chunks_differently() {
 
 #[test]
 fn chunks_of_another_size_are_not_taken_even_if_they_have_room_for_as_many() {
-    // W3
     #[derive(Component, Clone, Copy)]
     #[component(name = "worlds::Wide")]
     struct Wide([u64; 500]);
@@ -95,7 +92,6 @@ fn components_stay_where_they_are_in_memory() {
 
 #[test]
 fn chunks_are_not_merged() {
-    // W3
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
     destination.spawn_many(A(1), 4);
     source.spawn_many(A(2), 3);
@@ -110,7 +106,6 @@ fn chunks_are_not_merged() {
 
 #[test]
 fn references_to_what_does_not_move_are_null() {
-    // W3
     let (mut source, mut destination) = (world(), world());
     destination.spawn_many((), 2);
     let there = source.spawn(());
@@ -131,7 +126,6 @@ fn references_to_what_does_not_move_are_null() {
 
 #[test]
 fn groups_stay_together() {
-    // W3, G1
     let (mut source, mut destination) = (world(), world());
     destination.spawn_many((), 7);
     let (root, member) = (source.spawn(A(1)), source.spawn(A(2)));
@@ -179,7 +173,6 @@ fn values_of_chunks_come_with_them() {
 
 #[test]
 fn values_of_chunks_that_do_not_come_are_dropped() {
-    // W3
     let (mut source, mut destination) = (chunks_of(2), chunks_of(3));
     let all: Vec<_> = source.spawn_many((A(0), PerChunk::<Focus>::new()), 4).collect();
     source.set_chunk_component(all[0], Focus(all[3])).unwrap();
@@ -236,7 +229,6 @@ fn both_worlds_count_what_came_and_went() {
 
 #[test]
 fn ids_follow_from_the_calls_alone() {
-    // W3, X1
     let run = || {
         let (mut source, mut destination) = (chunks_of(3), chunks_of(3));
         populate(&mut destination, 4);
@@ -253,7 +245,6 @@ fn ids_follow_from_the_calls_alone() {
 
 #[test]
 fn new_ids_come_in_the_order_of_chunks() {
-    // W3
     let (mut source, mut destination) = (chunks_of(3), chunks_of(3));
     populate(&mut source, 5);
     let order = source.all_entities();
@@ -266,7 +257,6 @@ fn new_ids_come_in_the_order_of_chunks() {
 
 #[test]
 fn the_source_is_empty_and_usable() {
-    // W3
     let (mut source, mut destination) = (world(), world());
     let old = populate(&mut source, 5);
     let count = source.entity_count();
@@ -284,7 +274,6 @@ fn the_source_is_empty_and_usable() {
 
 #[test]
 fn a_world_without_entities_moves_nothing() {
-    // W3
     let (mut source, mut destination) = (world(), world());
     destination.spawn_many(A(1), 5);
     let before = destination.state_hash();
@@ -295,7 +284,6 @@ fn a_world_without_entities_moves_nothing() {
 
 #[test]
 fn the_source_may_be_dropped_with_its_arena() {
-    // W3
     let owner = Arc::new(());
     let mut destination = world();
     let arena = ChunkArena::with_limit(64 << 20);
@@ -318,7 +306,6 @@ fn the_source_may_be_dropped_with_its_arena() {
 
 #[test]
 fn each_value_is_dropped_once() {
-    // W3
     for (from, to) in [(5, 5), (5, 3), (2, 9)] {
         let owner = Arc::new(());
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
@@ -361,7 +348,6 @@ fn forks_of_both_worlds_stay_as_they_are() {
 
 #[test]
 fn components_that_cannot_be_duplicated_move() {
-    // W3
     let (mut source, mut destination) = (chunks_of(4), chunks_of(3));
     let all: Vec<_> = source.spawn_batch((0..10).map(Ticket)).collect();
     let moved = destination.move_entities_from(&mut source).unwrap();
@@ -372,7 +358,6 @@ fn components_that_cannot_be_duplicated_move() {
 
 #[test]
 fn an_entity_that_is_too_large_for_the_other_world_is_refused() {
-    // W3
     let (mut source, mut destination) = (chunk_bytes(65_536), chunk_bytes(4096));
     #[derive(Component, Clone, Copy)]
     #[component(name = "worlds::Large")]
@@ -400,7 +385,6 @@ fn commands_of_the_source_that_were_promised_ids_are_refused() {
 
 #[test]
 fn names_follow() {
-    // W3
     let (mut source, mut destination) = (world(), world());
     destination.spawn_many((), 3);
     let (orc, elf) = (source.spawn(()), source.spawn(()));

@@ -1,4 +1,4 @@
-//! What a query finds moves to another world, or what a slice names (W3).
+//! What a query finds moves to another world, or what a slice names.
 
 use ancho_entities::{
     Changed, ComponentType, Entity, EntityError, EntityMap, IgnoreEnabled, QueryDescriptor, With,
@@ -32,7 +32,6 @@ fn check(
 
 #[test]
 fn just_what_is_found_moves() {
-    // W3
     for (from, to) in [(4, 4), (1, 1), (4, 7), (1000, 3)] {
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         populate(&mut source, 20);
@@ -48,7 +47,6 @@ fn just_what_is_found_moves() {
 
 #[test]
 fn what_a_query_of_types_finds_moves_or_is_copied() {
-    // W3
     let (mut source, mut destination) = (chunks_of(4), chunks_of(7));
     populate(&mut source, 20);
     let before = portraits(&source);
@@ -65,7 +63,6 @@ fn what_a_query_of_types_finds_moves_or_is_copied() {
 
 #[test]
 fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
-    // W3
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
     let all: Vec<_> = source.spawn_many((A(1), Tag), 25).collect();
     source.spawn_many(A(2), 25);
@@ -81,7 +78,6 @@ fn chunks_that_are_found_as_a_whole_stay_as_they_are() {
 
 #[test]
 fn parts_of_chunks_go_to_chunks_with_room() {
-    // W3
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
     destination.spawn_many((Lamp(1), A(1)), 8);
     let all: Vec<_> = source.spawn_many((Lamp(2), A(2)), 10).collect();
@@ -99,7 +95,6 @@ fn parts_of_chunks_go_to_chunks_with_room() {
 
 #[test]
 fn a_slice_moves_whatever_its_order() {
-    // W3
     for (from, to) in [(4, 4), (4, 7), (1000, 1000)] {
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         populate(&mut source, 12);
@@ -116,7 +111,6 @@ fn a_slice_moves_whatever_its_order() {
 
 #[test]
 fn a_slice_with_an_entity_that_is_not_there_is_refused() {
-    // W3
     let (mut source, mut destination) = (world(), world());
     let mut all = populate(&mut source, 3);
     let gone = source.spawn(());
@@ -131,7 +125,6 @@ fn a_slice_with_an_entity_that_is_not_there_is_refused() {
 
 #[test]
 fn ids_that_become_free_are_used_again() {
-    // W3, E2
     let (mut source, mut destination) = (world(), world());
     let all: Vec<_> = source.spawn_many(A(1), 5).collect();
     source.batch(&all[1..3]).move_to(&mut destination).unwrap();
@@ -144,7 +137,6 @@ fn ids_that_become_free_are_used_again() {
 
 #[test]
 fn names_and_shared_values_of_what_stays_stay() {
-    // W3
     let (mut source, mut destination) = (world(), world());
     let stays = source.spawn((A(1), team("red")));
     let goes = source.spawn((A(2), team("red")));
@@ -161,7 +153,6 @@ fn names_and_shared_values_of_what_stays_stay() {
 
 #[test]
 fn only_what_moved_counts_as_changed() {
-    // W3
     let (mut source, mut destination) = (chunks_of(10), chunks_of(10));
     let all: Vec<_> = source.spawn_many((A(1), Lamp(0)), 30).collect();
     destination.spawn_many((A(1), Lamp(0)), 30);

@@ -1,4 +1,4 @@
-//! Entities are to come to a world, and there is no memory (W3, W4, X5).
+//! Entities are to come to a world, and there is no memory.
 
 use std::sync::Arc;
 
@@ -35,7 +35,6 @@ fn whole_chunks_come_without_memory() {
 
 #[test]
 fn nothing_moves_if_rows_find_no_room() {
-    // W3
     let owner = Arc::new(());
     let mut source = chunks_of(5);
     populate(&mut source, 10);
@@ -63,7 +62,6 @@ fn nothing_moves_if_rows_find_no_room() {
 
 #[test]
 fn nothing_moves_if_what_forks_share_cannot_be_copied() {
-    // W3
     let (mut source, arena) = limited(10, 4);
     source.spawn_many((A(1), Text("one".into())), 32);
     let mut fork = source.fork().unwrap();
@@ -81,7 +79,6 @@ fn nothing_moves_if_what_forks_share_cannot_be_copied() {
 
 #[test]
 fn nothing_is_copied_if_there_is_no_room_for_all() {
-    // W4
     let owner = Arc::new(());
     let mut source = chunks_of(5);
     populate(&mut source, 10);

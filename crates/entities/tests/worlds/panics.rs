@@ -1,4 +1,4 @@
-//! Code of the user panics while entities come from another world (W3, W4).
+//! Code of the user panics while entities come from another world.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -78,7 +78,6 @@ fn with_fuse<R>(length: u32, action: impl FnOnce() -> R) -> Option<R> {
 
 #[test]
 fn nothing_was_copied_if_a_clone_panics() {
-    // W4
     for (from, to) in [(4, 4), (4, 3)] {
         let owner = Arc::new(());
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
@@ -96,7 +95,6 @@ fn nothing_was_copied_if_a_clone_panics() {
 
 #[test]
 fn nothing_has_moved_if_what_forks_share_panics_when_it_is_cloned() {
-    // W3
     let owner = Arc::new(());
     let (mut source, mut destination) = (chunks_of(4), chunks_of(4));
     source.spawn_batch((0..20).map(|n| (A(n), Brittle(owner.clone()))));
@@ -116,7 +114,6 @@ fn nothing_has_moved_if_what_forks_share_panics_when_it_is_cloned() {
 
 #[test]
 fn nothing_has_moved_if_a_shared_value_panics() {
-    // W3
     let (mut source, mut destination) = (world(), world());
     for value in 0..5 {
         destination.spawn((A(0), Shared::new(Fussy(value * 2))));
@@ -136,7 +133,6 @@ fn nothing_has_moved_if_a_shared_value_panics() {
 
 #[test]
 fn everything_has_moved_if_what_is_left_panics_when_it_is_dropped() {
-    // W3
     let (mut source, mut destination) = (chunks_of(4), chunks_of(3));
     let all: Vec<_> = source.spawn_many((A(1), PerChunk::<Loud>::new()), 10).collect();
     source.set_chunk_component(all[0], Loud(true)).unwrap();

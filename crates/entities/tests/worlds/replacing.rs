@@ -1,4 +1,4 @@
-//! A world becomes like another (W4).
+//! A world becomes like another.
 
 use ancho_entities::{
     Changed, ChunkArena, EntityError, EntityTracker, Managed, OrderChanged, Shared, World,
@@ -19,7 +19,6 @@ fn two(limit: usize) -> (Checked, Checked, ChunkArena) {
 
 #[test]
 fn the_world_is_like_the_other_with_the_same_ids() {
-    // W4
     let (mut source, mut destination, _) = two(4);
     populate(&mut destination, 10);
     populate(&mut source, 20);
@@ -33,7 +32,6 @@ fn the_world_is_like_the_other_with_the_same_ids() {
 
 #[test]
 fn what_one_writes_the_other_does_not_see() {
-    // W4
     let (mut source, mut destination, _) = two(4);
     let all: Vec<_> = source.spawn_many((A(1), Text("old".into())), 10).collect();
     destination.copy_and_replace_from(&mut source).unwrap();
@@ -68,7 +66,6 @@ fn only_what_differs_is_copied() {
 
 #[test]
 fn only_what_differs_was_changed() {
-    // W4, V1
     let (mut source, mut destination, _) = two(10);
     let all: Vec<_> = source.spawn_batch((0..100).map(|n| (A(n), Lamp(1), team("red")))).collect();
     // The clocks of the worlds differ.
@@ -107,7 +104,6 @@ fn only_what_differs_was_changed() {
 
 #[test]
 fn what_came_and_went_is_counted_on() {
-    // W4, V3
     let (mut source, mut destination, _) = two(10);
     source.spawn_many(A(1), 30);
     destination.spawn_many(A(2), 40);
@@ -125,7 +121,6 @@ fn what_came_and_went_is_counted_on() {
 
 #[test]
 fn the_order_versions_of_shared_values_never_fall() {
-    // W4, SH5
     let (mut source, mut destination, _) = two(10);
     let teams = ["red", "blue", "green"].map(|team| Team(team.into()));
     let of = |team: usize| Shared::new(teams[team].clone());
@@ -156,7 +151,6 @@ fn the_order_versions_of_shared_values_never_fall() {
 
 #[test]
 fn queries_and_archetypes_are_those_of_the_other() {
-    // W4
     let (mut source, mut destination, _) = two(10);
     destination.spawn_many((Tag, A(1)), 5);
     destination.spawn_many((Text::default(), A(1)), 5);
@@ -176,7 +170,6 @@ fn queries_and_archetypes_are_those_of_the_other() {
 
 #[test]
 fn those_who_track_entities_are_told() {
-    // W4
     let (mut source, mut destination, _) = two(10);
     let old: Vec<_> = destination.spawn_many((), 3).collect();
     let mut tracker = EntityTracker::new();
@@ -190,7 +183,6 @@ fn those_who_track_entities_are_told() {
 
 #[test]
 fn names_are_replaced() {
-    // W4
     let (mut source, mut destination, _) = two(10);
     let (here, there) = (destination.spawn(()), source.spawn(()));
     assert_eq!(here, there);
@@ -202,7 +194,6 @@ fn names_are_replaced() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    // W4
     let (mut source, mut destination, _) = two(10);
     populate(&mut destination, 2);
     let before = destination.state_hash();
@@ -222,7 +213,6 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn components_of_one_thread_are_copied_each_time() {
-    // W4
     let (mut source, mut destination, arena) = two(10);
     let entity = source.spawn(Managed::new(Script("one".into())));
     let used = || arena.stats().used / CHUNK;

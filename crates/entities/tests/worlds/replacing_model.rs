@@ -1,4 +1,4 @@
-//! Random worlds become like others, again and again (W4).
+//! Random worlds become like others, again and again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,8 +127,7 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
 }
 
 #[test]
-fn w4_the_world_is_like_the_other_whatever_both_were() {
-    // W4, X1
+fn the_world_is_like_the_other_whatever_both_were() {
     let limit = prop_oneof![Just(1_usize), Just(2), Just(5), Just(1000)];
     let strategy = (vec(round(), 1..6), limit);
     let mut runner = proptest::test_runner::TestRunner::new(cases::cases(96));

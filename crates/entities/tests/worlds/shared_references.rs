@@ -1,4 +1,4 @@
-//! Shared values that refer to entities, when those go to another world, or get other names (SH7, W3, W4, W5).
+//! Shared values that refer to entities, when those go to another world, or get other names.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -47,7 +47,6 @@ fn used(limit: usize) -> Checked {
 
 #[test]
 fn values_refer_to_what_their_captains_became() {
-    // SH7, W3, W4
     for (from, to) in [(3, 3), (3, 5), (1000, 1000), (1000, 2)] {
         for is_copied in [false, true] {
             let (mut source, mut destination) = (chunks_of(from), used(to));
@@ -73,7 +72,6 @@ fn values_refer_to_what_their_captains_became() {
 
 #[test]
 fn values_whose_captains_stay_behind_refer_to_nobody_and_are_one() {
-    // SH7, W3, W4
     /// Brings all but the captains.
     type Bring = fn(&mut World, &mut World, &[Entity]) -> Result<EntityMap, EntityError>;
     let bring: [(bool, Bring); 4] = [
@@ -115,7 +113,6 @@ struct Ranks {
 
 #[test]
 fn values_may_have_lists_of_entities_and_become_equal() {
-    // SH7, W3
     let (mut source, mut destination) = (chunks_of(3), used(3));
     let others: Vec<_> = source.spawn_many((), 4).collect();
     let ranks = |list: &[Entity], name: &str| {
@@ -146,7 +143,6 @@ fn values_may_have_lists_of_entities_and_become_equal() {
 
 #[test]
 fn worlds_with_the_same_ids_have_the_same_values() {
-    // SH7, W5
     let (mut source, mut destination) = (chunks_of(3), used(3));
     let all = crews(&mut source, 5);
     let fork = source.fork().unwrap();
@@ -162,7 +158,6 @@ fn worlds_with_the_same_ids_have_the_same_values() {
 
 #[test]
 fn what_has_come_is_the_same_each_time() {
-    // SH7, X1
     let run = || {
         let (mut source, mut destination) = (chunks_of(3), used(3));
         let all = crews(&mut source, 5);
@@ -175,7 +170,6 @@ fn what_has_come_is_the_same_each_time() {
 
 #[test]
 fn instances_have_the_value_of_their_source() {
-    // SH7
     let mut world = chunks_of(3);
     let all = crews(&mut world, 1);
     let instances: Vec<_> = world.instantiate_many(all[0], 5).unwrap().collect();
@@ -185,7 +179,6 @@ fn instances_have_the_value_of_their_source() {
 
 #[test]
 fn nothing_is_left_of_values_if_there_is_no_memory() {
-    // SH7, X5
     let mut source = chunks_of(4);
     let all = crews(&mut source, 9);
     let arena = ChunkArena::with_limit(16 * 1024);
@@ -227,7 +220,6 @@ impl Clone for BrittleCrew {
 
 #[test]
 fn nothing_has_come_if_a_value_panics_when_it_is_cloned() {
-    // SH7, W3, W4
     for is_copied in [false, true] {
         let (mut source, mut destination) = (chunks_of(2), used(2));
         let captain = source.spawn(A(1));
@@ -266,7 +258,6 @@ fn nothing_has_come_if_a_value_panics_when_it_is_cloned() {
 
 #[test]
 fn names_of_entities_are_replaced_in_values_too() {
-    // SH7
     for limit in [3, 1000] {
         let mut world = chunks_of(limit);
         let all = crews(&mut world, 5);
@@ -302,7 +293,6 @@ fn names_of_entities_are_replaced_in_values_too() {
 
 #[test]
 fn no_value_is_replaced_if_a_name_panics() {
-    // SH7
     let mut world = chunks_of(3);
     let all = crews(&mut world, 5);
     let before = world.state_hash();

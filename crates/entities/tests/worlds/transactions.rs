@@ -1,4 +1,4 @@
-//! The entities of a world are lent to jobs (W5).
+//! The entities of a world are lent to jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,7 +22,6 @@ fn worlds() -> impl Iterator<Item = World> {
 
 #[test]
 fn a_job_can_do_everything() {
-    // W5
     for mut world in worlds() {
         let there = world.spawn((A(1), Text("one".into())));
         let doomed = world.spawn(A(2));
@@ -92,7 +91,6 @@ fn two_jobs_without_an_order_are_refused() {
 
 #[test]
 fn the_owner_does_not_reach_entities_that_a_job_has() {
-    // W5
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         transaction.entities_mut().unwrap().spawn(A(1));
@@ -108,7 +106,6 @@ fn the_owner_does_not_reach_entities_that_a_job_has() {
 
 #[test]
 fn jobs_take_containers_along() {
-    // W5
     let numbers = JobSlice::from((0..100).collect::<Vec<u32>>());
     let mut spawned = JobCell::new(Vec::<Entity>::new());
     let mut transaction = World::new("Loading").begin_transaction();
@@ -141,7 +138,6 @@ fn jobs_over_entities_are_completed_first() {
 
 #[test]
 fn a_job_that_panics_leaves_what_it_did() {
-    // W5
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let job = transaction.schedule(&[], |entities| {
@@ -160,7 +156,6 @@ fn a_job_that_panics_leaves_what_it_did() {
 
 #[test]
 fn nothing_is_scheduled_from_inside() {
-    // W5, J2
     for mut world in worlds() {
         world.spawn_many(A(1), 1000);
         let mut transaction = world.begin_transaction();
@@ -182,7 +177,6 @@ fn nothing_is_scheduled_from_inside() {
 
 #[test]
 fn a_transaction_that_is_dropped_waits_and_drops_the_world() {
-    // W5
     let owner = Arc::new(());
     for mut world in worlds() {
         world.spawn_many(Owned(owner.clone()), 5);
@@ -199,7 +193,6 @@ fn a_transaction_that_is_dropped_waits_and_drops_the_world() {
 
 #[test]
 fn a_transaction_that_is_forgotten_is_a_leak_and_no_more() {
-    // W5
     for mut world in worlds() {
         world.spawn_many(A(1), 5);
         let mut transaction = world.begin_transaction();
@@ -236,7 +229,6 @@ fn a_filled_world_moves_to_another() {
 
 #[test]
 fn the_result_is_the_same_on_any_thread() {
-    // W5, X1
     let hashes: Vec<_> = worlds()
         .map(|world| {
             let mut transaction = world.begin_transaction();
@@ -258,7 +250,6 @@ fn the_result_is_the_same_on_any_thread() {
 
 #[test]
 fn a_job_that_has_the_entities_comes_after_jobs_over_them() {
-    // W5
     for with_data in [false, true] {
         for mut world in worlds() {
             world.spawn_many(A(1), 1000);
@@ -287,7 +278,6 @@ fn a_job_that_has_the_entities_comes_after_jobs_over_them() {
 
 #[test]
 fn a_failure_of_a_job_over_the_entities_is_reported_although_a_job_that_has_them_came_after_it() {
-    // W5
     for mut world in worlds() {
         world.spawn_many(A(7), 10);
         let mut transaction = world.begin_transaction();
@@ -302,7 +292,6 @@ fn a_failure_of_a_job_over_the_entities_is_reported_although_a_job_that_has_them
 
 #[test]
 fn a_job_may_exchange_the_entities_for_those_of_another_world() {
-    // W5
     for mut world in worlds() {
         world.spawn_many(A(1), 10);
         let mut other = World::new("Other");
@@ -324,7 +313,6 @@ fn a_job_may_exchange_the_entities_for_those_of_another_world() {
 
 #[test]
 fn failures_come_back_with_the_world() {
-    // W5
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let bad = transaction.schedule(&[], |entities| {
@@ -341,7 +329,6 @@ fn failures_come_back_with_the_world() {
 
 #[test]
 fn failures_of_jobs_over_entities_that_are_lent_come_back_too() {
-    // W5
     let fail = |transaction: &mut ExclusiveEntityTransaction| {
         let entities = transaction.entities_mut().unwrap();
         let bad = entities.query_mut::<&mut A>().schedule(|a| assert_ne!(a.0, 7, "told to"));
@@ -368,7 +355,6 @@ fn failures_of_jobs_over_entities_that_are_lent_come_back_too() {
 
 #[test]
 fn failures_that_somebody_was_told_of_do_not_come_back() {
-    // W5
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let bad = transaction.schedule(&[], |_| panic!("told to")).unwrap();
@@ -379,7 +365,6 @@ fn failures_that_somebody_was_told_of_do_not_come_back() {
 
 #[test]
 fn jobs_that_were_completed_are_not_kept() {
-    // W5
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let bad = transaction.schedule(&[], |_| panic!("told to")).unwrap();
@@ -398,7 +383,6 @@ fn jobs_that_were_completed_are_not_kept() {
 
 #[test]
 fn jobs_of_a_transaction_have_names() {
-    // W5
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let load = transaction.named("Load").schedule(&[], |_| panic!("no such file")).unwrap();

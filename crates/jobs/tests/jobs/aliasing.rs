@@ -1,4 +1,4 @@
-//! One container twice in one job (J16).
+//! One container twice in one job.
 //!
 //! Through the containers of this crate it does not compile, since a token to write borrows its
 //! container mutably (see `ui/container_written_and_read_by_one_job.rs`). A container of a user's may

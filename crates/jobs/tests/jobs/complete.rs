@@ -1,4 +1,4 @@
-//! What completing a job does, and to which (J3, J4).
+//! What completing a job does, and to which.
 
 use crate::common;
 
@@ -454,7 +454,7 @@ fn handles_say_what_they_are() {
 }
 
 #[test]
-fn j4_what_can_be_worked_on_is_while_another_job_is_awaited() {
+fn what_can_be_worked_on_is_while_another_job_is_awaited() {
     must_end(|| {
         let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
         let met = Arc::new(Barrier::new(2));
@@ -472,7 +472,7 @@ fn j4_what_can_be_worked_on_is_while_another_job_is_awaited() {
 }
 
 #[test]
-fn j4_jobs_that_were_finished_together_are_told_of_one_by_one() {
+fn jobs_that_were_finished_together_are_told_of_one_by_one() {
     let jobs = scheduler(1);
     let bad = jobs.named("Bad").schedule(&[], (), |()| panic!("by zero")).unwrap();
     let after = jobs.named("After").schedule(&[bad], (), |()| {}).unwrap();

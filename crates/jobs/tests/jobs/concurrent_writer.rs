@@ -1,4 +1,4 @@
-//! Containers that all batches of a job write at once, each through a writer of its own (J17).
+//! Containers that all batches of a job write at once, each through a writer of its own.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Kinds of jobs that a user defines on the public call that all parallel kinds are made of (J13).
+//! Kinds of jobs that a user defines on the public call that all parallel kinds are made of.
 
 use crate::common;
 

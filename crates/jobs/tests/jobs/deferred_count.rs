@@ -1,4 +1,4 @@
-//! Parallel jobs whose count is asked for when they start (J10).
+//! Parallel jobs whose count is asked for when they start.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! When the memory of containers is freed (J18).
+//! When the memory of containers is freed.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Jobs that are ordered by what they use (D1).
+//! Jobs that are ordered by what they use.
 #![expect(unsafe_code, reason = "data of jobs that is ordered by a fence")]
 
 use crate::common;
@@ -42,7 +42,7 @@ fn uncompleted(fence: &Fence, access: Access) -> usize {
 use Access::{Read, Write};
 
 #[test]
-fn d1_readers_run_side_by_side_and_writers_wait() {
+fn readers_run_side_by_side_and_writers_wait() {
     for workers in [2, 4] {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");
@@ -71,7 +71,7 @@ fn d1_readers_run_side_by_side_and_writers_wait() {
 }
 
 #[test]
-fn d1_unrelated_jobs_do_not_wait() {
+fn unrelated_jobs_do_not_wait() {
     let jobs = scheduler(2);
     let (water, fire) = (fence(&jobs, "water"), fence(&jobs, "fire"));
     let (gate, went) = (Flag::default(), Flag::default());

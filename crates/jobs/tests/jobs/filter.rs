@@ -1,4 +1,4 @@
-//! Jobs that append indices to a list, and that filter one (J9).
+//! Jobs that append indices to a list, and that filter one.
 
 use crate::common;
 

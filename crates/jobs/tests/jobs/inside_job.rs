@@ -1,4 +1,4 @@
-//! Scheduling and completing are for the owner, not for jobs (J5).
+//! Scheduling and completing are for the owner, not for jobs.
 //!
 //! A scheduler is not `Sync`, so it does not get into a job by reference. The ways that are left are a
 //! scheduler that is moved in, and one in a thread local that a job on the owner's thread finds.

@@ -1,4 +1,4 @@
-//! Looking whether a job is completed, which starts nothing and waits for nothing (J3).
+//! Looking whether a job is completed, which starts nothing and waits for nothing.
 
 use crate::common;
 

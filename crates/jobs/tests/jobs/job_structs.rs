@@ -1,4 +1,4 @@
-//! Job structs with a derive: their fields, views, generics and names (J1, J6, J8, J18).
+//! Job structs with a derive: their fields, views, generics and names.
 #![cfg(feature = "derive")]
 
 use crate::common;

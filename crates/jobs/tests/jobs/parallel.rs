@@ -1,4 +1,4 @@
-//! Parallel jobs: which batches there are, and what each sees (J6, J7, J8).
+//! Parallel jobs: which batches there are, and what each sees.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! What the owner may do with a container that scheduled jobs use (J15).
+//! What the owner may do with a container that scheduled jobs use.
 
 use crate::common;
 

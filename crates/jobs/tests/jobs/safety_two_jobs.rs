@@ -1,4 +1,4 @@
-//! Two jobs that share a container, one of them writing, must be ordered (J14).
+//! Two jobs that share a container, one of them writing, must be ordered.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! A single job works on its own copy of plain values, and on the containers themselves (J1).
+//! A single job works on its own copy of plain values, and on the containers themselves.
 
 use crate::common;
 

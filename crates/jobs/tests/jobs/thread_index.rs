@@ -1,4 +1,4 @@
-//! The number of the thread that a job runs on (J19).
+//! The number of the thread that a job runs on.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Writing an array anywhere from any batch, on the caller's promise (J17).
+//! Writing an array anywhere from any batch, on the caller's promise.
 #![expect(unsafe_code, reason = "the call to make the promise is unsafe")]
 
 use crate::common;

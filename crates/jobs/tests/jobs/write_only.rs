@@ -1,4 +1,4 @@
-//! Arrays that a job writes and does not look at (J17).
+//! Arrays that a job writes and does not look at.
 
 use crate::common;
 

@@ -124,7 +124,7 @@ fn a_custom_matrix_has_precedence() {
 }
 
 #[test]
-fn t5_below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
+fn below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
     let mut world = world();
     let root = world.spawn((at(1.0, 0.0, 0.0), Disabled));
     let inner = world.spawn((at(0.0, 1.0, 0.0), Parent(root), Static));
@@ -153,7 +153,7 @@ fn t5_below_a_disabled_ancestor_nothing_is_frozen_before_it_is_placed() {
 }
 
 #[test]
-fn t5_who_is_to_be_frozen_waits_while_an_ancestor_is_disabled() {
+fn who_is_to_be_frozen_waits_while_an_ancestor_is_disabled() {
     let mut world = world();
     let chain = chain(&mut world, 3);
     update(&mut world);

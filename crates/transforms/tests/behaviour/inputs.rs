@@ -39,7 +39,7 @@ fn any_of_the_seven_combinations_is_enough() {
 }
 
 #[test]
-fn t2_a_local_transform_and_what_comes_before_it() {
+fn a_local_transform_and_what_comes_before_it() {
     let mut world = world();
     let local = LocalTransform::new(PLACE, turn(), 2.0);
     let post = Mat4::from_scale(SIZE);

@@ -24,7 +24,7 @@ fn counting(trace: &Trace, name: &'static str) -> impl FnMut(Query<&Orc>) + Send
 }
 
 #[test]
-fn cb13_own_commands_are_seen_by_the_next_system_and_not_within() {
+fn own_commands_are_seen_by_the_next_system_and_not_within() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let noted = trace.clone();
@@ -40,7 +40,7 @@ fn cb13_own_commands_are_seen_by_the_next_system_and_not_within() {
 }
 
 #[test]
-fn cb14_commands_of_each_point_are_there_when_it_has_passed() {
+fn commands_of_each_point_are_there_when_it_has_passed() {
     fn spawn_at<P: CommandPoint>(mut commands: CommandsAt<P>) {
         commands.commands().spawn(Orc(1));
     }
@@ -68,7 +68,7 @@ fn cb14_commands_of_each_point_are_there_when_it_has_passed() {
 }
 
 #[test]
-fn cb14_commands_for_the_variable_step_wait_until_it_comes() {
+fn commands_for_the_variable_step_wait_until_it_comes() {
     fn spawn_at<P: CommandPoint>(mut commands: CommandsAt<P>) {
         commands.commands().spawn(Orc(1));
     }
@@ -93,7 +93,7 @@ fn cb14_commands_for_the_variable_step_wait_until_it_comes() {
 }
 
 #[test]
-fn cb12_buffers_are_played_in_the_order_in_which_their_systems_ran() {
+fn buffers_are_played_in_the_order_in_which_their_systems_ran() {
     let mut world = World::new("Simulation");
     let writes = |number: u32| {
         move |mut commands: CommandsAt<EndSimulation>| {
@@ -109,7 +109,7 @@ fn cb12_buffers_are_played_in_the_order_in_which_their_systems_ran() {
 }
 
 #[test]
-fn cb12_one_failing_buffer_does_not_stop_the_others_and_both_names_are_told() {
+fn one_failing_buffer_does_not_stop_the_others_and_both_names_are_told() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let victim = world.spawn(());
@@ -150,7 +150,7 @@ fn cb12_one_failing_buffer_does_not_stop_the_others_and_both_names_are_told() {
 }
 
 #[test]
-fn cb12_a_point_waits_for_the_jobs_that_record() {
+fn a_point_waits_for_the_jobs_that_record() {
     let mut world = World::new("Simulation");
     world.spawn_batch((0..1000).map(Orc));
     let culls = |orcs: Query<(Entity, &Orc)>, mut commands: CommandsAt<EndSimulation>| {
@@ -167,7 +167,7 @@ fn cb12_a_point_waits_for_the_jobs_that_record() {
 }
 
 #[test]
-fn cb12_a_point_that_is_removed_drops_what_it_has_not_played() {
+fn a_point_that_is_removed_drops_what_it_has_not_played() {
     struct Late;
     impl CommandPoint for Late {}
 
@@ -187,7 +187,7 @@ fn cb12_a_point_that_is_removed_drops_what_it_has_not_played() {
 }
 
 #[test]
-fn cb13_commands_of_a_system_that_panics_are_not_carried_out() {
+fn commands_of_a_system_that_panics_are_not_carried_out() {
     let mut world = World::new("Simulation");
     let fails = |mut commands: Commands| -> () {
         commands.spawn(Orc(1));
@@ -202,7 +202,7 @@ fn cb13_commands_of_a_system_that_panics_are_not_carried_out() {
 }
 
 #[test]
-fn cb13_commands_that_cannot_be_carried_out_are_told_with_the_system() {
+fn commands_that_cannot_be_carried_out_are_told_with_the_system() {
     let mut world = World::new("Simulation");
     let gone = world.spawn(());
     world.despawn(gone).unwrap();

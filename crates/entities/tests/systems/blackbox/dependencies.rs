@@ -29,7 +29,7 @@ fn sum(all: Query<&Position>, mut sums: Query<&mut Sum>) {
 }
 
 #[test]
-fn d1_jobs_of_systems_run_in_the_order_of_what_they_write() {
+fn jobs_of_systems_run_in_the_order_of_what_they_write() {
     let mut world = World::new("Simulation");
     world.spawn_many((Position(0.0), Velocity(0.0)), 500);
     let result = world.spawn(Sum(0.0));
@@ -44,7 +44,7 @@ fn d1_jobs_of_systems_run_in_the_order_of_what_they_write() {
 }
 
 #[test]
-fn d1_who_writes_waits_for_who_reads() {
+fn who_writes_waits_for_who_reads() {
     let mut world = World::new("Simulation");
     world.spawn_many((Position(0.0), Velocity(1.0)), 500);
     // Reads velocities in a job, which the next one overwrites.
@@ -57,7 +57,7 @@ fn d1_who_writes_waits_for_who_reads() {
 }
 
 #[test]
-fn d3_the_main_thread_sees_what_jobs_have_written() {
+fn the_main_thread_sees_what_jobs_have_written() {
     let mut world = World::new("Simulation");
     let one = world.spawn((Position(0.0), Velocity(1.0)));
     world.add_system(drift);
@@ -76,7 +76,7 @@ fn d3_the_main_thread_sees_what_jobs_have_written() {
 }
 
 #[test]
-fn d3_whoever_has_all_entities_waits_for_all_jobs() {
+fn whoever_has_all_entities_waits_for_all_jobs() {
     let mut world = World::new("Simulation");
     world.spawn_many((Position(0.0), Velocity(1.0)), 100);
     world.add_system(drift);
@@ -134,7 +134,7 @@ fn v_who_writes_in_a_job_is_seen_by_others_once() {
 }
 
 #[test]
-fn d6_an_update_of_one_world_does_not_complete_jobs_of_another() {
+fn an_update_of_one_world_does_not_complete_jobs_of_another() {
     let mut first = World::new("First");
     let mut second = World::new("Second");
     for world in [&mut first, &mut second] {

@@ -20,7 +20,7 @@ impl SystemGroup for Physics {
 struct Absent;
 
 #[test]
-fn sy4_panics_and_errors_of_some_do_not_stop_the_others() {
+fn panics_and_errors_of_some_do_not_stop_the_others() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(noting(&trace, "a"));
@@ -43,7 +43,7 @@ fn sy4_panics_and_errors_of_some_do_not_stop_the_others() {
 }
 
 #[test]
-fn sy4_a_failing_system_in_a_nested_group_is_told_by_its_own_name() {
+fn a_failing_system_in_a_nested_group_is_told_by_its_own_name() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Physics);
@@ -56,7 +56,7 @@ fn sy4_a_failing_system_in_a_nested_group_is_told_by_its_own_name() {
 }
 
 #[test]
-fn sy2_a_system_that_panics_stays_and_runs_again() {
+fn a_system_that_panics_stays_and_runs_again() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let mut frame = 0;

@@ -27,7 +27,7 @@ fn frame(world: &mut World, trace: &Trace) -> String {
 }
 
 #[test]
-fn sy4_disabling_a_group_stops_all_that_run_in_it() {
+fn disabling_a_group_stops_all_that_run_in_it() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Outer);
@@ -51,7 +51,7 @@ fn sy4_disabling_a_group_stops_all_that_run_in_it() {
 }
 
 #[test]
-fn sy4_a_group_cannot_be_in_itself() {
+fn a_group_cannot_be_in_itself() {
     let mut world = World::new("Simulation");
     let told = world.try_add_system(Outer.in_group(Outer)).unwrap_err().to_string();
     assert!(told.starts_with("A0110: "), "{told}");
@@ -68,7 +68,7 @@ fn sy4_a_group_cannot_be_in_itself() {
 }
 
 #[test]
-fn sy4_who_is_added_while_a_group_updates_runs_next_time() {
+fn who_is_added_while_a_group_updates_runs_next_time() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let noted = trace.clone();
@@ -87,7 +87,7 @@ fn sy4_who_is_added_while_a_group_updates_runs_next_time() {
 }
 
 #[test]
-fn sy4_who_is_removed_while_a_group_updates_does_not_run_any_more() {
+fn who_is_removed_while_a_group_updates_does_not_run_any_more() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let removes = Probe::<0>::called("removes", &trace).updating(move |world| {
@@ -108,7 +108,7 @@ fn sy4_who_is_removed_while_a_group_updates_does_not_run_any_more() {
 }
 
 #[test]
-fn sy4_who_ran_already_is_removed_with_a_stop() {
+fn who_ran_already_is_removed_with_a_stop() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Probe::<1>::called("victim", &trace).named("victim"));
@@ -130,7 +130,7 @@ fn sy4_who_ran_already_is_removed_with_a_stop() {
 }
 
 #[test]
-fn sy4_a_system_that_removes_itself_finishes_its_update() {
+fn a_system_that_removes_itself_finishes_its_update() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let noted = trace.clone();
@@ -157,7 +157,7 @@ fn sy4_a_system_that_removes_itself_finishes_its_update() {
 struct Needed;
 
 #[test]
-fn sy3_sy4_a_group_runs_while_there_is_what_it_requires() {
+fn a_group_runs_while_there_is_what_it_requires() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Outer.require(QueryDescriptor::of::<&Needed, ()>()));
@@ -185,7 +185,7 @@ fn sy3_sy4_a_group_runs_while_there_is_what_it_requires() {
 }
 
 #[test]
-fn sy4_a_group_that_is_removed_takes_what_is_in_it_along() {
+fn a_group_that_is_removed_takes_what_is_in_it_along() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let outer = world.add_system(Outer);
@@ -204,7 +204,7 @@ fn sy4_a_group_that_is_removed_takes_what_is_in_it_along() {
 }
 
 #[test]
-fn sy4_removing_what_is_gone_is_an_error_and_changes_nothing() {
+fn removing_what_is_gone_is_an_error_and_changes_nothing() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let id = world.add_system(noting(&trace, "a").named("a"));
@@ -219,7 +219,7 @@ fn sy4_removing_what_is_gone_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn sy4_ids_of_another_world_are_refused() {
+fn ids_of_another_world_are_refused() {
     let trace = Trace::default();
     let mut first = World::new("First");
     let mut second = World::new("Second");
@@ -232,7 +232,7 @@ fn sy4_ids_of_another_world_are_refused() {
 }
 
 #[test]
-fn sy4_groups_are_enabled_and_required_like_systems() {
+fn groups_are_enabled_and_required_like_systems() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Third.enabled(false).in_group(Simulation));

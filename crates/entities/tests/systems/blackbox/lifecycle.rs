@@ -83,7 +83,7 @@ fn life(enabled: bool, requires: Requires, then: Then) -> String {
 }
 
 #[test]
-fn sy2_starting_and_stopping_alternate_in_eighteen_lives() {
+fn starting_and_stopping_alternate_in_eighteen_lives() {
     let on = true;
     let off = false;
     let expected = [
@@ -112,7 +112,7 @@ fn sy2_starting_and_stopping_alternate_in_eighteen_lives() {
 }
 
 #[test]
-fn sy2_a_system_whose_creation_fails_is_not_there() {
+fn a_system_whose_creation_fails_is_not_there() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let failing = Probe::<0>::new(&trace).creating(|_| Err("no map".into()));
@@ -128,7 +128,7 @@ fn sy2_a_system_whose_creation_fails_is_not_there() {
 }
 
 #[test]
-fn sy2_a_creation_that_panics_is_told_and_leaves_the_world_usable() {
+fn a_creation_that_panics_is_told_and_leaves_the_world_usable() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let failing = Probe::<0>::new(&trace).creating(|_| panic!("no map"));
@@ -143,7 +143,7 @@ fn sy2_a_creation_that_panics_is_told_and_leaves_the_world_usable() {
 }
 
 #[test]
-fn sy2_a_start_that_fails_is_one_and_there_is_no_update_this_time() {
+fn a_start_that_fails_is_one_and_there_is_no_update_this_time() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let failing = Probe::<0>::new(&trace).starting(|_| Err("not yet".into()));
@@ -157,7 +157,7 @@ fn sy2_a_start_that_fails_is_one_and_there_is_no_update_this_time() {
 }
 
 #[test]
-fn sy2_a_world_that_goes_stops_who_runs_and_destroys_all_in_reverse() {
+fn a_world_that_goes_stops_who_runs_and_destroys_all_in_reverse() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Probe::<0>::called("a", &trace));
@@ -189,7 +189,7 @@ fn raising(flag: &Arc<AtomicBool>) -> impl FnMut() + Send + use<> {
 }
 
 #[test]
-fn sy3_all_that_is_required_has_to_be_there() {
+fn all_that_is_required_has_to_be_there() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     let needed = QueryDescriptor::of::<&Needed, ()>();
@@ -205,7 +205,7 @@ fn sy3_all_that_is_required_has_to_be_there() {
 }
 
 #[test]
-fn sy3_one_of_those_that_are_required_is_enough() {
+fn one_of_those_that_are_required_is_enough() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     let needed = QueryDescriptor::of::<&Needed, ()>();
@@ -221,7 +221,7 @@ fn sy3_one_of_those_that_are_required_is_enough() {
 }
 
 #[test]
-fn sy3_own_queries_count_if_it_is_said_and_nothing_else_is() {
+fn own_queries_count_if_it_is_said_and_nothing_else_is() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     let raise = raising(&flag);
@@ -246,7 +246,7 @@ fn sy3_own_queries_count_if_it_is_said_and_nothing_else_is() {
 }
 
 #[test]
-fn sy3_without_requirements_it_always_runs() {
+fn without_requirements_it_always_runs() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     let mut own = raising(&flag);
@@ -255,7 +255,7 @@ fn sy3_without_requirements_it_always_runs() {
 }
 
 #[test]
-fn sy3_switches_and_changes_do_not_matter() {
+fn switches_and_changes_do_not_matter() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut world = World::new("Simulation");
     world.add_system(raising(&flag).require(QueryDescriptor::of::<&Awake, ()>()));

@@ -1,4 +1,4 @@
-//! Memory that lives for two updates (SY15).
+//! Memory that lives for two updates.
 
 use ancho_collections::{NativeArray, NativeList};
 use ancho_entities::{
@@ -32,7 +32,7 @@ fn world() -> World {
 }
 
 #[test]
-fn sy15_what_is_made_in_an_update_lives_for_two() {
+fn what_is_made_in_an_update_lives_for_two() {
     let mut world = world();
     world.add_system(make);
     world.add_system(|made: ResMut<Made>| {
@@ -53,7 +53,7 @@ fn sy15_what_is_made_in_an_update_lives_for_two() {
 }
 
 #[test]
-fn sy15_using_what_is_older_is_refused_in_a_sentence() {
+fn using_what_is_older_is_refused_in_a_sentence() {
     let mut world = world();
     let list = NativeList::<u32>::new_in(&world.update_allocator()).named("hits");
     world.update(0.1);
@@ -76,7 +76,7 @@ fn sy15_using_what_is_older_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn sy15_without_updates_nothing_is_taken_back() {
+fn without_updates_nothing_is_taken_back() {
     let mut world = world();
     let make = world.add_system(make);
     for _ in 0..5 {
@@ -89,7 +89,7 @@ fn sy15_without_updates_nothing_is_taken_back() {
 }
 
 #[test]
-fn sy15_jobs_that_have_a_container_go_on_when_it_is_taken_back() {
+fn jobs_that_have_a_container_go_on_when_it_is_taken_back() {
     let mut world = world();
     let mut sums = NativeArray::<u32>::new(1);
     let numbers = NativeArray::from_fn_in(1000, |at| at as u32, &world.update_allocator());
@@ -110,7 +110,7 @@ fn sy15_jobs_that_have_a_container_go_on_when_it_is_taken_back() {
 }
 
 #[test]
-fn sy15_a_job_fills_in_one_update_what_is_read_in_the_next() {
+fn a_job_fills_in_one_update_what_is_read_in_the_next() {
     #[derive(Default)]
     struct Filled(Option<(NativeArray<u32>, JobHandle)>);
 
@@ -137,7 +137,7 @@ fn sy15_a_job_fills_in_one_update_what_is_read_in_the_next() {
 }
 
 #[test]
-fn sy15_a_group_with_a_rate_of_its_own_has_memory_of_its_own() {
+fn a_group_with_a_rate_of_its_own_has_memory_of_its_own() {
     let mut world = world();
     world.add_system(make.in_group(FixedStep));
     world.set_rate(FixedStep, FixedRateCatchUp::new(0.25)).unwrap();
@@ -155,7 +155,7 @@ fn sy15_a_group_with_a_rate_of_its_own_has_memory_of_its_own() {
 }
 
 #[test]
-fn sy15_memory_of_a_group_is_that_of_its_systems_alone() {
+fn memory_of_a_group_is_that_of_its_systems_alone() {
     #[derive(Clone, Copy)]
     struct Inner;
     impl SystemGroup for Inner {}
@@ -180,7 +180,7 @@ fn sy15_memory_of_a_group_is_that_of_its_systems_alone() {
 }
 
 #[test]
-fn sy15_forks_have_memory_of_their_own() {
+fn forks_have_memory_of_their_own() {
     let mut world = world();
     let list = NativeList::<u32>::new_in(&world.update_allocator());
     let mut fork = world.fork().unwrap();
@@ -191,7 +191,7 @@ fn sy15_forks_have_memory_of_their_own() {
 }
 
 #[test]
-fn sy15_a_system_that_has_the_world_can_have_memory_too() {
+fn a_system_that_has_the_world_can_have_memory_too() {
     let mut world = world();
     world.add_system(|memory: UpdateAllocator, world: &mut World| {
         assert_eq!(*memory, world.update_allocator());

@@ -16,7 +16,7 @@ impl SystemGroup for Physics {
 struct Health(u32);
 
 #[test]
-fn sy10_a_system_updates_another_and_is_the_executing_one_again() {
+fn a_system_updates_another_and_is_the_executing_one_again() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let inner = world.add_system(Probe::<1>::called("inner", &trace).updating({
@@ -47,7 +47,7 @@ fn sy10_a_system_updates_another_and_is_the_executing_one_again() {
 }
 
 #[test]
-fn sy10_the_executing_system_is_restored_when_the_inner_one_panics() {
+fn the_executing_system_is_restored_when_the_inner_one_panics() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let inner = Probe::<1>::called("inner", &trace).updating(|_| panic!("inside"));
@@ -76,7 +76,7 @@ fn sy10_the_executing_system_is_restored_when_the_inner_one_panics() {
 }
 
 #[test]
-fn sy10_a_system_that_updates_itself_is_told() {
+fn a_system_that_updates_itself_is_told() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let own = Probe::<0>::called("own", &trace).updating(|world| {
@@ -90,7 +90,7 @@ fn sy10_a_system_that_updates_itself_is_told() {
 }
 
 #[test]
-fn sy10_a_group_that_is_updating_is_not_updated_from_inside() {
+fn a_group_that_is_updating_is_not_updated_from_inside() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let physics = world.add_system(Physics);
@@ -104,7 +104,7 @@ fn sy10_a_group_that_is_updating_is_not_updated_from_inside() {
 }
 
 #[test]
-fn sy10_a_world_is_not_updated_from_inside() {
+fn a_world_is_not_updated_from_inside() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let inside = Probe::<0>::called("inside", &trace).updating(|world| {
@@ -120,7 +120,7 @@ fn sy10_a_world_is_not_updated_from_inside() {
 }
 
 #[test]
-fn sy10_a_single_system_can_be_updated_from_outside() {
+fn a_single_system_can_be_updated_from_outside() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let id = world.add_system(Probe::<0>::called("a", &trace));
@@ -136,7 +136,7 @@ fn sy10_a_single_system_can_be_updated_from_outside() {
 }
 
 #[test]
-fn sy16_a_patch_follows_every_other_system() {
+fn a_patch_follows_every_other_system() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(noting(&trace, "a"));
@@ -151,7 +151,7 @@ fn sy16_a_patch_follows_every_other_system() {
 }
 
 #[test]
-fn sy16_a_patch_sees_what_the_system_did() {
+fn a_patch_sees_what_the_system_did() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let entity = world.spawn(Health(0));

@@ -30,7 +30,7 @@ fn refused(world: &mut World) -> String {
 }
 
 #[test]
-fn sy5_ties_run_as_they_were_added() {
+fn ties_run_as_they_were_added() {
     let (mut world, trace) = traced();
     for name in ["z", "m", "a", "k"] {
         world.add_system(noting(&trace, name).named(name));
@@ -40,7 +40,7 @@ fn sy5_ties_run_as_they_were_added() {
 }
 
 #[test]
-fn sy5_constraints_hold_whoever_is_added_first() {
+fn constraints_hold_whoever_is_added_first() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "a").named("a").after("c"));
     world.add_system(noting(&trace, "b").named("b"));
@@ -50,7 +50,7 @@ fn sy5_constraints_hold_whoever_is_added_first() {
 }
 
 #[test]
-fn sy5_targets_are_functions_types_groups_names_and_ids() {
+fn targets_are_functions_types_groups_names_and_ids() {
     let (mut world, trace) = traced();
     let e = world.add_system(noting(&trace, "e").named("e"));
     world.add_system(noting(&trace, "f").named("f").before(e));
@@ -66,7 +66,7 @@ fn sy5_targets_are_functions_types_groups_names_and_ids() {
 }
 
 #[test]
-fn sy5_a_group_orders_all_that_is_in_it() {
+fn a_group_orders_all_that_is_in_it() {
     let (mut world, trace) = traced();
     world.add_system(Physics.in_group(Simulation));
     world.add_system(noting(&trace, "draw").in_group(Presentation));
@@ -78,7 +78,7 @@ fn sy5_a_group_orders_all_that_is_in_it() {
 }
 
 #[test]
-fn sy5_cycles_of_two_and_five_list_their_members_alone() {
+fn cycles_of_two_and_five_list_their_members_alone() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "a").named("a").before("b"));
     world.add_system(noting(&trace, "x").named("x").after("a"));
@@ -105,7 +105,7 @@ fn sy5_cycles_of_two_and_five_list_their_members_alone() {
 }
 
 #[test]
-fn sy5_a_cycle_stops_its_group_alone_until_it_is_broken() {
+fn a_cycle_stops_its_group_alone_until_it_is_broken() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "a").named("a").before("b"));
     let b = world.add_system(noting(&trace, "b").named("b").before("a"));
@@ -126,7 +126,7 @@ fn sy5_a_cycle_stops_its_group_alone_until_it_is_broken() {
 }
 
 #[test]
-fn sy6_first_and_last() {
+fn first_and_last() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "z").named("z").last());
     world.add_system(noting(&trace, "m").named("m").after("f").before("z"));
@@ -137,7 +137,7 @@ fn sy6_first_and_last() {
 }
 
 #[test]
-fn sy6_what_first_and_last_contradict_is_refused() {
+fn what_first_and_last_contradict_is_refused() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "f").named("f").first());
     world.add_system(noting(&trace, "m").named("m").before("f"));
@@ -157,7 +157,7 @@ fn sy6_what_first_and_last_contradict_is_refused() {
 }
 
 #[test]
-fn sy6_first_and_last_at_once_is_refused() {
+fn first_and_last_at_once_is_refused() {
     let (mut world, trace) = traced();
     let added = world.try_add_system(noting(&trace, "f").named("f").first().last());
     let refused = added.map_err(|error| error.to_string());
@@ -169,7 +169,7 @@ fn sy6_first_and_last_at_once_is_refused() {
 }
 
 #[test]
-fn sy7_unknown_targets_are_errors() {
+fn unknown_targets_are_errors() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "a").named("a").after("nobody"));
     assert_eq!(
@@ -180,7 +180,7 @@ fn sy7_unknown_targets_are_errors() {
 }
 
 #[test]
-fn sy7_targets_in_other_groups_are_errors() {
+fn targets_in_other_groups_are_errors() {
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "a").named("a").after("draw"));
     world.add_system(noting(&trace, "draw").named("draw").in_group(Presentation));
@@ -192,7 +192,7 @@ fn sy7_targets_in_other_groups_are_errors() {
 }
 
 #[test]
-fn sy7_a_system_before_itself_is_an_error() {
+fn a_system_before_itself_is_an_error() {
     let (mut world, trace) = traced();
     let added = world.try_add_system(noting(&trace, "a").named("a").before("a"));
     let refused = added.map_err(|error| error.to_string());
@@ -204,7 +204,7 @@ fn sy7_a_system_before_itself_is_an_error() {
 }
 
 #[test]
-fn sy7_only_groups_have_systems() {
+fn only_groups_have_systems() {
     let (mut world, trace) = traced();
     world.add_system(plan.named("plan"));
     let told = world.try_add_system(noting(&trace, "a").named("a").in_group("plan")).unwrap_err();
@@ -221,7 +221,7 @@ fn sy7_only_groups_have_systems() {
 }
 
 #[test]
-fn sy9_an_unsorted_group_runs_as_it_was_added() {
+fn an_unsorted_group_runs_as_it_was_added() {
     let (mut world, trace) = traced();
     world.add_system(Physics.unsorted());
     for (name, target) in [("a", "c"), ("b", "a"), ("c", "b")] {
@@ -236,7 +236,7 @@ struct Inner;
 impl SystemGroup for Inner {}
 
 #[test]
-fn sy9_a_group_in_an_unsorted_one_is_sorted_all_the_same() {
+fn a_group_in_an_unsorted_one_is_sorted_all_the_same() {
     let (mut world, trace) = traced();
     world.add_system(Physics.unsorted());
     world.add_system(noting(&trace, "a").named("a").in_group(Physics).after("d"));
@@ -248,7 +248,7 @@ fn sy9_a_group_in_an_unsorted_one_is_sorted_all_the_same() {
 }
 
 #[test]
-fn sy9_sorting_again_is_seen_in_the_next_update() {
+fn sorting_again_is_seen_in_the_next_update() {
     let (mut world, trace) = traced();
     world.add_system(Physics);
     world.add_system(noting(&trace, "a").named("a").in_group(Physics).after("b"));

@@ -47,7 +47,7 @@ fn stepping(rate: impl ancho_entities::RateManager + 'static) -> (World, Seen) {
 }
 
 #[test]
-fn w2_updates_add_up() {
+fn updates_add_up() {
     let seen = Seen::default();
     let mut world = World::new("Simulation");
     world.add_system(seen.system());
@@ -60,7 +60,7 @@ fn w2_updates_add_up() {
 }
 
 #[test]
-fn w2_an_update_stands_for_a_third_of_a_second_at_most() {
+fn an_update_stands_for_a_third_of_a_second_at_most() {
     let mut world = World::new("Simulation");
     world.update(5.0);
     assert_eq!(world.time().delta_f64(), 1.0 / 3.0);
@@ -73,7 +73,7 @@ fn w2_an_update_stands_for_a_third_of_a_second_at_most() {
 }
 
 #[test]
-fn w2_times_are_pushed_and_popped() {
+fn times_are_pushed_and_popped() {
     let seen = Seen::default();
     let mut world = World::new("Simulation");
     let id = world.add_system(seen.system());
@@ -113,7 +113,7 @@ fn bad_deltas_are_refused_and_nothing_runs() {
 }
 
 #[test]
-fn sy12_catch_up_ticks_up_to_the_time_of_the_world() {
+fn catch_up_ticks_up_to_the_time_of_the_world() {
     let (mut world, seen) = stepping(FixedRateCatchUp::new(1.0));
     world.set_maximum_delta(10.0).unwrap();
     world.update(8.5);
@@ -126,7 +126,7 @@ fn sy12_catch_up_ticks_up_to_the_time_of_the_world() {
 }
 
 #[test]
-fn sy12_catch_up_recovers_gradually() {
+fn catch_up_recovers_gradually() {
     let (mut world, seen) = stepping(FixedRateCatchUp::new(0.125));
     world.set_maximum_delta(0.25).unwrap();
     world.set_time(Time::new(0.875, 0.0)).unwrap();
@@ -140,7 +140,7 @@ fn sy12_catch_up_recovers_gradually() {
 }
 
 #[test]
-fn sy12_simple_ticks_once_with_a_clock_of_its_own() {
+fn simple_ticks_once_with_a_clock_of_its_own() {
     let (mut world, seen) = stepping(FixedRateSimple::new(0.5));
     world.update(0.25);
     world.update(0.001);
@@ -149,7 +149,7 @@ fn sy12_simple_ticks_once_with_a_clock_of_its_own() {
 }
 
 #[test]
-fn sy12_variable_waits_for_its_clock() {
+fn variable_waits_for_its_clock() {
     let mut readings = [0, 30, 70, 80].into_iter();
     let clock = move || Duration::from_millis(readings.next().unwrap());
     let (mut world, seen) = stepping(VariableRate::default().with_clock(clock));
@@ -161,7 +161,7 @@ fn sy12_variable_waits_for_its_clock() {
 }
 
 #[test]
-fn sy12_the_fixed_step_is_a_sixtieth_of_a_second() {
+fn the_fixed_step_is_a_sixtieth_of_a_second() {
     let seen = Seen::default();
     let mut world = World::new("Simulation");
     world.add_system(seen.system().in_group(FixedStep));
@@ -174,7 +174,7 @@ fn sy12_the_fixed_step_is_a_sixtieth_of_a_second() {
 }
 
 #[test]
-fn sy12_a_fixed_step_of_zero_is_refused() {
+fn a_fixed_step_of_zero_is_refused() {
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(FixedRateCatchUp::try_new(bad).is_err(), "{bad}");
         assert!(FixedRateSimple::try_new(bad).is_err(), "{bad}");
@@ -187,7 +187,7 @@ fn sy12_a_fixed_step_of_zero_is_refused() {
 }
 
 #[test]
-fn sy12_without_a_manager_a_group_updates_once_in_the_time_around_it() {
+fn without_a_manager_a_group_updates_once_in_the_time_around_it() {
     let seen = Seen::default();
     let mut world = World::new("Simulation");
     world.add_system(Steps);
@@ -197,7 +197,7 @@ fn sy12_without_a_manager_a_group_updates_once_in_the_time_around_it() {
 }
 
 #[test]
-fn sy12_groups_nest_in_the_time_of_the_outer_one() {
+fn groups_nest_in_the_time_of_the_outer_one() {
     struct Fine;
     impl SystemGroup for Fine {}
 
@@ -211,7 +211,7 @@ fn sy12_groups_nest_in_the_time_of_the_outer_one() {
 }
 
 #[test]
-fn sy12_the_time_of_the_world_is_back_when_a_system_of_a_group_panics() {
+fn the_time_of_the_world_is_back_when_a_system_of_a_group_panics() {
     let (mut world, seen) = stepping(FixedRateSimple::new(0.5));
     world.add_system((|| -> () { panic!("in a step") }).in_group(Steps));
     world.add_system(seen.system().in_group(Presentation));
@@ -221,7 +221,7 @@ fn sy12_the_time_of_the_world_is_back_when_a_system_of_a_group_panics() {
 }
 
 #[test]
-fn w2_a_time_that_a_system_pushed_and_forgot_does_not_stay() {
+fn a_time_that_a_system_pushed_and_forgot_does_not_stay() {
     let trace = Trace::default();
     let seen = Seen::default();
     let mut world = World::new("Simulation");
@@ -237,7 +237,7 @@ fn w2_a_time_that_a_system_pushed_and_forgot_does_not_stay() {
 }
 
 #[test]
-fn w2_times_that_a_system_pushes_when_it_is_told_something_are_popped() {
+fn times_that_a_system_pushes_when_it_is_told_something_are_popped() {
     let push = |world: &mut World| {
         world.push_time(Time::new(10.0, 1.0))?;
         world.push_time(Time::new(20.0, 1.0))?;
@@ -260,7 +260,7 @@ fn w2_times_that_a_system_pushes_when_it_is_told_something_are_popped() {
 }
 
 #[test]
-fn w2_a_system_that_panics_when_it_starts_leaves_no_time_behind() {
+fn a_system_that_panics_when_it_starts_leaves_no_time_behind() {
     let (seen, trace) = (Seen::default(), Trace::default());
     let mut world = World::new("Simulation");
     let probe = Probe::<0>::new(&trace).starting(|world| {

@@ -15,7 +15,7 @@ struct Group;
 impl SystemGroup for Group {}
 
 #[test]
-fn w1_worlds_have_systems_and_times_of_their_own() {
+fn worlds_have_systems_and_times_of_their_own() {
     let trace = Trace::default();
     let mut first = World::new("First");
     let mut second = World::new("Second");
@@ -29,7 +29,7 @@ fn w1_worlds_have_systems_and_times_of_their_own() {
 }
 
 #[test]
-fn w1_dropping_a_world_completes_its_jobs_first() {
+fn dropping_a_world_completes_its_jobs_first() {
     let done = Arc::new(AtomicUsize::new(0));
     let mut world = World::new("Simulation");
     world.spawn_many(Number(1), 1000);
@@ -53,7 +53,7 @@ fn w1_dropping_a_world_completes_its_jobs_first() {
 }
 
 #[test]
-fn w1_who_panics_when_destroyed_does_not_keep_the_others_from_it() {
+fn who_panics_when_destroyed_does_not_keep_the_others_from_it() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.set_error_handler(|_| {});
@@ -71,7 +71,7 @@ fn w1_who_panics_when_destroyed_does_not_keep_the_others_from_it() {
 }
 
 #[test]
-fn w1_a_world_that_ends_takes_no_systems() {
+fn a_world_that_ends_takes_no_systems() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let noted = trace.clone();
@@ -85,7 +85,7 @@ fn w1_a_world_that_ends_takes_no_systems() {
 }
 
 #[test]
-fn w1_entities_can_be_used_until_the_last_system_is_destroyed() {
+fn entities_can_be_used_until_the_last_system_is_destroyed() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.spawn_many(Number(1), 7);
@@ -100,7 +100,7 @@ fn w1_entities_can_be_used_until_the_last_system_is_destroyed() {
 }
 
 #[test]
-fn w1_the_version_of_systems_rises_when_they_come_and_go() {
+fn the_version_of_systems_rises_when_they_come_and_go() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     let mut version = world.systems_version();
@@ -123,7 +123,7 @@ fn w1_the_version_of_systems_rises_when_they_come_and_go() {
 }
 
 #[test]
-fn w1_the_version_of_systems_rises_also_if_all_of_them_go() {
+fn the_version_of_systems_rises_also_if_all_of_them_go() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(noting(&trace, "a"));
@@ -139,7 +139,7 @@ fn w1_the_version_of_systems_rises_also_if_all_of_them_go() {
 }
 
 #[test]
-fn sy8_systems_are_destroyed_in_reverse_order_of_creation_whatever_the_order_they_run_in() {
+fn systems_are_destroyed_in_reverse_order_of_creation_whatever_the_order_they_run_in() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.add_system(Probe::<0>::called("a", &trace).last().named("a"));
@@ -151,7 +151,7 @@ fn sy8_systems_are_destroyed_in_reverse_order_of_creation_whatever_the_order_the
 }
 
 #[test]
-fn w1_a_world_with_systems_goes_inside_of_a_job_of_another() {
+fn a_world_with_systems_goes_inside_of_a_job_of_another() {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
     world.set_error_handler(|_| {});

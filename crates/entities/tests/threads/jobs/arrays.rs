@@ -1,4 +1,4 @@
-//! What a query finds, by number, for ordinary jobs (I1).
+//! What a query finds, by number, for ordinary jobs.
 
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +35,7 @@ impl ParallelFor for Step<'_> {
 }
 
 #[test]
-fn i1_arrays_are_in_step_and_in_the_order_of_the_query() {
+fn arrays_are_in_step_and_in_the_order_of_the_query() {
     for workers in WORKERS {
         for batch in [1, 7, 64, 1000] {
             let mut world = crowd_of(workers);
@@ -75,7 +75,7 @@ impl ParallelForBatch for Neighbours<'_> {
 }
 
 #[test]
-fn i1_arrays_that_only_read_are_read_anywhere() {
+fn arrays_that_only_read_are_read_anywhere() {
     for workers in WORKERS {
         let mut world = crowd_of(workers);
         let values: Vec<u64> = world.query::<&A>().iter().map(|a| a.0.into()).collect();
@@ -91,7 +91,7 @@ fn i1_arrays_that_only_read_are_read_anywhere() {
 }
 
 #[test]
-fn i1_an_index_beyond_the_end_is_refused() {
+fn an_index_beyond_the_end_is_refused() {
     let world = crowd_of(2);
     let all = world.query::<&A>().job().into_array();
     let jobs = all.jobs();
@@ -122,7 +122,7 @@ impl ParallelForBatch for Stray<'_> {
 }
 
 #[test]
-fn i1_an_index_of_another_batch_is_refused() {
+fn an_index_of_another_batch_is_refused() {
     for to in [0, 31, 48, 339] {
         let mut world = crowd_of(2);
         let before = world.state_hash();
@@ -143,7 +143,7 @@ fn i1_an_index_of_another_batch_is_refused() {
 }
 
 #[test]
-fn i1_an_array_of_nothing_has_no_index() {
+fn an_array_of_nothing_has_no_index() {
     let mut world = world_with(1);
     let all = world.query_mut::<&mut A>().job().into_array();
     assert!(all.is_empty());
@@ -159,7 +159,7 @@ fn i1_an_array_of_nothing_has_no_index() {
 }
 
 #[test]
-fn i1_what_is_not_counted_is_refused() {
+fn what_is_not_counted_is_refused() {
     let mut world = crowd_of(1);
     world.spawn((A(1), X(1)));
     let refused = [
@@ -176,7 +176,7 @@ fn i1_what_is_not_counted_is_refused() {
 }
 
 #[test]
-fn i1_more_indices_than_entities_are_refused() {
+fn more_indices_than_entities_are_refused() {
     let mut world = crowd_of(1);
     let all = world.query_mut::<&mut A>().job().into_array();
     let jobs = all.jobs().named("Many");
@@ -197,7 +197,7 @@ fn i1_more_indices_than_entities_are_refused() {
 }
 
 #[test]
-fn i1_jobs_of_arrays_are_ordered_by_what_they_use() {
+fn jobs_of_arrays_are_ordered_by_what_they_use() {
     let mut world = crowd_of(3);
     let gate = Gate::default();
     let stand = gate.stand();
@@ -229,7 +229,7 @@ fn i1_jobs_of_arrays_are_ordered_by_what_they_use() {
 }
 
 #[test]
-fn i1_arrays_of_buffers_and_shared_values() {
+fn arrays_of_buffers_and_shared_values() {
     let mut world = world_of(2, 10);
     world.spawn_batch((0..50).map(|at| (Buffer::<Item>::new(), Shared::new(Team(at % 3)))));
     let all = world.query_mut::<(&mut Buffer<Item>, &Shared<Team>)>().job().into_array();
@@ -245,7 +245,7 @@ fn i1_arrays_of_buffers_and_shared_values() {
 }
 
 #[test]
-fn i1_arrays_and_lookups_go_together() {
+fn arrays_and_lookups_go_together() {
     let mut world = crowd_of(2);
     let goals = world.query::<&B>().to_entities();
     let (all, lookup) = world.split::<(Query<&mut A>, Lookup<&B>)>();

@@ -1,4 +1,4 @@
-//! What has changed and what is off is found out when a job runs (Q9, EN7).
+//! What has changed and what is off is found out when a job runs.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,7 @@ fn some(workers: usize) -> (Checked, Vec<Entity>) {
 const WORKER_COUNTS: [usize; 2] = [0, 2];
 
 #[test]
-fn q9_a_job_sees_what_jobs_before_it_have_changed() {
+fn a_job_sees_what_jobs_before_it_have_changed() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
         let since = world.version();
@@ -59,7 +59,7 @@ fn q9_a_job_sees_what_jobs_before_it_have_changed() {
 }
 
 #[test]
-fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
+fn a_writer_marks_the_chunks_in_which_something_is_found() {
     for workers in WORKER_COUNTS {
         for parallel in [false, true] {
             let (mut world, all) = some(workers);
@@ -83,7 +83,7 @@ fn q9_a_writer_marks_the_chunks_in_which_something_is_found() {
 }
 
 #[test]
-fn q10_who_asks_for_changes_among_others_waits_for_who_writes() {
+fn who_asks_for_changes_among_others_waits_for_who_writes() {
     type Either = Or<(Changed<A>, OrderChanged)>;
     let (mut world, all) = some(2);
     let since = world.version();
@@ -102,7 +102,7 @@ fn q10_who_asks_for_changes_among_others_waits_for_who_writes() {
 
 /// A chunk to which rows came has one version for all columns. Jobs side by side must not both take that apart.
 #[test]
-fn q9_jobs_side_by_side_mark_their_columns_after_rows_have_come() {
+fn jobs_side_by_side_mark_their_columns_after_rows_have_come() {
     for workers in WORKER_COUNTS {
         let mut world = world_of(workers, 10);
         for round in 1..6 {
@@ -126,7 +126,7 @@ fn q9_jobs_side_by_side_mark_their_columns_after_rows_have_come() {
 }
 
 #[test]
-fn q9_a_job_marks_with_the_version_it_was_scheduled_at() {
+fn a_job_marks_with_the_version_it_was_scheduled_at() {
     for workers in WORKER_COUNTS {
         let (mut world, _) = some(workers);
         let first = world.advance_version();
@@ -142,7 +142,7 @@ fn q9_a_job_marks_with_the_version_it_was_scheduled_at() {
 }
 
 #[test]
-fn q9_rows_that_are_tracked_are_those_that_were_given() {
+fn rows_that_are_tracked_are_those_that_were_given() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
         for &entity in all.iter().step_by(3) {
@@ -170,7 +170,7 @@ fn q9_rows_that_are_tracked_are_those_that_were_given() {
 }
 
 #[test]
-fn q9_a_job_does_not_see_its_own_marks() {
+fn a_job_does_not_see_its_own_marks() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
         let since = world.version();
@@ -189,7 +189,7 @@ fn q9_a_job_does_not_see_its_own_marks() {
 }
 
 #[test]
-fn en7_a_job_sees_what_jobs_before_it_have_switched() {
+fn a_job_sees_what_jobs_before_it_have_switched() {
     for workers in WORKER_COUNTS {
         let (mut world, all) = some(workers);
         let early = note(world.query_filtered::<Entity, With<X>>().job());
@@ -210,7 +210,7 @@ fn en7_a_job_sees_what_jobs_before_it_have_switched() {
 }
 
 #[test]
-fn q9_switching_counts_as_a_change() {
+fn switching_counts_as_a_change() {
     let (mut world, all) = some(2);
     let since = world.version();
     world.advance_version();
@@ -223,7 +223,7 @@ fn q9_switching_counts_as_a_change() {
 }
 
 #[test]
-fn q9_arrays_and_lookups_mark_what_they_write() {
+fn arrays_and_lookups_mark_what_they_write() {
     let (mut world, all) = some(2);
     let since = world.version();
     world.advance_version();

@@ -1,4 +1,4 @@
-//! Jobs chunk by chunk (I4), and what is called before and after the entities of one (I5).
+//! Jobs chunk by chunk, and what is called before and after the entities of one.
 
 use std::sync::{Arc, Mutex};
 
@@ -74,7 +74,7 @@ fn look(
 }
 
 #[test]
-fn i4_a_job_is_called_once_for_each_chunk() {
+fn a_job_is_called_once_for_each_chunk() {
     let mut world = world_of(3, 10);
     world.spawn_batch((0..25).map(A));
     world.spawn_batch((25..32).map(|at| (A(at), B(1))));
@@ -88,7 +88,7 @@ fn i4_a_job_is_called_once_for_each_chunk() {
 }
 
 #[test]
-fn i4_chunks_without_matches_are_passed_over_and_keep_their_numbers() {
+fn chunks_without_matches_are_passed_over_and_keep_their_numbers() {
     let mut world = world_of(3, 10);
     let all: Vec<_> = world.spawn_batch((0..40).map(|at| (A(at), X(at)))).collect();
     let switch = |world: &mut World, at: usize| {
@@ -106,7 +106,7 @@ fn i4_chunks_without_matches_are_passed_over_and_keep_their_numbers() {
 }
 
 #[test]
-fn i4_chunks_that_have_not_changed_are_passed_over() {
+fn chunks_that_have_not_changed_are_passed_over() {
     let mut world = world_of(3, 10);
     let all: Vec<_> = world.spawn_batch((0..40).map(|at| (A(at), B(1)))).collect();
     let since = world.version();
@@ -119,7 +119,7 @@ fn i4_chunks_that_have_not_changed_are_passed_over() {
 }
 
 #[test]
-fn i4_chunks_with_other_shared_values_are_passed_over() {
+fn chunks_with_other_shared_values_are_passed_over() {
     let mut world = world_of(3, 10);
     world.spawn_batch((0..30).map(|at| (A(at), Shared::new(Team(at / 10)))));
     let log = look(&world, |world| world.query::<&A>().with_shared(Team(1)).job());
@@ -129,7 +129,7 @@ fn i4_chunks_with_other_shared_values_are_passed_over() {
 }
 
 #[test]
-fn i4_rows_that_have_changed_are_runs() {
+fn rows_that_have_changed_are_runs() {
     let mut world = world_of(3, 10);
     let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), T(at)))).collect();
     let since = world.version();
@@ -178,7 +178,7 @@ impl EntityJob for Told<'_> {
 }
 
 #[test]
-fn i5_begin_comes_before_the_entities_of_a_chunk_and_end_after() {
+fn begin_comes_before_the_entities_of_a_chunk_and_end_after() {
     for mode in MODES {
         for way in 0..3 {
             let mut world = world_of(3, 4);
@@ -234,7 +234,7 @@ impl EntityJob for Shout {
 }
 
 #[test]
-fn i5_a_large_chunk_is_begun_once() {
+fn a_large_chunk_is_begun_once() {
     let mut world = world_with(4);
     world.spawn_batch((0..10_000).map(A));
     let chunks = world.chunks().count();
@@ -292,7 +292,7 @@ fn sums(
 }
 
 #[test]
-fn i4_a_chunk_job_writes_the_element_of_each_chunk() {
+fn a_chunk_job_writes_the_element_of_each_chunk() {
     let mut world = world_of(3, 10);
     world.spawn_batch((0..25).map(A));
     world.spawn_batch((0..12).map(|_| (A(1), B(1))));
@@ -302,7 +302,7 @@ fn i4_a_chunk_job_writes_the_element_of_each_chunk() {
 }
 
 #[test]
-fn i4_a_chunk_job_writes_elements_by_unfiltered_chunk_number() {
+fn a_chunk_job_writes_elements_by_unfiltered_chunk_number() {
     let mut world = world_of(3, 10);
     let all: Vec<_> = world
         .spawn_batch((0..40).map(|at| (A(at), B(1), X(at), Shared::new(Team(at / 10)))))
@@ -372,7 +372,7 @@ impl EntityJob for Numbers {
 }
 
 #[test]
-fn i4_chunk_numbers_are_those_without_shared_filters() {
+fn chunk_numbers_are_those_without_shared_filters() {
     let mut world = world_of(3, 10);
     world.spawn_batch((0..25).map(|at| (A(at), B(0), Shared::new(Team(0)))));
     world.spawn_batch((25..75).map(|at| (A(at), Shared::new(Team(at / 10 % 2)))));
@@ -417,7 +417,7 @@ impl EntityJob for Add {
 }
 
 #[test]
-fn i5_a_chunk_that_begin_passes_over_does_not_count_as_changed() {
+fn a_chunk_that_begin_passes_over_does_not_count_as_changed() {
     for mode in MODES {
         for way in 0..3 {
             let mut world = world_of(3, 10);
@@ -470,7 +470,7 @@ impl ChunkJob for Choosy {
 }
 
 #[test]
-fn i4_a_chunk_whose_values_a_job_does_not_take_does_not_count_as_changed() {
+fn a_chunk_whose_values_a_job_does_not_take_does_not_count_as_changed() {
     for mode in MODES {
         let mut world = world_of(3, 10);
         world.jobs().set_mode(mode);

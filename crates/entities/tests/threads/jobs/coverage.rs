@@ -1,4 +1,4 @@
-//! Jobs are given each entity once, with its number, however they run (I3).
+//! Jobs are given each entity once, with its number, however they run.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -47,7 +47,7 @@ fn fill(world: &mut World, count: u32) {
 type Given = Arc<Mutex<Vec<(u32, usize)>>>;
 
 #[test]
-fn i3_each_entity_comes_once() {
+fn each_entity_comes_once() {
     for count in [0, 1, 1000] {
         each_way(count, |mut world, start| {
             let expected = world.query::<(&A, &X)>().to_entities();
@@ -84,7 +84,7 @@ fn i3_each_entity_comes_once() {
 }
 
 #[test]
-fn i3_slices_have_each_entity_once() {
+fn slices_have_each_entity_once() {
     for count in [0, 1, 1000] {
         each_way(count, |mut world, start| {
             if start == Start::Parallel {
@@ -115,7 +115,7 @@ fn in_order(given: &Given) -> Vec<u32> {
 }
 
 #[test]
-fn i3_numbers_are_those_of_the_query() {
+fn numbers_are_those_of_the_query() {
     for count in [0, 1, 1000] {
         each_way(count, |world, start| {
             // Those of one thread know the number by counting.
@@ -168,7 +168,7 @@ fn start<D: ParallelData + 'static>(
 }
 
 #[test]
-fn i5_structs_are_given_each_entity_with_its_number_and_its_element() {
+fn structs_are_given_each_entity_with_its_number_and_its_element() {
     for count in [0, 1, 1000] {
         each_way(count, |mut world, how| {
             let expected: Vec<_> = world.query::<(&A, &X)>().iter().map(|(a, _)| a.0).collect();
@@ -186,7 +186,7 @@ fn i5_structs_are_given_each_entity_with_its_number_and_its_element() {
 }
 
 #[test]
-fn i3_what_is_taken_along_is_in_step() {
+fn what_is_taken_along_is_in_step() {
     for count in [0, 1, 1000] {
         each_way(count, |world, start| {
             // There are more than the job needs.
@@ -218,7 +218,7 @@ fn i3_what_is_taken_along_is_in_step() {
 }
 
 #[test]
-fn i3_a_job_that_runs_now_may_borrow_and_says_what_was_wrong() {
+fn a_job_that_runs_now_may_borrow_and_says_what_was_wrong() {
     let mut world = world_with(2);
     fill(&mut world, 10);
     let mut local = Vec::new();
@@ -232,7 +232,7 @@ fn i3_a_job_that_runs_now_may_borrow_and_says_what_was_wrong() {
 }
 
 #[test]
-fn i3_large_chunks_are_divided_and_large_values_are_whole() {
+fn large_chunks_are_divided_and_large_values_are_whole() {
     // So many rows in a chunk that several threads share one.
     let mut world = world_with(4);
     world.spawn_batch((0..20_000).map(|at| (A(at), B(0), Text(String::new()))));
@@ -245,7 +245,7 @@ fn i3_large_chunks_are_divided_and_large_values_are_whole() {
 }
 
 #[test]
-fn i3_modes_can_be_changed_between_jobs() {
+fn modes_can_be_changed_between_jobs() {
     let mut world = world_of(2, 70);
     fill(&mut world, 500);
     for round in 0..10 {

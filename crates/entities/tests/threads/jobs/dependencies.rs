@@ -1,4 +1,4 @@
-//! Who waits for whom (D1, D3, D5, D6).
+//! Who waits for whom.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ fn small() -> (Checked, Entity) {
 }
 
 #[test]
-fn d1_readers_are_in_at_once() {
+fn readers_are_in_at_once() {
     let (world, _) = small();
     let (one, two) = (Gate::default(), Gate::default());
     let first = stand_at!(one, world.query::<&A>().job());
@@ -33,7 +33,7 @@ fn d1_readers_are_in_at_once() {
 }
 
 #[test]
-fn d1_a_writer_comes_after_readers() {
+fn a_writer_comes_after_readers() {
     let (mut world, entity) = small();
     let (one, two) = (Gate::default(), Gate::default());
     let _ = stand_at!(one, world.query::<&A>().job());
@@ -57,7 +57,7 @@ fn d1_a_writer_comes_after_readers() {
 }
 
 #[test]
-fn d1_a_reader_comes_after_a_writer() {
+fn a_reader_comes_after_a_writer() {
     let (mut world, _) = small();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -76,7 +76,7 @@ fn d1_a_reader_comes_after_a_writer() {
 }
 
 #[test]
-fn d1_writers_come_in_the_order_they_were_scheduled_in() {
+fn writers_come_in_the_order_they_were_scheduled_in() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -96,7 +96,7 @@ fn d1_writers_come_in_the_order_they_were_scheduled_in() {
 }
 
 #[test]
-fn d1_jobs_on_other_types_go_on() {
+fn jobs_on_other_types_go_on() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
@@ -110,7 +110,7 @@ fn d1_jobs_on_other_types_go_on() {
 }
 
 #[test]
-fn d1_a_question_for_changes_is_a_read() {
+fn a_question_for_changes_is_a_read() {
     let (mut world, _) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
@@ -198,7 +198,7 @@ const READS_OF_CHUNKS: [Read; 3] = [
 ];
 
 #[test]
-fn d3_who_reads_does_not_wait_for_readers() {
+fn who_reads_does_not_wait_for_readers() {
     let (world, entity) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query::<(&A, &X)>().job());
@@ -209,7 +209,7 @@ fn d3_who_reads_does_not_wait_for_readers() {
 }
 
 #[test]
-fn d3_who_reads_does_not_wait_for_writers_of_something_else() {
+fn who_reads_does_not_wait_for_writers_of_something_else() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<(&mut B, &mut T, &A)>().job());
@@ -223,7 +223,7 @@ fn d3_who_reads_does_not_wait_for_writers_of_something_else() {
 }
 
 #[test]
-fn d3_who_reads_waits_for_a_writer() {
+fn who_reads_waits_for_a_writer() {
     for (name, read) in READS.into_iter().chain(READS_OF_CHUNKS) {
         let (mut world, entity) = small();
         let gate = Gate::default();
@@ -238,7 +238,7 @@ fn d3_who_reads_waits_for_a_writer() {
 }
 
 #[test]
-fn d3_buffers_are_waited_for() {
+fn buffers_are_waited_for() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -291,7 +291,7 @@ const WRITES_OF_CHUNKS: [Write; 1] = [("slice_mut", |world, _| {
 })];
 
 #[test]
-fn d3_who_writes_waits_for_readers() {
+fn who_writes_waits_for_readers() {
     for (name, write) in WRITES.into_iter().chain(WRITES_OF_CHUNKS) {
         let (mut world, entity) = small();
         let gate = Gate::default();
@@ -309,7 +309,7 @@ fn d3_who_writes_waits_for_readers() {
 }
 
 #[test]
-fn d3_who_writes_waits_for_writers() {
+fn who_writes_waits_for_writers() {
     for (name, write) in WRITES.into_iter().chain(WRITES_OF_CHUNKS) {
         let (mut world, entity) = small();
         let gate = Gate::default();
@@ -325,7 +325,7 @@ fn d3_who_writes_waits_for_writers() {
 }
 
 #[test]
-fn d3_who_writes_does_not_wait_for_jobs_on_something_else() {
+fn who_writes_does_not_wait_for_jobs_on_something_else() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<(&mut T, &X)>().job());
@@ -357,7 +357,7 @@ const QUESTIONS: [Question; 12] = [
 ];
 
 #[test]
-fn d3_who_asks_which_entities_there_are_does_not_wait_for_values() {
+fn who_asks_which_entities_there_are_does_not_wait_for_values() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let job = world.query_mut::<(&mut A, &mut B, &mut T, &mut Buffer<Item>)>().job();
@@ -373,7 +373,7 @@ fn d3_who_asks_which_entities_there_are_does_not_wait_for_values() {
 }
 
 #[test]
-fn d3_what_changed_is_asked_after_who_writes() {
+fn what_changed_is_asked_after_who_writes() {
     let (mut world, _) = small();
     let since = world.version();
     world.advance_version();
@@ -387,7 +387,7 @@ fn d3_what_changed_is_asked_after_who_writes() {
 }
 
 #[test]
-fn d5_plain_tags_need_no_fence() {
+fn plain_tags_need_no_fence() {
     let (mut world, entity) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut Tag>().job());
@@ -402,7 +402,7 @@ fn d5_plain_tags_need_no_fence() {
 }
 
 #[test]
-fn d6_other_worlds_do_not_wait() {
+fn other_worlds_do_not_wait() {
     let pool = pool(3);
     let settings = ancho_entities::WorldSettings::new().job_pool(&pool);
     let mut one = Checked(World::with_settings("One", settings.clone()));
@@ -428,7 +428,7 @@ fn d6_other_worlds_do_not_wait() {
 }
 
 #[test]
-fn d1_what_is_said_is_added_to_what_is_known() {
+fn what_is_said_is_added_to_what_is_known() {
     for by in ["depends_on", "after"] {
         let (mut world, _) = small();
         let (one, two) = (Gate::default(), Gate::default());
@@ -454,7 +454,7 @@ fn d1_what_is_said_is_added_to_what_is_known() {
 }
 
 #[test]
-fn d1_handles_are_kept_and_combined() {
+fn handles_are_kept_and_combined() {
     let (mut world, entity) = small();
     let mut handles = Vec::new();
     for _ in 0..10 {
@@ -476,7 +476,7 @@ fn d1_handles_are_kept_and_combined() {
 }
 
 #[test]
-fn d7_a_job_that_was_waited_for_is_not_in_the_way_of_others() {
+fn a_job_that_was_waited_for_is_not_in_the_way_of_others() {
     // The reader of `A` waits for its writer. The one of `B` was scheduled later, by the same code, and does not.
     let (mut world, _) = small();
     let gate = Gate::default();

@@ -1,4 +1,4 @@
-//! What jobs can be given: aspects, and all that queries can be told (I5).
+//! What jobs can be given: aspects, and all that queries can be told.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ struct Pair<'w> {
 }
 
 #[test]
-fn i5_jobs_are_given_aspects() {
+fn jobs_are_given_aspects() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         world.spawn_batch((0..25).map(A));
@@ -34,7 +34,7 @@ fn i5_jobs_are_given_aspects() {
 type Options = fn(QueryDescriptor) -> QueryDescriptor;
 
 #[test]
-fn i5_jobs_heed_what_their_query_was_told() {
+fn jobs_heed_what_their_query_was_told() {
     let options: [(Options, usize); 6] = [
         (|query| query, 15),
         (|query| query.include_disabled(), 22),

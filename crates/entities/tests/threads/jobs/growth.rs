@@ -1,4 +1,4 @@
-//! What is remembered of jobs does not grow (D1).
+//! What is remembered of jobs does not grow.
 
 use ancho_entities::World;
 
@@ -8,7 +8,7 @@ use crate::jobs::common::*;
 const MOST: usize = 2048;
 
 #[test]
-fn d1_whoever_never_waits_does_not_fill_memory() {
+fn whoever_never_waits_does_not_fill_memory() {
     for workers in [0, 2] {
         let mut world = world_with(workers);
         let entity = world.spawn((A(0), B(0)));
@@ -27,7 +27,7 @@ fn d1_whoever_never_waits_does_not_fill_memory() {
 }
 
 #[test]
-fn d1_readers_alone_do_not_pile_up() {
+fn readers_alone_do_not_pile_up() {
     for workers in [0, 2] {
         let mut world = world_with(workers);
         world.spawn((A(1), B(0)));
@@ -42,7 +42,7 @@ fn d1_readers_alone_do_not_pile_up() {
 }
 
 #[test]
-fn d1_failures_that_nobody_asks_for_do_not_pile_up() {
+fn failures_that_nobody_asks_for_do_not_pile_up() {
     let mut world = world_with(0);
     world.spawn(A(1));
     for _ in 0..2000 {
@@ -55,7 +55,7 @@ fn d1_failures_that_nobody_asks_for_do_not_pile_up() {
 }
 
 #[test]
-fn d1_a_job_at_a_gate_holds_up_those_behind_it_and_no_more() {
+fn a_job_at_a_gate_holds_up_those_behind_it_and_no_more() {
     // As many as may be uncompleted wait behind it. Then whoever schedules waits, too, until it is opened.
     let mut world = world_with(2);
     world.spawn((A(0), B(0)));

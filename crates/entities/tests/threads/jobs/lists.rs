@@ -1,4 +1,4 @@
-//! Jobs that list what a query finds, and that write lists to it (Q12).
+//! Jobs that list what a query finds, and that write lists to it.
 
 use ancho_collections::{NativeArray, NativeList};
 use ancho_entities::{
@@ -44,7 +44,7 @@ fn lists_the_same<F: QueryFilter>(world: &World, since: Version) {
 }
 
 #[test]
-fn q12_a_job_lists_what_is_found_in_the_same_order() {
+fn a_job_lists_what_is_found_in_the_same_order() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let seen = advance(&mut world);
@@ -70,7 +70,7 @@ fn q12_a_job_lists_what_is_found_in_the_same_order() {
 }
 
 #[test]
-fn q12_what_is_found_is_settled_when_the_job_runs() {
+fn what_is_found_is_settled_when_the_job_runs() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let (mut early, mut late) = (NativeList::new(), NativeList::new());
@@ -90,7 +90,7 @@ fn q12_what_is_found_is_settled_when_the_job_runs() {
 }
 
 #[test]
-fn q12_values_are_those_that_jobs_before_have_written() {
+fn values_are_those_that_jobs_before_have_written() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let mut values = NativeList::new();
@@ -105,7 +105,7 @@ fn q12_values_are_those_that_jobs_before_have_written() {
 }
 
 #[test]
-fn q12_listing_entities_does_not_wait_for_who_writes_their_values() {
+fn listing_entities_does_not_wait_for_who_writes_their_values() {
     let mut world = mixed(2);
     let gate = Gate::default();
     let written = stand_at!(gate, world.query_mut::<&mut A>());
@@ -127,7 +127,7 @@ fn q12_listing_entities_does_not_wait_for_who_writes_their_values() {
 }
 
 #[test]
-fn q12_a_list_is_written_back() {
+fn a_list_is_written_back() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let fork = Checked(world.fork().unwrap());
@@ -159,7 +159,7 @@ fn q12_a_list_is_written_back() {
 }
 
 #[test]
-fn q12_what_is_tracked_is_marked_row_by_row() {
+fn what_is_tracked_is_marked_row_by_row() {
     for workers in WORKER_COUNTS {
         let mut world = mixed(workers);
         let seen = advance(&mut world);
@@ -174,7 +174,7 @@ fn q12_what_is_tracked_is_marked_row_by_row() {
 }
 
 #[test]
-fn q12_a_list_of_another_length_is_refused_by_the_job() {
+fn a_list_of_another_length_is_refused_by_the_job() {
     let mut world = mixed(2);
     let seen = advance(&mut world);
     let values = NativeList::from([A(7), A(8)]);
@@ -189,7 +189,7 @@ fn q12_a_list_of_another_length_is_refused_by_the_job() {
 }
 
 #[test]
-fn q12_values_that_the_query_does_not_give_are_refused() {
+fn values_that_the_query_does_not_give_are_refused() {
     let mut world = mixed(0);
     let mut values = NativeList::new();
     let query = world.query_filtered::<&T, With<A>>();
@@ -211,7 +211,7 @@ fn q12_values_that_the_query_does_not_give_are_refused() {
 }
 
 #[test]
-fn q12_a_list_in_use_is_refused_unless_the_job_waits_for_its_turn() {
+fn a_list_in_use_is_refused_unless_the_job_waits_for_its_turn() {
     let world = mixed(2);
     let mut found = NativeList::new();
     let first = world.query::<&A>().job().schedule_to_entities(found.write());
@@ -225,7 +225,7 @@ fn q12_a_list_in_use_is_refused_unless_the_job_waits_for_its_turn() {
 }
 
 #[test]
-fn q12_a_part_of_a_split_world_lists_while_others_are_in_use() {
+fn a_part_of_a_split_world_lists_while_others_are_in_use() {
     let mut world = mixed(2);
     let mut lists = (NativeList::new(), NativeList::new());
     let (mut writes, reads) = world.split::<(Query<&mut A>, Query<(&X, &T)>)>();

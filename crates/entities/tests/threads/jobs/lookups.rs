@@ -53,7 +53,7 @@ fn many_are_what_each_is_however_many_they_are() {
 }
 
 #[test]
-fn i9_jobs_know_where_entities_are() {
+fn jobs_know_where_entities_are() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         let all: Vec<_> = world.spawn_batch((0..25).map(A)).collect();
@@ -84,7 +84,7 @@ fn i9_jobs_know_where_entities_are() {
 }
 
 #[test]
-fn i8_jobs_know_in_which_chunks_something_was_written() {
+fn jobs_know_in_which_chunks_something_was_written() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         let all: Vec<_> = world.spawn_batch((0..30).map(|at| (A(at), B(1)))).collect();
@@ -123,7 +123,7 @@ fn i8_jobs_know_in_which_chunks_something_was_written() {
 }
 
 #[test]
-fn i8_jobs_know_which_entities_were_written_if_that_is_tracked() {
+fn jobs_know_which_entities_were_written_if_that_is_tracked() {
     for workers in WORKERS {
         let mut world = world_of(workers, 10);
         let all: Vec<_> = world.spawn_batch((0..30).map(|at| (T(at), E(1), A(at)))).collect();
@@ -180,7 +180,7 @@ fn go_through<D: ParallelData<Static: ParallelData> + 'static>(world: &mut World
 }
 
 #[test]
-fn i8_who_writes_waits_for_jobs_that_ask_when_that_was_done() {
+fn who_writes_waits_for_jobs_that_ask_when_that_was_done() {
     // Whether the component is on is looked for, and not its values.
     writers_wait_for::<EnabledRef<'static, X>>(
         |world| world.spawn(X(1)),

@@ -1,4 +1,4 @@
-//! Jobs that switch components off and on, and those that ask (EN7).
+//! Jobs that switch components off and on, and those that ask.
 
 use ancho_entities::{
     Absent, EnabledMut, Entity, IgnoreEnabled, Or, Present, With, Without, World,
@@ -56,7 +56,7 @@ fn switch(world: &mut World, gate: &Gate) {
 }
 
 #[test]
-fn en7_who_asks_waits_for_who_switches() {
+fn who_asks_waits_for_who_switches() {
     for (name, ask) in QUESTIONS {
         let (mut world, entities) = two();
         let gate = Gate::default();
@@ -66,7 +66,7 @@ fn en7_who_asks_waits_for_who_switches() {
 }
 
 #[test]
-fn en7_who_does_not_ask_does_not_wait() {
+fn who_does_not_ask_does_not_wait() {
     let (mut world, [on, _]) = two();
     let gate = Gate::default();
     switch(&mut world, &gate);
@@ -85,7 +85,7 @@ fn en7_who_does_not_ask_does_not_wait() {
 }
 
 #[test]
-fn en7_jobs_that_ask_come_after_jobs_that_switch() {
+fn jobs_that_ask_come_after_jobs_that_switch() {
     let (mut world, [on, off]) = two();
     let gate = Gate::default();
     switch(&mut world, &gate);
@@ -101,7 +101,7 @@ fn en7_jobs_that_ask_come_after_jobs_that_switch() {
 }
 
 #[test]
-fn en7_who_switches_waits_for_jobs_that_ask() {
+fn who_switches_waits_for_jobs_that_ask() {
     for asks in ["With", "Without", "data", "Option"] {
         let (mut world, [on, off]) = two();
         let gate = Gate::default();
@@ -126,7 +126,7 @@ fn en7_who_switches_waits_for_jobs_that_ask() {
 }
 
 #[test]
-fn en7_tags_that_can_be_switched_have_fences() {
+fn tags_that_can_be_switched_have_fences() {
     let (mut world, _) = two();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -141,7 +141,7 @@ fn en7_tags_that_can_be_switched_have_fences() {
 }
 
 #[test]
-fn en7_all_threads_switch_and_each_entity_is_found_as_it_was() {
+fn all_threads_switch_and_each_entity_is_found_as_it_was() {
     for (workers, rows) in [(0, 64), (2, 100), (4, 300)] {
         let mut world = world_of(workers, rows);
         let all: Vec<_> = world.spawn_batch((0..3000).map(|at| (A(at), X(at)))).collect();

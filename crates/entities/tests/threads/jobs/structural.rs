@@ -1,4 +1,4 @@
-//! What is added and removed while jobs run (A9).
+//! What is added and removed while jobs run.
 
 use ancho_entities::{ComponentType, Entity, Lookup, Query, QueryDescriptor, Shared, With, World};
 
@@ -61,7 +61,7 @@ const CHANGES: [Change; 22] = [
 ];
 
 #[test]
-fn a9_changes_of_an_archetype_wait_for_jobs_that_go_through_it() {
+fn changes_of_an_archetype_wait_for_jobs_that_go_through_it() {
     for (name, change) in CHANGES {
         let (mut world, entities) = three();
         let gate = Gate::default();
@@ -72,7 +72,7 @@ fn a9_changes_of_an_archetype_wait_for_jobs_that_go_through_it() {
 }
 
 #[test]
-fn a9_changes_of_an_archetype_do_not_wait_for_jobs_on_others() {
+fn changes_of_an_archetype_do_not_wait_for_jobs_on_others() {
     // Of `despawn_all` and `fork` there is no other archetype, and others are moved to or from one with `Tag` or `B`.
     let elsewhere = CHANGES.into_iter().filter(|(name, _)| !["despawn_all", "fork"].contains(name));
     for (name, change) in elsewhere {
@@ -86,7 +86,7 @@ fn a9_changes_of_an_archetype_do_not_wait_for_jobs_on_others() {
 }
 
 #[test]
-fn a9_a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
+fn a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
     let (mut world, _) = three();
     let all: Vec<_> = world.spawn_batch((0..1000).map(|at| (X(at), T(at)))).collect();
     let gate = Gate::default();
@@ -130,7 +130,7 @@ fn a9_a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
 }
 
 #[test]
-fn a9_a_lookup_delays_every_structural_change() {
+fn a_lookup_delays_every_structural_change() {
     for (name, change) in CHANGES {
         let (mut world, entities) = three();
         let goal = world.spawn(T(1));
@@ -155,7 +155,7 @@ fn a9_a_lookup_delays_every_structural_change() {
 }
 
 #[test]
-fn a9_a_lookup_waits_for_who_writes_and_is_waited_for() {
+fn a_lookup_waits_for_who_writes_and_is_waited_for() {
     let (mut world, [_, one, _]) = three();
     world.spawn(T(0));
     let (first, second) = (Gate::default(), Gate::default());
@@ -183,7 +183,7 @@ fn a9_a_lookup_waits_for_who_writes_and_is_waited_for() {
 }
 
 #[test]
-fn a9_a_lookup_that_writes_is_a_writer() {
+fn a_lookup_that_writes_is_a_writer() {
     let (mut world, [both, one, other]) = three();
     let gate = Gate::default();
     let stand = gate.stand();
@@ -203,7 +203,7 @@ fn a9_a_lookup_that_writes_is_a_writer() {
 }
 
 #[test]
-fn a9_values_of_shared_components_outlive_the_wait() {
+fn values_of_shared_components_outlive_the_wait() {
     let mut world = world_with(3);
     let first = world.spawn((A(1), Shared::new(Team(7))));
     let second = world.spawn((B(1), Shared::new(Team(8))));

@@ -8,7 +8,7 @@ use ancho_jobs::JobPool;
 use crate::jobs::common::*;
 
 #[test]
-fn sy1_jobs_of_a_frame_are_worked_on_in_any_order_when_all_are_awaited() {
+fn jobs_of_a_frame_are_worked_on_in_any_order_when_all_are_awaited() {
     let pool = JobPool::builder().workers(1).build().unwrap();
     let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
     let entity = world.spawn((A(1), B(2)));

@@ -1,4 +1,4 @@
-//! What the thread of a world does while jobs run: it waits for those in its way (D2), finds what they have done, and waits for no
+//! What the thread of a world does while jobs run: it waits for those in its way, finds what they have done, and waits for no
 //! others.
 //!
 //! Jobs stand at a gate until it is opened, so that it can be seen whether somebody has waited for them.
@@ -222,7 +222,7 @@ impl Started {
 }
 
 #[test]
-fn d2_jobs_in_the_way_are_waited_for() {
+fn jobs_in_the_way_are_waited_for() {
     for forked in [false, true] {
         for &(name, operate) in NEAR.iter().chain(WHOLE) {
             let mut stage = Stage::new(2, forked);
@@ -234,7 +234,7 @@ fn d2_jobs_in_the_way_are_waited_for() {
 }
 
 #[test]
-fn d2_jobs_over_other_archetypes_are_not_waited_for() {
+fn jobs_over_other_archetypes_are_not_waited_for() {
     for forked in [false, true] {
         for &(name, operate) in NEAR {
             let mut stage = Stage::new(2, forked);
@@ -246,7 +246,7 @@ fn d2_jobs_over_other_archetypes_are_not_waited_for() {
 }
 
 #[test]
-fn d2_jobs_over_other_components_are_not_waited_for() {
+fn jobs_over_other_components_are_not_waited_for() {
     for &(name, operate) in OTHER {
         let mut stage = Stage::new(2, false);
         let job = Started::near(&mut stage);

@@ -1,4 +1,4 @@
-//! Jobs of both worlds are completed before entities move (W3, W4, D1).
+//! Jobs of both worlds are completed before entities move.
 
 use ancho_entities::{Component, Entity, QueryDescriptor, World, WorldSettings};
 use ancho_jobs::JobPool;

@@ -1,4 +1,4 @@
-//! Worlds and transactions change their thread (W1, W5).
+//! Worlds and transactions change their thread.
 
 use std::sync::mpsc;
 use std::thread;
@@ -23,7 +23,6 @@ fn add_one(world: &mut World) {
 
 #[test]
 fn a_world_with_jobs_under_way_is_sent_updated_and_dropped() {
-    // W1
     let world = thread::spawn(|| {
         let mut world = World::new("Made here");
         world.spawn_batch((0..5000).map(|n| (Number(n), Text(n.to_string()))));
@@ -48,7 +47,6 @@ fn a_world_with_jobs_under_way_is_sent_updated_and_dropped() {
 
 #[test]
 fn worlds_of_other_threads_arrive_one_after_another() {
-    // W1, W3
     let (send, receive) = mpsc::channel();
     for loader in 0..4 {
         let send = send.clone();
@@ -80,7 +78,6 @@ fn worlds_of_other_threads_arrive_one_after_another() {
 
 #[test]
 fn a_transaction_is_sent_and_ends_elsewhere() {
-    // W5
     let mut transaction = World::new("Loading").begin_transaction();
     let job = transaction.schedule(&[], |entities| {
         entities.spawn_batch((0..1000).map(Number));
@@ -100,7 +97,6 @@ fn a_transaction_is_sent_and_ends_elsewhere() {
 
 #[test]
 fn transactions_of_several_worlds_run_side_by_side() {
-    // W5
     let mut all: Vec<ExclusiveEntityTransaction> = Vec::new();
     for _ in 0..4 {
         let mut transaction = World::new("Loading").begin_transaction();

@@ -1,4 +1,4 @@
-//! Transactions that get into jobs (W5).
+//! Transactions that get into jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -16,7 +16,7 @@ fn world() -> World {
 }
 
 #[test]
-fn w5_a_job_over_the_entities_does_not_end_the_transaction_that_lends_them() {
+fn a_job_over_the_entities_does_not_end_the_transaction_that_lends_them() {
     let mut transaction = world().begin_transaction();
     let entities = transaction.entities_mut().unwrap();
     entities.spawn_many(Text("there".to_owned()), 100);
@@ -39,7 +39,7 @@ fn w5_a_job_over_the_entities_does_not_end_the_transaction_that_lends_them() {
 }
 
 #[test]
-fn w5_a_transaction_that_could_not_wait_inside_of_a_job_waits_afterwards() {
+fn a_transaction_that_could_not_wait_inside_of_a_job_waits_afterwards() {
     let (mut transaction, other) = (world().begin_transaction(), world());
     let (hold, held) = mpsc::channel::<()>();
     let filled = transaction.schedule(&[], move |entities| {
