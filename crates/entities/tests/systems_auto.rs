@@ -1,4 +1,4 @@
-//! SY11: systems that a world finds by itself.
+//! Systems that a world finds by itself.
 #![cfg(feature = "auto")]
 // What marks make works where unsafe code is forbidden.
 #![forbid(unsafe_code)]

@@ -55,7 +55,7 @@ fn long_runs_of_spawn_are_left_out_before_despawn() {
         assert_eq!(archetypes(&world) == before, cancels);
         world.spawn_many((), MANY as usize + 3).collect::<Vec<_>>()
     };
-    // CB3: ids are handed out afterwards as one by one.
+    // Ids are handed out afterwards as one by one.
     assert_eq!(ids(true), ids(false));
 }
 

@@ -383,7 +383,7 @@ fn types_are_removed_together_with_others() {
 
 #[test]
 fn types_that_no_memory_has_room_for_are_removed_with_others() {
-    // CB10: nobody has them, so that there is nothing to be done.
+    // Nobody has them, so that there is nothing to be done.
     let huge = ["game::Huge", "game::Vast"].map(|name| {
         ComponentType::register(RuntimeType::new(name, usize::MAX / 2 + 1, 1)).unwrap()
     });

@@ -1,4 +1,4 @@
-//! SY8: in which order systems are created that are added together, and destroyed.
+//! In which order systems are created that are added together, and destroyed.
 
 use ancho_entities::{
     CommandPoint, IntoSystem, System, SystemGroup, SystemResult, World, system_type,

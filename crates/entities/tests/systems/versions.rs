@@ -1,4 +1,4 @@
-//! V1: what others have changed since a system ran is newer than its last run, whoever did it, and when.
+//! What others have changed since a system ran is newer than its last run, whoever did it, and when.
 
 use ancho_entities::{
     Changed, CommandsAt, EndSimulation, IntoSystem, OrderChanged, Query, Res, ResMut, System,

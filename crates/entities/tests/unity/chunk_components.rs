@@ -57,7 +57,7 @@ fn values<T: Component + Default + Clone>(world: &World) -> Vec<T> {
 
 #[test]
 fn a_type_of_its_own() {
-    // CC1: part of the archetype as a type that is not T.
+    // Part of the archetype as a type that is not T.
     let (chunk, entity) = (ComponentType::of_chunk::<A>(), ComponentType::of::<A>());
     assert_ne!(chunk, entity);
     assert_eq!((chunk.name(), chunk.size(), chunk.align()), ("PerChunk<unity::A>", 0, 1));
@@ -143,7 +143,7 @@ fn moving_entities_alters_no_value() {
 
 #[test]
 fn values_go_with_their_chunk() {
-    // CC1: however the last entity goes.
+    // However the last entity goes.
     type Ending = fn(&mut Checked, Entity);
     let endings: [(&str, Ending); 7] = [
         ("despawn", |world, entity| assert_eq!(world.despawn(entity), Ok(true))),
@@ -259,7 +259,7 @@ fn what_is_not_there_is_an_error() {
 
 #[test]
 fn the_values_have_a_budget_of_their_own() {
-    // CC1: 10 KB for the chunk beside 10 KB for an entity.
+    // 10 KB for the chunk beside 10 KB for an entity.
     let mut world = world();
     let entity = world.spawn((Large([1; 10 << 10]), per::<Large>(), per::<Line>(), per::<Tag>()));
     assert_eq!(world.chunk_component(entity), Ok(&Large::default()));
@@ -411,7 +411,7 @@ fn beside_managed_components() {
 
 #[test]
 fn values_against_a_plain_map() {
-    // CC1: whatever entities do, the value of a chunk is what was last set, and the default before.
+    // Whatever entities do, the value of a chunk is what was last set, and the default before.
     let mut world = chunks_of(3);
     let mut expected = BTreeMap::<u64, Hundred>::new();
     let mut entities = Vec::new();

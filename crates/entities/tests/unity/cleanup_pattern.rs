@@ -84,7 +84,7 @@ fn added_removed_and_destroyed_are_each_noticed_once() {
 
 #[test]
 fn of_many_entities_each_is_noticed_for_what_happened_to_it() {
-    // CL3, CL1: a third keep their sound, a third lose it, a third are despawned, by every means there is.
+    // A third keep their sound, a third lose it, a third are despawned, by every means there is.
     for mut world in both() {
         let mut mixer = Mixer::default();
         let all: Vec<_> = world.spawn_batch((0..512).map(|n| (A(n), Sound(n)))).collect();

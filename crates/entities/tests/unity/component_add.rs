@@ -18,7 +18,7 @@ fn add_says_whether_something_was_new() {
 
 #[test]
 fn adding_a_value_replaces_one_that_is_there() {
-    // C4, as 1.x has it
+    // As 1.x has it
     let mut world = world();
     let entity = world.spawn((A(1), Text("old".into())));
     assert!(!world.add(entity, A(2)).unwrap());
@@ -31,7 +31,7 @@ fn adding_a_value_replaces_one_that_is_there() {
 
 #[test]
 fn adding_a_type_keeps_a_value_that_is_there() {
-    // C4, as 1.x has it
+    // As 1.x has it
     let mut world = world();
     let entity = world.spawn((A(1), Hundred(7)));
     let [a, hundred, text] =
@@ -60,7 +60,7 @@ fn a_type_that_is_added_begins_with_its_default() {
 
 #[test]
 fn adding_what_is_there_is_an_error_in_a_strict_world() {
-    // C4, as 2018 has it
+    // As 2018 has it
     let mut world = strict();
     let entity = world.spawn((A(1), Text("old".into())));
     let before = world.state_hash();

@@ -21,7 +21,7 @@ fn remove_says_whether_something_was_there() {
 
 #[test]
 fn removing_what_is_not_there_does_nothing() {
-    // C5, as 1.x has it
+    // As 1.x has it
     let mut world = world();
     let entity = world.spawn(A(1));
     let dead = world.spawn(A(2));
@@ -42,7 +42,7 @@ fn removing_what_is_not_there_does_nothing() {
 
 #[test]
 fn removing_what_is_not_there_is_an_error_in_a_strict_world() {
-    // C5, as 2018 has it
+    // As 2018 has it
     let mut world = strict();
     let entity = world.spawn(A(1));
     let dead = world.spawn(A(2));

@@ -71,7 +71,7 @@ fn components_hold_what_rust_types_hold() {
 
 #[test]
 fn components_are_never_called_by_storage() {
-    // C1: a component's methods are its own. `Drop` alone is called, when the value goes.
+    // A component's methods are its own. `Drop` alone is called, when the value goes.
     #[derive(Component)]
     struct Quiet;
 
@@ -125,7 +125,7 @@ fn a_type_says_what_it_is() {
 
 #[test]
 fn the_hash_of_a_type_is_made_of_its_name_alone() {
-    // C15: these numbers stand in files, and must not change.
+    // These numbers stand in files, and must not change.
     assert_eq!(ComponentType::of::<A>().stable_hash(), 13_331_027_316_148_935_613);
     let runtime = ComponentType::register(RuntimeType::new("unity::types::rt", 4, 4)).unwrap();
     assert_eq!(runtime.stable_hash(), 11_770_617_382_273_320_961);

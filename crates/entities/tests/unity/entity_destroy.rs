@@ -11,7 +11,7 @@ struct Counted(#[field(opaque)] Arc<()>);
 
 #[test]
 fn destroying_what_is_not_there_is_no_error() {
-    // E6, as 1.x has it
+    // As 1.x has it
     let mut world = world();
     let entity = world.spawn(A(1));
     let other = world.spawn(A(2));
@@ -26,7 +26,7 @@ fn destroying_what_is_not_there_is_no_error() {
 
 #[test]
 fn destroying_what_is_not_there_is_an_error_in_a_strict_world() {
-    // E6, as 2018 has it
+    // As 2018 has it
     let mut world = strict();
     let entity = world.spawn(A(1));
     let other = world.spawn(A(2));

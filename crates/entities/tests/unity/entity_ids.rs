@@ -132,7 +132,7 @@ fn the_table_grows_and_keeps_everything() {
 
 #[test]
 fn an_entity_without_components_exists() {
-    // E5: what exists in spite of its destruction comes with cleanup components.
+    // What exists in spite of its destruction comes with cleanup components.
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.remove::<A>(entity).unwrap();

@@ -51,7 +51,7 @@ fn what_is_not_there_has_no_name() {
 
 #[test]
 fn a_name_follows_its_entity() {
-    // E9: through moves, and into copies of the world.
+    // Through moves, and into copies of the world.
     let mut world = world();
     let [first, second] = [world.spawn(A(1)), world.spawn(A(2))];
     world.set_name(second, "second").unwrap();

@@ -33,7 +33,7 @@ fn members(world: &World, root: Entity) -> Vec<Entity> {
 
 #[test]
 fn a_group_is_instantiated_with_its_root() {
-    // IN3: references inside lead to the instances, others stay.
+    // References inside lead to the instances, others stay.
     for mut world in both() {
         let outside = world.spawn(A(9));
         let root = world.spawn((Prefab, A(0)));
@@ -78,7 +78,7 @@ fn many_instances_have_groups_of_their_own() {
 
 #[test]
 fn groups_of_members_are_data_when_their_root_is_instantiated() {
-    // IN3: not recursive.
+    // Not recursive.
     let mut world = world();
     let (root, member, grandchild) = (world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2)));
     group(&mut world, member, &[grandchild]);
@@ -141,7 +141,7 @@ fn an_empty_group_is_none() {
 
 #[test]
 fn a_group_goes_with_its_root_and_so_do_the_groups_of_its_members() {
-    // IN4: recursive, each entity once; groups may lead in circles, and name what is gone.
+    // Recursive, each entity once; groups may lead in circles, and name what is gone.
     for mut world in both() {
         let outside = world.spawn(A(9));
         let all: Vec<_> = world.spawn_many(A(1), 6).collect();
@@ -211,7 +211,7 @@ fn groups_are_switched_off_and_on_as_one() {
 
 #[test]
 fn instances_may_leave_their_group_behind() {
-    // IN8: the members are instantiated all the same; without a group the mark stays.
+    // The members are instantiated all the same; without a group the mark stays.
     for mut world in both() {
         let (root, member) = (world.spawn((A(0), OmitLinkedEntityGroup)), world.spawn(A(1)));
         group(&mut world, root, &[member]);

@@ -1,4 +1,4 @@
-//! Managed components: values of one thread, each in a box of its own (C8, and their parts of E6, IN1, IN3, CL1, EN1, V3).
+//! Managed components: values of one thread, each in a box of its own.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ fn values_go_with_their_world() {
 
 #[test]
 fn values_stay_in_their_place_when_entities_move() {
-    // C8: only the address is in the chunk.
+    // Only the address is in the chunk.
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     let all: Vec<_> =
@@ -141,7 +141,7 @@ fn values_are_added_and_replaced() {
 
 #[test]
 fn what_is_refused_is_given_back() {
-    // C4, C6, C7: strict or not.
+    // Strict or not.
     let owner = Arc::new(());
     for mut world in both() {
         let (plain, dead) = (world.spawn(A(1)), world.spawn(A(2)));
@@ -182,7 +182,7 @@ fn what_is_refused_is_given_back() {
 
 #[test]
 fn reading_is_no_change() {
-    // V3. DIFFERENCE: Unity marks a managed component as changed when it is read.
+    // DIFFERENCE: Unity marks a managed component as changed when it is read.
     let owner = Arc::new(());
     let mut world = world();
     let entity = world.spawn((A(1), voice("hello", &owner)));
@@ -379,7 +379,7 @@ fn the_state_is_what_the_values_are() {
 
 #[test]
 fn forks_have_values_of_their_own() {
-    // C8: no two worlds share a value, from the beginning.
+    // No two worlds share a value, from the beginning.
     let owner = Arc::new(());
     for copy in [Checked::fork as fn(&mut Checked) -> Checked, Checked::duplicate] {
         let mut world = chunks_of(3);

@@ -1,4 +1,4 @@
-//! Managed components whose code panics (C8: each is dropped once).
+//! Managed components whose code panics (each is dropped once).
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;

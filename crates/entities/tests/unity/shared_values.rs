@@ -169,7 +169,7 @@ fn values_may_own_memory_and_need_no_clone() {
 
 #[test]
 fn values_may_refer_to_entities() {
-    // SH7: who moves or is copied gets a value that refers to what the others became (`tests/worlds/shared_references.rs`), and
+    // Who moves or is copied gets a value that refers to what the others became (`tests/worlds/shared_references.rs`), and
     // commands replace placeholders (`tests/commands/shared_values.rs`). An instance keeps the value. A field that is opaque is not
     // looked into.
     // DIFFERENCE: a type with entities that is not `Clone` does not compile (`tests/ui/shared`).

@@ -1,5 +1,4 @@
-//! All kinds of components on the same entities, in worlds that are forks of one another, against plain maps (C8, CC1, CL1,
-//! CL4, EN4, IN1, IN2, SH2, SH3).
+//! All kinds of components on the same entities, in worlds that are forks of one another, compared with plain maps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

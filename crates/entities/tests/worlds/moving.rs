@@ -78,7 +78,7 @@ fn chunks_of_another_size_are_not_taken_even_if_they_have_room_for_as_many() {
 
 #[test]
 fn components_stay_where_they_are_in_memory() {
-    // W3: chunks adopted whole
+    // Chunks adopted whole
     let (mut source, mut destination) = (world(), world());
     let all: Vec<_> = source.spawn_batch((0..5000).map(|n| (A(n), Text(n.to_string())))).collect();
     let address = |world: &World, entity| std::ptr::from_ref(world.get::<Text>(entity).unwrap());
@@ -139,7 +139,7 @@ fn groups_stay_together() {
 
 #[test]
 fn shared_values_are_those_of_the_other_world() {
-    // W3: shared values re-registered
+    // Shared values re-registered
     let (mut source, mut destination) = (world(), world());
     let here = destination.spawn((A(1), team("red")));
     let there: Vec<_> =
@@ -160,7 +160,7 @@ fn shared_values_are_those_of_the_other_world() {
 
 #[test]
 fn values_of_chunks_come_with_them() {
-    // W3: chunk components
+    // Chunk components
     let (mut source, mut destination) = (chunks_of(2), chunks_of(2));
     let all: Vec<_> = source.spawn_many((A(0), PerChunk::<Focus>::new()), 4).collect();
     source.set_chunk_component(all[0], Focus(all[3])).unwrap();
@@ -183,7 +183,7 @@ fn values_of_chunks_that_do_not_come_are_dropped() {
 
 #[test]
 fn what_has_come_was_changed_now_and_once() {
-    // W3: "changed" exactly once
+    // "changed" exactly once
     let (mut source, mut destination) = (world(), world());
     for _ in 0..50 {
         source.advance_version();
@@ -209,7 +209,7 @@ fn what_has_come_was_changed_now_and_once() {
 
 #[test]
 fn both_worlds_count_what_came_and_went() {
-    // W3: both order versions bump
+    // Both order versions bump
     let (mut source, mut destination) = (chunks_of(4), chunks_of(4));
     source.spawn_many((A(1), team("red")), 10);
     destination.spawn_many((A(1), team("red")), 10);
@@ -322,7 +322,7 @@ fn each_value_is_dropped_once() {
 
 #[test]
 fn forks_of_both_worlds_stay_as_they_are() {
-    // W3, copy on write
+    // Copy on write
     for (from, to) in [(4, 4), (4, 7)] {
         let (mut source, mut destination) = (chunks_of(from), chunks_of(to));
         populate(&mut source, 10);
@@ -372,7 +372,7 @@ fn an_entity_that_is_too_large_for_the_other_world_is_refused() {
 
 #[test]
 fn commands_of_the_source_that_were_promised_ids_are_refused() {
-    // W3, CB
+    // CB
     let (mut source, mut destination) = (world(), world());
     source.spawn_many(A(1), 3);
     let mut buffer = EntityCommandBuffer::new();

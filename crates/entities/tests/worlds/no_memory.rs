@@ -21,7 +21,7 @@ fn seen(world: &World) -> (u64, Vec<(ancho_entities::Entity, Portrait)>) {
 
 #[test]
 fn whole_chunks_come_without_memory() {
-    // W3: chunks keep the arena they are of
+    // Chunks keep the arena they are of
     let mut source = chunks_of(5);
     let count = populate(&mut source, 11).len();
     let (mut destination, arena) = limited(0, 5);

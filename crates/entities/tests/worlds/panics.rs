@@ -167,7 +167,7 @@ struct Rivals(BTreeSet<Rival>);
 
 #[test]
 fn references_of_all_other_values_are_replaced_if_those_of_one_panic() {
-    // W3: values of other components, of other entities, and of entities behind the one
+    // Values of other components, of other entities, and of entities behind the one
     for fuse in 0..10 {
         let (mut source, mut destination) = (world(), world());
         destination.spawn_many((), 7);

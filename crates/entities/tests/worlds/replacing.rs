@@ -45,7 +45,7 @@ fn what_one_writes_the_other_does_not_see() {
 
 #[test]
 fn only_what_differs_is_copied() {
-    // W4: touching only chunks whose versions differ
+    // Touching only chunks whose versions differ
     let (mut source, mut destination, arena) = two(10);
     let all: Vec<_> = source.spawn_batch((0..1000).map(A)).collect();
     let used = || arena.stats().used / CHUNK;

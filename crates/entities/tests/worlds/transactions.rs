@@ -55,7 +55,7 @@ fn a_job_can_do_everything() {
 
 #[test]
 fn the_world_may_grow() {
-    // W5: capacity may grow
+    // Capacity may grow
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         _ = transaction
@@ -72,7 +72,7 @@ fn the_world_may_grow() {
 
 #[test]
 fn two_jobs_without_an_order_are_refused() {
-    // W5: unregistered job -> error; one job at a time
+    // Unregistered job -> error; one job at a time
     for world in worlds() {
         let mut transaction = world.begin_transaction();
         let first = transaction.schedule(&[], |entities| _ = entities.spawn(A(1))).unwrap();
@@ -122,7 +122,7 @@ fn jobs_take_containers_along() {
 
 #[test]
 fn jobs_over_entities_are_completed_first() {
-    // W5: begin completes jobs
+    // Begin completes jobs
     for mut world in worlds() {
         world.spawn_many(A(1), 10_000);
         _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
@@ -206,7 +206,7 @@ fn a_transaction_that_is_forgotten_is_a_leak_and_no_more() {
 
 #[test]
 fn a_filled_world_moves_to_another() {
-    // W3, W5: the pattern of streaming
+    // The pattern of streaming
     let mut game = world();
     game.spawn_many(A(0), 10);
     for loaded in worlds() {

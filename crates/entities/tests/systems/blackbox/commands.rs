@@ -1,4 +1,4 @@
-//! CB12, CB13, CB14: when commands are carried out.
+//! When commands are carried out.
 
 use std::time::Duration;
 

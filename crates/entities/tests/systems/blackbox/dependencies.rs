@@ -1,4 +1,4 @@
-//! D1 to D7: jobs wait for each other by what they use, and nobody waits for what it does not use.
+//! Jobs wait for each other by what they use, and nobody waits for what it does not use.
 
 use ancho_entities::{
     Changed, Component, EntityManager, IntoSystem, Lookup, Presentation, Query, World,

@@ -1,4 +1,4 @@
-//! SY4: what goes wrong with one system is told, and does not stop the others.
+//! What goes wrong with one system is told, and does not stop the others.
 
 use ancho_entities::{
     Component, IntoSystem, Presentation, Query, Res, ResMut, Single, SystemGroup, World,

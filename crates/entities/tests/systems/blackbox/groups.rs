@@ -1,4 +1,4 @@
-//! SY4: groups, and systems that come and go while they are updated.
+//! Groups, and systems that come and go while they are updated.
 
 use ancho_entities::{Component, IntoSystem, QueryDescriptor, Simulation, SystemGroup, World};
 

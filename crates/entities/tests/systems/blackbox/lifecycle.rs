@@ -1,4 +1,4 @@
-//! SY2, SY3: when systems start, run and stop.
+//! When systems start, run and stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -168,7 +168,7 @@ fn a_world_that_goes_stops_who_runs_and_destroys_all_in_reverse() {
     trace.take();
     drop(world);
     let words = trace.take();
-    // W1: all that run are stopped before one is destroyed; SY8: they go in reverse order of creation.
+    // All that run are stopped before one is destroyed; they go in reverse order of creation.
     let (stops, destroys) = words.split_at(words.find("c.destroy").unwrap());
     let mut stops: Vec<_> = stops.split_whitespace().collect();
     stops.sort_unstable();

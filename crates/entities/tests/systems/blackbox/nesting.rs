@@ -1,4 +1,4 @@
-//! SY10, SY16: systems that update systems, and systems that follow all others.
+//! Systems that update systems, and systems that follow all others.
 
 use ancho_entities::{Component, IntoSystem, Presentation, SystemGroup, World};
 

@@ -1,4 +1,4 @@
-//! SY5, SY6, SY7, SY9: who runs before whom.
+//! Who runs before whom.
 
 use ancho_entities::{Initialization, IntoSystem, Presentation, Simulation, SystemGroup, World};
 

@@ -1,4 +1,4 @@
-//! SY14: what there is one of.
+//! What there is one of.
 
 use ancho_entities::{Component, EnabledMut, ParamSet, Query, Single, World};
 

@@ -1,4 +1,4 @@
-//! W2, SY12: what time it is, and how often groups update.
+//! What time it is, and how often groups update.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

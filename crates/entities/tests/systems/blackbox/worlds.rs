@@ -1,4 +1,4 @@
-//! W1, SY8: worlds, and how they end.
+//! Worlds, and how they end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
