@@ -28,10 +28,10 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 ///
 /// It is for those who look for the cause of a desync: why two players, or a recording and its replay, do not see the same. Give it
 /// the world twice, in two ways that should make no difference: with more workers, in
-/// [shuffle mode](ancho_jobs::ExecutionMode::Shuffle), from a file and from the network.
+/// shuffle mode (`ExecutionMode::Shuffle`), from a file and from the network.
 ///
 /// Both run at the same time, each on a thread of its own. After each system its jobs are completed, and the
-/// [states](crate::EntityManager::state_hash) compared. So are the order of systems, and what goes wrong. What is not part of the state, as resources,
+/// [states](ancho_entities::EntityManager::state_hash) compared. So are the order of systems, and what goes wrong. What is not part of the state, as resources,
 /// is seen when it makes a difference to components.
 ///
 /// What is found is told as a [`Divergence`].
@@ -39,14 +39,14 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 /// # Determinism
 ///
 /// Since jobs are completed after each system, those of two systems never run side by side. Whether the values of jobs depend on the
-/// order of their batches is best found with [shuffled](ancho_jobs::ExecutionMode::Shuffle) ones, against
-/// [serial](ancho_jobs::ExecutionMode::Serial) ones.
+/// order of their batches is best found with shuffled ones, against
+/// serial ones.
 ///
-/// The [CPU level](ancho_burst::CpuLevel) is the same for both, since it is that of the process.
+/// The CPU level is the same for both, since it is that of the process.
 ///
 /// # Complexity
 ///
-/// Each system costs a [state hash](crate::EntityManager::state_hash) of the whole world.
+/// Each system costs a [state hash](ancho_entities::EntityManager::state_hash) of the whole world.
 ///
 /// # Examples
 ///
