@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::mode::Permutation;
 use crate::ranges::Ranges;
 
-/// Which batch of a parallel job is at hand.
+/// A batch of a parallel job: its index, its range, and the thread that runs it.
 ///
-/// Concurrent writers get it: see [`ConcurrentWrite`](crate::ConcurrentWrite).
+/// Passed to concurrent writers: see [`ConcurrentWrite`](crate::ConcurrentWrite).
 ///
 /// # Examples
 ///
@@ -23,41 +23,40 @@ use crate::ranges::Ranges;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchInfo {
-    /// Which batch, counted from zero in the order of the indices: the key to sort by where results
-    /// must not depend on threads.
+    /// The batch's number, counted from zero in index order. Sort by it where results must not depend on threads.
     pub index: usize,
     /// The indices of the batch.
     pub range: Range<usize>,
-    /// The index of the thread that runs it, as [`thread_index`](crate::thread_index) gives it.
+    /// The index of the thread that runs the batch, as returned by [`thread_index`](crate::thread_index).
     pub thread: usize,
 }
 
 /// The batches that one thread takes from a parallel job, one after the other.
 pub(crate) struct Claims {
-    /// The lanes shared with the other participants; `None` where there is only this one.
+    /// The lanes shared with the other participants; `None` if there is only one participant.
     ranges: Option<Arc<Ranges>>,
     lane: usize,
-    /// Claimed, and not yet in `run`.
+    /// Batches that are claimed, but not yet in `run`.
     claimed: Range<u32>,
-    /// The batches at hand.
+    /// The batches that are taken next.
     run: Run,
-    /// How many batches were started before those.
+    /// The number of batches started before those in `run`.
     started: usize,
     order: Option<Permutation>,
-    /// The most batches to claim at once, and where to begin stealing; drawn by lot when shuffling.
+    /// The maximum number of batches to claim at once, and the first lane to steal from. Random when shuffling.
     claim_limit: u32,
     steal_first: usize,
 }
 
-/// Batches in a row.
+/// A run of consecutive batches.
 #[derive(Clone)]
 struct Run {
     first: usize,
     next: usize,
     end: usize,
-    /// Where the next one begins: kept beside its number, since a multiplication for each is dearer.
+    /// The first index of the next batch. Stored because a multiplication per batch costs more.
     start: usize,
-    /// How many indices to a batch, and how many in all.
+    /// The number of indices per batch, and in total.
     batch: usize,
     count: usize,
     thread: usize,
@@ -78,7 +77,7 @@ impl Run {
 }
 
 impl Claims {
-    /// All the batches, for a job with one participant.
+    /// Returns claims on all the batches, for a job with one participant.
     pub(crate) fn alone(
         thread: usize,
         count: usize,
@@ -98,7 +97,7 @@ impl Claims {
         }
     }
 
-    /// A share of the batches in the lanes.
+    /// Returns claims on a share of the batches in the lanes.
     pub(crate) fn shared(
         ranges: &Arc<Ranges>,
         thread: usize,
@@ -117,22 +116,22 @@ impl Claims {
         claims
     }
 
-    /// Returns the index of the thread that they are for.
+    /// Returns the index of the thread that holds the claims.
     pub(crate) fn thread(&self) -> usize {
         self.run.thread
     }
 
-    /// Returns where the batch that was started last begins.
+    /// Returns the first index of the batch that was started last.
     pub(crate) fn current(&self) -> usize {
         self.run.next.saturating_sub(1) * self.run.batch
     }
 
-    /// Returns how many batches were started.
+    /// Returns the number of batches started.
     pub(crate) fn started(&self) -> usize {
         self.started + (self.run.next - self.run.first)
     }
 
-    /// Passes over all batches that are left.
+    /// Skips all remaining batches.
     pub(crate) fn abandon(&mut self) {
         while self.next().is_some() {}
     }
@@ -143,10 +142,10 @@ impl Claims {
         self.run.next().or_else(|| if self.refill() { self.run.next() } else { None })
     }
 
-    /// Calls `work` for every batch that is left.
+    /// Calls `work` for every remaining batch.
     ///
-    /// As a loop over `next`, but the place in the run is in registers meanwhile, and written back
-    /// when it ends or `work` unwinds. With batches of a few dozen additions that is half of the cost.
+    /// Equivalent to a loop over `next`, but the position stays in registers. It is written back when the loop ends
+    /// or `work` unwinds. With batches of a few dozen additions, this halves the cost.
     #[inline(always)]
     pub(crate) fn for_each(&mut self, mut work: impl FnMut(BatchInfo)) {
         struct WriteBack<'c> {
@@ -174,7 +173,7 @@ impl Claims {
         }
     }
 
-    /// Puts more batches in `run`, which is used up. Returns false when none is left.
+    /// Refills the empty `run`. Returns false when no batch is left.
     #[inline(never)]
     fn refill(&mut self) -> bool {
         while self.claimed.is_empty() {

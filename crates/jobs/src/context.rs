@@ -1,14 +1,14 @@
-//! What a thread knows while it works on a job.
+//! The job context of a thread: the current job's name, thread index and schedulers.
 
 use std::cell::{Cell, RefCell};
 use std::mem::{self, ManuallyDrop};
 
 thread_local! {
     static CURRENT: Cell<Option<Context>> = const { Cell::new(None) };
-    /// The name of the job, while there is one: apart, since it is all that changes along a chain.
+    /// The name of the current job. Stored separately, because nothing else changes along a chain of jobs.
     static NAME: Cell<&'static str> = const { Cell::new("") };
-    /// The schedulers of jobs further out than `Context::around` has room for. The thread drops nothing of it when it
-    /// ends, since the owner may be a thread that is ending; it has no memory outside of such jobs.
+    /// The schedulers of outer jobs for which `Context::around` has no room. Not dropped with the thread, since the
+    /// owner may be a thread that is ending. It holds memory only inside such jobs.
     static FURTHER_OUT: RefCell<ManuallyDrop<Vec<u32>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
@@ -16,32 +16,31 @@ thread_local! {
 #[derive(Clone, Copy)]
 struct Context {
     thread: u32,
-    /// The scheduler whose job it is, and those of the nearest jobs around that one, if any, the nearest first.
+    /// The scheduler of the current job, and those of the nearest enclosing jobs, nearest first.
     scheduler: u32,
     around: [u32; 4],
 }
 
 impl Context {
-    /// The scheduler that is further out than a job inside of this one has room for. Zero if there is none, or if it is
-    /// no job but the drop of a panic's payload.
+    /// Returns the outermost scheduler, for which a nested job has no room. Zero without such a scheduler, and for
+    /// the drop of a panic payload, which is not a job.
     #[inline]
     fn outermost(&self) -> u32 {
         self.around[3]
     }
 }
 
-/// Returns the index of the thread that the calling job runs on, or `None` outside of a job.
+/// Returns the index of the thread that the calling job runs on, or `None` outside a job.
 ///
-/// Zero is the owner of the scheduler, `1..=workers` are the workers of the pool. No two threads of the pool
-/// that work for one scheduler at the same time have the same index, so a container can spread its writers
-/// over a slot per thread; [`JobScheduler::thread_count`](crate::JobScheduler::thread_count) says how many.
-/// The slots still have to be `Sync`: a thread may have several writers at a time, and may lend them to
-/// threads that are not the pool's.
+/// Zero is the owner of the scheduler, `1..=workers` are the workers of the pool. No two threads of the pool that
+/// work for one scheduler at the same time have the same index. So a container can give each thread a slot of its
+/// own; [`JobScheduler::thread_count`](crate::JobScheduler::thread_count) returns their number. The slots still have
+/// to be `Sync`: a thread may have several writers at a time, and may lend them to threads outside the pool.
 ///
 /// # Determinism
 ///
-/// Which thread runs a batch is a matter of timing. What depends on this index must not reach a
-/// result, except through an operation whose order does not matter, such as a sum of integers.
+/// The thread that runs a batch depends on timing. This index must not influence a result, except through an
+/// operation whose order does not matter, such as a sum of integers.
 ///
 /// # Examples
 ///
@@ -57,7 +56,7 @@ pub fn thread_index() -> Option<usize> {
     CURRENT.get().map(|context| context.thread as usize)
 }
 
-/// Returns the name of the job that the calling thread is inside of, or `None` outside of a job.
+/// Returns the name of the job that the calling thread is running, or `None` outside a job.
 ///
 /// # Examples
 ///
@@ -73,8 +72,8 @@ pub fn current_job() -> Option<&'static str> {
     CURRENT.get().map(|_| NAME.get())
 }
 
-/// Says whether the calling thread is inside of a job of the scheduler, perhaps with jobs of others in
-/// between: a job that drops a scheduler runs what is left of that one's jobs.
+/// Returns whether the calling thread is inside a job of the scheduler, directly or through nested jobs. Jobs nest
+/// when a job drops a scheduler, which runs that scheduler's remaining jobs.
 pub(crate) fn is_inside_job_of(scheduler: u32) -> bool {
     CURRENT.get().is_some_and(|context| {
         context.scheduler == scheduler
@@ -83,7 +82,7 @@ pub(crate) fn is_inside_job_of(scheduler: u32) -> bool {
     })
 }
 
-/// Returns the schedulers whose jobs the calling thread is inside of.
+/// Returns the schedulers whose jobs the calling thread is inside.
 pub(crate) fn schedulers_inside() -> Vec<u32> {
     let Some(Context { scheduler, around, .. }) = CURRENT.get() else { return Vec::new() };
     let mut all = vec![scheduler];
@@ -93,7 +92,7 @@ pub(crate) fn schedulers_inside() -> Vec<u32> {
     all
 }
 
-/// Marks the calling thread as working on a job until it is dropped.
+/// Guard that marks the calling thread as working on a job until it is dropped.
 pub(crate) struct InJob {
     outer: Option<Context>,
     outer_name: &'static str,
@@ -116,7 +115,7 @@ impl InJob {
 }
 
 impl InJob {
-    /// Goes on to another job of the same scheduler.
+    /// Continues with another job of the same scheduler.
     #[inline]
     pub(crate) fn rename(&self, job: &'static str) {
         NAME.set(job);

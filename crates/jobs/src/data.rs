@@ -1,4 +1,4 @@
-//! What a job takes along: tokens of containers, alone, in tuples, or in structs.
+//! Job data: tokens of containers, alone, in tuples, or in structs.
 #![expect(unsafe_code, reason = "declares and implements the contract between jobs and containers")]
 
 use std::any::Any;
@@ -9,7 +9,7 @@ use crate::error::ScheduleError;
 use crate::failure::discard;
 use crate::safety::AccessList;
 
-/// What a job takes along: an access token of a container, or several.
+/// Data that a job uses: one or several access tokens of containers.
 ///
 /// Tokens come from containers ([`JobSlice::write`](crate::JobSlice::write),
 /// [`JobCell::read`](crate::JobCell::read), …) and borrow them until the job is scheduled. Tuples of
@@ -18,14 +18,14 @@ use crate::safety::AccessList;
 ///
 /// # Safety
 ///
-/// - [`declare`](Self::declare) names every container that the views reach, with the access they give.
-/// - Data that writes a container was made from a mutable borrow of it, data that reads it from a shared
-///   one, and that borrow lasts as long as `Self` could: it is a lifetime in its type. So it outlives the
-///   call that schedules or runs the job, also after [`hold`](Self::hold).
+/// - [`declare`](Self::declare) names every container that the views reach, with the access they allow.
+/// - Data that writes a container was made from a mutable borrow of it. Data that reads a container was made from a
+///   shared borrow of it. The borrow is a lifetime in the type, so it lasts as long as `Self` could. So it outlives
+///   the call that schedules or runs the job, also after [`hold`](Self::hold).
 /// - [`USES_CONTAINERS`](Self::USES_CONTAINERS) is false only where `declare` adds nothing.
-/// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the
-///   views reach. What is behind a [fence](crate::Fence) is kept by who has the fence, who completes the jobs that use it before
-///   it goes.
+/// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the views reach. Data
+///   behind a [fence](crate::Fence) is kept alive by the fence's owner. That owner completes the jobs that use the
+///   data before freeing it.
 /// - The views reach nothing else, and no longer than their lifetime.
 ///
 /// # Examples
@@ -73,19 +73,19 @@ use crate::safety::AccessList;
             plain values are captured by the job's closure"
 )]
 pub unsafe trait JobData {
-    /// What the job keeps until it has finished.
+    /// The data that the job keeps until it has finished.
     type Held: Send + Sync + 'static;
 
-    /// What a single job sees.
+    /// The views that a single job gets.
     type Whole<'v>;
 
-    /// Whether there is anything to declare. If not, [`declare`](Self::declare) is not called.
+    /// Set to false if the data declares no container. [`declare`](Self::declare) is then not called.
     const USES_CONTAINERS: bool = true;
 
-    /// Names the containers and what is done with them.
+    /// Declares the containers and how each one is accessed.
     fn declare(&self, accesses: &mut AccessList);
 
-    /// Ends the loan: from here on the job holds what it needs.
+    /// Ends the loan: from now on, the job itself holds the containers.
     fn hold(self) -> Self::Held;
 
     /// Opens the views for a single job.
@@ -96,12 +96,12 @@ pub unsafe trait JobData {
     /// - Nothing else is opened from `held` while the views are in use.
     unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_>;
 
-    /// Whether something is left to do when the job has run. If not, [`settle`](Self::settle) and
+    /// Set to true if the data needs work after the job has run. If false, [`settle`](Self::settle) and
     /// [`conclude`](Self::conclude) are not called.
     const SETTLES: bool = false;
 
-    /// Puts in order what the job wrote, after its last batch, also if one panicked, and before
-    /// anyone who waits for the job goes on. A panic here is the job's.
+    /// Puts the writes of the job in order. Called after its last batch, even if one panicked, and before anything
+    /// that waits for the job continues. A panic here counts as the job's.
     ///
     /// # Safety
     ///
@@ -111,30 +111,31 @@ pub unsafe trait JobData {
         _ = held;
     }
 
-    /// Keeps or discards what the job wrote, after [`settle`](Self::settle) of all its data. `failed` says
-    /// whether the job panicked, in a batch or when it was settled.
+    /// Keeps or discards the writes of the job, after [`settle`](Self::settle) of all its data. `failed` is true if
+    /// the job panicked, in a batch or while it was settled.
     ///
     /// # Safety
     ///
-    /// As for [`settle`](Self::settle).
+    /// - The declared accesses passed the safety check, and no job that conflicts is running.
+    /// - Nothing that was opened from `held` is in use.
     unsafe fn conclude(held: &mut Self::Held, failed: bool) {
         _ = (held, failed);
     }
 }
 
-/// Job data that a parallel job can take along, since it can be opened for one batch.
+/// Job data for parallel jobs, which can be opened for a single batch.
 ///
 /// Tokens to read open the whole container to every batch; tokens to write open each batch's own part.
 ///
 /// # Safety
 ///
-/// - As for [`JobData`].
+/// - The contract of [`JobData`] holds.
 /// - The views of two batches may be used at the same time by two threads.
 ///
 /// # Examples
 ///
-/// The token of a container that is a table of 256 numbers, for jobs that write it. It is [`JobData`] in
-/// the same way as the example there.
+/// The token of a container that is a table of 256 numbers, for jobs that write it. It implements [`JobData`] like
+/// the example of that trait.
 ///
 /// ```
 /// use ancho_jobs::{BatchInfo, ContainerLabel, Guarded, Held, JobPool, JobScheduler};
@@ -211,48 +212,49 @@ pub unsafe trait JobData {
             `cell.write()` is for single jobs"
 )]
 pub unsafe trait ParallelJobData: JobData {
-    /// What one batch sees.
+    /// The views that one batch gets.
     type Batch<'v>;
 
-    /// What one index sees.
+    /// The views that one index gets.
     type Item<'b>;
 
-    /// Refuses a count that the containers are too short for. `job` is the job's name, for the error.
+    /// Checks that the containers are long enough for `count` indices. `job` is the job's name, for the error.
     fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError>;
 
-    /// What a thread that takes part looks up once, for all its batches: where the elements are, say.
+    /// Values that a participating thread looks up once for all its batches, such as the address of the elements.
     type Open<'v>;
 
-    /// Looks up what the batches are opened from.
+    /// Looks up the values from which the batches are opened.
     ///
     /// # Safety
     ///
-    /// The declared accesses passed the safety check, and no job that conflicts is running, as long as
-    /// what is returned is used.
+    /// The declared accesses passed the safety check, and no job that conflicts is running, for as long as the
+    /// returned value is used.
     unsafe fn open(held: &Self::Held) -> Self::Open<'_>;
 
     /// Opens the views for one batch.
     ///
     /// # Panics
     ///
-    /// Panics if a container is too short for the batch, which happens only where
-    /// [`check_count`](Self::check_count) could not be asked: in deferred jobs.
+    /// Panics if a container is too short for the batch. This happens only in deferred jobs, where
+    /// [`check_count`](Self::check_count) could not be called.
     ///
     /// # Safety
     ///
-    /// - What [`open`](Self::open) asks for; `open` is what it returned for `held`.
-    /// - The indices of `batch` are in no other batch of the job that is opened.
+    /// - The declared accesses passed the safety check, and no job that conflicts is running. `open` was returned by
+    ///   [`open`](Self::open) for `held`.
+    /// - The indices of `batch` are in no other batch of the job that is open.
     unsafe fn batch<'v>(
         held: &'v Self::Held,
         open: &Self::Open<'v>,
         batch: &BatchInfo,
     ) -> Self::Batch<'v>;
 
-    /// Narrows a batch's views to the index that is `offset` after its first.
+    /// Narrows a batch's views to the index at `offset` from its first index.
     fn item<'b>(batch: &'b mut Self::Batch<'_>, offset: usize) -> Self::Item<'b>;
 }
 
-// SAFETY: reaches nothing.
+// SAFETY: the views reach no container.
 unsafe impl JobData for () {
     type Held = ();
     type Whole<'v> = ();
@@ -266,7 +268,7 @@ unsafe impl JobData for () {
     unsafe fn whole(_: &mut ()) {}
 }
 
-// SAFETY: reaches nothing.
+// SAFETY: the views reach no container.
 unsafe impl ParallelJobData for () {
     type Batch<'v> = ();
     type Item<'b> = ();
@@ -284,9 +286,9 @@ unsafe impl ParallelJobData for () {
     fn item(_: &mut (), _: usize) {}
 }
 
-/// A plain value that the job owns, among its containers' tokens.
+/// A plain value that the job owns, next to its containers' tokens.
 ///
-/// Closures capture what they need; this is for the fields of job structs.
+/// For the fields of job structs; closures capture their values instead.
 ///
 /// # Examples
 ///
@@ -300,7 +302,7 @@ unsafe impl ParallelJobData for () {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Plain<T>(pub T);
 
-// SAFETY: reaches its own value alone.
+// SAFETY: the view reaches only the value that the job owns.
 unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
     type Held = T;
     type Whole<'v> = &'v mut T;
@@ -319,7 +321,7 @@ unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
     }
 }
 
-// SAFETY: as above; the batches share the value.
+// SAFETY: the views reach only the value that the job owns. The batches share it, which `T: Sync` allows.
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
     type Batch<'v> = &'v T;
     type Item<'b> = &'b T;
@@ -346,7 +348,7 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
     }
 }
 
-/// The first panic of several steps of a job that are all taken.
+/// The first panic of several steps of a job, all of which run.
 #[derive(Default)]
 pub(crate) struct Panics(Option<Box<dyn Any + Send>>);
 
@@ -360,7 +362,7 @@ impl Panics {
         }
     }
 
-    /// Says whether one of the steps panicked.
+    /// Returns whether one of the steps panicked.
     pub(crate) fn any(&self) -> bool {
         self.0.is_some()
     }
@@ -372,10 +374,10 @@ impl Panics {
     }
 }
 
-/// Implements both traits for tuples: each does what its parts do, in order.
+/// Implements both traits for tuples by calling each part in order.
 macro_rules! tuples {
     ($(($($part:ident $place:tt),+)),+ $(,)?) => {$(
-        // SAFETY: reaches what its parts reach, and declares and holds all of them.
+        // SAFETY: the views are those of the parts, and all parts are declared and held.
         unsafe impl<$($part: JobData),+> JobData for ($($part,)+) {
             type Held = ($($part::Held,)+);
             type Whole<'v> = ($($part::Whole<'v>,)+);
@@ -392,7 +394,8 @@ macro_rules! tuples {
 
             #[inline(always)]
             unsafe fn whole(held: &mut Self::Held) -> Self::Whole<'_> {
-                // SAFETY: the caller's promises for the whole hold for each part.
+                // SAFETY: the accesses of all parts passed the check and no conflicting job runs, by the contract of
+                // `whole`; nothing else is opened from `held`.
                 unsafe { ($($part::whole(&mut held.$place),)+) }
             }
 
@@ -401,7 +404,8 @@ macro_rules! tuples {
             unsafe fn settle(held: &mut Self::Held) {
                 let mut panics = Panics::default();
                 $(if $part::SETTLES {
-                    // SAFETY: the caller's promises for the whole hold for each part.
+                    // SAFETY: the accesses of all parts passed the check and no conflicting job runs, by the contract
+                    // of `settle`; nothing opened from `held` is in use.
                     panics.catch(|| unsafe { $part::settle(&mut held.$place) });
                 })+
                 panics.resume();
@@ -410,14 +414,16 @@ macro_rules! tuples {
             unsafe fn conclude(held: &mut Self::Held, failed: bool) {
                 let mut panics = Panics::default();
                 $(if $part::SETTLES {
-                    // SAFETY: the caller's promises for the whole hold for each part.
+                    // SAFETY: the accesses of all parts passed the check and no conflicting job runs, by the contract
+                    // of `conclude`; nothing opened from `held` is in use.
                     panics.catch(|| unsafe { $part::conclude(&mut held.$place, failed) });
                 })+
                 panics.resume();
             }
         }
 
-        // SAFETY: as above; each part may be used by two batches at once.
+        // SAFETY: the views are those of the parts, all of which are declared and held, and which two batches may use
+        // at once.
         unsafe impl<$($part: ParallelJobData),+> ParallelJobData for ($($part,)+) {
             type Batch<'v> = ($($part::Batch<'v>,)+);
             type Item<'b> = ($($part::Item<'b>,)+);
@@ -431,7 +437,8 @@ macro_rules! tuples {
 
             #[inline(always)]
             unsafe fn open(held: &Self::Held) -> Self::Open<'_> {
-                // SAFETY: the caller's promises for the whole hold for each part.
+                // SAFETY: the accesses of all parts passed the check and no conflicting job runs, by the contract of
+                // `open`.
                 unsafe { ($($part::open(&held.$place),)+) }
             }
 
@@ -441,7 +448,8 @@ macro_rules! tuples {
                 open: &Self::Open<'v>,
                 batch: &BatchInfo,
             ) -> Self::Batch<'v> {
-                // SAFETY: the caller's promises for the whole hold for each part.
+                // SAFETY: each part of `open` was returned for that part of `held`, and no other open batch has these
+                // indices, by the contract of `batch`.
                 unsafe { ($($part::batch(&held.$place, &open.$place, batch),)+) }
             }
 

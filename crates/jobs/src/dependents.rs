@@ -1,13 +1,12 @@
 //! The list of jobs that wait for a job, closed when the job has finished.
 //!
-//! A Treiber stack with one pusher: only the scheduler's owner adds edges, and only the thread that
-//! finishes the job takes them, once, by closing the list. An edge added before the close is
-//! released by the finisher; an edge that comes too late is refused, and the owner knows that the
-//! job is done. The edges live in the waiting jobs' own nodes, which cannot be recycled before they
-//! were released.
+//! A Treiber stack with one pusher. Only the scheduler's owner adds edges. Only the thread that finishes the job
+//! takes them, once, by closing the list. An edge added before the close is released by the finisher. An edge that
+//! comes too late is refused, which tells the owner that the job is done. The edges are stored in the waiting jobs'
+//! own nodes, which cannot be recycled before the edges were released.
 //!
-//! The closed list is also how a job is known to be finished: nobody but the owner touches the
-//! finished job's node after the close, so the owner may recycle it at once.
+//! The closed list also marks a job as finished. After the close only the owner touches the finished job's node, so
+//! the owner may recycle it at once.
 //!
 //! ```text
 //! head   null             no edge yet
@@ -21,13 +20,13 @@ use std::ptr;
 
 use crate::primitive::{AtomicPtr, Ordering};
 
-/// One job's wait for another: a link of the other's list.
+/// An edge of the graph: one job's wait for another, linked into the other job's list.
 #[derive(Debug)]
 #[repr(align(8))]
 pub(crate) struct Edge {
     /// The node of the job that waits.
     pub(crate) dependent: u32,
-    /// Whether the failure of the job that is waited for keeps the waiting one from running.
+    /// Set if a failure of the awaited job keeps the waiting job from running.
     pub(crate) passes_failure: bool,
     next: *const Edge,
 }
@@ -42,17 +41,17 @@ impl Edge {
 const WAITING: usize = 0b01;
 const CLOSED: usize = 0b10;
 
-/// The list.
+/// The list of dependents of one job.
 #[derive(Debug)]
 pub(crate) struct Dependents {
     head: AtomicPtr<Edge>,
 }
 
-/// What the finisher finds when it closes the list.
+/// The contents of a list that was closed, as the finisher takes them.
 #[derive(Debug)]
 pub(crate) struct Released {
     next: *const Edge,
-    /// Whether the owner sleeps until this job has finished.
+    /// Set if the owner sleeps until this job has finished.
     pub(crate) owner_waits: bool,
 }
 
@@ -62,7 +61,7 @@ impl Dependents {
         Self { head: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Opens the list again for the node's next job. Owner only, when nobody else knows the node.
+    /// Opens the list again for the node's next job. Owner only, while no other thread can reach the node.
     pub(crate) fn reopen(&self) {
         self.head.store(ptr::null_mut(), Ordering::Relaxed);
     }
@@ -86,45 +85,45 @@ impl Dependents {
         self.head.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok()
     }
 
-    /// Asks the finisher to wake the owner; returns false when the job has finished. Owner only.
+    /// Requests that the finisher wake the owner; returns false when the job has finished. Owner only.
     pub(crate) fn wait_for(&self) -> bool {
         let head = self.head.load(Ordering::Acquire);
         if is_closed(head) {
             return false;
         }
         let marked = head.map_addr(|address| address | WAITING);
-        // Release keeps the edges below this head published; Acquire as in `push`.
+        // Release keeps the edges below this head published. Acquire pairs with the swap of `close`, so that the
+        // owner sees what the job did.
         self.head.compare_exchange(head, marked, Ordering::Release, Ordering::Acquire).is_ok()
     }
 
-    /// Says whether the job has finished; if so, all it did is visible to the caller.
+    /// Returns whether the job has finished. If so, all its writes are visible to the caller.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         // Acquire pairs with the swap of `close`.
         is_closed(self.head.load(Ordering::Acquire))
     }
 
-    /// Finishes a job that no other thread knows of. Owner only, for nodes that were never published.
+    /// Finishes a job that no other thread can reach. Owner only, for nodes that were never published.
     #[inline]
     pub(crate) fn close_private(&self) {
         self.head.store(ptr::without_provenance_mut(CLOSED), Ordering::Relaxed);
     }
 
-    /// Finishes the job and takes the edges. Once, by the thread that finished it, which must not
+    /// Finishes the job and takes the edges. Called once, by the thread that finished the job. That thread must not
     /// touch the node afterwards.
     pub(crate) fn close(&self) -> Released {
-        // Release: all the job did is visible to whoever finds the list closed. Acquire pairs with
-        // `push`: the edges are visible to us.
+        // Release: everything the job did is visible to a thread that sees the list closed. Acquire pairs with
+        // `push`: the edges are visible here.
         let head = self.head.swap(ptr::without_provenance_mut(CLOSED), Ordering::AcqRel);
         Released { next: untagged(head), owner_waits: head.addr() & WAITING != 0 }
     }
 }
 
 impl Released {
-    /// Returns the next edge's waiting node and whether failure passes to it.
+    /// Returns the waiting node of the next edge, and whether failure passes to it.
     ///
-    /// The edge is read before it is returned: as soon as the caller has released the waiting node,
-    /// the edge may be gone.
+    /// The edge is read before this returns: once the caller has released the waiting node, the edge may be freed.
     pub(crate) fn next(&mut self) -> Option<(u32, bool)> {
         // SAFETY: edges in a list are valid until released (contract of `push`), this one was not
         // released yet, and the swap in `close` made its contents visible.

@@ -5,22 +5,21 @@
 //! Models", 2013), on a ring that never grows. Slots are atomics, so nothing here is `unsafe`, and
 //! loom sees all of it.
 //!
-//! A ticket is only a hint that a node may be worth a look: whoever takes it must still enter the
-//! node's gate. So the deque carries no data between threads, and what its orderings have to keep
-//! is that no ticket is lost.
+//! A ticket is only a hint that a node may have work: the thread that takes it must still enter the node's gate. So
+//! the deque passes no data between threads. Its orderings only have to ensure that no ticket is lost.
 
 use crossbeam_utils::CachePadded;
 
 use crate::primitive::{AtomicU32, AtomicUsize, Ordering, fence};
 
-/// The deque: its owner pushes and pops at the bottom, everyone else steals from the top.
+/// A deque whose owner pushes and pops at the bottom, while all other threads steal from the top.
 #[derive(Debug)]
 pub(crate) struct Deque {
-    /// The next ticket to be stolen. Only ever rises.
+    /// The index of the next ticket to be stolen. Never decreases.
     top: CachePadded<AtomicUsize>,
-    /// One past the newest ticket. Written by the owner alone.
+    /// One past the newest ticket. Written only by the owner.
     bottom: CachePadded<AtomicUsize>,
-    /// A ring of a power of two of slots.
+    /// A ring of slots; its length is a power of two.
     slots: Box<[AtomicU32]>,
 }
 
@@ -35,7 +34,7 @@ impl Deque {
         }
     }
 
-    /// Adds a ticket at the bottom, or gives it back when the ring is full. Owner only.
+    /// Adds a ticket at the bottom, or returns it when the ring is full. Owner only.
     pub(crate) fn push(&self, ticket: u32) -> Result<(), u32> {
         let bottom = self.bottom.load(Ordering::Relaxed);
         // Acquire pairs with the compare-exchange of `steal`: the slot is reused only after the
@@ -67,7 +66,7 @@ impl Deque {
         if left > 0 {
             return Some(ticket);
         }
-        // The last ticket: the thieves may be after it too, so take it from their end.
+        // The last ticket: thieves may compete for it, so take it from their end.
         let won = self.advance_top(top);
         self.bottom.store(bottom.wrapping_add(1), Ordering::Relaxed);
         won.then_some(ticket)
@@ -89,7 +88,7 @@ impl Deque {
         }
     }
 
-    /// Says whether the deque looked empty at some moment during the call.
+    /// Returns whether the deque looked empty at some moment during the call.
     pub(crate) fn is_empty(&self) -> bool {
         let top = self.top.load(Ordering::Relaxed);
         let bottom = self.bottom.load(Ordering::Relaxed);

@@ -8,14 +8,14 @@ use crate::safety::{Access, AccessList, Guarded, Held, JobCell, JobSlice};
 use crate::scheduler::JobScheduler;
 
 impl<T: Send + 'static> Guarded<T> {
-    /// Frees the value after the given jobs, on whatever thread is free then.
+    /// Frees the value after the given jobs, on any thread.
     ///
-    /// Dropping the container is as good wherever the jobs are those that use it.
+    /// If the given jobs are all the jobs that use the container, dropping the container has the same effect.
     ///
     /// # Errors
     ///
-    /// Returns the container and the error if a job that uses it is not among the given ones, or what
-    /// they depend on (A0001), or if its memory was taken back (A0013).
+    /// Returns the container and the error if a job that uses it is neither among the given ones nor among their
+    /// dependencies (A0001). Also if the container's memory was taken back (A0013).
     ///
     /// # Examples
     ///
@@ -35,7 +35,7 @@ impl<T: Send + 'static> Guarded<T> {
         jobs: &JobScheduler,
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
-        // The job does nothing: its count on the block is the last, and goes when it has run.
+        // The job does nothing: it holds the last reference to the block, and releases it when it has run.
         let job = jobs.named("Dispose").schedule(dependencies, Disposal(&mut self), |()| {});
         job.map_err(|error| Kept { container: self, error })
     }
@@ -102,11 +102,10 @@ impl<T: Send + 'static> JobSlice<T> {
     }
 }
 
-/// The token of a job that only lets go of a container.
+/// The token of a job that only releases a container.
 struct Disposal<'a, T>(&'a mut Guarded<T>);
 
-// SAFETY: there is no view; the access is declared as writing, which is what freeing comes to, and
-// the container is borrowed mutably.
+// SAFETY: there is no view. Freeing is declared as writing, and the container is borrowed mutably.
 unsafe impl<T: Send + 'static> JobData for Disposal<'_, T> {
     type Held = Held<T>;
     type Whole<'v> = ();

@@ -1,14 +1,14 @@
-//! Why a job was not scheduled, a container not lent, a pool not made.
+//! Errors of scheduling a job, of accessing a container, and of building a pool.
 
 use std::fmt;
 use std::io;
 
 use crate::safety::{Access, ContainerLabel};
 
-/// Why a job was refused. Nothing was scheduled, and nothing changed.
+/// The reason why a job was refused. Nothing was scheduled, and nothing changed.
 ///
-/// The message begins with a code, names the job, the container and the other job, and says what to
-/// do. The page of each code is in the `errors` folder of the repository.
+/// The message begins with a code, names the job, the container and the other job, and suggests a remedy. The
+/// `errors` folder of the repository has a page for each code.
 ///
 /// # Examples
 ///
@@ -33,11 +33,11 @@ pub enum ScheduleError {
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
-        /// What it wants to do with the container.
+        /// The access that the job requested.
         access: Access,
         /// The job that was scheduled earlier and not completed since.
         other: &'static str,
-        /// What that one does with the container.
+        /// The access of the other job.
         other_access: Access,
     },
     /// A0002: the job takes the same container twice, and writes it at least once.
@@ -77,16 +77,16 @@ pub enum ScheduleError {
     TooManyJobs {
         /// The job that was refused.
         job: &'static str,
-        /// How many there is room for.
+        /// The maximum number of uncompleted jobs.
         limit: usize,
     },
     /// A0009: the count makes more batches than can be numbered.
     TooManyBatches {
         /// The job that was refused.
         job: &'static str,
-        /// How many indices.
+        /// The number of indices.
         count: usize,
-        /// How many of them to a batch.
+        /// The number of indices per batch.
         batch: usize,
     },
     /// A0010: the container has fewer elements than the parallel job has indices.
@@ -95,9 +95,9 @@ pub enum ScheduleError {
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
-        /// How many elements the container has.
+        /// The number of elements in the container.
         length: usize,
-        /// How many indices the job has.
+        /// The number of indices of the job.
         count: usize,
     },
     /// A0013: the memory that the container was made in was taken back.
@@ -106,14 +106,14 @@ pub enum ScheduleError {
         container: ContainerLabel,
         /// The job that was refused.
         job: &'static str,
-        /// What the memory is called.
+        /// The name of the memory.
         memory: &'static str,
     },
     /// A0074: the job uses something whose jobs are ordered by another scheduler.
     ForeignFence {
         /// The job that was refused.
         job: &'static str,
-        /// What it would use.
+        /// The label of the fence.
         what: ContainerLabel,
     },
 }
@@ -182,7 +182,7 @@ impl fmt::Display for ScheduleError {
 
 impl std::error::Error for ScheduleError {}
 
-/// Why a container was not lent to its owner.
+/// The reason why a container could not be accessed by its owner.
 ///
 /// # Examples
 ///
@@ -200,28 +200,28 @@ impl std::error::Error for ScheduleError {}
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AccessError {
-    /// A0003: a job that was not completed uses it.
+    /// A0003: a job that was not completed uses the container.
     InUse {
         /// The container.
         container: ContainerLabel,
-        /// What the owner wanted to do with it.
+        /// The access that the owner requested.
         access: Access,
-        /// The job that uses it and was not completed.
+        /// The uncompleted job that uses the container.
         job: &'static str,
-        /// What that job does with it.
+        /// The access of that job.
         job_access: Access,
     },
     /// A0013: the memory that the container was made in was taken back.
     Expired {
         /// The container.
         container: ContainerLabel,
-        /// What the memory is called.
+        /// The name of the memory.
         memory: &'static str,
     },
 }
 
 impl AccessError {
-    /// Returns the error in a few words, as the `Debug` form of a container has it.
+    /// Returns a short form of the error, as used in the `Debug` output of a container.
     ///
     /// # Examples
     ///
@@ -270,13 +270,14 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// How many workers a pool can have.
+/// The maximum number of workers of a pool.
 pub(crate) const MAX_WORKERS: usize = 1024;
 
-/// Why a pool could not be made: the system refused a thread (code A0012), or the pool was to have more than 1,024
-/// workers (code A0147).
+/// The reason why a pool could not be made. Either the system refused a thread (code A0012), or more than 1,024
+/// workers were requested (code A0147).
 ///
-/// The workers that were already running have ended. If the pool was to be made inside a job, they end on their own, perhaps later.
+/// The workers that were already running have ended. If the pool was built inside a job, they end on their own,
+/// possibly later.
 ///
 /// # Examples
 ///
@@ -289,7 +290,7 @@ pub(crate) const MAX_WORKERS: usize = 1024;
 /// ```
 pub struct PoolError {
     pub(crate) wanted: usize,
-    /// How many threads there were when the system refused the next, and why. None if it was not asked.
+    /// The number of threads made before the system refused one, and its error. `None` if the system refused none.
     pub(crate) refused: Option<(usize, io::Error)>,
 }
 
@@ -317,7 +318,7 @@ impl std::error::Error for PoolError {
     }
 }
 
-/// An error, and the container that a call would have used up and gives back instead.
+/// An error, together with the container that the failed call would have consumed.
 ///
 /// # Examples
 ///
@@ -334,9 +335,9 @@ impl std::error::Error for PoolError {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kept<C, E> {
-    /// The container, as it was.
+    /// The container, unchanged.
     pub container: C,
-    /// Why it was not used up.
+    /// The reason why the container was not consumed.
     pub error: E,
 }
 
@@ -358,7 +359,7 @@ impl<C, E: std::error::Error> std::error::Error for Kept<C, E> {
     }
 }
 
-/// What `unwrap` shows of an error is the sentence, with the code and the remedy.
+/// Implements `Debug` as `Display`, so that `unwrap` shows the message with its code and remedy.
 macro_rules! debug_as_display {
     ($($error:ident),+) => {$(
         impl fmt::Debug for $error {

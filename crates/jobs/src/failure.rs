@@ -1,4 +1,4 @@
-//! What is left of a job that panicked.
+//! Failures of jobs that panicked.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::context::InJob;
 
-/// A job that panicked, or could not run because one it depends on did.
+/// The failure of a job that panicked, or that did not run because a dependency panicked.
 ///
 /// Returned by [`JobScheduler::try_complete`](crate::JobScheduler::try_complete). Code `A0011`.
 ///
@@ -29,26 +29,26 @@ use crate::context::InJob;
 #[derive(Clone)]
 pub struct JobFailed {
     pub(crate) job: &'static str,
-    /// Whether it ran, that is, whether the panic is its own.
+    /// Set if the job ran, so that the panic is its own.
     pub(crate) ran: bool,
     pub(crate) panic: Arc<JobPanic>,
 }
 
-/// The panic of one job, shared by all that did not run because of it.
+/// The panic of one job, shared by all jobs that did not run because of it.
 pub(crate) struct JobPanic {
     pub(crate) job: &'static str,
-    /// The sequence number of the job: of several panics that reach a job, the earliest is told.
+    /// The sequence number of the job. Of several panics that reach a job, the earliest is reported.
     pub(crate) sequence: u64,
-    /// Where the batch that panicked begins, for the same reason; zero in a single job.
+    /// The first index of the batch that panicked, also to find the earliest panic; zero in a single job.
     pub(crate) batch: usize,
     pub(crate) message: String,
-    /// What was being worked on, if that was [noted](note_panic).
+    /// The work that was in progress, if that was [recorded](note_panic).
     pub(crate) place: Option<String>,
     payload: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl JobFailed {
-    /// Returns the name of the job that failed: it panicked, or it did not run.
+    /// Returns the name of the job that failed: it panicked or did not run.
     ///
     /// # Examples
     ///
@@ -80,7 +80,7 @@ impl JobFailed {
         self.panic.job
     }
 
-    /// Returns the panic's message, or a stand-in where the payload is not a string.
+    /// Returns the panic's message, or a placeholder if the payload is not a string.
     ///
     /// # Examples
     ///
@@ -96,16 +96,15 @@ impl JobFailed {
         &self.panic.message
     }
 
-    /// Returns what the job was working on when it panicked, if that was [noted](note_panic): which entities of which query,
-    /// for a job over entities.
+    /// Returns the work that was in progress when the job panicked, if that was [recorded](note_panic). For a job
+    /// over entities: the query and the entities.
     ///
     /// See [`note_panic`] for an example.
     pub fn place(&self) -> Option<&str> {
         self.panic.place.as_deref()
     }
 
-    /// Takes the panic's payload, for [`std::panic::resume_unwind`]. There is one; the second caller
-    /// gets `None`.
+    /// Takes the panic's payload, for [`std::panic::resume_unwind`]. Later calls return `None`.
     ///
     /// # Examples
     ///
@@ -147,15 +146,16 @@ impl fmt::Debug for JobFailed {
 impl std::error::Error for JobFailed {}
 
 thread_local! {
-    /// What the job that panics on this thread was working on.
+    /// The work that was in progress in the job that panics on this thread.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Notes what a job was working on, while it panics: for kinds of jobs that know more than the number of a batch.
+/// Records the work that was in progress in a job, while it panics. For job kinds that have more detail than a batch
+/// number.
 ///
-/// To be called when something is dropped while the panic unwinds. It is told with the [failure](JobFailed::place) of the job.
-/// If it is called more than once, what was noted first is told: that was closer. While a thread drops its `thread_local!`
-/// values, nothing may be noted any more.
+/// Call it from a destructor while the panic unwinds. The text becomes part of the job's [failure](JobFailed::place).
+/// Only the first call of a panic counts, since it is closest to the cause. While a thread drops its `thread_local!`
+/// values, the call has no effect.
 ///
 /// # Examples
 ///
@@ -182,16 +182,18 @@ thread_local! {
 /// assert_eq!(failed.to_string(), "A0011: job `Ship` panicked: no ship (at order 7)");
 /// ```
 pub fn note_panic(place: String) {
-    // While the thread ends, there may be no room for it any more.
+    // While the thread ends, the thread-local value may already be destroyed.
     let _ = PLACE.try_with(|noted| _ = noted.borrow_mut().get_or_insert(place));
 }
 
-/// Takes what was noted. A thread that ends may drop a scheduler, and so run jobs, after it has dropped the note.
+/// Takes the recorded place. Returns `None` on an ending thread that dropped it: such a thread may still drop a
+/// scheduler, and so run jobs.
 fn take_place() -> Option<String> {
     PLACE.try_with(RefCell::take).ok().flatten()
 }
 
-/// Forgets what is noted while a panic unwinds that is told by nobody here: the one after it is of something else.
+/// Guard that clears the recorded place while a panic unwinds that is not reported here. The next panic has another
+/// cause.
 pub(crate) struct PanicPasses;
 
 impl Drop for PanicPasses {
@@ -203,9 +205,8 @@ impl Drop for PanicPasses {
     }
 }
 
-/// A payload is anything, and may do anything when it is dropped, wherever the last job lets go of the
-/// panic. So it is dropped as if by a job: it can neither schedule nor complete, and if it panics, that is
-/// the end of it.
+/// A payload can have any destructor, and the last job that releases the panic drops it. So it is dropped as if by a
+/// job: it can neither schedule nor complete. If the destructor panics, that panic is ignored.
 impl Drop for JobPanic {
     fn drop(&mut self) {
         let payload = self.payload.get_mut().unwrap_or_else(PoisonError::into_inner).take();
@@ -216,8 +217,8 @@ impl Drop for JobPanic {
     }
 }
 
-/// Drops the payload of a panic. If that panics, and so on, that is the end of it. To be called inside of a
-/// job.
+/// Drops the payload of a panic. A second panic caused by this is dropped too, and the payload of a third is leaked.
+/// Must be called inside a job.
 pub(crate) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
         && let Err(third) = catch_unwind(AssertUnwindSafe(|| drop(second)))
@@ -242,7 +243,7 @@ impl JobPanic {
         Self { job, sequence, batch, message, place, payload: Mutex::new(Some(payload)) }
     }
 
-    /// Says whether this panic is told rather than `other`, whatever the threads did.
+    /// Returns whether this panic is reported instead of `other`, independent of thread timing.
     pub(crate) fn precedes(&self, other: &Self) -> bool {
         (self.sequence, self.batch) < (other.sequence, other.batch)
     }

@@ -1,4 +1,4 @@
-//! The gate of a node: who may work on its job.
+//! The gate of a node, which controls the threads that may work on its job.
 //!
 //! ```text
 //! 0             shut: not ready, or finished
@@ -7,28 +7,27 @@
 //! MORE | n      a parallel job under way: any thread may join the n inside
 //! ```
 //!
-//! A thread leaves when it finds no work left, and shuts the gate as it goes, so nobody enters an
-//! exhausted job twice. The one that leaves last finishes the job.
+//! A thread leaves when it finds no work left, and shuts the gate on leaving. So no thread enters an exhausted job
+//! twice. The last thread to leave finishes the job.
 //!
-//! Tickets that lead to a gate are hints. One that is stale finds the gate shut, or finds a later
-//! job of the same node ready, which is just as good: nothing of the node is read before the gate
-//! was entered.
+//! Tickets that lead to a gate are hints. A stale ticket finds the gate shut, or finds a later job of the same node
+//! ready, which is equally useful. Nothing of the node is read before the gate was entered.
 
 use crate::primitive::{AtomicU32, Ordering};
 
 const FIRST: u32 = 1 << 31;
 const MORE: u32 = 1 << 30;
 
-/// The gate.
+/// The state of a gate, packed in one word.
 #[derive(Debug)]
 pub(crate) struct Gate(AtomicU32);
 
-/// How a thread came in.
+/// The role of a thread that entered a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// First of all: it starts the job.
+    /// The first thread, which starts the job.
     First,
-    /// As one more participant of a parallel job under way.
+    /// One more participant of a parallel job that is running.
     Joined,
 }
 
@@ -38,14 +37,14 @@ impl Gate {
         Self(AtomicU32::new(0))
     }
 
-    /// Lets one thread in: the job is ready.
+    /// Admits one thread: the job is ready.
     pub(crate) fn open(&self) {
-        // Release pairs with the acquire of `enter`: the job's data, and all that the jobs before it
-        // did, is visible to the thread that starts it.
+        // Release pairs with the acquire of `enter`. The thread that starts the job sees the job's data, and
+        // everything that the jobs before it did.
         self.0.store(FIRST, Ordering::Release);
     }
 
-    /// Lets others join the thread inside, which is the caller: the shared ranges are set.
+    /// Admits more threads. The caller is the thread inside, and has set the shared ranges.
     pub(crate) fn widen(&self) {
         // Release pairs with the acquire of `enter`, for the ranges.
         self.0.store(MORE | 1, Ordering::Release);
@@ -71,18 +70,19 @@ impl Gate {
         }
     }
 
-    /// Says whether the gate looked open.
+    /// Returns whether the gate looked open.
     pub(crate) fn is_open(&self) -> bool {
         self.0.load(Ordering::Relaxed) & (FIRST | MORE) != 0
     }
 
-    /// Leaves an exhausted job and shuts the gate. Returns true for the last one out, who finishes
-    /// the job and to whom all that the others did is visible.
+    /// Leaves an exhausted job and shuts the gate. Returns true for the last thread to leave. That thread finishes
+    /// the job, and sees everything that the others did.
     pub(crate) fn leave(&self) -> bool {
         let mut state = self.0.load(Ordering::Relaxed);
         loop {
             let left = (state & !MORE) - 1;
-            // Release: what this thread did is visible to the last one out. Acquire: to us, if it is us.
+            // Release: the last thread to leave sees what this thread did. Acquire: if this is the last thread, it
+            // sees what the others did.
             match self.0.compare_exchange_weak(state, left, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return left == 0,
                 Err(found) => state = found,

@@ -1,12 +1,12 @@
-//! What a caller holds of a scheduled job.
+//! Handles of scheduled jobs.
 
 use std::fmt;
 
-/// A scheduled job: something to depend on, to wait for, and to forget.
+/// A scheduled job that can be depended on or waited for.
 ///
-/// Small, `Copy`, and never dangling: the handle of a job that was completed is simply complete, for
-/// ever. [`JobHandle::COMPLETED`], the default, is one of those. A handle belongs to the scheduler
-/// that gave it; others refuse it.
+/// Small, `Copy`, and never dangling: the handle of a completed job stays complete forever. [`JobHandle::COMPLETED`],
+/// the default, is such a handle. A handle can be dropped at any time. It belongs to the scheduler that returned it;
+/// other schedulers refuse it.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ use std::fmt;
 pub struct JobHandle {
     sequence: u64,
     node: u32,
-    /// The scheduler that gave the handle; zero for the handle of no job.
+    /// The scheduler that returned the handle; zero for the handle of no job.
     pub(crate) scheduler: u32,
 }
 
@@ -52,14 +52,14 @@ impl fmt::Debug for JobHandle {
     }
 }
 
-/// Which job: the node it occupies, and the sequence number that makes it unique.
+/// The identity of a job: the node it occupies, and the sequence number that makes it unique.
 ///
-/// A node's sequence numbers only rise, over all the schedulers that ever use it, and do not wrap.
-/// So the job is uncompleted exactly as long as its node shows its number. Number zero is no job's.
+/// A node's sequence numbers only rise, over all the schedulers that ever use it, and do not wrap. So a job is
+/// uncompleted exactly as long as its node shows its number. Number zero belongs to no job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct JobId {
-    /// Rises with every job of a scheduler; a job's number is above those of all it depends on.
+    /// Rises with every job of a scheduler. A job's number is above the numbers of all its dependencies.
     pub(crate) sequence: u64,
-    /// Which node of the pool's table.
+    /// The index of the node in the pool's table.
     pub(crate) node: u32,
 }

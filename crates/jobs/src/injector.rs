@@ -1,12 +1,11 @@
 //! The queue through which schedulers hand tickets to the workers.
 //!
-//! A lock around two queues: a flush hands over all its tickets at once, and a worker takes several
-//! at once, so the lock is taken rarely and held briefly. The count beside it lets idle workers look
-//! without taking it.
+//! Two queues behind one lock. A flush adds all its tickets at once, and a worker takes several at once, so the lock
+//! is taken rarely and held briefly. A separate count lets idle workers check for tickets without the lock.
 //!
-//! An owner that waits for jobs works on them too, without looking for their tickets, which go stale.
-//! It takes those back when it is done, as far as they were urgent. The others are soon taken out by the
-//! workers, unless those are busy for long; so a queue that is full drops stale tickets before it grows.
+//! An owner that waits for jobs also works on them, without looking for their tickets, which become stale. Afterwards
+//! the owner removes its stale urgent tickets. The other stale tickets are soon removed by the workers, unless these
+//! are busy for long. So a full queue drops stale tickets before it grows.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,25 +15,25 @@ use crossbeam_utils::CachePadded;
 use crate::deque::Deque;
 use crate::primitive::{AtomicUsize, Ordering};
 
-/// How many tickets a worker takes at once, at most.
+/// The maximum number of tickets that a worker takes at once.
 const TAKE_LIMIT: usize = 32;
 
-/// How many tickets there is room for at first.
+/// The initial capacity, in tickets.
 const ROOM: usize = 4096;
 
-/// The queue.
+/// The queue shared by all schedulers and workers of a pool.
 #[derive(Debug)]
 pub(crate) struct Injector {
     length: CachePadded<AtomicUsize>,
     tickets: Mutex<Tickets>,
 }
 
-/// Both queues are taken from oldest first: an owner that waits works from the other end.
+/// The two queues. Both are taken from oldest first: an owner that waits works from the other end.
 #[derive(Debug)]
 struct Tickets {
-    /// What an owner waits for. Taken first.
+    /// Tickets of jobs that an owner waits for. Taken first.
     urgent: VecDeque<u32>,
-    /// All else.
+    /// All other tickets.
     ordinary: VecDeque<u32>,
 }
 
@@ -49,15 +48,15 @@ impl Injector {
         }
     }
 
-    /// Says whether the queue looked empty.
+    /// Returns whether the queue looked empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        // Relaxed: a look that must not miss a ticket is behind the fences of `sleep`.
+        // Relaxed: calls that must not miss a ticket follow the fences of `sleep`.
         self.length.load(Ordering::Relaxed) == 0
     }
 
-    /// Adds tickets: before all others if they are urgent, behind them if not. `is_open` says whether a
-    /// ticket's gate is.
+    /// Adds tickets: before all others if they are urgent, behind them if not. `is_open` returns whether a ticket's
+    /// gate is open.
     pub(crate) fn push(
         &self,
         tickets: impl ExactSizeIterator<Item = u32>,
@@ -80,7 +79,7 @@ impl Injector {
         self.count(&queues);
     }
 
-    /// Takes a ticket, and moves some more into `local`, which is the calling worker's own.
+    /// Takes a ticket, and moves some more into `local`, the calling worker's own deque.
     pub(crate) fn take(&self, local: &Deque) -> Option<u32> {
         if self.is_empty() {
             return None;
@@ -120,9 +119,9 @@ impl Tickets {
     }
 }
 
-/// Drops the tickets whose gates are shut, and all but one of those that lead to the same node: the gate
-/// may be open for a later job than most of them were made for. A parallel job is then joined by fewer,
-/// which is better than a queue that grows.
+/// Drops the tickets whose gates are shut, and keeps one ticket for each node. The gate may be open for a later job
+/// than most of the tickets were made for. Fewer threads then join a parallel job, which is better than a growing
+/// queue.
 fn prune(queue: &mut VecDeque<u32>, is_open: impl Fn(u32) -> bool) {
     queue.make_contiguous().sort_unstable();
     let mut last = None;

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use crate::data::{JobData, ParallelJobData};
 
-/// A struct that a single job can be: its fields are tokens of containers and plain values.
+/// A struct that can be scheduled as a single job. Its fields are tokens of containers and plain values.
 ///
-/// Derived. Fields whose type mentions the struct's lifetime are tokens; the others are plain values,
-/// of which the job owns its copy. For a struct `Add` the derive makes `AddView`, with the same field
-/// names: what the tokens open, and `&mut` to the plain values.
+/// Derived. Fields whose type mentions the struct's lifetime are tokens; the others are plain values that the job
+/// owns. For a struct `Add` the derive makes `AddView`, with the same field names. Its fields are the views of the
+/// tokens, and `&mut` references to the plain values.
 ///
 /// See [`Job`] for an example.
 pub trait JobStruct {
@@ -18,17 +18,17 @@ pub trait JobStruct {
     /// The view of the struct that the job gets.
     type View<'v>;
 
-    /// Takes the struct apart.
+    /// Converts the struct into job data.
     fn into_data(self) -> Self::Data;
 
-    /// Makes the view from what the fields open.
+    /// Makes the view from the views of the fields.
     fn view(fields: <Self::Data as JobData>::Whole<'_>) -> Self::View<'_>;
 }
 
-/// A struct that a parallel job can be: its fields are tokens of containers and plain values.
+/// A struct that can be scheduled as a parallel job. Its fields are tokens of containers and plain values.
 ///
-/// Derived, as [`JobStruct`] is. For a struct `Move` the derive makes `MoveBatch` and `MoveItem`: what
-/// the tokens open for a batch and for an index, and `&` to the plain values.
+/// Derived, like [`JobStruct`]. For a struct `Move` the derive makes `MoveBatch` and `MoveItem`. Their fields are the
+/// views of the tokens for a batch and for an index, and `&` references to the plain values.
 ///
 /// See [`ParallelFor`] and [`ParallelForBatch`] for examples.
 pub trait ParallelJobStruct {
@@ -41,13 +41,13 @@ pub trait ParallelJobStruct {
     /// The view of the struct that an index gets.
     type Item<'b>;
 
-    /// Takes the struct apart.
+    /// Converts the struct into job data.
     fn into_data(self) -> Self::Data;
 
-    /// Makes a batch's view from what the fields open.
+    /// Makes a batch's view from the views of the fields.
     fn batch(fields: <Self::Data as ParallelJobData>::Batch<'_>) -> Self::Batch<'_>;
 
-    /// Makes an index's view from what the fields open.
+    /// Makes an index's view from the views of the fields.
     fn item(fields: <Self::Data as ParallelJobData>::Item<'_>) -> Self::Item<'_>;
 }
 

@@ -1,8 +1,8 @@
-//! In which order work is done where the order is free.
+//! Execution order of jobs and batches where the graph leaves it open.
 
-/// In which order a scheduler's jobs and batches are started where the graph leaves that open.
+/// The order in which a scheduler starts jobs and batches where the graph leaves it open.
 ///
-/// A correct program gives the same results in every mode; the other two exist to show that it does.
+/// A correct program computes the same results in every mode. `Serial` and `Shuffle` exist to verify that.
 ///
 /// # Examples
 ///
@@ -22,19 +22,19 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ExecutionMode {
-    /// On all threads, in whatever order is fastest.
+    /// On all threads, in the fastest order.
     #[default]
     Parallel,
-    /// On the owner's thread alone: jobs in the order they were scheduled, batches in rising order.
+    /// Only on the owner's thread: jobs in the order they were scheduled, batches in rising order.
     Serial,
-    /// On all threads, jobs and batches in an order drawn from the seed.
+    /// On all threads, with jobs and batches in an order drawn from the seed.
     Shuffle {
-        /// Where the order comes from.
+        /// The seed of the order.
         seed: u64,
     },
 }
 
-/// A small generator of numbers for shuffling (SplitMix64; Steele, Lea and Flood, 2014).
+/// A small random number generator for shuffling (SplitMix64; Steele, Lea and Flood, 2014).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
 
@@ -62,8 +62,8 @@ fn mix(mut bits: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// A random order of `0..length` that needs no memory: a Feistel cipher on just enough bits, walked
-/// until it falls inside.
+/// A random permutation of `0..length` that needs no memory: a Feistel cipher on just enough bits, repeated until the
+/// result is below `length`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Permutation {
     seed: u64,
@@ -77,7 +77,7 @@ impl Permutation {
         Self { seed, length, half_bits: bits.div_ceil(2).max(1) }
     }
 
-    /// Returns where `position` leads. Each of `0..length` is reached from one position.
+    /// Returns the image of `position`. Each value of `0..length` is the image of one position.
     pub(crate) fn apply(&self, position: u32) -> u32 {
         let mut value = u64::from(position);
         loop {

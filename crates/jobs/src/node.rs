@@ -1,4 +1,4 @@
-//! A node: the place of one job, from the moment it is scheduled until it is completed.
+//! A node: the storage of one job, from scheduling to completion.
 //!
 //! ```text
 //!            schedule            flush, or a complete that wants help       last dependency finished
@@ -10,13 +10,13 @@
 //!         complete                      the last thread inside leaves
 //! ```
 //!
-//! *Who touches what.* The sequence number is written by the owner and read by anyone. A held node
-//! belongs to the owner whole. Publishing hands the task over: from then on it is read by the
-//! threads that passed the gate, until the last of them closes the list of dependents; then all of
-//! the node is the owner's again. The owner's notes are never touched by anyone else.
+//! *Access.* The sequence number is written by the owner and read by any thread. All of a held node belongs to the
+//! owner. Publishing hands over the task: from then on it is read by the threads that passed the gate, until the last
+//! of them closes the list of dependents. Then all of the node belongs to the owner again. Other threads never touch
+//! the owner's notes.
 //!
-//! *Recycling.* Nodes are never freed while the pool lives, so a stale ticket leads to a node, if not
-//! to the job it was made for; the gate turns it away or lets it do useful work.
+//! *Recycling.* Nodes are never freed while the pool lives. So a stale ticket always leads to a node, although
+//! perhaps not to the job it was made for. The gate refuses that ticket or lets it do useful work.
 #![expect(
     unsafe_code,
     reason = "shares one job's data between the threads that the protocol admits"
@@ -35,23 +35,22 @@ use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 use crate::ranges::Ranges;
 use crate::sequence::Sequence;
 
-/// The place of one job.
+/// The storage of one job.
 ///
-/// A small job is in the first two cache lines: what others look at and what is run in the one, the
-/// owner's notes and the payload in the other.
+/// A small job fits in the first two cache lines. The first has the state that other threads read and the task, the
+/// second has the owner's notes and the payload.
 #[repr(C, align(64))]
 pub(crate) struct Node {
-    /// The sequence number of the job that is here; zero in a free node.
+    /// The sequence number of the current job; zero in a free node.
     pub(crate) sequence: Sequence,
     pub(crate) dependents: Dependents,
-    /// How many jobs this one still waits for, and one more while it is being published. Zero at all
-    /// other times, also in the next job's.
+    /// The number of jobs that this one still waits for, plus one while it is being published. Zero at all other
+    /// times, also when the next job reuses the node.
     pub(crate) pending: AtomicU32,
     pub(crate) gate: Gate,
     /// One when `panic` is set. Read by the threads of the protocol, whose edges order it.
     failed: AtomicU32,
-    /// Whether the payload was spilled. Goes with the payload, but is not beside it: that would be one
-    /// more cache line for a small job.
+    /// Set if the payload was spilled. Stored away from the payload, which saves a small job one cache line.
     spilled: UnsafeCell<bool>,
     task: UnsafeCell<Task>,
     side: OwnerSide,
@@ -61,25 +60,24 @@ pub(crate) struct Node {
     panic: Mutex<Option<Arc<JobPanic>>>,
 }
 
-// With shorter pointers more of a job is in the first line.
+// With shorter pointers, more of a job fits in the first line.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(std::mem::offset_of!(Node, side) == 64);
     assert!(std::mem::offset_of!(Node, payload) == 96);
 };
 
-// SAFETY: `sequence`, `pending`, `gate`, `dependents`, `failed` and `panic` are made for sharing.
-// The cells are reached only through the unsafe functions below, whose contracts are the protocol
-// above. What a payload holds is `Send` (and `Sync` where batches share it): that is asked
-// of it where it is stored.
+// SAFETY: `sequence`, `pending`, `gate`, `dependents`, `failed` and `panic` are made for sharing. The cells are
+// reached only through the unsafe functions of this file, whose contracts are the protocol in its header. A payload
+// is `Send` (and `Sync` where batches share it): this is required where it is stored.
 unsafe impl Sync for Node {}
-// SAFETY: as above; nothing in a node is bound to a thread.
+// SAFETY: nothing in a node is bound to a thread, and a payload is `Send`: this is required where it is stored.
 unsafe impl Send for Node {}
 
-/// What there is to do.
+/// The work of a node: the job's functions, name and owner.
 #[repr(C)]
 pub(crate) struct Task {
-    /// Which of the pool's owners sleeps until this job has finished, if one does.
+    /// The number of the pool's owner that may sleep until this job has finished.
     pub(crate) owner: u32,
     /// The number of the scheduler.
     pub(crate) scheduler: u32,
@@ -87,57 +85,57 @@ pub(crate) struct Task {
     pub(crate) name: &'static str,
 }
 
-/// What there is to know of a parallel job.
+/// The state of a parallel job.
 pub(crate) struct Parallel {
-    /// How many indices, how many of them to a batch, and how many batches that makes. Atomics for
-    /// the sake of deferred jobs, whose first participant sets the count; ordered by the gate.
+    /// The number of indices, the number of indices per batch, and the number of batches. Atomics because the first
+    /// participant of a deferred job sets the count; ordered by the gate.
     pub(crate) count: AtomicU64,
     pub(crate) batch: usize,
     pub(crate) batches: AtomicU32,
     /// The seed of the batch order, when shuffling.
     pub(crate) shuffle: Option<u64>,
-    /// The lanes, if it is to be shared.
+    /// The lanes, if several threads share the job.
     pub(crate) ranges: Option<Arc<Ranges>>,
 }
 
-/// What a job's payload can do. One for each kind of job and type of data and closure.
+/// The functions of a job's type-erased payload. One instance for each kind of job and type of data and closure.
 pub(crate) struct TaskFunctions {
     pub(crate) kind: TaskKind,
     /// Drops the payload of a parallel job that has finished, or of any job that does not run.
     ///
     /// # Safety
     ///
-    /// - The payload holds what the functions are for, and nobody uses it.
+    /// - The payload has the type that the functions are for, and no thread uses it.
     /// - It was not consumed, and is not used again.
     pub(crate) drop: unsafe fn(payload: *mut u8),
-    /// Settles what a parallel job wrote, and drops its payload. Keeps or discards it, by whether the job failed.
+    /// Settles the writes of a parallel job, keeps or discards them by `failed`, and drops the payload.
     ///
     /// # Safety
     ///
-    /// - The payload holds what the functions are for, and nobody uses it.
+    /// - The payload has the type that the functions are for, and no thread uses it.
     /// - All participants have left, and the payload was not dropped. It is not used again.
     pub(crate) settle: Option<unsafe fn(payload: *mut u8, failed: bool)>,
 }
 
-/// How a job is run.
+/// The function that runs a job, by the kind of job.
 ///
 /// # Safety
 ///
-/// All the functions ask the same of who calls them:
+/// All the functions have the same contract:
 ///
-/// - The payload holds what the functions are for.
-/// - A single job is run once, which consumes the payload. A parallel job is run once for each
-///   participant, with claims that give each batch to one of them.
-/// - The safety check has passed, and what the job depends on has finished.
+/// - The payload has the type that the functions are for.
+/// - A single job is run once, which consumes the payload. A parallel job is run once for each participant, with
+///   claims that assign each batch to one participant.
+/// - The safety check has passed, and the job's dependencies have finished.
 #[derive(Clone, Copy)]
 pub(crate) enum TaskKind {
-    /// Nothing to run: it only waits for others.
+    /// Nothing to run: the job only waits for others.
     Join,
     /// One call.
     Single(unsafe fn(payload: *mut u8)),
     /// One call for each participant.
     Parallel(unsafe fn(payload: *mut u8, claims: &mut Claims)),
-    /// The same, with a count that is asked for when everything before it has finished, while nobody
+    /// One call for each participant, with a count that is computed when all dependencies have finished and no thread
     /// uses the payload.
     Deferred(
         unsafe fn(payload: *mut u8) -> usize,
@@ -182,11 +180,11 @@ impl Node {
     /// one and the list of dependents was not closed since.
     #[inline]
     pub(crate) unsafe fn task(&self) -> &Task {
-        // SAFETY: by this function's contract nobody changes the task meanwhile.
+        // SAFETY: by this function's contract, no thread changes the task meanwhile.
         unsafe { &*self.task.get() }
     }
 
-    /// Returns the task, to change it.
+    /// Returns the task for writing.
     ///
     /// # Safety
     ///
@@ -195,18 +193,19 @@ impl Node {
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "exclusive by the function's contract")]
     pub(crate) unsafe fn task_mut(&self) -> &mut Task {
-        // SAFETY: by this function's contract nobody else reads the task meanwhile.
+        // SAFETY: by this function's contract, no other reference to the task is in use.
         unsafe { &mut *self.task.get() }
     }
 
-    /// Returns where the payload is.
+    /// Returns the address of the payload.
     ///
     /// # Safety
     ///
-    /// As for `task`.
+    /// The caller is the owner of a node that is held or finished, or passed the gate of a published one and the list
+    /// of dependents was not closed since.
     #[inline]
     pub(crate) unsafe fn payload(&self) -> *mut u8 {
-        // SAFETY: by this function's contract nobody stores another payload meanwhile.
+        // SAFETY: by this function's contract, no thread stores another payload meanwhile.
         unsafe { (*self.payload.get()).get(*self.spilled.get()) }
     }
 
@@ -214,33 +213,34 @@ impl Node {
     ///
     /// # Safety
     ///
-    /// As for `task_mut`.
+    /// The caller is the owner of a node that is free, held or finished, and has no other reference to the payload.
     #[inline]
     pub(crate) unsafe fn store_payload<P>(&self, payload: P) {
-        // SAFETY: by this function's contract nobody else uses the payload.
+        // SAFETY: by this function's contract, no other reference to the payload is in use.
         unsafe { *self.spilled.get() = (*self.payload.get()).store(payload) };
     }
 
-    /// Returns what there is to know of a parallel job.
+    /// Returns the state of a parallel job.
     ///
     /// # Safety
     ///
-    /// As for `task`.
+    /// The caller is the owner of a node that is held or finished, or passed the gate of a published one and the list
+    /// of dependents was not closed since.
     #[inline]
     pub(crate) unsafe fn parallel(&self) -> &Parallel {
-        // SAFETY: by this function's contract nobody changes it meanwhile, but for the atomics in it.
+        // SAFETY: by this function's contract, no thread changes it meanwhile, except for its atomics.
         unsafe { &*self.parallel.get() }
     }
 
-    /// Returns what there is to know of a parallel job, to change it.
+    /// Returns the state of a parallel job for writing.
     ///
     /// # Safety
     ///
-    /// As for `task_mut`.
+    /// The caller is the owner of a node that is free, held or finished, and has no other reference to the state.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "exclusive by the function's contract")]
     pub(crate) unsafe fn parallel_mut(&self) -> &mut Parallel {
-        // SAFETY: by this function's contract nobody else reads it meanwhile.
+        // SAFETY: by this function's contract, no other reference to the state is in use.
         unsafe { &mut *self.parallel.get() }
     }
 
@@ -254,8 +254,7 @@ impl Node {
         Notes { side: &self.side, more: &self.more }
     }
 
-    /// Notes that the job panicked, or must not run because another did. Of several panics the
-    /// earliest stays.
+    /// Records that the job panicked, or must not run because another did. Of several panics, the earliest is kept.
     #[cold]
     pub(crate) fn fail(&self, panic: Arc<JobPanic>) {
         let mut kept = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
@@ -266,7 +265,7 @@ impl Node {
         self.failed.store(1, Ordering::Relaxed);
     }
 
-    /// Returns why the job failed, if it did.
+    /// Returns the panic that made the job fail, if it failed.
     #[inline]
     pub(crate) fn failure(&self) -> Option<Arc<JobPanic>> {
         if !self.has_failed() {
@@ -275,13 +274,13 @@ impl Node {
         self.panic.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Says whether the job failed.
+    /// Returns whether the job failed.
     #[inline]
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed) != 0
     }
 
-    /// Forgets why the job failed. Owner only.
+    /// Clears the failure of the job. Owner only.
     #[cold]
     pub(crate) fn forget_failure(&self) {
         self.failed.store(0, Ordering::Relaxed);
@@ -290,6 +289,6 @@ impl Node {
 }
 
 impl TaskFunctions {
-    /// Those of a job that only waits for others.
+    /// The functions of a job that only waits for others.
     pub(crate) const JOIN: Self = Self { kind: TaskKind::Join, drop: |_| {}, settle: None };
 }

@@ -1,4 +1,4 @@
-//! What the owner notes in a node: the job's dependencies, and where it is.
+//! The owner's notes in a node: the job's dependencies, and its state.
 //!
 //! Everything is in cells: the owner is one thread, and no reference into the notes outlives a call.
 
@@ -7,36 +7,35 @@ use std::cell::{Cell, RefCell};
 use crate::dependents::Edge;
 use crate::handle::JobId;
 
-/// The notes that are needed of every job.
+/// The notes that every job needs.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct OwnerSide {
-    /// The last walk over the graph that came by.
+    /// The last walk over the graph that visited the node.
     mark: Cell<u64>,
-    /// The first dependency: most jobs have one at most.
+    /// The first dependency: most jobs have at most one.
     first: Cell<Dependency>,
     count: Cell<u32>,
-    /// Whether the job is scheduled, and known to the owner alone.
+    /// Set if the job is scheduled, but not yet visible to other threads.
     is_held: Cell<bool>,
-    /// Whether it takes a container along, which is the owner's again once the job is completed.
+    /// Set if the job uses a container, which is returned to the owner when the job is completed.
     uses_containers: Cell<bool>,
 }
 
-/// The notes that are needed of jobs with many dependencies, and of published ones.
+/// The notes that only jobs with many dependencies, and published jobs, need.
 #[derive(Default)]
 pub(crate) struct OwnerMore {
     others: RefCell<Vec<Dependency>>,
-    /// A link for each dependency, once published. On the heap, and not touched while others can see
-    /// them.
+    /// An edge for each dependency, once published. Heap-allocated, and not touched while other threads can see them.
     edges: RefCell<Vec<Edge>>,
 }
 
-/// A job that another depends on.
+/// A dependency of a job on another job.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Dependency {
     sequence: u64,
     node: u32,
-    /// Whether the other must not run if this one fails, or is only ordered after it.
+    /// Set if a failure of this job keeps the other from running; if not, the other is only ordered after it.
     pub(crate) passes_failure: bool,
 }
 
@@ -60,7 +59,7 @@ impl Dependency {
 }
 
 impl<'n> Notes<'n> {
-    /// Returns the number of the last walk that came by.
+    /// Returns the number of the last walk that visited the node.
     #[inline]
     pub(crate) fn mark(self) -> u64 {
         self.side.mark.get()
@@ -71,7 +70,7 @@ impl<'n> Notes<'n> {
         self.side.mark.set(mark);
     }
 
-    /// Says whether the job is scheduled, and known to the owner alone.
+    /// Returns whether the job is scheduled, but not yet visible to other threads.
     #[inline]
     pub(crate) fn is_held(self) -> bool {
         self.side.is_held.get()
@@ -82,7 +81,7 @@ impl<'n> Notes<'n> {
         self.side.is_held.set(is_held);
     }
 
-    /// Says whether the job takes a container along.
+    /// Returns whether the job uses a container.
     pub(crate) fn uses_containers(self) -> bool {
         self.side.uses_containers.get()
     }
@@ -92,7 +91,7 @@ impl<'n> Notes<'n> {
         self.side.uses_containers.set(uses);
     }
 
-    /// Returns how many jobs this one depends on, finished or not, as they were when it was scheduled.
+    /// Returns the number of dependencies, finished or not, as of when the job was scheduled.
     #[inline]
     pub(crate) fn dependency_count(self) -> usize {
         self.side.count.get() as usize
@@ -109,7 +108,7 @@ impl<'n> Notes<'n> {
         self.more.others.borrow().get(place - 1).copied()
     }
 
-    /// Returns the number of the first dependency, if there is one.
+    /// Returns the sequence number of the first dependency, if there is one.
     #[inline]
     pub(crate) fn first_sequence(self) -> u64 {
         self.side.first.get().sequence
@@ -138,15 +137,15 @@ impl<'n> Notes<'n> {
         self.side.count.set(count + 1);
     }
 
-    /// Makes room for `count` edges, and forgets those of the job before.
+    /// Reserves capacity for `count` edges, and removes those of the previous job.
     pub(crate) fn reserve_edges(self, count: usize) {
         let mut edges = self.more.edges.borrow_mut();
         edges.clear();
         edges.reserve(count);
     }
 
-    /// Adds an edge, for which there is room, and returns where it is. It stays there until the edges
-    /// are reserved again.
+    /// Adds an edge within the reserved capacity, and returns its address. The address stays valid until edges are
+    /// reserved again.
     pub(crate) fn add_edge(self, edge: Edge) -> *mut Edge {
         let mut edges = self.more.edges.borrow_mut();
         debug_assert!(edges.len() < edges.capacity());

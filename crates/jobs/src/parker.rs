@@ -2,7 +2,7 @@
 
 use crate::primitive::{Condvar, Mutex};
 
-/// The place. A wake-up that comes before the sleep is kept, one of them.
+/// A place for one thread to sleep. One wake-up that comes before the sleep is kept.
 #[derive(Debug)]
 pub(crate) struct Parker {
     woken: Mutex<bool>,
@@ -10,7 +10,7 @@ pub(crate) struct Parker {
 }
 
 impl Parker {
-    /// Makes a parker with no wake-up kept.
+    /// Makes a parker without a pending wake-up.
     pub(crate) fn new() -> Self {
         Self { woken: Mutex::new(false), wake: Condvar::new() }
     }
@@ -24,7 +24,7 @@ impl Parker {
         *woken = false;
     }
 
-    /// Wakes the thread that sleeps here, or the next one that tries to.
+    /// Wakes the sleeping thread, or lets the next call of `park` return at once.
     pub(crate) fn unpark(&self) {
         *self.woken.lock().expect("no code panics under this lock") = true;
         self.wake.notify_one();

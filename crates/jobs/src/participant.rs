@@ -1,4 +1,4 @@
-//! A thread at work: how a job is started, joined and finished.
+//! A thread that works on jobs: starting, joining and finishing them.
 #![expect(unsafe_code, reason = "runs the type-erased functions of jobs, as the gate admits")]
 
 use std::any::Any;
@@ -23,12 +23,13 @@ pub(crate) struct Participant<'p> {
     pub(crate) thread: usize,
     /// A worker's own queue.
     pub(crate) local: Option<&'p Deque>,
-    /// For an owner: the mark of the walk that found what it waits for. It works on nothing else.
+    /// For an owner: the mark of the walk that found the jobs it waits for. It works only on those.
     pub(crate) walk: Option<u64>,
 }
 
 impl Participant<'_> {
-    /// Works on the node's job if its gate is open, and on what that releases. Returns whether it was.
+    /// Works on the node's job if its gate is open, and on jobs that this releases. Returns whether the gate was
+    /// open.
     pub(crate) fn try_run(self, index: u32) -> bool {
         let node = self.pool.nodes.node(index);
         let Some(entry) = node.gate.enter() else { return false };
@@ -36,17 +37,16 @@ impl Participant<'_> {
             Entry::First => self.start(index, node),
             Entry::Joined => self.join(node),
         };
-        // A job that this one was the last to wait for runs here and now: its data is in the cache.
+        // A job whose last dependency has just finished runs here at once: its data is in the cache.
         while let Some(index) = next {
             next = self.start(index, self.pool.nodes.node(index));
         }
         true
     }
 
-    /// Runs a job that only the owner, who is the caller, knows of. Nothing waits for it in a list:
-    /// links are made when jobs are published. A parallel job with work for others is shared with
-    /// them, and may still be under way when this returns: then the result is false. `in_job` marks the
-    /// thread as inside of one.
+    /// Runs a job that is visible only to the caller, its owner. No list has an edge to wait for it, since edges are
+    /// made when jobs are published. A parallel job with enough work is shared with other threads. It may still be
+    /// running when this returns; the result is then false. `in_job` marks the thread as inside a job.
     #[inline(always)]
     pub(crate) fn run_private(&self, index: u32, node: &Node, in_job: &InJob) -> bool {
         // SAFETY: the caller is the owner of a node that is not published.
@@ -70,10 +70,10 @@ impl Participant<'_> {
         true
     }
 
-    /// Starts the job of a node that the caller has claimed. Returns a claimed dependant, if the job
-    /// has finished and released one.
+    /// Starts the job of a node that the caller has claimed. Returns a claimed dependent, if the job has finished and
+    /// released one.
     fn start(self, index: u32, node: &Node) -> Option<u32> {
-        // SAFETY: the gate let this thread in, or it claimed a node that nobody else could enter.
+        // SAFETY: the gate admitted this thread, or it claimed a node that no other thread could enter.
         let task = unsafe { node.task() };
         if node.has_failed() {
             self.drop_payload(node, task);
@@ -95,7 +95,8 @@ impl Participant<'_> {
     }
 
     fn start_parallel(self, index: u32, node: &Node, task: &Task) -> Option<u32> {
-        // SAFETY: as for the task: this thread is inside.
+        // SAFETY: this thread is inside the gate, or claimed a node that no other thread could enter, and the list of
+        // dependents is not closed.
         let Parallel { count, batch, batches, shuffle, ranges } = unsafe { node.parallel() };
         let batches = batches.load(Ordering::Relaxed);
         let helpers = self.pool.workers.len().min(batches.saturating_sub(1) as usize);
@@ -116,11 +117,11 @@ impl Participant<'_> {
         self.finish(node)
     }
 
-    /// Takes part in a parallel job that is under way.
+    /// Joins a parallel job that is running.
     fn join(self, node: &Node) -> Option<u32> {
-        // SAFETY: the gate let this thread in, and it has not left.
+        // SAFETY: the gate admitted this thread, and it has not left.
         let task = unsafe { node.task() };
-        // SAFETY: as for the task: this thread is inside.
+        // SAFETY: the gate admitted this thread, and it has not left.
         let Parallel { count, batch, batches, shuffle, ranges } = unsafe { node.parallel() };
         let ranges = ranges.as_ref().expect("a job that can be joined has ranges");
         let count = count.load(Ordering::Relaxed) as usize;
@@ -134,13 +135,12 @@ impl Participant<'_> {
         self.finish(node)
     }
 
-    /// Runs a single job, inside of which the thread is marked to be. A panic is noted in the node.
+    /// Runs a single job on a thread that is already marked as inside it. A panic is recorded in the node.
     #[inline(always)]
     fn run_single(&self, node: &Node, task: &Task, run: unsafe fn(*mut u8)) {
         let start = self.pool.profiler.start();
-        // SAFETY: the payload was stored together with the functions. A single job comes here once,
-        // since its gate admits one thread. The scheduler made the safety check, and the job is ready,
-        // or all it depends on was seen to have finished.
+        // SAFETY: the payload was stored together with the functions. A single job runs here once, since its gate
+        // admits one thread. The scheduler made the safety check, and all dependencies of the job have finished.
         let run = || unsafe { run(node.payload()) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
             self.note_panic(node, task, 0, payload);
@@ -148,8 +148,7 @@ impl Participant<'_> {
         self.record(node, task, start);
     }
 
-    /// Runs a participant's share of a parallel job. A panic is noted in the node; the other batches
-    /// run all the same.
+    /// Runs a participant's share of a parallel job. A panic is recorded in the node; the other batches still run.
     fn run_parallel(self, node: &Node, task: &Task, mut claims: Claims) {
         let (TaskKind::Parallel(run) | TaskKind::Deferred(_, run)) = task.functions.kind else {
             unreachable!("only parallel jobs have shares");
@@ -158,12 +157,13 @@ impl Participant<'_> {
         let start = self.pool.profiler.start();
         loop {
             let started = claims.started();
-            // SAFETY: as in `run_single`; the claims give each batch to one participant.
+            // SAFETY: the payload was stored together with the functions, and the claims assign each batch to one
+            // participant. The scheduler made the safety check, and all dependencies of the job have finished.
             let run = || unsafe { run(node.payload(), &mut claims) };
             let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else { break };
             self.note_panic(node, task, claims.current(), payload);
             if claims.started() == started {
-                // It does not even get to its first batch: trying again would not end.
+                // The panic came before the first batch: a retry would never end.
                 claims.abandon();
                 break;
             }
@@ -179,13 +179,14 @@ impl Participant<'_> {
         }
     }
 
-    /// Asks a deferred job how many indices it has.
+    /// Computes the number of indices of a deferred job.
     fn ask_count(self, node: &Node, task: &Task, count: unsafe fn(*mut u8) -> usize) {
         let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
-        // SAFETY: as for the task: this thread is inside.
+        // SAFETY: this thread is inside the gate, and the list of dependents is not closed.
         let parallel = unsafe { node.parallel() };
-        // SAFETY: the payload was stored together with the functions, and nothing of it is in use,
-        // since the gate admits no other thread yet.
+        // SAFETY: the payload was stored together with the functions, and nothing of it is in use, since the gate
+        // admits no other thread yet. The scheduler made the safety check, and all dependencies of the job have
+        // finished.
         let ask = || unsafe { count(node.payload()) };
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let (count, batch) = (ask(), parallel.batch);
@@ -208,7 +209,7 @@ impl Participant<'_> {
         parallel.batches.store(batches, Ordering::Relaxed);
     }
 
-    /// Settles what a parallel job wrote, when nobody works on it any more, and drops its payload.
+    /// Settles the writes of a parallel job after all participants have left, and drops its payload.
     #[inline]
     fn settle(self, node: &Node, task: &Task) {
         let Some(settle) = task.functions.settle else { return self.drop_payload(node, task) };
@@ -218,30 +219,30 @@ impl Participant<'_> {
         // inside, the others have left, and the payload was not consumed and is not used after this.
         let settle = || unsafe { settle(node.payload(), failed) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(settle)) {
-            // After all batches: a panic in one of those is told first.
+            // Ordered after all batches: a panic in a batch is reported first.
             self.note_panic(node, task, usize::MAX, payload);
         }
     }
 
-    /// Drops the data and closure of a job that nobody works on any more.
+    /// Drops the data and closure of a job that no thread works on any more.
     fn drop_payload(self, node: &Node, task: &Task) {
         let _in_job = InJob::enter(self.thread, task.scheduler, task.name);
-        // SAFETY: the caller is the only thread inside, so nobody uses the payload, and it was not
-        // consumed: a single job comes here only if it did not run.
+        // SAFETY: the payload was stored together with the functions. The caller is the only thread inside, so
+        // nothing uses the payload. It was not consumed: a single job reaches this call only if it did not run.
         let drop = || unsafe { (task.functions.drop)(node.payload()) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(drop)) {
             self.note_panic(node, task, 0, payload);
         }
     }
 
-    /// Closes the node and releases what waits for it. Claims one of those that became ready for the
-    /// caller to start; the others are published.
+    /// Closes the node and releases its dependents. Claims one of those that became ready, for the caller to start;
+    /// the others are published.
     fn finish(self, node: &Node) -> Option<u32> {
         // SAFETY: the list of dependents is not closed yet.
         let owner = unsafe { node.task() }.owner;
         let failure = node.failure();
         let mut released = node.dependents.close();
-        // From here on the node may be recycled, and is not touched.
+        // From here on the node may be recycled, so it is not touched.
         if released.owner_waits {
             self.pool.wake_owner(owner);
         }
@@ -251,9 +252,9 @@ impl Participant<'_> {
             if passes_failure && let Some(panic) = &failure {
                 dependent.fail(Arc::clone(panic));
             }
-            // Release: what this job did, and the failure just noted, is visible to whoever lowers
-            // the count last. Acquire: what the others did is visible to us, if that is us, and then
-            // through the gate to whoever starts the job.
+            // Release: the thread that lowers the count last sees what this job did, and the failure just recorded.
+            // Acquire: if this thread is the last, it sees what the others did, and passes it through the gate to the
+            // thread that starts the job.
             if dependent.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
                 let awaited = self.awaits(dependent);
                 if awaited && claimed.is_none() {
@@ -267,13 +268,14 @@ impl Participant<'_> {
         claimed
     }
 
-    /// Says whether this thread may work on the job: a worker on any, an owner on what it waits for.
+    /// Returns whether this thread may work on the job: a worker on any job, an owner on jobs it waits for.
     fn awaits(self, node: &Node) -> bool {
-        // SAFETY: `walk` is set for owners alone, and a job's dependants have the same owner.
+        // SAFETY: `walk` is set only for owners, and a job's dependents have the same owner, so no other thread uses
+        // the notes.
         self.walk.is_none_or(|mark| unsafe { node.notes() }.mark() == mark)
     }
 
-    /// Offers a job that is ready to the other threads, with room for several if it is parallel.
+    /// Offers a ready job to the other threads, with several tickets if it is parallel.
     fn publish(self, index: u32, tickets: usize, urgent: bool) {
         let mut left = tickets;
         while left > 0 && self.local.is_some_and(|local| local.push(index).is_ok()) {
@@ -290,7 +292,7 @@ impl Participant<'_> {
     fn note_panic(self, node: &Node, task: &Task, batch: usize, payload: Box<dyn Any + Send>) {
         let panic = JobPanic::new(task.name, node.sequence.get(), batch, payload);
         node.fail(Arc::new(panic));
-        // Relaxed: who finds the job finished finds this done.
+        // Relaxed: a thread that sees the job finished also sees this store.
         self.pool.panics.store(1, Ordering::Relaxed);
     }
 }

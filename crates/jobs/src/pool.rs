@@ -16,14 +16,14 @@ use crate::sleep::Sleep;
 use crate::table::NodeTable;
 use crate::worker;
 
-/// How many tickets a worker's own queue holds; what does not fit goes to the common one.
+/// The capacity of a worker's own queue, in tickets; the rest goes to the shared queue.
 const LOCAL_TICKETS: usize = 1024;
 
 /// The worker threads that run jobs. Cheap to clone; all clones are one pool.
 ///
-/// Jobs are scheduled through a [`JobScheduler`](crate::JobScheduler) of the pool, of which there may
-/// be many, on many threads. The threads end when the last clone of the pool and the last scheduler
-/// are gone; a scheduler completes its jobs before it goes, so none is lost.
+/// Jobs are scheduled through a [`JobScheduler`](crate::JobScheduler) of the pool. A pool can have many schedulers,
+/// on many threads. The worker threads end when the last clone of the pool and the last scheduler are dropped.
+/// Dropping a scheduler completes its jobs, so none is lost.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ pub struct JobPool {
     threads: Arc<PoolThreads>,
 }
 
-/// How a pool is to be made. See [`JobPool::builder`].
+/// Settings for a new pool. See [`JobPool::builder`].
 ///
 /// # Examples
 ///
@@ -59,13 +59,13 @@ pub struct JobPoolBuilder {
     stack_size: Option<usize>,
 }
 
-/// The threads, ended with the last handle on the pool.
+/// The threads, which end when the last handle on the pool is dropped.
 struct PoolThreads {
     shared: Arc<PoolShared>,
     handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What the threads share. Containers that jobs have used hold on to the nodes too.
+/// State shared by the threads. Containers that jobs have used keep the nodes alive too.
 pub(crate) struct PoolShared {
     pub(crate) nodes: Arc<NodeTable>,
     pub(crate) injector: Injector,
@@ -74,14 +74,14 @@ pub(crate) struct PoolShared {
     pub(crate) sleep: Sleep,
     pub(crate) spin: u32,
     pub(crate) shutdown: AtomicU32,
-    /// One when a job has ever panicked: as long as none has, nobody looks for failures.
+    /// One when a job has ever panicked. Until then, the search for failures is skipped.
     pub(crate) panics: AtomicU32,
     pub(crate) profiler: Profiler,
     owners: Mutex<Owners>,
 }
 
-/// Where the schedulers' owners sleep. A place that a scheduler gave back serves the next one; a late
-/// wake-up that finds another owner there only makes that one look around once more.
+/// The parkers of the schedulers' owners. A parker that a scheduler returned serves the next one. A late wake-up for
+/// the previous owner only causes one extra check.
 #[derive(Default)]
 struct Owners {
     parkers: Vec<Arc<Parker>>,
@@ -89,7 +89,7 @@ struct Owners {
 }
 
 impl JobPool {
-    /// Makes a pool with a worker for each core but one, which is the owner's.
+    /// Makes a pool with one worker fewer than there are cores: the last core is for the owner.
     ///
     /// # Panics
     ///
@@ -111,13 +111,14 @@ impl JobPool {
         }
     }
 
-    /// Returns the pool of the process, which is made [as by default](Self::new) when it is first asked for, and stays.
+    /// Returns the pool of the process. The first call makes it [with default settings](Self::new); it is never
+    /// dropped.
     ///
-    /// Whoever has no pool of its own shares it, so that there are not more threads than cores.
+    /// Libraries without a pool of their own share it, so that there are no more threads than cores.
     ///
     /// # Panics
     ///
-    /// As [`new`](Self::new), if there is no shared pool yet. The next call tries again.
+    /// Panics like [`new`](Self::new) if the shared pool has to be made. The next call tries again.
     ///
     /// # Examples
     ///
@@ -133,7 +134,7 @@ impl JobPool {
         SHARED.get_or_init(Self::new).clone()
     }
 
-    /// Returns a builder, to choose how the pool is made.
+    /// Returns a builder with settings for a new pool.
     ///
     /// # Examples
     ///
@@ -159,8 +160,8 @@ impl JobPool {
         self.inner().workers.len()
     }
 
-    /// Switches on or off the recording of who ran what, and when. It is off at first, and costs
-    /// nothing then. On `wasm32-unknown-unknown`, which has no clock, it stays off.
+    /// Enables or disables profiling, which records each job's thread and times. Disabled by default, and free of
+    /// cost then. On `wasm32-unknown-unknown`, which has no clock, it stays disabled.
     ///
     /// # Examples
     ///
@@ -178,9 +179,9 @@ impl JobPool {
         self.inner().profiler.enable(enabled);
     }
 
-    /// Takes the events recorded since the last call, in the order they began.
+    /// Takes the events recorded since the last call, ordered by start time.
     ///
-    /// Each thread keeps its latest 16,384. See [`write_chrome_trace`](crate::write_chrome_trace).
+    /// Each thread keeps its latest 16,384 events. See [`write_chrome_trace`](crate::write_chrome_trace).
     ///
     /// # Examples
     ///
@@ -215,13 +216,13 @@ impl fmt::Debug for JobPool {
     }
 }
 
-/// Whether the platform has threads.
+/// True if the platform has threads.
 const HAS_THREADS: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
 impl JobPoolBuilder {
-    /// Sets the number of worker threads, 1,024 at most. With none, everything runs on the owners' threads, with
-    /// the same results. By default there is one for each core but one. On `wasm32-unknown-unknown`, which has
-    /// no threads, a pool has no workers, whatever the number set here.
+    /// Sets the number of worker threads, 1,024 at most. By default there is one fewer than there are cores. With
+    /// zero workers, all jobs run on the owners' threads, with the same results. On `wasm32-unknown-unknown`, which
+    /// has no threads, a pool never has workers.
     ///
     /// # Examples
     ///
@@ -237,9 +238,9 @@ impl JobPoolBuilder {
         self
     }
 
-    /// Sets how many rounds an idle worker looks for work before it sleeps: 2,000 by default, some ten
-    /// microseconds. More shortens the way to the next parallel job and burns more of an idle core;
-    /// zero sleeps at once. An owner that waits for a job is as patient.
+    /// Sets how many rounds an idle worker looks for work before it sleeps: 2,000 by default, about ten microseconds.
+    /// More rounds reduce the latency of the next parallel job, and use more of an idle core. With zero, it sleeps at
+    /// once. An owner that waits for a job spins for the same number of rounds.
     ///
     /// # Examples
     ///
@@ -257,9 +258,9 @@ impl JobPoolBuilder {
         self
     }
 
-    /// Sets how many jobs of all schedulers together may be uncompleted at a time: 1,048,576 by default,
-    /// 268,435,456 at most. There is room for 64 jobs at a time, and a scheduler keeps the room that it ever
-    /// needed; so allow 64 for each scheduler at least. Memory for jobs is taken as needed, not ahead.
+    /// Sets the maximum number of uncompleted jobs of all schedulers together: 1,048,576 by default, 268,435,456 at
+    /// most. Jobs are stored in blocks of 64, and a scheduler keeps its blocks until it is dropped. So allow at least
+    /// 64 jobs for each scheduler. Memory is allocated as needed.
     ///
     /// # Examples
     ///
@@ -278,7 +279,7 @@ impl JobPoolBuilder {
         self
     }
 
-    /// Sets the stack size of the worker threads, in bytes. By default it is the standard library's.
+    /// Sets the stack size of the worker threads, in bytes. The default is that of the standard library.
     ///
     /// # Examples
     ///
@@ -294,12 +295,12 @@ impl JobPoolBuilder {
         self
     }
 
-    /// Makes the pool.
+    /// Builds the pool.
     ///
     /// # Errors
     ///
-    /// Returns an error if the system refuses a thread, or if there would be more than 1,024 workers. The threads made
-    /// before have ended by then; inside a job they end on their own, perhaps later.
+    /// Returns an error if the system refuses a thread, or if more than 1,024 workers were requested. The threads
+    /// made before have ended by then; inside a job they end on their own, possibly later.
     ///
     /// # Examples
     ///
@@ -337,7 +338,7 @@ impl JobPoolBuilder {
             }
             match builder.spawn(move || worker::work(&shared, worker)) {
                 Ok(handle) => lock(&threads.handles).push(handle),
-                // Dropping `threads` ends those that run.
+                // Dropping `threads` ends the running ones.
                 Err(source) => {
                     return Err(PoolError { wanted: workers, refused: Some((worker, source)) });
                 }
@@ -349,21 +350,21 @@ impl JobPoolBuilder {
 
 impl Drop for PoolThreads {
     fn drop(&mut self) {
-        // Release pairs with the workers' acquire; there is no work left, since every scheduler
-        // completes its jobs before it lets go of the pool.
+        // Release pairs with the workers' acquire. No work is left, since every scheduler completes its jobs before
+        // it releases the pool.
         self.shared.shutdown.store(1, Ordering::Release);
         self.shared.sleep.wake_all();
-        // A job may own the last handle on a pool. It cannot wait for its own worker, nor for one whose job
-        // waits for it: two pools, each of them dropped by a job of the other. Workers end on their own
-        // after their jobs.
+        // A job may own the last handle on a pool. It cannot wait for its own worker. Nor can it wait for a worker
+        // whose job waits for it, as with two pools that are each dropped by a job of the other. Workers end on their
+        // own after their jobs.
         if current_job().is_some() {
             return;
         }
         let here = thread::current().id();
         for handle in lock(&self.handles).drain(..) {
-            // A worker may have the last handle in a thread local.
+            // A worker may have the last handle in a thread-local variable.
             if handle.thread().id() != here {
-                // A worker does not panic: jobs are caught. If it did, the panic was reported then.
+                // Workers do not panic, since panics of jobs are caught. If one did, the panic was reported then.
                 let _ = handle.join();
             }
         }
@@ -371,19 +372,19 @@ impl Drop for PoolThreads {
 }
 
 impl PoolShared {
-    /// Says whether there may be a ticket somewhere.
+    /// Returns whether there may be a ticket in any queue.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         !self.injector.is_empty() || self.workers.iter().any(|local| !local.is_empty())
     }
 
-    /// Hands tickets to the workers, and wakes one if none is looking.
+    /// Passes tickets to the workers, and wakes one if none is searching.
     pub(crate) fn inject(&self, tickets: impl ExactSizeIterator<Item = u32>, urgent: bool) {
         self.injector.push(tickets, urgent, |ticket| self.is_open(ticket));
         self.sleep.notify();
     }
 
-    /// Takes back the urgent tickets that went stale.
+    /// Removes the urgent tickets that are stale.
     pub(crate) fn take_back_tickets(&self) {
         if !self.injector.is_empty() {
             self.injector.take_back(|ticket| self.is_open(ticket));
@@ -394,7 +395,7 @@ impl PoolShared {
         self.nodes.node(ticket).gate.is_open()
     }
 
-    /// Gives a scheduler's owner a place to sleep.
+    /// Assigns a parker to a scheduler's owner.
     pub(crate) fn admit_owner(&self) -> (u32, Arc<Parker>) {
         let mut owners = lock(&self.owners);
         let place = owners.free.pop().unwrap_or_else(|| {
@@ -404,12 +405,12 @@ impl PoolShared {
         (place, Arc::clone(&owners.parkers[place as usize]))
     }
 
-    /// Takes the place back.
+    /// Returns the parker to the pool.
     pub(crate) fn dismiss_owner(&self, place: u32) {
         lock(&self.owners).free.push(place);
     }
 
-    /// Wakes the owner that sleeps in the place.
+    /// Wakes the owner that sleeps on the parker.
     #[cold]
     pub(crate) fn wake_owner(&self, place: u32) {
         let parker = Arc::clone(&lock(&self.owners).parkers[place as usize]);

@@ -1,8 +1,7 @@
-//! The one switch between the standard library's atomics and loom's.
+//! Atomics, locks and threads, from the standard library or from loom.
 //!
-//! The modules that share memory between threads (`deque`, `dependents`, `gate`, `parker`,
-//! `ranges`, `sleep`) take their atomics, locks and threads from here and from nowhere else, so
-//! that `tests/loom.rs` can compile the very same files against loom's model.
+//! The modules that share memory between threads (`deque`, `dependents`, `gate`, `parker`, `ranges`, `sleep`) use
+//! only these. So `tests/loom.rs` can compile the same files against loom's model.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
@@ -16,7 +15,7 @@ pub(crate) use loom::sync::{
     atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 
-/// Waits a moment inside a loop that is expected to end soon.
+/// Pauses briefly inside a loop that is expected to end soon.
 #[inline]
 pub(crate) fn relax() {
     #[cfg(not(loom))]

@@ -1,4 +1,4 @@
-//! Who ran what, and when.
+//! Profiling: the thread and the times of each job.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -8,10 +8,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::primitive::{AtomicU32, Ordering};
 
-/// Whether the platform has a clock. Where it has none, [`Instant::now`] panics, and no event is recorded.
+/// True if the platform has a clock. Without one, [`Instant::now`] panics, and no event is recorded.
 pub const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
-/// How many events each thread's ring keeps; the oldest make way.
+/// The number of events in each thread's ring; the oldest are overwritten.
 const RING: usize = 16 * 1024;
 
 /// One thread's work on one job, from start to end.
@@ -36,20 +36,20 @@ const RING: usize = 16 * 1024;
 pub struct JobEvent {
     /// The job's name.
     pub job: &'static str,
-    /// The job's number: rises with every job of a scheduler. Zero for one that was run on the spot.
+    /// The job's number, which rises with every job of a scheduler. Zero for a job that was run immediately.
     pub sequence: u64,
-    /// The thread: zero is an owner of a scheduler, the others are the pool's workers.
+    /// The thread's index: zero is an owner of a scheduler, the others are the pool's workers.
     pub thread: usize,
-    /// When the thread began, counted from the making of the pool.
+    /// The time when the thread began, relative to the creation of the pool.
     pub start: Duration,
-    /// When it was done.
+    /// The time when the thread was done.
     pub end: Duration,
 }
 
-/// The rings, and the switch.
+/// The rings of all threads, and the flag that enables recording.
 pub(crate) struct Profiler {
     enabled: AtomicU32,
-    /// When the pool was made.
+    /// The time when the pool was made.
     epoch: Option<Instant>,
     rings: Box<[CachePadded<Mutex<Ring>>]>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Profiler {
 #[derive(Default)]
 struct Ring {
     events: Vec<JobEvent>,
-    /// Where the next event goes, once the ring is full.
+    /// The index of the next event to overwrite, once the ring is full.
     next: usize,
 }
 
@@ -71,11 +71,11 @@ impl Profiler {
     }
 
     pub(crate) fn enable(&self, enabled: bool) {
-        // Relaxed: whether a job that runs just now is recorded is a matter of timing anyway.
+        // Relaxed: recording of a job that is already running depends on timing anyway.
         self.enabled.store((enabled && HAS_CLOCK).into(), Ordering::Relaxed);
     }
 
-    /// Returns the time if events are recorded.
+    /// Returns the current time if profiling is enabled.
     #[inline]
     pub(crate) fn start(&self) -> Option<Instant> {
         (self.enabled.load(Ordering::Relaxed) != 0).then(Instant::now)
@@ -102,7 +102,7 @@ impl Profiler {
         }
     }
 
-    /// Takes all events, in the order they began.
+    /// Takes all events, ordered by start time.
     pub(crate) fn take(&self) -> Vec<JobEvent> {
         let mut events = Vec::new();
         for ring in &self.rings {
@@ -115,11 +115,11 @@ impl Profiler {
     }
 }
 
-/// Writes events as a trace that `chrome://tracing` and Perfetto open.
+/// Writes events as a trace for `chrome://tracing` and Perfetto.
 ///
 /// # Errors
 ///
-/// Returns what the writer returns.
+/// Returns the writer's error.
 ///
 /// # Examples
 ///
@@ -169,7 +169,7 @@ fn microseconds(time: Duration) -> String {
     format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
 }
 
-/// Returns the text as the inside of a JSON string.
+/// Escapes the text for use inside a JSON string.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,16 +1,15 @@
 //! The batches of a parallel job, split between its participants.
 //!
-//! Each participant has a lane: a range of batches that nobody has started, packed in one word
-//! (`begin` in the high half, `end` in the low half) on a cache line of its own. A participant takes
-//! batches from the front of its own lane, several at a time while many are left ("guided"
-//! self-scheduling), and when its lane is empty it takes the back half of another's.
+//! Each participant has a lane: a range of unclaimed batches, packed in one word on a cache line of its own (`begin`
+//! in the high half, `end` in the low half). A participant takes batches from the front of its own lane, several at a
+//! time while many are left ("guided" self-scheduling). When its lane is empty, it takes the back half of another
+//! lane.
 //!
-//! One shared counter instead would be simpler, and slower than a serial loop at small batches:
-//! every batch would fetch the same cache line from the other core.
+//! One shared counter would be simpler, but slower than a serial loop at small batches: every batch would fetch the
+//! same cache line from another core.
 //!
-//! Every access is relaxed. A lane's word says only which batches are unclaimed; what the batches
-//! read and write is ordered by the gate. A word that returns to an old value is no danger: it means
-//! just what it meant before.
+//! Every access is relaxed. A lane's word only holds the unclaimed batches; the reads and writes of the batches are
+//! ordered by the gate. A word that returns to an old value (ABA) is harmless: it has the same meaning as before.
 
 use std::ops::Range;
 
@@ -18,10 +17,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::primitive::{AtomicU64, Ordering};
 
-/// At most this many batches are claimed at once, so that the rest stays open to thieves.
+/// The maximum number of batches claimed at once, so that the rest can be stolen.
 const CLAIM_LIMIT: u32 = 64;
 
-/// The lanes.
+/// The lanes of all participants.
 #[derive(Debug)]
 pub(crate) struct Ranges {
     lanes: Box<[CachePadded<AtomicU64>]>,
@@ -33,8 +32,8 @@ impl Ranges {
         Self { lanes: (0..participants).map(|_| CachePadded::new(AtomicU64::new(0))).collect() }
     }
 
-    /// Gives all batches to one lane, and none to the others, where a job that did not take all of its
-    /// batches may have left some. For a thread that is alone with the job.
+    /// Assigns all batches to one lane, and clears the others, in which an abandoned job may have left batches. Only
+    /// for a thread that is alone with the job.
     pub(crate) fn start(&self, lane: usize, batches: u32) {
         for (other, word) in self.lanes.iter().enumerate() {
             let range = if other == lane { 0..batches } else { 0..0 };
@@ -42,7 +41,7 @@ impl Ranges {
         }
     }
 
-    /// Claims batches from the front of the lane: a quarter of what is left, within `1..=limit`.
+    /// Claims batches from the front of the lane: a quarter of the remaining ones, within `1..=limit`.
     pub(crate) fn claim(&self, lane: usize, limit: u32) -> Option<Range<u32>> {
         let word = &self.lanes[lane];
         let mut packed = word.load(Ordering::Relaxed);
@@ -61,8 +60,8 @@ impl Ranges {
         }
     }
 
-    /// Moves the back half of some other lane into this one, which must be empty. Looks at the
-    /// others in turn, `first` steps away first. Returns false when all are empty.
+    /// Moves the back half of another lane into this one, which must be empty. Tries the other lanes in turn,
+    /// starting `first` steps away. Returns false when all are empty.
     pub(crate) fn steal(&self, lane: usize, first: usize) -> bool {
         let count = self.lanes.len();
         let steps = (0..count - 1).map(|step| 1 + (first + step) % (count - 1));

@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use crate::node::Node;
 use crate::primitive::{AtomicPtr, Ordering};
 
-/// How many nodes are leased together.
+/// The number of nodes in a block.
 pub(crate) const BLOCK: usize = 64;
 
-/// The table. Blocks are made when first needed, leased to schedulers, given back when a scheduler
-/// ends, and freed with the table, so that a node's address and a stale ticket never go bad.
+/// The table of all nodes. Blocks are made when first needed, leased to schedulers, returned when a scheduler ends,
+/// and freed with the table. So a node's address and a stale ticket stay valid.
 pub(crate) struct NodeTable {
-    /// Where each block's first node is; null for those not made yet.
+    /// The address of each block's first node; null for blocks that are not made yet.
     blocks: Box<[AtomicPtr<Node>]>,
     leases: Mutex<Leases>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct NodeTable {
 struct Leases {
     made: usize,
     free: Vec<u32>,
-    /// Above every sequence number that a node given back has shown.
+    /// A number above every sequence number that a returned node has shown.
     next_sequence: u64,
 }
 
@@ -35,32 +35,31 @@ impl NodeTable {
         }
     }
 
-    /// Returns how many nodes there is room for.
+    /// Returns the capacity in nodes.
     pub(crate) fn capacity(&self) -> usize {
         self.blocks.len() * BLOCK
     }
 
-    /// Returns a node of a block that was leased at some time.
+    /// Returns a node of a block that has been leased at some time.
     ///
-    /// Indices are made by `lease` alone, and reach this table again in handles, tickets and edges of
-    /// its own pool. So they are not checked, but in debug builds: this is called several times for
-    /// every job.
+    /// Indices come only from `lease`, and reach this table again in handles, tickets and edges of its own pool. So
+    /// they are checked only in debug builds: this function is called several times for every job.
     #[inline]
     pub(crate) fn node(&self, index: u32) -> &Node {
         let index = index as usize;
         debug_assert!(index < self.capacity(), "an index of another table");
-        // SAFETY: the index came from `lease`, so the block is one of the table's.
+        // SAFETY: the index came from `lease`, so the block is within the table.
         let block = unsafe { self.blocks.get_unchecked(index / BLOCK) };
         // Acquire pairs with the release in `lease`: the block is whole before its address is seen.
         let block = block.load(Ordering::Acquire);
         debug_assert!(!block.is_null(), "an index of a block that was not leased");
-        // SAFETY: the block was leased, so this is the address of `BLOCK` nodes that live as long as
-        // the table, and nobody has a mutable reference to them.
+        // SAFETY: the block was leased, so this is the address of `BLOCK` nodes that live as long as the table, and
+        // no mutable reference to them exists.
         unsafe { &*block.add(index % BLOCK) }
     }
 
-    /// Leases a block; returns its number, and the sequence number to go on from. The nodes of block
-    /// `b` have the indices from `b * BLOCK`.
+    /// Leases a block. Returns its number, and the sequence number to continue from. The nodes of block `b` have the
+    /// indices from `b * BLOCK`.
     #[cold]
     pub(crate) fn lease(&self) -> Option<(u32, u64)> {
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +73,7 @@ impl NodeTable {
         Some((leases.made as u32 - 1, leases.next_sequence))
     }
 
-    /// Takes back blocks whose nodes are all free, and whose sequence numbers are below the given.
+    /// Takes back blocks whose nodes are all free, and whose sequence numbers are below `next_sequence`.
     pub(crate) fn give_back(&self, blocks: &[u32], next_sequence: u64) {
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         leases.free.extend(blocks.iter().rev());
@@ -88,7 +87,7 @@ impl Drop for NodeTable {
             let block = place.load(Ordering::Relaxed);
             if !block.is_null() {
                 let block = ptr::slice_from_raw_parts_mut(block, BLOCK);
-                // SAFETY: made by `Box::into_raw` of so many nodes in `lease`, and dropped here alone.
+                // SAFETY: made by `Box::into_raw` of a slice of `BLOCK` nodes in `lease`, and dropped only here.
                 drop(unsafe { Box::from_raw(block) });
             }
         }

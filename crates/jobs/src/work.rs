@@ -7,12 +7,12 @@ use std::ops::Range;
 use crate::claims::Claims;
 use crate::data::ParallelJobData;
 
-/// One thread's share of a parallel job: hands out batches until none is left.
+/// One thread's share of a parallel job: returns batches until none is left.
 ///
-/// This is what user-defined job kinds are made of (Unity's `GetWorkStealingRange`): the function
-/// given to [`JobScheduler::schedule_work`](crate::JobScheduler::schedule_work) is called once by
-/// every thread that takes part, and loops over [`next_batch`](Self::next_batch). Batches that nobody takes
-/// do not run: a function that returns before the last one has given up on those that it was to take.
+/// User-defined job kinds are built on this (Unity's `GetWorkStealingRange`). The function passed to
+/// [`JobScheduler::schedule_work`](crate::JobScheduler::schedule_work) is called once by every participating thread,
+/// and loops over [`next_batch`](Self::next_batch). If a function returns before its last batch, batches that no
+/// thread takes do not run.
 ///
 /// # Examples
 ///
@@ -36,7 +36,7 @@ use crate::data::ParallelJobData;
 /// ```
 pub struct Work<'v, D: ParallelJobData> {
     pub(crate) held: &'v D::Held,
-    /// What the batches are opened from.
+    /// The values from which the batches are opened.
     pub(crate) open: D::Open<'v>,
     pub(crate) claims: &'v mut Claims,
 }
@@ -62,15 +62,15 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
     #[inline(always)]
     pub fn next_batch(&mut self) -> Option<(D::Batch<'v>, Range<usize>)> {
         let info = self.claims.next()?;
-        // SAFETY: the claims gave this batch to this participant alone, once, and `Work` is made only
-        // for jobs that are under way.
+        // SAFETY: the claims gave this batch only to this participant, once, and `open` was returned for `held`.
+        // `Work` is made only for running jobs, whose accesses passed the check.
         let batch = unsafe { D::batch(self.held, &self.open, &info) };
         Some((batch, info.range))
     }
 
-    /// Calls `job` with the views and the indices of every batch that is left.
+    /// Calls `job` with the views and the indices of every remaining batch.
     ///
-    /// The same as a loop over [`next_batch`](Self::next_batch), and quicker where batches are small.
+    /// Equivalent to a loop over [`next_batch`](Self::next_batch), and faster for small batches.
     ///
     /// # Examples
     ///
@@ -92,7 +92,8 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
         claims.for_each(
             #[inline(always)]
             |info| {
-                // SAFETY: as in `next_batch`.
+                // SAFETY: the claims gave this batch only to this participant, once, and `open` was returned for
+                // `held`. `Work` is made only for running jobs, whose accesses passed the check.
                 let batch = unsafe { D::batch(held, open, &info) };
                 job(batch, info.range);
             },

@@ -1,4 +1,4 @@
-//! The life of a worker thread.
+//! The main loop of a worker thread.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(crate) fn work(pool: &Arc<PoolShared>, worker: usize) {
     let local = &pool.workers[worker];
     let participant = Participant { pool, thread: worker + 1, local: Some(local), walk: None };
     loop {
-        // Searching, as every worker is when it is born and when it wakes.
+        // Searching, the state of every worker when it starts and when it wakes.
         match search(pool, worker) {
             Some(ticket) => {
                 pool.sleep.found(|| pool.has_work());
@@ -33,7 +33,7 @@ pub(crate) fn work(pool: &Arc<PoolShared>, worker: usize) {
     }
 }
 
-/// Looks for a ticket until one is found or patience runs out.
+/// Searches for a ticket until one is found or the spin limit is reached.
 fn search(pool: &PoolShared, worker: usize) -> Option<u32> {
     for _ in 0..pool.spin {
         if pool.has_work()
@@ -46,7 +46,7 @@ fn search(pool: &PoolShared, worker: usize) -> Option<u32> {
     find(pool, worker)
 }
 
-/// Looks everywhere once: its own queue, what the schedulers handed over, the other workers' queues.
+/// Looks once in its own queue, the shared queue, and the other workers' queues.
 fn find(pool: &PoolShared, worker: usize) -> Option<u32> {
     let local = &pool.workers[worker];
     if let Some(ticket) = local.pop() {

@@ -1,6 +1,6 @@
 //! In a steady state, scheduling and running jobs allocates nothing.
 //!
-//! One test in a process of its own: it counts the allocations of every thread except the test runner's.
+//! One test in its own process: it counts the allocations of every thread except the test runner's.
 
 #[path = "jobs/common/mod.rs"]
 mod common;
@@ -23,12 +23,12 @@ struct Containers {
 /// A hundred jobs: single ones, a chain, parallel ones of three kinds, filters and combinations.
 fn frame(jobs: &JobScheduler, data: &mut Containers) {
     let mut handles = [JobHandle::COMPLETED; 100];
-    // 40 on their own, with captures too large for a few words.
+    // 40 independent jobs, with captures too large for a few words.
     let large = [1_u64; 16];
     for handle in &mut handles[..40] {
         *handle = jobs.schedule(&[], (), move |()| assert_eq!(large[15], 1)).unwrap();
     }
-    // A chain of 20 on one container, with readers of another side by side.
+    // A chain of 20 on one container, in parallel with readers of another.
     let mut last = JobHandle::COMPLETED;
     for handle in &mut handles[40..60] {
         let access = (data.total.write(), data.velocities.read());
@@ -39,7 +39,7 @@ fn frame(jobs: &JobScheduler, data: &mut Containers) {
             .unwrap();
         *handle = last;
     }
-    // 20 parallel ones, each after the one before.
+    // 20 parallel jobs, each after the one before.
     let mut last = JobHandle::COMPLETED;
     for handle in &mut handles[60..80] {
         let access = (data.positions.write(), data.velocities.read());
@@ -75,10 +75,11 @@ fn frame(jobs: &JobScheduler, data: &mut Containers) {
     *data.total.get_mut().unwrap() = 0.0;
 }
 
-/// Counts the allocations of a thousand frames, again and again until there are none, ten times at most.
+/// Counts the allocations of a thousand frames, repeatedly until there are zero, ten times at most.
 ///
-/// A node gets memory for its edges when a job with dependencies is first handed to the workers there, and keeps it. Which node a
-/// job has depends on the workers, so this may happen late, but once for each node. A frame that allocates each time never counts zero.
+/// A node allocates memory for its edges when a job with dependencies is first published there, and keeps it. The
+/// choice of node depends on the workers, so this may happen late, but once for each node. A frame that allocates
+/// each time never counts zero.
 fn count_thousands_of_frames(jobs: &JobScheduler) -> Vec<usize> {
     let mut data = Containers {
         positions: JobSlice::new(1000, 0.0),
@@ -109,7 +110,7 @@ fn a_thousand_frames_of_a_hundred_jobs_allocate_nothing() {
         assert_eq!(counts.last(), Some(&0), "{workers} workers: {counts:?}");
     }
 
-    // Also while the workers are at something long, and come to none of what is handed to them.
+    // Also while the workers are busy with a long job, and take none of the published jobs.
     let jobs = scheduler(1);
     let door = Door::default();
     let _ = occupy_workers(&jobs, &door);

@@ -1,6 +1,6 @@
-//! Workers that have nothing to do sleep.
+//! Idle workers sleep.
 //!
-//! In a file of its own: it measures the whole process, which must do nothing else.
+//! In a separate file: it measures the whole process, which must do nothing else.
 #![cfg(target_os = "linux")]
 
 #[path = "jobs/common/mod.rs"]
@@ -12,13 +12,13 @@ use std::{fs, thread};
 use ancho_jobs::JobSlice;
 use common::scheduler;
 
-/// How long the process's threads have been running, to about 10 ms.
+/// Returns the CPU time of all threads of the process, to about 10 ms.
 fn cpu_time() -> Duration {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    // The name, which stands before, is in parentheses and may have spaces.
+    // The name comes before these fields, in parentheses, and may contain spaces.
     let fields: Vec<_> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     let ticks = |field: usize| fields[field].parse::<u64>().unwrap();
-    // User and system time, in hundredths of a second on every Linux there is.
+    // User and system time, in hundredths of a second on every Linux.
     Duration::from_millis((ticks(11) + ticks(12)) * 10)
 }
 
@@ -29,12 +29,12 @@ fn idle_workers_burn_no_time() {
     let job = jobs.schedule_for_each(&[], values.write(), 1000, 1, |value, i| *value = i);
     jobs.flush();
     jobs.complete(job.unwrap());
-    // Enough for the last of them to fall asleep.
+    // Enough time for the last worker to fall asleep.
     thread::sleep(Duration::from_millis(100));
 
     let (start, before) = (Instant::now(), cpu_time());
     thread::sleep(Duration::from_millis(300));
     let burnt = cpu_time() - before;
-    // One of four workers that looked for work all the time would burn as much as has passed.
+    // One of four workers that searched all the time would use as much CPU time as has passed.
     assert!(burnt < start.elapsed() / 2, "burnt {burnt:?}");
 }

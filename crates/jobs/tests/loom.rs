@@ -39,8 +39,7 @@ use sleep::Sleep;
 /// Data that a job writes, and that loom watches for races.
 struct Data(UnsafeCell<u32>);
 
-// Loom checks every access.
-// SAFETY: accesses are checked by loom.
+// SAFETY: loom checks every access, and fails the model on a data race.
 unsafe impl Sync for Data {}
 
 impl Data {
@@ -54,13 +53,13 @@ impl Data {
     }
 
     fn get(&self) -> u32 {
-        // SAFETY: as above.
+        // SAFETY: loom fails the model if another thread writes the cell meanwhile.
         self.0.with(|data| unsafe { *data })
     }
 }
 
-/// The owner links a job to one that is being finished: either the finisher releases it, or the owner
-/// is told that it came too late; and either way what the first job did is visible then.
+/// The owner links a job to one that is being finished. Either the finisher releases the edge, or the push is
+/// refused. Either way, the first job's writes are visible then.
 #[test]
 fn an_edge_is_released_once_or_refused() {
     loom::model(|| {
@@ -92,12 +91,13 @@ fn an_edge_is_released_once_or_refused() {
         let released = finisher.join().unwrap();
         assert_eq!(released, if linked { vec![7] } else { vec![] });
         assert!(job.dependents.is_closed());
-        // SAFETY: made by `Box::into_raw` above; the finisher is done with it.
+        // SAFETY: made by `Box::into_raw` above; the finisher no longer uses it.
         drop(unsafe { Box::from_raw(edge) });
     });
 }
 
-/// A job with two dependencies and a hold is started by whoever lets go last, who sees what both did.
+/// A job with two dependencies and a hold is started by the thread that releases it last, which sees the writes of
+/// both.
 #[test]
 fn the_last_dependency_starts_the_job() {
     loom::model(|| {
@@ -137,7 +137,7 @@ fn the_last_dependency_starts_the_job() {
     });
 }
 
-/// An owner that asks to be woken is woken, unless it is told that the job has finished.
+/// An owner that requests a wake-up is woken, unless the request is refused because the job has finished.
 #[test]
 fn a_waiting_owner_is_woken() {
     loom::model(|| {
@@ -158,8 +158,8 @@ fn a_waiting_owner_is_woken() {
     });
 }
 
-/// Of several threads at a gate one starts the job, the others join or stay out, and the last one out
-/// sees what all did.
+/// Of several threads at a gate, one starts the job, and the others join or stay out. The last one to leave sees the
+/// writes of all.
 #[test]
 fn the_last_one_out_sees_all() {
     loom::model(|| {
@@ -208,7 +208,7 @@ fn the_last_one_out_sees_all() {
     });
 }
 
-/// A ticket that its owner pops and a thief steals goes to one of them.
+/// A ticket that its owner pops while a thief steals it goes to exactly one of them.
 #[test]
 fn no_ticket_is_lost_or_doubled() {
     loom::model(|| {
@@ -250,8 +250,8 @@ fn a_reused_slot_was_read() {
     });
 }
 
-/// A container on another thread that finds the node's job completed sees what the job did, also if the
-/// node has the next job by then.
+/// A container on another thread that sees the job of a node completed sees the job's writes, even if the node
+/// already has the next job.
 #[test]
 fn a_recycled_node_tells_that_its_job_was_completed() {
     loom::model(|| {
@@ -272,8 +272,8 @@ fn a_recycled_node_tells_that_its_job_was_completed() {
     });
 }
 
-/// Work that is published while a worker falls asleep is found: by the worker's last look, or because
-/// it is woken.
+/// Work that is published while a worker falls asleep is found: either the worker's last check sees it, or the worker
+/// is woken.
 #[test]
 fn no_wake_up_is_lost() {
     loom::model(|| {
@@ -293,8 +293,8 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// Two pieces of work, published one after the other, do not both wait for one searcher: the one that
-/// takes the first has the other woken for the second.
+/// Two pieces of work, published one after the other, do not both wait for one searcher. The searcher that takes the
+/// first piece wakes another for the second.
 #[test]
 fn a_searcher_that_found_work_is_replaced() {
     loom::model(|| {
@@ -311,7 +311,7 @@ fn a_searcher_that_found_work_is_replaced() {
                 loop {
                     if let Some(_ticket) = shared.work.steal() {
                         shared.sleep.found(|| !shared.work.is_empty());
-                        // Each takes one piece and is gone, as one that is busy for long.
+                        // Each thread takes one piece and ends, like one that is busy for long.
                         shared.done.fetch_add(1, Ordering::Relaxed);
                         return;
                     }

@@ -1,4 +1,4 @@
-//! What a job does with its containers.
+//! The declared accesses of a job to its containers.
 #![expect(unsafe_code, reason = "keeps pointers to slots for the time of one check")]
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use super::{Fence, Guarded, Slot};
 
-/// What a job does with a container.
+/// A kind of access to a container.
 ///
 /// # Examples
 ///
@@ -20,21 +20,21 @@ use super::{Fence, Guarded, Slot};
 pub enum Access {
     /// Reads it. Any number of jobs may read at a time.
     Read,
-    /// Writes it, alone: nobody else reads or writes meanwhile.
+    /// Writes it exclusively: no other job reads or writes meanwhile.
     Write,
-    /// Writes it from several batches at once, through the container's concurrent writer. To other
-    /// jobs, and to the owner, this is like writing.
+    /// Writes it from several batches at once, through the container's concurrent writer. For other jobs and for the
+    /// owner, this equals writing.
     Concurrent,
 }
 
 impl Access {
-    /// Says whether two uses, one of each kind, may not happen at the same time.
+    /// Returns whether the two accesses must not happen at the same time.
     pub(crate) fn conflicts_with(self, other: Self) -> bool {
         self != Self::Read || other != Self::Read
     }
 }
 
-/// As it stands between a job's name and its container's: "job `A` reads `positions`".
+/// Formats as the verb between the name of a job and that of its container: "job `A` reads `positions`".
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -45,7 +45,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// The containers that a job declares, and what it does with each.
+/// The list of the containers that a job declares, with the access to each.
 ///
 /// Filled by [`JobData::declare`](crate::JobData::declare).
 ///
@@ -62,29 +62,29 @@ impl fmt::Display for Access {
 #[derive(Default)]
 pub struct AccessList {
     pub(super) declared: Vec<Declared>,
-    /// Whether there is a fence among them.
+    /// Set if the list contains a fence.
     pub(crate) uses_fences: bool,
-    /// Whether the job is completed before the call that schedules it returns.
+    /// Set if the job is completed before the call that schedules it returns.
     pub(crate) at_once: bool,
 }
 
 /// One declared container.
 #[derive(Clone, Copy)]
 pub(crate) struct Declared {
-    /// The container's slot; alive while the token that declared it, or what it became, is.
+    /// The container's slot. Alive while the token that declared it, or the `Held` made from that token, is alive.
     pub(crate) slot: NonNull<Slot>,
     pub(crate) access: Access,
-    /// Whether the slot is that of a fence: then the job is ordered after others, and never refused.
+    /// Set if the slot is that of a fence: the job is then ordered after others, and never refused.
     pub(crate) orders: bool,
 }
 
-// SAFETY: the slots are looked at by the scheduler alone, while it checks the job whose data declared them,
-// on the thread where that data is. What is left in the list afterwards is never looked at: the next check
-// begins with an empty one. So a list that moves to another thread, with its scheduler, is as good as empty.
+// SAFETY: only the scheduler reads the slots, while it checks the job whose data declared them, on that data's
+// thread. Pointers that stay in the list afterwards are never read: the next check begins with an empty list. So a
+// list that moves to another thread with its scheduler is effectively empty.
 unsafe impl Send for AccessList {}
 
 impl AccessList {
-    /// Declares that the job uses the container in the given way.
+    /// Declares an access of the job to the container.
     ///
     /// # Examples
     ///
@@ -101,9 +101,10 @@ impl AccessList {
         self.declared.push(Declared { slot, access, orders: false });
     }
 
-    /// Declares that the job uses what a fence stands for in the given way, so that it is ordered after those that conflict.
+    /// Declares an access of the job to the data behind a fence. The job is ordered after the jobs that conflict.
     ///
-    /// That the job itself uses it only once, or in ways that do not conflict, is not checked: who declares it knows.
+    /// Conflicts within the job itself are not checked: the caller must ensure that the job's own accesses to the
+    /// data do not conflict.
     ///
     /// # Examples
     ///
@@ -121,11 +122,10 @@ impl AccessList {
         self.uses_fences = true;
     }
 
-    /// Lets the job be completed before the call that schedules it returns.
+    /// Requests that the job be completed before the call that schedules it returns.
     ///
-    /// It is for data which somebody goes on with afterwards, on the thread of the owner, who is not asked again: such a one
-    /// takes turns with the job. If the job fails, that is told as [`complete_quietly`](crate::JobScheduler::complete_quietly)
-    /// says.
+    /// For data that the owner's thread continues to use afterwards without another check. A failure of the job is
+    /// handled like that of [`complete_quietly`](crate::JobScheduler::complete_quietly).
     ///
     /// # Examples
     ///
@@ -156,7 +156,7 @@ impl AccessList {
         self.at_once = true;
     }
 
-    /// Says whether a container is among what is declared.
+    /// Returns whether a container is declared.
     pub(crate) fn uses_containers(&self) -> bool {
         self.declared.iter().any(|declared| !declared.orders)
     }

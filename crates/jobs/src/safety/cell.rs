@@ -1,4 +1,4 @@
-//! One value that jobs share.
+//! A container for one value that jobs share.
 #![expect(unsafe_code, reason = "opens a value to jobs, as their declared access allows")]
 
 use std::fmt;
@@ -30,15 +30,15 @@ pub struct JobCell<T> {
     pub(crate) value: Guarded<T>,
 }
 
-/// A container that several batches can write at once, each through a writer of its own.
+/// A container that several batches can write at once, each through its own writer.
 ///
-/// The container is shared by the batches meanwhile, so it needs interior mutability that is `Sync`:
-/// atomics, or a part for each thread or batch.
+/// The batches share the container meanwhile, so it needs interior mutability that is `Sync`: atomics, or a part for
+/// each thread or batch.
 ///
 /// # Determinism
 ///
-/// Batches run in any order, on any thread. Where the order of what was written can be seen
-/// afterwards, it should be that of [`BatchInfo::index`], then that of the writes in the batch.
+/// Batches run in any order, on any thread. If the order of the writes is visible afterwards, sort by
+/// [`BatchInfo::index`], then by the order of the writes in the batch.
 ///
 /// # Examples
 ///
@@ -70,30 +70,30 @@ pub struct JobCell<T> {
 /// assert_eq!(even.get_mut().unwrap().0.get_mut(), &500);
 /// ```
 pub trait ConcurrentWrite: Send + Sync + 'static {
-    /// What a batch writes through.
+    /// The writer of a batch.
     type Writer<'v>;
 
-    /// What one index writes through.
+    /// The writer of one index.
     type Item<'b>;
 
-    /// Makes the writer of one batch. A single job is one batch, with the index 0 and an empty range.
+    /// Makes the writer of one batch. A single job is one batch with index 0 and an empty range.
     fn writer(&self, batch: &BatchInfo) -> Self::Writer<'_>;
 
-    /// Lends a batch's writer to the index that is `offset` after its first.
+    /// Lends a batch's writer to the index at `offset` from its first index.
     fn item<'b>(writer: &'b mut Self::Writer<'_>, offset: usize) -> Self::Item<'b>;
 
-    /// Puts in order what the batches wrote. Called once, when the job's last batch is done and before
-    /// anyone who waits for the job goes on; also if a batch panicked. A panic here fails the job, and
-    /// is to say what `container` is called.
+    /// Puts the writes of all batches in order. Called once, when the job's last batch is done and before anything
+    /// that waits for the job continues; also if a batch panicked. A panic here fails the job; its message should
+    /// name `container`.
     fn settle(&mut self, container: ContainerLabel) {
         _ = container;
     }
 
-    /// Keeps or discards what the job wrote. Called once, after all containers of the job were
-    /// [settled](Self::settle): nothing else of the job can fail from then on, unless a value panics when
-    /// it is dropped. `failed` says whether the job panicked.
+    /// Keeps or discards the writes of the job. Called once, after all containers of the job were
+    /// [settled](Self::settle). From then on only the destructor of a value can make the job fail. `failed` is true
+    /// if the job panicked.
     ///
-    /// Most containers keep what a job wrote before it panicked, and do nothing here.
+    /// Most containers keep the writes of a job that panicked, and do nothing here.
     fn conclude(&mut self, failed: bool) {
         _ = failed;
     }
@@ -163,7 +163,7 @@ impl<T: Send + 'static> JobCell<T> {
 
     /// Returns a token for jobs that write the value from all their batches at once.
     ///
-    /// Until such a job is completed, the value can be neither read nor written by anyone else.
+    /// Until such a job is completed, no other job and not the owner can read or write the value.
     ///
     /// # Examples
     ///
@@ -202,7 +202,7 @@ impl<T: Send + 'static> JobCell<T> {
     }
 }
 
-/// Tokens of the value as a whole, for containers that need no others.
+/// Tokens of the whole value, for containers that need no other tokens.
 impl<T: Send + 'static> Guarded<T> {
     /// Returns a token for jobs that read the value. See [`JobCell::read`].
     ///
@@ -246,7 +246,7 @@ impl<T: Send + 'static> Guarded<T> {
 }
 
 impl<T> JobCell<T> {
-    /// Returns what the cell is called in error messages.
+    /// Returns the cell's label in error messages.
     ///
     /// # Examples
     ///
@@ -258,7 +258,7 @@ impl<T> JobCell<T> {
         self.value.label()
     }
 
-    /// Lends the value to read.
+    /// Borrows the value for reading.
     ///
     /// # Errors
     ///
@@ -281,7 +281,7 @@ impl<T> JobCell<T> {
         self.value.get()
     }
 
-    /// Lends the value to write.
+    /// Borrows the value for writing.
     ///
     /// # Errors
     ///
@@ -410,8 +410,8 @@ pub struct CellConcurrent<'a, T> {
     cell: &'a mut Guarded<T>,
 }
 
-// SAFETY: declares that it reads the cell, holds its block, and views it shared; `T: Sync` lets
-// several threads do so.
+// SAFETY: declares that it reads the cell, holds its block, and views it as shared; `T: Sync` lets several threads do
+// so.
 unsafe impl<T: Send + Sync + 'static> JobData for CellRead<'_, T> {
     type Held = Held<T>;
     type Whole<'v> = &'v T;
@@ -426,12 +426,13 @@ unsafe impl<T: Send + Sync + 'static> JobData for CellRead<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut Held<T>) -> &T {
-        // SAFETY: nobody writes the value, since the declared access passed the check.
+        // SAFETY: nothing writes the value, since the declared access passed the check.
         unsafe { &*held.as_ptr() }
     }
 }
 
-// SAFETY: as above; every batch sees the same shared value.
+// SAFETY: declares that it reads the cell and holds its block; every batch sees the same shared value, which `T:
+// Sync` allows.
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for CellRead<'_, T> {
     type Batch<'v> = &'v T;
     type Item<'b> = &'b T;
@@ -444,7 +445,7 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for CellRead<'_, T> {
 
     #[inline(always)]
     unsafe fn open(held: &Held<T>) -> &T {
-        // SAFETY: nobody writes the value, since the declared access passed the check.
+        // SAFETY: nothing writes the value, since the declared access passed the check.
         unsafe { &*held.as_ptr() }
     }
 
@@ -475,8 +476,7 @@ unsafe impl<T: Send + 'static> JobData for CellWrite<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut Held<T>) -> &mut T {
-        // SAFETY: nobody else uses the value, since the declared access passed the check, and this
-        // is the one view of it.
+        // SAFETY: nothing else uses the value, since the declared access passed the check, and this is its only view.
         unsafe { &mut *held.as_ptr() }
     }
 }
@@ -498,26 +498,27 @@ unsafe impl<T: ConcurrentWrite> JobData for CellConcurrent<'_, T> {
     #[inline(always)]
     unsafe fn whole(held: &mut Held<T>) -> T::Writer<'_> {
         let batch = BatchInfo { index: 0, range: 0..0, thread: thread_index().unwrap_or(0) };
-        // SAFETY: nobody has a mutable reference to the value, since the declared access passed the
-        // check.
+        // SAFETY: no mutable reference to the value exists, since the declared access passed the check.
         unsafe { &*held.as_ptr() }.writer(&batch)
     }
 
     const SETTLES: bool = true;
 
     unsafe fn settle(held: &mut Held<T>) {
-        // SAFETY: nobody else uses the value, since the declared access passed the check, and the
-        // job's writers are gone.
+        // SAFETY: nothing else uses the value, since the declared access passed the check, and the job's writers are
+        // gone.
         unsafe { &mut *held.as_ptr() }.settle(held.label());
     }
 
     unsafe fn conclude(held: &mut Held<T>, failed: bool) {
-        // SAFETY: as in `settle`.
+        // SAFETY: nothing else uses the value, since the declared access passed the check, and the job's writers are
+        // gone.
         unsafe { &mut *held.as_ptr() }.conclude(failed);
     }
 }
 
-// SAFETY: as above.
+// SAFETY: declares that it writes the cell, which it borrows mutably, and holds its block. The batches' writers come
+// from shared references, which `T: Sync` (by `ConcurrentWrite`) lets several threads have.
 unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
     type Batch<'v> = T::Writer<'v>;
     type Item<'b> = T::Item<'b>;
@@ -530,8 +531,7 @@ unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
 
     #[inline(always)]
     unsafe fn open(held: &Held<T>) -> &T {
-        // SAFETY: nobody has a mutable reference to the value, since the declared access passed the
-        // check.
+        // SAFETY: no mutable reference to the value exists, since the declared access passed the check.
         unsafe { &*held.as_ptr() }
     }
 

@@ -1,4 +1,4 @@
-//! Containers whose elements lie side by side, and what a job holds of them.
+//! Containers with contiguous elements, and the references that a job holds to them.
 #![expect(unsafe_code, reason = "opens parts of an array to batches, each part to one")]
 
 use std::fmt;
@@ -10,20 +10,20 @@ use super::{
     Access, AccessList, ContainerLabel, Guarded, SliceRead, SliceUnrestricted, SliceWrite,
 };
 
-/// A value whose elements lie side by side in memory, so that batches can have parts of them.
+/// A value with contiguous elements, so that batches can get parts of them.
 ///
-/// For authors of containers: a [`Guarded`] of such a value has tokens for the elements, the same as those of
+/// For authors of containers: a [`Guarded`] of such a value has the same element tokens as
 /// [`JobSlice`](crate::JobSlice).
 ///
 /// # Safety
 ///
-/// - [`elements`](Self::elements) returns elements that are there, for whoever may read or write the value
-///   as a whole to read or write. So nobody changes them through a shared reference to the value.
-/// - They are not inside of `Self`, and stay where they are until the value is changed through a mutable
-///   reference, or dropped.
-/// - Several threads may call `elements` at the same time, also while their views of the elements, or the
-///   owner's shared reference to the value, are in use, and also if `Self` is not `Sync`: it touches neither
-///   the elements nor anything else that can change meanwhile, unless that is made for sharing.
+/// - [`elements`](Self::elements) returns valid elements. They may be read or written under the same conditions as
+///   the value as a whole. So they are never changed through a shared reference to the value.
+/// - They are not inside `Self`, and their address is fixed until the value is changed through a mutable reference,
+///   or dropped.
+/// - Several threads may call `elements` at the same time, also if `Self` is not `Sync`, and also while views of the
+///   elements or the owner's shared reference are in use. So it touches neither the elements nor any other state that
+///   can change meanwhile, unless that state is made for sharing.
 ///
 /// # Examples
 ///
@@ -53,14 +53,14 @@ use super::{
 /// assert_eq!(hand.get().unwrap().0, [4, 2, 3, 10]);
 /// ```
 pub unsafe trait Contiguous: Send + 'static {
-    /// What there are several of.
+    /// The type of the elements.
     type Element: Send + 'static;
 
-    /// Returns where the elements are, and how many.
+    /// Returns the address and the number of the elements.
     fn elements(&self) -> NonNull<[Self::Element]>;
 }
 
-/// Tokens of the elements, for containers that have them side by side.
+/// Tokens of the elements, for containers with contiguous elements.
 impl<S: Contiguous> Guarded<S> {
     /// Returns a token for jobs that read the elements. See [`Contiguous`] for an example.
     pub fn read_elements(&self) -> SliceRead<'_, S::Element> {
@@ -70,7 +70,7 @@ impl<S: Contiguous> Guarded<S> {
     /// Returns a token for jobs that write the elements: all of them in a single job, their own part in
     /// each batch of a parallel one. See [`Contiguous`] for an example.
     ///
-    /// How many there are is looked up when the job runs.
+    /// The number of elements is looked up when the job runs.
     pub fn write_elements(&mut self) -> SliceWrite<'_, S::Element> {
         SliceWrite::new(self)
     }
@@ -86,16 +86,16 @@ impl<S: Contiguous> Guarded<S> {
     }
 }
 
-/// A container that tokens of elements are made from.
+/// A container from which tokens of elements are made.
 ///
 /// # Safety
 ///
 /// - `declare` adds the container, and `hold` holds its block.
-/// - What is held leads to its elements.
+/// - The value that `hold` returns leads to the container's elements.
 pub(super) unsafe trait SliceSource<T> {
     fn label(&self) -> ContainerLabel;
 
-    /// Returns how many elements there will be when the job runs, if that is known now.
+    /// Returns the number of elements when the job will run, if that is known now.
     fn known_length(&self) -> Option<usize>;
 
     fn declare(&self, accesses: &mut AccessList, access: Access);
@@ -103,14 +103,14 @@ pub(super) unsafe trait SliceSource<T> {
     fn hold(&self) -> HeldSlice<T>;
 }
 
-// SAFETY: declares and holds itself; the elements are looked up in the value.
+// SAFETY: declares and holds itself; the elements are looked up in the held value.
 unsafe impl<S: Contiguous> SliceSource<S::Element> for Guarded<S> {
     fn label(&self) -> ContainerLabel {
         Self::label(self)
     }
 
     fn known_length(&self) -> Option<usize> {
-        // Unless a job that was not completed writes the value: then only that job knows.
+        // Not known while an uncompleted job writes the value.
         self.get().ok().map(|value| value.elements().len())
     }
 
@@ -120,36 +120,37 @@ unsafe impl<S: Contiguous> SliceSource<S::Element> for Guarded<S> {
 
     fn hold(&self) -> HeldSlice<S::Element> {
         let place = Place::LookUp(|block| {
-            // SAFETY: made from a `Held<S>`, below. A job that is running may read the value, and so
-            // where its elements are: whoever could change that does not run meanwhile. That other threads
-            // do the same, or use the value as readers do, is allowed by the contract of `Contiguous`.
+            // SAFETY: the block was made from a `Held<S>`, below. A running job may read the value, and so the
+            // address of its elements: no job that could change it runs meanwhile. Other threads may call `elements`
+            // or use the value as readers at the same time, by the contract of `Contiguous`.
             unsafe { &*block.value::<S>() }.elements()
         });
         HeldSlice { place, block: Self::hold(self).into() }
     }
 }
 
-/// What a job holds of an array: its block, and where the elements are.
+/// The references of a job to an array: its block, and the location of the elements.
 #[doc(hidden)]
 pub struct HeldSlice<T> {
     pub(super) place: Place<T>,
     pub(super) block: HeldAny,
 }
 
-/// Where the elements are.
+/// The location of the elements.
 pub(super) enum Place<T> {
-    /// Here, for good.
+    /// A fixed address.
     Fixed(NonNull<[T]>),
-    /// Where this function finds them when the job runs.
+    /// A function that returns the address when the job runs.
     LookUp(fn(&HeldAny) -> NonNull<[T]>),
 }
 
-// SAFETY: the block may be let go of on any thread, since what is in it is `Send`. The pointer, and what
-// the function returns, is used by the views alone, which ask for `T: Send`, and for `T: Sync` where several
-// threads see the same elements. The function itself may be called by several threads, by the contract of
-// `Contiguous`.
+// SAFETY: the block may be released on any thread, since its contents are `Send`. The pointer, and the result of the
+// function, are used only by the views. These require `T: Send`, and `T: Sync` where several threads see the same
+// elements. Several threads may call the function, by the contract of `Contiguous`.
 unsafe impl<T: Send> Send for HeldSlice<T> {}
-// SAFETY: as above.
+// SAFETY: shared access only reads the location. The pointer, and the result of the function, are used only by the
+// views, which require `T: Sync` where several threads see the same elements. Several threads may call the function,
+// by the contract of `Contiguous`.
 unsafe impl<T: Send> Sync for HeldSlice<T> {}
 
 impl<T> fmt::Debug for HeldSlice<T> {
@@ -159,7 +160,7 @@ impl<T> fmt::Debug for HeldSlice<T> {
 }
 
 impl<T> HeldSlice<T> {
-    /// Returns where the elements are now. Only a job that is running may ask.
+    /// Returns the current location of the elements. Only for a job that is running.
     #[inline(always)]
     pub(super) fn elements(&self) -> NonNull<[T]> {
         match self.place {
@@ -170,29 +171,28 @@ impl<T> HeldSlice<T> {
 
     /// # Safety
     ///
-    /// The job that holds this is running, and nobody writes the elements while the view is in use.
+    /// The job that holds this is running, and nothing writes the elements while the view is in use.
     #[inline(always)]
     pub(super) unsafe fn view<'v>(&self) -> &'v [T] {
-        // SAFETY: so many elements are there, which the block keeps; not written, by the contract.
+        // SAFETY: the pointer covers valid elements, which the block keeps alive; not written, by the contract.
         unsafe { &*self.elements().as_ptr() }
     }
 
     /// # Safety
     ///
     /// - The job that holds this is running.
-    /// - Nobody else uses the elements while the view is in use.
+    /// - Nothing else uses the elements while the view is in use.
     #[inline(always)]
     pub(super) unsafe fn view_all_mut<'v>(&self) -> &'v mut [T] {
-        // SAFETY: so many elements are there, which the block keeps; not shared, by the contract.
+        // SAFETY: the pointer covers valid elements, which the block keeps alive; not shared, by the contract.
         unsafe { &mut *self.elements().as_ptr() }
     }
 
     /// # Safety
     ///
-    /// - `elements` are those that [`elements`](Self::elements) returned, and the job that holds this is
-    ///   running.
+    /// - `elements` was returned by [`elements`](Self::elements), and the job that holds this is running.
     /// - The range does not end before it starts.
-    /// - Nobody else uses the elements in the range while the view is in use.
+    /// - Nothing else uses the elements in the range while the view is in use.
     #[inline(always)]
     pub(super) unsafe fn part<'v>(
         &self,
@@ -203,12 +203,13 @@ impl<T> HeldSlice<T> {
         if end > elements.len() {
             outside(start, end, elements.len(), self.block.label());
         }
-        // SAFETY: inside the elements that the block keeps; not shared, by the contract.
+        // SAFETY: the range is inside the elements, which the block keeps alive; not shared, by the contract.
         unsafe { slice::from_raw_parts_mut(elements.cast::<T>().as_ptr().add(start), end - start) }
     }
 }
 
-/// By value and apart, so that the range stays in registers where all is well.
+/// Panics with the range. A separate function with parameters by value, so that the range stays in registers on the
+/// normal path.
 #[cold]
 #[inline(never)]
 fn outside(start: usize, end: usize, length: usize, container: ContainerLabel) -> ! {

@@ -5,46 +5,46 @@ use std::alloc::{self, Layout};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
-/// How many bytes are loaded at a time.
+/// The size of a cache line, in bytes.
 const CACHE_LINE: usize = 64;
 
-/// The elements, and the memory they are in. No reference covers them all, so that batches can be
-/// opened side by side.
+/// The elements of an array, and their memory. No reference covers all elements, so that several batches can be open
+/// at once.
 pub(crate) struct Elements<T> {
     start: NonNull<T>,
     length: usize,
     memory: Memory,
 }
 
-/// How the memory of an array is freed. See [`JobSlice::from_raw`](crate::JobSlice::from_raw).
+/// The allocation of an array, and the function that frees it. See [`JobSlice::from_raw`](crate::JobSlice::from_raw).
 #[derive(Clone, Copy, Debug)]
 pub struct SliceMemory {
-    /// What the memory was allocated with; of size zero if it was not.
+    /// The layout of the allocation; of size zero without an allocation.
     pub layout: Layout,
-    /// Frees it. Called exactly once, also where the size is zero.
+    /// Frees the memory. Called exactly once, also if the size is zero.
     pub free: unsafe fn(memory: NonNull<u8>, layout: Layout, context: *mut ()),
-    /// Passed on to that function.
+    /// Passed to `free`.
     pub context: *mut (),
 }
 
-/// Where the memory came from.
+/// The origin of the memory.
 enum Memory {
-    /// A vector, or just like one's: allocated with this layout, if its size is not zero.
+    /// A vector's allocation, or one like it: allocated with this layout, unless its size is zero.
     Vector(Layout),
     Foreign(SliceMemory),
 }
 
-// SAFETY: owns its elements, as a vector does.
+// SAFETY: owns its elements, like a vector.
 unsafe impl<T: Send> Send for Elements<T> {}
 
 impl<T> Elements<T> {
-    /// Makes `length` clones of a value, at the start of a cache line: vectors are loaded whole then.
+    /// Makes `length` clones of a value, aligned to a cache line, so that SIMD loads do not cross lines.
     pub(super) fn aligned(length: usize, value: T) -> Self
     where
         T: Clone,
     {
         if size_of::<T>() == 0 {
-            // There is nothing to align, and the standard library knows how to make very many of nothing.
+            // Nothing to align, and the standard library handles any number of zero-sized values.
             return Self::from(vec![value; length]);
         }
         let layout = Layout::array::<T>(length).and_then(|layout| layout.align_to(CACHE_LINE));
@@ -57,8 +57,8 @@ impl<T> Elements<T> {
             elements.start = start.unwrap_or_else(|| alloc::handle_alloc_error(layout)).cast();
         }
         for index in 0..length {
-            // SAFETY: inside the memory just allocated. The length follows, so that
-            // what was made is dropped if a clone panics.
+            // SAFETY: inside the memory just allocated. The length is updated afterwards, so that the clones are
+            // dropped if a later clone panics.
             unsafe { elements.start.add(index).write(value.clone()) };
             elements.length = index + 1;
         }
@@ -67,12 +67,13 @@ impl<T> Elements<T> {
 
     /// # Safety
     ///
-    /// As for [`JobSlice::from_raw`](crate::JobSlice::from_raw).
+    /// The elements are valid, and no other code uses them from now on. Any thread may free their memory with
+    /// `memory.free`, once they are dropped.
     pub(super) unsafe fn from_raw(elements: NonNull<[T]>, memory: SliceMemory) -> Self {
         Self { start: elements.cast(), length: elements.len(), memory: Memory::Foreign(memory) }
     }
 
-    /// Returns where the elements are.
+    /// Returns the address and the number of the elements.
     #[inline]
     pub(super) fn as_ptr(&self) -> NonNull<[T]> {
         NonNull::slice_from_raw_parts(self.start, self.length)
@@ -87,12 +88,12 @@ impl<T> Elements<T> {
                 0 => this.length,
                 size => layout.size() / size,
             };
-            // SAFETY: the parts of a vector that was taken apart by `From<Vec<T>>`, or just like those,
-            // put together once.
+            // SAFETY: the parts of a vector that was taken apart by `From<Vec<T>>`, or of an equal allocation,
+            // reassembled once.
             return unsafe { Vec::from_raw_parts(this.start.as_ptr(), this.length, capacity) };
         }
         let mut elements = Vec::with_capacity(this.length);
-        // SAFETY: there is room for so many elements, which are moved, and their memory freed, once.
+        // SAFETY: the vector has capacity for all elements. They are moved once, and their memory is freed once.
         unsafe {
             ptr::copy_nonoverlapping(this.start.as_ptr(), elements.as_mut_ptr(), this.length);
             elements.set_len(this.length);
@@ -105,13 +106,13 @@ impl<T> Elements<T> {
     ///
     /// # Safety
     ///
-    /// The elements are gone, and neither they nor the memory is used again.
+    /// The elements are dropped or moved, and neither they nor the memory is used again.
     unsafe fn free(&self) {
         match self.memory {
             Memory::Vector(layout) if layout.size() == 0 => {}
             // SAFETY: allocated with this layout, by `aligned` or by the vector it came from.
             Memory::Vector(layout) => unsafe { alloc::dealloc(self.start.as_ptr().cast(), layout) },
-            // SAFETY: freed as its owner asked for, once, by the contract.
+            // SAFETY: freed once, with the function, layout and context that the memory came with, by the contract.
             Memory::Foreign(SliceMemory { layout, free, context }) => unsafe {
                 free(self.start.cast(), layout, context);
             },
@@ -126,7 +127,7 @@ impl<T> From<Vec<T>> for Elements<T> {
         Self {
             start: NonNull::new(elements.as_mut_ptr()).expect("a vector's memory is somewhere"),
             length: elements.len(),
-            // The capacity of a vector of nothing is without bounds, and so is its size in memory: zero.
+            // A vector of zero-sized values has unlimited capacity, and its size in memory is zero.
             memory: Memory::Vector(if size_of::<T>() == 0 {
                 Layout::new::<T>()
             } else {
@@ -142,7 +143,7 @@ impl<T> Drop for Elements<T> {
 
         impl<T> Drop for Free<'_, T> {
             fn drop(&mut self) {
-                // SAFETY: the elements were dropped, as far as that went, and are not used again.
+                // SAFETY: the elements were dropped, as far as possible, and are not used again.
                 unsafe { self.0.free() };
             }
         }

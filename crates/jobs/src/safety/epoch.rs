@@ -1,15 +1,15 @@
-//! How memory that is taken back makes the containers in it unusable.
+//! Epochs, which invalidate containers when their memory is taken back.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::primitive::{AtomicU64, Ordering};
 
-/// What the containers of one allocator have in common: the moment when their memory is taken back.
+/// The lifetime shared by the containers of one allocator, which ends when their memory is taken back.
 ///
-/// A container that was [stamped](crate::Guarded::stamped) can be used until the epoch advances, and is refused
-/// after that, to its owner and to jobs, with code A0013. Jobs that were scheduled before go on using
-/// it; the memory itself is the allocator's business.
+/// A container that was [stamped](crate::Guarded::stamped) can be used until the epoch advances. After that, it is
+/// refused to its owner and to jobs, with code A0013. Jobs that were scheduled before continue to use it, so the
+/// allocator has to keep the memory alive.
 ///
 /// # Examples
 ///
@@ -60,7 +60,7 @@ impl Epoch {
         Self { current: Arc::new(Current { name, number: AtomicU64::new(0) }) }
     }
 
-    /// Ends the epoch for all that was stamped before, and begins the next one.
+    /// Ends the epoch for everything stamped before, and begins the next one.
     ///
     /// # Examples
     ///
@@ -71,11 +71,11 @@ impl Epoch {
     /// assert!(before.is_past() && !epoch.stamp().is_past());
     /// ```
     pub fn advance(&self) {
-        // Relaxed: no memory is freed on the strength of this number, so nothing has to be ordered by it.
+        // Relaxed: no memory is freed because of this number, so it has to order nothing.
         self.current.number.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the present moment.
+    /// Returns a stamp of the current epoch.
     ///
     /// # Examples
     ///
@@ -89,7 +89,7 @@ impl Epoch {
 }
 
 impl EpochStamp {
-    /// Says whether the epoch has advanced since.
+    /// Returns whether the epoch has advanced since.
     ///
     /// # Examples
     ///
@@ -101,7 +101,7 @@ impl EpochStamp {
         self.current.number.load(Ordering::Relaxed) != self.number
     }
 
-    /// Returns what the memory is called.
+    /// Returns the name of the memory.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! What orders jobs by what they use, without a word from who schedules them.
+//! Fences, which order jobs by the data they use, without explicit dependencies.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,14 +7,16 @@ use super::{Access, ContainerLabel, Slot};
 use crate::handle::JobHandle;
 use crate::table::NodeTable;
 
-/// Orders the jobs that use something, by the order in which they were scheduled.
+/// A fence that orders the jobs that use some data by the order in which they were scheduled.
 ///
-/// It is the mild sister of a container's slot. A job that takes a container without depending on those before it is
-/// refused; one that [declares](crate::AccessList::order) a fence is [ordered after](crate::JobBuilder::after) them: one that
-/// writes after all others, one that reads after the last that writes. And where the owner of a container is
-/// refused, the owner of what a fence stands for has the jobs in its way [completed](crate::JobScheduler::complete_quietly).
+/// It is the lenient variant of a container's slot. A job that uses a container without depending on conflicting jobs
+/// is refused. A job that [declares](crate::AccessList::order) a fence is [ordered after](crate::JobBuilder::after)
+/// them instead: a writer after all others, a reader after the last writer. The owner of a container is refused
+/// access while jobs use it. The owner of data behind a fence has the conflicting jobs
+/// [completed](crate::JobScheduler::complete_quietly) instead.
 ///
-/// A fence is for data that is not a container, such as a component of all entities of a world. It belongs to one scheduler.
+/// Used for data that is not a container, such as a component of all entities of a world. A fence belongs to one
+/// scheduler.
 ///
 /// # Examples
 ///
@@ -55,13 +57,13 @@ impl Fence {
         Self { slot: Slot::of_scheduler(label, scheduler, nodes), scheduler }
     }
 
-    /// Returns what it stands for, as error messages call it.
+    /// Returns the label of the data, as used in error messages.
     pub fn label(&self) -> ContainerLabel {
         self.slot.label
     }
 
-    /// Adds the uncompleted jobs to a list that would have to be completed before the owner does this with what the fence
-    /// stands for. Most often there are none.
+    /// Appends the uncompleted jobs that conflict with an access by the owner. They must be completed before that
+    /// access. Usually the list stays empty.
     ///
     /// # Examples
     ///

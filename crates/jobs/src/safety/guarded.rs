@@ -1,4 +1,4 @@
-//! A value in a counted block, with a slot: what containers are made of.
+//! A value in a reference-counted block, with a slot: the basis of containers.
 #![expect(
     unsafe_code,
     reason = "shares one value between its owner and the jobs that the slot admits"
@@ -14,15 +14,14 @@ use crate::error::{AccessError, Kept};
 use crate::handle::JobHandle;
 use crate::primitive::{AtomicUsize, Ordering};
 
-/// A value that jobs can share with its owner: what containers are made of.
+/// A value that jobs can share with its owner, and the basis of all containers.
 ///
-/// This is the owner's side. It knows the uncompleted jobs that use the value, and lends it only as
-/// far as they allow. The value lives in a counted block; [`hold`](Self::hold) gives a job its own
-/// count. When the owner's side is dropped, at once and without waiting, the block lives on until the
-/// last job that holds it is done.
+/// This is the owner's side. It tracks the uncompleted jobs that use the value, and allows access only if none
+/// conflicts. The value lives in a reference-counted block; [`hold`](Self::hold) returns a reference for a job. The
+/// owner's side is dropped without waiting: the block lives until the last job that holds it is done.
 ///
-/// Users of jobs want [`JobCell`](crate::JobCell), [`JobSlice`](crate::JobSlice) or a container of
-/// `ancho_collections`; authors of containers want this.
+/// For authors of containers. Users of jobs should use [`JobCell`](crate::JobCell), [`JobSlice`](crate::JobSlice) or
+/// a container of `ancho_collections`.
 ///
 /// # Examples
 ///
@@ -35,37 +34,37 @@ use crate::primitive::{AtomicUsize, Ordering};
 /// ```
 pub struct Guarded<T> {
     block: NonNull<Block<T>>,
-    /// How many of the block's references are the owner's, beyond the first: taken many at a time, to
-    /// be handed to jobs without an atomic operation each. Also what makes this not `Sync`.
+    /// The number of block references that the owner has beyond the first. They are taken many at a time, so that a
+    /// job gets one without an atomic operation. This cell also makes the type not `Sync`.
     spare: Cell<usize>,
 }
 
-/// The header comes first, so that a pointer to the block is one to the header.
+/// The counted block. The header comes first, so that a pointer to the block is also a pointer to the header.
 #[repr(C)]
 struct Block<T> {
     header: Header,
     value: UnsafeCell<T>,
 }
 
-/// What is known of a block whatever is in it.
+/// The part of a block that does not depend on the type of the value.
 struct Header {
-    /// How many `Held` there are, and the owner's, spare ones included.
+    /// The number of `Held` references, plus those of the owner, including spare ones.
     references: AtomicUsize,
     slot: Slot,
 }
 
-/// How many spare references are taken at a time.
+/// The number of spare references taken at a time.
 const SPARE: usize = 64;
 
-// SAFETY: the block is shared by one `Guarded` and any number of `Held`. Only the `Guarded` reaches the
-// slot, whose `RefCell` moves along with it. The value is lent as far as the slot's checks allow, and
-// may be dropped here, so `T: Send`; nothing is shared between threads, since `Guarded` is not `Sync`.
+// SAFETY: the block is shared by one `Guarded` and any number of `Held`. Only the `Guarded` reaches the slot, whose
+// `RefCell` moves with it. The value is lent only if the slot's checks allow it, and may be dropped here, so `T:
+// Send`. Nothing is shared between threads, since `Guarded` is not `Sync`.
 unsafe impl<T: Send> Send for Guarded<T> {}
 
-/// A job's count on the block of a [`Guarded`].
+/// A job's reference to the block of a [`Guarded`].
 ///
-/// It keeps the value alive and in place, and gives a pointer to it; what may be done through the
-/// pointer is what the job has declared.
+/// Keeps the value alive and in place, and provides a pointer to it. The job may use that pointer only for its
+/// declared access.
 ///
 /// # Examples
 ///
@@ -82,28 +81,29 @@ pub struct Held<T> {
     block: NonNull<Block<T>>,
 }
 
-// SAFETY: a `Held` reaches the count, which is atomic, and the label, which does not change once there
-// is one. The value is reached through a raw pointer whose users make their own promises, and may be
-// dropped by the last `Held`, on any thread, so `T: Send`.
+// SAFETY: a `Held` reaches the count, which is atomic, and the label, which does not change while a `Held` exists.
+// The value is reached through a raw pointer whose users have their own contracts. The last `Held` may drop it on any
+// thread, so `T: Send`.
 unsafe impl<T: Send> Send for Held<T> {}
-// SAFETY: as above.
+// SAFETY: a shared `Held` reaches the count, which is atomic, and the label, which does not change while a `Held`
+// exists. The value is reached through a raw pointer whose users have their own contracts.
 unsafe impl<T: Send> Sync for Held<T> {}
 
-/// Gives up references to a block, and says whether they were the last, so that it has to be freed.
+/// Releases references to a block, and returns whether they were the last, so that it has to be freed.
 ///
 /// # Safety
 ///
-/// The caller has so many references, and does not use them afterwards.
+/// The caller has `references` references, and does not use them afterwards.
 #[inline]
 unsafe fn release(header: NonNull<Header>, references: usize) -> bool {
-    // SAFETY: the references that are given up keep the block alive until here.
+    // SAFETY: the references that are released keep the block alive until here.
     let count = unsafe { &header.as_ref().references };
-    // Release: all that was done through these references happens before the block is freed.
+    // Release: everything done through these references happens before the block is freed.
     if count.fetch_sub(references, Ordering::Release) != references {
         return false;
     }
-    // Acquire: all that was done through the others does, too. A load rather than a fence, since
-    // ThreadSanitizer does not know fences.
+    // Acquire: everything done through the other references happens before that, too. A load instead of a fence,
+    // since ThreadSanitizer does not support fences.
     count.load(Ordering::Acquire);
     true
 }
@@ -112,16 +112,16 @@ unsafe fn release(header: NonNull<Header>, references: usize) -> bool {
 ///
 /// # Safety
 ///
-/// It is a block of a `T`, and the last references to it were released.
+/// The block contains a `T`, and the last references to it were released.
 unsafe fn free<T>(header: NonNull<Header>) {
-    // SAFETY: made by `Box::new` in `Guarded::new`, and nobody has a reference.
+    // SAFETY: made by `Box::new` in `Guarded::new`, and no references are left.
     drop(unsafe { Box::from_raw(header.cast::<Block<T>>().as_ptr()) });
 }
 
 impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
-        // SAFETY: the owner's reference and the spare ones, which are gone with this; the block is freed
-        // with the last.
+        // SAFETY: releases the owner's reference and the spare ones, which are not used afterwards. The block
+        // contains a `T`, and is freed with the last reference.
         unsafe {
             if release(self.block.cast(), 1 + self.spare.get()) {
                 free::<T>(self.block.cast());
@@ -133,7 +133,8 @@ impl<T> Drop for Guarded<T> {
 impl<T> Drop for Held<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the reference is gone with this; the block is freed with the last.
+        // SAFETY: releases this reference, which is not used afterwards. The block contains a `T`, and is freed with
+        // the last reference.
         unsafe {
             if release(self.block.cast(), 1) {
                 free::<T>(self.block.cast());
@@ -142,29 +143,31 @@ impl<T> Drop for Held<T> {
     }
 }
 
-/// A job's count on the block of a [`Guarded`], whatever is in it.
+/// A job's reference to the block of a [`Guarded`] of any type.
 pub(super) struct HeldAny {
     header: NonNull<Header>,
     free: unsafe fn(NonNull<Header>),
 }
 
-// SAFETY: as for `Held`, from which it is made: what is in the block is `Send`.
+// SAFETY: it is made from a `Held`, so the value in the block is `Send`. The count is atomic, and the label does not
+// change while a `Held` exists.
 unsafe impl Send for HeldAny {}
-// SAFETY: as above.
+// SAFETY: the count is atomic, and the label does not change while a `Held` exists. The value is reached through a
+// raw pointer whose users have their own contracts.
 unsafe impl Sync for HeldAny {}
 
 impl HeldAny {
     #[inline]
     pub(super) fn label(&self) -> ContainerLabel {
-        // SAFETY: this reference keeps the block alive, and nobody has a mutable reference to it.
+        // SAFETY: this reference keeps the block alive, and no mutable reference to it exists.
         unsafe { self.header.as_ref() }.slot.label
     }
 
-    /// Returns where the value is.
+    /// Returns the address of the value.
     ///
     /// # Safety
     ///
-    /// It was made from a `Held<T>`.
+    /// This was made from a `Held<T>`.
     #[inline(always)]
     pub(super) unsafe fn value<T>(&self) -> *mut T {
         // SAFETY: this reference keeps the block alive, and it is a block of a `T`, by the contract.
@@ -182,7 +185,8 @@ impl<T: Send> From<Held<T>> for HeldAny {
 impl Drop for HeldAny {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the reference is gone with this; the block is freed with the last, as what it is.
+        // SAFETY: releases this reference, which is not used afterwards. The last one frees the block, with the
+        // function for its type.
         unsafe {
             if release(self.header, 1) {
                 (self.free)(self.header);
@@ -192,7 +196,7 @@ impl Drop for HeldAny {
 }
 
 impl<T: Send + 'static> Guarded<T> {
-    /// Puts the value in a block.
+    /// Puts the value in a new block.
     ///
     /// # Examples
     ///
@@ -210,8 +214,7 @@ impl<T: Send + 'static> Guarded<T> {
         Self { block: NonNull::from(Box::leak(block)), spare: Cell::new(0) }
     }
 
-    /// Changes what the container is called in error messages. For builders: while a job holds
-    /// the container, its name stays.
+    /// Changes the container's label in error messages. For builders: has no effect while a job holds the container.
     ///
     /// # Examples
     ///
@@ -225,14 +228,14 @@ impl<T: Send + 'static> Guarded<T> {
     #[must_use]
     pub fn relabelled(mut self, label: ContainerLabel) -> Self {
         if self.is_unique() {
-            // SAFETY: there is no other reference to the block, and this one is borrowed mutably.
+            // SAFETY: no other reference to the block exists, and this one is borrowed mutably.
             unsafe { self.block.as_mut() }.header.slot.label = label;
         }
         self
     }
 
-    /// Makes the container unusable from the moment the stamp's [`Epoch`](crate::Epoch) advances. For
-    /// builders: while a job holds the container, it stays as it is.
+    /// Makes the container unusable once the stamp's [`Epoch`](crate::Epoch) advances. For builders: has no effect
+    /// while a job holds the container.
     ///
     /// # Examples
     ///
@@ -247,13 +250,13 @@ impl<T: Send + 'static> Guarded<T> {
     #[must_use]
     pub fn stamped(mut self, stamp: EpochStamp) -> Self {
         if self.is_unique() {
-            // SAFETY: there is no other reference to the block, and this one is borrowed mutably.
+            // SAFETY: no other reference to the block exists, and this one is borrowed mutably.
             unsafe { self.block.as_mut() }.header.slot.stamp = Some(stamp);
         }
         self
     }
 
-    /// Gives a job its own count on the block.
+    /// Returns a reference to the block, for a job.
     ///
     /// # Examples
     ///
@@ -283,7 +286,7 @@ impl<T: Send + 'static> Guarded<T> {
 }
 
 impl<T> Guarded<T> {
-    /// Returns what the container is called in error messages.
+    /// Returns the container's label in error messages.
     ///
     /// # Examples
     ///
@@ -297,7 +300,7 @@ impl<T> Guarded<T> {
         self.block().header.slot.label
     }
 
-    /// Lends the value to read.
+    /// Borrows the value for reading.
     ///
     /// # Errors
     ///
@@ -314,13 +317,13 @@ impl<T> Guarded<T> {
     #[inline]
     pub fn get(&self) -> Result<&T, AccessError> {
         self.block().header.slot.check_owner(Access::Read)?;
-        // SAFETY: no uncompleted job writes the value. One that would cannot be scheduled while the
-        // reference is in use: its token would come from `&mut self`, as the contract of `JobData`
-        // demands of those that write. The owner's own mutable references come from `&mut self` too.
+        // SAFETY: no uncompleted job writes the value. No such job can be scheduled while the reference is in use:
+        // its token would come from `&mut self`, by the contract of `JobData` for data that writes. The owner's own
+        // mutable references come from `&mut self` too.
         Ok(unsafe { &*self.block().value.get() })
     }
 
-    /// Lends the value to write.
+    /// Borrows the value for writing.
     ///
     /// # Errors
     ///
@@ -351,7 +354,7 @@ impl<T> Guarded<T> {
     ///
     /// # Panics
     ///
-    /// Panics if somebody kept a [`Held`] beyond the end of its job.
+    /// Panics if a [`Held`] outlives its job.
     ///
     /// # Examples
     ///
@@ -365,27 +368,27 @@ impl<T> Guarded<T> {
         if let Err(error) = self.block().header.slot.check_owner(Access::Write) {
             return Err(Kept { container: self, error });
         }
-        // Every job that used the value was completed, so it has given up its count.
+        // Every job that used the value was completed, so it has released its reference.
         assert!(self.is_unique(), "a `Held` of {} outlives the job it was made for", self.label());
         let block = ManuallyDrop::new(self).block;
-        // SAFETY: made by `Box::new` in `new`; there is no other reference, and this one is gone.
+        // SAFETY: made by `Box::new` in `new`; no other reference exists, and this one is not used again.
         let block = unsafe { Box::from_raw(block.as_ptr()) };
         Ok(block.value.into_inner())
     }
 
-    /// Says whether all references to the block are the owner's.
+    /// Returns whether all references to the block belong to the owner.
     fn is_unique(&self) -> bool {
-        // Acquire pairs with the release in `release`: what the jobs did is visible here.
+        // Acquire pairs with the release in `release`: the jobs' writes are visible here.
         self.block().header.references.load(Ordering::Acquire) == 1 + self.spare.get()
     }
 
     #[inline]
     fn block(&self) -> &Block<T> {
-        // SAFETY: the owner's reference keeps it alive, and nobody has a mutable reference to it.
+        // SAFETY: the owner's reference keeps the block alive, and no mutable reference to it exists.
         unsafe { self.block.as_ref() }
     }
 
-    /// Returns the last job that was scheduled to write the value, whether or not it was completed.
+    /// Returns the last job that was scheduled to write the value, completed or not.
     ///
     /// All uncompleted jobs that write the value have finished when this one has.
     ///
@@ -405,7 +408,7 @@ impl<T> Guarded<T> {
         self.slot().last_writer()
     }
 
-    /// Returns where the value is, whoever uses it. It stays there.
+    /// Returns the address of the value, without a check. The address never changes.
     ///
     /// # Examples
     ///
@@ -428,7 +431,7 @@ impl<T> Guarded<T> {
 }
 
 impl<T> Held<T> {
-    /// Returns what the container is called in error messages.
+    /// Returns the container's label in error messages.
     ///
     /// # Examples
     ///
@@ -442,7 +445,7 @@ impl<T> Held<T> {
         self.block().header.slot.label
     }
 
-    /// Returns where the value is. It stays there while the block is held.
+    /// Returns the address of the value, which is fixed while the block is held.
     ///
     /// # Examples
     ///
@@ -460,7 +463,7 @@ impl<T> Held<T> {
 
     #[inline(always)]
     fn block(&self) -> &Block<T> {
-        // SAFETY: this reference keeps it alive, and nobody has a mutable reference to it.
+        // SAFETY: this reference keeps the block alive, and no mutable reference to it exists.
         unsafe { self.block.as_ref() }
     }
 }

@@ -1,11 +1,10 @@
-//! What a container is called in error messages.
+//! Labels of containers in error messages.
 
 use std::any::type_name;
 use std::fmt;
 use std::panic::Location;
 
-/// What a container is called in error messages: its name if it has one, its type, and where it was
-/// made.
+/// The label of a container in error messages: its name, if any, its type, and its source location.
 ///
 /// # Examples
 ///
@@ -22,7 +21,7 @@ pub struct ContainerLabel {
 }
 
 impl ContainerLabel {
-    /// Labels a container of type `C`, made where the calling function was called.
+    /// Makes a label for a container of type `C`, with the location of the calling function's caller.
     ///
     /// # Examples
     ///
@@ -58,7 +57,7 @@ impl ContainerLabel {
         Self { name: Some(name), ..self }
     }
 
-    /// Returns where the container was made.
+    /// Returns the source location where the container was made.
     ///
     /// # Examples
     ///

@@ -1,21 +1,18 @@
-//! Who may use a container, and when: the third ring of safety.
+//! Access checks for containers: the third ring of safety.
 //!
-//! Every container that jobs share carries a *slot*, which remembers the jobs that use it and were
-//! not completed. A job that would conflict with one of them, without depending on it, is refused
-//! when it is scheduled; the owner who touches the container meanwhile is refused too. "Not completed"
-//! is not "not finished": a conflict is found on every run, also where the other job happens to be
-//! done already.
+//! Every container that jobs share has a *slot*, which records the uncompleted jobs that use it. A job that conflicts
+//! with one of them, without depending on it, is refused when it is scheduled. The owner is also refused access while
+//! a conflicting job is uncompleted. "Uncompleted" does not mean "unfinished": a conflict is found on every run, even
+//! if the other job happens to be done already.
 //!
-//! The check is made once for each container and schedule, or access, and never for each element.
+//! The check is made once for each container and schedule or access, and never for each element.
 //!
-//! *Why a job may outlive the borrow that scheduled it.* A container's memory is a counted block that
-//! the job holds too, so it lives long enough without anyone's destructor having run. A token borrows
-//! the container until the job is scheduled, so that no reference of the owner's can be alive then;
-//! from that moment the slot stands in for the borrow.
+//! *Why a job may outlive the borrow that scheduled it.* A container's memory is a counted block that the job holds
+//! too, so it lives long enough without relying on a destructor. A token borrows the container until the job is
+//! scheduled, so no reference of the owner's can be alive then. From that moment, the slot replaces the borrow.
 //!
-//! *Threads.* A slot is touched only through its container, or through tokens that borrow it.
-//! Containers are `Send` and not `Sync`, and tokens borrow them, so one thread at a time does. Jobs never
-//! look at slots.
+//! *Threads.* A slot is touched only through its container, or through tokens that borrow it. Containers are `Send`
+//! and not `Sync`, and tokens borrow them, so only one thread at a time reaches a slot. Jobs never read slots.
 
 mod access;
 mod cell;

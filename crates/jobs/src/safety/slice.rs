@@ -1,4 +1,4 @@
-//! An array that jobs share.
+//! A container for an array that jobs share.
 #![expect(unsafe_code, reason = "knows where the elements of an array are while jobs use them")]
 
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::error::{AccessError, Kept};
 
 /// An array of fixed length that jobs share with its owner.
 ///
-/// A parallel job that writes it sees, in each batch, the part that is the batch's own; one that reads
-/// it sees all of it.
+/// A parallel job that writes it sees only the batch's own part in each batch. A parallel job that reads it sees all
+/// of it.
 ///
 /// # Examples
 ///
@@ -44,10 +44,10 @@ pub struct JobSlice<T> {
 }
 
 impl<T: Send + 'static> JobSlice<T> {
-    /// Makes an array of `length` copies of a value, at the start of a cache line.
+    /// Makes an array of `length` clones of a value, aligned to a cache line.
     ///
-    /// This is the fastest memory for loops over numbers. An array [from a vector](Self::from) stays
-    /// where the vector was.
+    /// This is the fastest memory for loops over numbers. An array [from a vector](Self::from) keeps the vector's
+    /// allocation.
     ///
     /// # Examples
     ///
@@ -69,12 +69,12 @@ impl<T: Send + 'static> JobSlice<T> {
         Self { elements: Guarded::new(elements, ContainerLabel::of::<Self>()) }
     }
 
-    /// Makes an array of elements that are somewhere already, for containers with memory of their own.
+    /// Makes an array of existing elements, for containers with their own memory.
     ///
     /// # Safety
     ///
-    /// - The elements are there, and nobody else uses them, from now on.
-    /// - Their memory is freed as `memory` says, by whatever thread drops the array, once they are gone.
+    /// - The elements are valid, and no other code uses them from now on.
+    /// - Any thread may free their memory with `memory.free`, once they are dropped.
     ///
     /// # Examples
     ///
@@ -96,11 +96,12 @@ impl<T: Send + 'static> JobSlice<T> {
     /// ```
     #[track_caller]
     pub unsafe fn from_raw(elements: NonNull<[T]>, memory: SliceMemory) -> Self {
-        // SAFETY: the caller's promises are those that are asked for.
+        // SAFETY: the elements are valid, unused by other code, and freed with `memory.free`, by this function's
+        // contract.
         Self::with(unsafe { Elements::from_raw(elements, memory) })
     }
 
-    /// Changes what the array is called in error messages. See [`Guarded::relabelled`].
+    /// Changes the array's label in error messages. See [`Guarded::relabelled`].
     ///
     /// # Examples
     ///
@@ -115,7 +116,7 @@ impl<T: Send + 'static> JobSlice<T> {
         Self { elements: self.elements.relabelled(label) }
     }
 
-    /// Makes the array unusable from the moment the stamp's epoch advances. See [`Guarded::stamped`].
+    /// Makes the array unusable once the stamp's epoch advances. See [`Guarded::stamped`].
     ///
     /// # Examples
     ///
@@ -210,14 +211,14 @@ impl<T: Send + 'static> JobSlice<T> {
 }
 
 impl<T> JobSlice<T> {
-    /// Returns where the elements are, whoever uses them.
+    /// Returns the address and the number of the elements, without a check.
     #[inline]
     fn place(&self) -> NonNull<[T]> {
-        // SAFETY: where they are, and how many, never changes, so looking at that needs no check.
+        // SAFETY: the address and the length never change, so reading them needs no check.
         unsafe { &*self.elements.as_ptr() }.as_ptr()
     }
 
-    /// Returns what the array is called in error messages.
+    /// Returns the array's label in error messages.
     ///
     /// # Examples
     ///
@@ -229,7 +230,7 @@ impl<T> JobSlice<T> {
         self.elements.label()
     }
 
-    /// Returns how many elements there are. This never changes, and is known while jobs run.
+    /// Returns the number of elements. It never changes, and can be read while jobs run.
     ///
     /// # Examples
     ///
@@ -241,7 +242,7 @@ impl<T> JobSlice<T> {
         self.place().len()
     }
 
-    /// Says whether there are no elements.
+    /// Returns whether there are no elements.
     ///
     /// # Examples
     ///
@@ -252,7 +253,7 @@ impl<T> JobSlice<T> {
         self.len() == 0
     }
 
-    /// Lends the elements to read.
+    /// Borrows the elements for reading.
     ///
     /// # Errors
     ///
@@ -267,11 +268,11 @@ impl<T> JobSlice<T> {
     #[inline]
     pub fn as_slice(&self) -> Result<&[T], AccessError> {
         let elements = self.elements.get()?;
-        // SAFETY: so many elements are there, which `get` lends to read.
+        // SAFETY: the pointer covers valid elements, which `get` lends for reading.
         Ok(unsafe { elements.as_ptr().as_ref() })
     }
 
-    /// Lends the elements to write.
+    /// Borrows the elements for writing.
     ///
     /// # Errors
     ///
@@ -287,11 +288,11 @@ impl<T> JobSlice<T> {
     #[inline]
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], AccessError> {
         let elements = self.elements.get_mut()?;
-        // SAFETY: so many elements are there, which `get_mut` lends to write.
+        // SAFETY: the pointer covers valid elements, which `get_mut` lends for writing.
         Ok(unsafe { elements.as_ptr().as_mut() })
     }
 
-    /// Takes the elements out: where they are if they came from a vector, else copied.
+    /// Takes the elements out: without a copy if they came from a vector, else copied.
     ///
     /// # Errors
     ///
@@ -328,7 +329,7 @@ impl<T: fmt::Debug> fmt::Debug for JobSlice<T> {
     }
 }
 
-// SAFETY: declares and holds the block of the elements, which stay where they are as long as there is one.
+// SAFETY: declares and holds the block of the elements, whose address is fixed as long as the block exists.
 unsafe impl<T: Send + 'static> SliceSource<T> for JobSlice<T> {
     fn label(&self) -> ContainerLabel {
         Self::label(self)

@@ -1,4 +1,4 @@
-//! Tokens of arrays, whatever container has the elements.
+//! Tokens of arrays, for any container with contiguous elements.
 #![expect(unsafe_code, reason = "opens parts of an array to batches, each part to one")]
 
 use std::fmt;
@@ -11,8 +11,8 @@ use crate::claims::BatchInfo;
 use crate::data::{JobData, ParallelJobData};
 use crate::error::ScheduleError;
 
-/// The container. It borrows nothing, and says so: otherwise the lifetime of a token that writes could not
-/// be shortened.
+/// The container. The explicit `'static` bound says that it borrows nothing. Without it, the lifetime of a token that
+/// writes could not be shortened.
 type Source<T> = dyn SliceSource<T> + 'static;
 
 /// A loan of a container's elements, for a job that reads them.
@@ -75,8 +75,8 @@ macro_rules! debug_with_label {
 
 debug_with_label!(SliceRead, SliceWrite, SliceUnrestricted);
 
-// SAFETY: declares that it reads the array, holds its block, and views it shared; `T: Sync` lets
-// several threads do so.
+// SAFETY: declares that it reads the array, holds its block, and views it as shared; `T: Sync` lets several threads
+// do so.
 unsafe impl<T: Send + Sync + 'static> JobData for SliceRead<'_, T> {
     type Held = HeldSlice<T>;
     type Whole<'v> = &'v [T];
@@ -91,13 +91,13 @@ unsafe impl<T: Send + Sync + 'static> JobData for SliceRead<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut HeldSlice<T>) -> &[T] {
-        // SAFETY: the job is running, and nobody writes the array, since the declared access passed the
-        // check.
+        // SAFETY: the job is running, and nothing writes the array, since the declared access passed the check.
         unsafe { held.view() }
     }
 }
 
-// SAFETY: as above; every batch sees the same shared elements.
+// SAFETY: declares that it reads the array and holds its block; every batch sees the same shared elements, which `T:
+// Sync` allows.
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceRead<'_, T> {
     type Batch<'v> = &'v [T];
     type Item<'b> = &'b [T];
@@ -110,8 +110,7 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceRead<'_, T> {
 
     #[inline(always)]
     unsafe fn open(held: &HeldSlice<T>) -> &[T] {
-        // SAFETY: the job is running, and nobody writes the array, since the declared access passed the
-        // check.
+        // SAFETY: the job is running, and nothing writes the array, since the declared access passed the check.
         unsafe { held.view() }
     }
 
@@ -142,14 +141,13 @@ unsafe impl<T: Send + 'static> JobData for SliceWrite<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut HeldSlice<T>) -> &mut [T] {
-        // SAFETY: the job is running, and nobody else uses the array, since the declared access passed
-        // the check.
+        // SAFETY: the job is running, and nothing else uses the array, since the declared access passed the check.
         unsafe { held.view_all_mut() }
     }
 }
 
-// SAFETY: as above; the views of two batches have no element in common, since batches have no index
-// in common.
+// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. The views of two batches
+// have no element in common, since batches have no index in common.
 unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
     type Batch<'v> = &'v mut [T];
     type Item<'b> = &'b mut T;
@@ -160,7 +158,7 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
                 let container = self.source.label();
                 Err(ScheduleError::TooShort { container, job, length, count })
             }
-            // If the length is not known, the batches look.
+            // If the length is not known, each batch checks it.
             _ => Ok(()),
         }
     }
@@ -178,8 +176,9 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
         open: &NonNull<[T]>,
         batch: &BatchInfo,
     ) -> &'v mut [T] {
-        // SAFETY: the job is running. The range is a batch's. Nobody outside of the job uses the array,
-        // since the declared access passed the check, and no other batch has one of these indices.
+        // SAFETY: `open` is what `elements` returned, and the job is running. The range is that of a batch. No other
+        // job uses the array, since the declared access passed the check, and no other batch has one of these
+        // indices.
         unsafe { held.part(*open, batch.range.start, batch.range.end) }
     }
 
@@ -189,7 +188,7 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
     }
 }
 
-/// All the elements of an array, open to every batch of a job, unchecked.
+/// All the elements of an array, accessible to every batch of a job without checks.
 ///
 /// See [`JobSlice::write_unrestricted`](crate::JobSlice::write_unrestricted).
 ///
@@ -233,17 +232,17 @@ impl<T> Clone for UnrestrictedSlice<'_, T> {
 impl<T> Copy for UnrestrictedSlice<'_, T> {}
 
 impl<'v, T> UnrestrictedSlice<'v, T> {
-    /// Returns how many elements there are.
+    /// Returns the number of elements.
     pub fn len(self) -> usize {
         self.length
     }
 
-    /// Says whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(self) -> bool {
         self.length == 0
     }
 
-    /// Returns where the elements are.
+    /// Returns the address of the first element.
     pub fn as_mut_ptr(self) -> *mut T {
         self.start
     }
@@ -252,35 +251,35 @@ impl<'v, T> UnrestrictedSlice<'v, T> {
     ///
     /// # Panics
     ///
-    /// Panics if there is no such element.
+    /// Panics if `index` is out of bounds.
     ///
     /// # Safety
     ///
     /// No batch writes the element while the reference is in use.
     pub unsafe fn get(self, index: usize) -> &'v T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
-        // SAFETY: inside the array, and not written, by the contract.
+        // SAFETY: `index` is inside the array, and the element is not written, by the contract.
         unsafe { &*self.start.add(index) }
     }
 
-    /// Returns an element, to change it.
+    /// Returns an element for writing.
     ///
     /// # Panics
     ///
-    /// Panics if there is no such element.
+    /// Panics if `index` is out of bounds.
     ///
     /// # Safety
     ///
-    /// Nobody else uses the element while the reference is in use.
+    /// No other reference to the element is in use while this one is.
     pub unsafe fn get_mut(self, index: usize) -> &'v mut T {
         assert!(index < self.length, "element {index} of an array of {}", self.length);
-        // SAFETY: inside the array, and not shared, by the contract.
+        // SAFETY: `index` is inside the array, and the element is not shared, by the contract.
         unsafe { &mut *self.start.add(index) }
     }
 }
 
-// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. What the
-// job does through the view is promised by the caller of `write_unrestricted`.
+// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. The caller of
+// `write_unrestricted` ensures that the job's accesses through the view do not conflict.
 unsafe impl<T: Send + Sync + 'static> JobData for SliceUnrestricted<'_, T> {
     type Held = HeldSlice<T>;
     type Whole<'v> = UnrestrictedSlice<'v, T>;
@@ -299,7 +298,8 @@ unsafe impl<T: Send + Sync + 'static> JobData for SliceUnrestricted<'_, T> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: declares that it writes the array, which it borrows mutably, and holds its block. The caller of
+// `write_unrestricted` ensures that the accesses of two batches do not conflict.
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for SliceUnrestricted<'_, T> {
     type Batch<'v> = UnrestrictedSlice<'v, T>;
     type Item<'b> = UnrestrictedSlice<'b, T>;

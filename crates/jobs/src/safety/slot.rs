@@ -1,4 +1,4 @@
-//! The memory of a container for the jobs that use it.
+//! The slot of a container, which records the jobs that use it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use crate::error::AccessError;
 use crate::handle::{JobHandle, JobId};
 use crate::table::NodeTable;
 
-/// The uncompleted jobs that use a container.
+/// A record of the uncompleted jobs that use a container.
 pub(crate) struct Slot {
     pub(crate) label: ContainerLabel,
-    /// When the container's memory is taken back, if that can happen.
+    /// The epoch of the container's memory, if that can be taken back.
     pub(crate) stamp: Option<EpochStamp>,
     users: RefCell<Users>,
 }
 
 struct Users {
-    /// Whose jobs they are: the scheduler's number, and its nodes, which know what was completed.
+    /// The scheduler of these jobs, and its nodes, which show the jobs that were completed.
     scheduler: u32,
     nodes: Option<Arc<NodeTable>>,
-    /// The last one that writes.
+    /// The last job that writes.
     writer: Option<Use>,
-    /// Those that read, since.
+    /// The jobs that read since then.
     readers: Vec<Use>,
 }
 
@@ -34,13 +34,13 @@ pub(crate) struct Use {
     pub(crate) access: Access,
 }
 
-/// Why a job may not use a container.
+/// The reason why a job may not use a container.
 pub(crate) enum SlotConflict {
-    /// Another scheduler's job uses it.
+    /// A job of another scheduler uses it.
     Foreign(Use),
-    /// A job that this one is not ordered after uses it.
+    /// A job uses it that is not ordered before this one.
     Unordered(Use),
-    /// Its memory, which has this name, was taken back.
+    /// The memory with this name was taken back.
     Expired(&'static str),
 }
 
@@ -50,7 +50,7 @@ impl Slot {
         Self { label, stamp: None, users: RefCell::new(users) }
     }
 
-    /// The slot of a fence, whose users are jobs of one scheduler.
+    /// Makes the slot of a fence, which is used by the jobs of one scheduler.
     pub(crate) fn of_scheduler(
         label: ContainerLabel,
         scheduler: u32,
@@ -61,12 +61,12 @@ impl Slot {
         Self { label, stamp: None, users: RefCell::new(users) }
     }
 
-    /// Whose jobs use it, or did last.
+    /// Returns the scheduler whose jobs use the container, or used it last.
     pub(crate) fn scheduler(&self) -> u32 {
         self.users.borrow().scheduler
     }
 
-    /// The last job that was scheduled to write the container, whether or not it was completed.
+    /// Returns the last job that was scheduled to write the container, completed or not.
     pub(crate) fn last_writer(&self) -> Option<JobHandle> {
         let users = self.users.borrow();
         users.writer.map(|writer| JobHandle::new(writer.job, users.scheduler))
@@ -75,7 +75,7 @@ impl Slot {
     /// Calls a function with the use of each uncompleted job that conflicts with an access.
     #[inline]
     pub(crate) fn conflicts(&self, access: Access, mut each: impl FnMut(&Use)) {
-        // What is called ordered is passed over, and so each of them is met.
+        // A use that is reported as ordered is skipped, so the closure sees every conflict.
         let met = self.users.borrow().conflict(access, |user| {
             each(user);
             true
@@ -89,7 +89,7 @@ impl Slot {
         self.stamp.as_ref().filter(|stamp| stamp.is_past()).map(EpochStamp::name)
     }
 
-    /// Looks for an uncompleted job that conflicts with the owner's access.
+    /// Checks that no uncompleted job conflicts with the owner's access.
     #[inline]
     pub(crate) fn check_owner(&self, access: Access) -> Result<(), AccessError> {
         if let Some(memory) = self.expired() {
@@ -106,8 +106,8 @@ impl Slot {
         }
     }
 
-    /// Passes the container on from one job that writes it to the next, if that is all there is to it:
-    /// nobody but `previous` uses it. The next one depends on `previous`, so no other check is needed.
+    /// Passes the container from one writing job to the next, if only `previous` uses it. The next job depends on
+    /// `previous`, so no other check is needed.
     #[inline]
     pub(crate) fn pass_on(&self, previous: JobId, next: Use, scheduler: u32) -> bool {
         let users = &mut *self.users.borrow_mut();
@@ -122,8 +122,7 @@ impl Slot {
         passes
     }
 
-    /// Looks for an uncompleted job that conflicts with a job's access, and that is not `ordered`
-    /// before it.
+    /// Checks that every uncompleted job that conflicts with a job's access is `ordered` before it.
     #[inline]
     pub(crate) fn check_job(
         &self,
@@ -140,18 +139,18 @@ impl Slot {
                 .conflict(access, |user| ordered(user.job))
                 .map_or(Ok(()), |user| Err(SlotConflict::Unordered(user)));
         }
-        // A job of another scheduler cannot be ordered before this one. Not even two that read are
-        // allowed: the slot keeps the jobs of one scheduler.
+        // A job of another scheduler cannot be ordered before this one. Even two readers are not allowed: the slot
+        // records the jobs of one scheduler.
         users
             .conflict(Access::Write, |_| false)
             .map_or(Ok(()), |user| Err(SlotConflict::Foreign(user)))
     }
 
-    /// Notes that a job uses the container. It passed the checks.
+    /// Records that a job uses the container. It passed the checks.
     pub(crate) fn add(&self, user: Use, scheduler: u32, nodes: &Arc<NodeTable>) {
         let users = &mut *self.users.borrow_mut();
         if users.scheduler != scheduler {
-            // Nobody else's job uses the container any more, or the check would have failed.
+            // No other scheduler's job uses the container any more, or the check would have failed.
             users.scheduler = scheduler;
             users.nodes = Some(Arc::clone(nodes));
             users.writer = None;
@@ -159,12 +158,12 @@ impl Slot {
         }
         if user.access == Access::Read {
             if users.readers.len() == users.readers.capacity() {
-                // Before it grows, forget those that were completed.
+                // Remove completed jobs before the list grows.
                 users.prune();
             }
             users.readers.push(user);
         } else {
-            // Whoever is ordered after this job is ordered after all that it is ordered after.
+            // A job that is ordered after this one is also ordered after all jobs before it.
             users.writer = Some(user);
             users.readers.clear();
         }
@@ -182,7 +181,7 @@ impl Users {
         {
             return Some(*writer);
         }
-        // Readers conflict with those that write, and most often there are none.
+        // Reads conflict only with writes, and usually there are none.
         if access == Access::Read {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Arrays that a job writes and does not look at.
+//! Arrays that a job writes and cannot read.
 #![expect(unsafe_code, reason = "passes on what the token of a slice promises")]
 
 use std::fmt;
@@ -10,10 +10,10 @@ use crate::data::{JobData, ParallelJobData};
 use crate::error::ScheduleError;
 
 impl<T: Send + 'static> JobSlice<T> {
-    /// Returns a token for jobs that write the array, and cannot read it (Unity's `WriteOnly`).
+    /// Returns a token for jobs that write the array and cannot read it (Unity's `WriteOnly`).
     ///
-    /// To everyone else this is as [`write`](Self::write). It is for jobs whose result must not depend on
-    /// what the array held before: one that looks does not compile.
+    /// For other jobs this equals [`write`](Self::write). Use it for jobs whose result must not depend on the
+    /// previous contents of the array: reading does not compile.
     ///
     /// # Examples
     ///
@@ -41,13 +41,13 @@ impl<T: Send + 'static> JobSlice<T> {
 }
 
 impl<'a, T> SliceWrite<'a, T> {
-    /// Gives up reading. See [`JobSlice::write_only`] for an example.
+    /// Converts to a token that cannot read. See [`JobSlice::write_only`] for an example.
     pub fn write_only(self) -> SliceWriteOnly<'a, T> {
         SliceWriteOnly { token: self }
     }
 }
 
-/// A loan of a container's elements, for a job that writes them and does not look at them.
+/// A loan of a container's elements, for a job that writes them and cannot read them.
 ///
 /// # Examples
 ///
@@ -58,8 +58,8 @@ pub struct SliceWriteOnly<'a, T> {
     token: SliceWrite<'a, T>,
 }
 
-/// Elements that can be written and not read: all of them in a single job, its own part in a batch, one of
-/// them for an index.
+/// Elements that can be written and not read: all of them in a single job, the batch's own part in a batch, one for
+/// an index.
 ///
 /// # Examples
 ///
@@ -81,23 +81,23 @@ pub struct WriteOnlySlice<'v, T> {
 }
 
 impl<T> WriteOnlySlice<'_, T> {
-    /// Returns how many elements there are.
+    /// Returns the number of elements.
     #[inline]
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// Says whether there are no elements.
+    /// Returns whether there are no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
     }
 
-    /// Writes the element that is `offset` after the first one of this part.
+    /// Writes the element at `offset` from the start of this part.
     ///
     /// # Panics
     ///
-    /// Panics if there is no such element.
+    /// Panics if `offset` is out of bounds.
     #[inline]
     #[track_caller]
     pub fn set(&mut self, offset: usize, value: T) {
@@ -113,7 +113,7 @@ impl<T> WriteOnlySlice<'_, T> {
         self.elements.fill(value);
     }
 
-    /// Writes all elements, with what the function returns for the offset of each.
+    /// Writes all elements, by calling the function with the offset of each.
     #[inline]
     pub fn fill_with(&mut self, mut value: impl FnMut(usize) -> T) {
         self.elements.iter_mut().enumerate().for_each(|(offset, place)| *place = value(offset));
@@ -126,7 +126,7 @@ impl<T> fmt::Debug for WriteOnlySlice<'_, T> {
     }
 }
 
-// SAFETY: declares, holds and views what the token inside does, and shows less of it.
+// SAFETY: declares, holds and views the same as the token inside, and exposes less of it.
 unsafe impl<T: Send + 'static> JobData for SliceWriteOnly<'_, T> {
     type Held = HeldSlice<T>;
     type Whole<'v> = WriteOnlySlice<'v, T>;
@@ -141,12 +141,13 @@ unsafe impl<T: Send + 'static> JobData for SliceWriteOnly<'_, T> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut HeldSlice<T>) -> WriteOnlySlice<'_, T> {
-        // SAFETY: the caller's promises, unchanged.
+        // SAFETY: the accesses passed the check, no conflicting job runs, and nothing else is opened from `held`, by
+        // the contract of `whole`.
         WriteOnlySlice { elements: unsafe { SliceWrite::<T>::whole(held) } }
     }
 }
 
-// SAFETY: as above.
+// SAFETY: declares, holds and views the same as the token inside, whose batches have no element in common.
 unsafe impl<T: Send + 'static> ParallelJobData for SliceWriteOnly<'_, T> {
     type Batch<'v> = WriteOnlySlice<'v, T>;
     type Item<'b> = WriteOnlySlice<'b, T>;
@@ -159,7 +160,7 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWriteOnly<'_, T> {
 
     #[inline(always)]
     unsafe fn open(held: &HeldSlice<T>) -> NonNull<[T]> {
-        // SAFETY: the caller's promises, unchanged.
+        // SAFETY: the accesses passed the check, and no conflicting job runs, by the contract of `open`.
         unsafe { SliceWrite::<T>::open(held) }
     }
 
@@ -169,7 +170,8 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWriteOnly<'_, T> {
         open: &NonNull<[T]>,
         batch: &BatchInfo,
     ) -> WriteOnlySlice<'v, T> {
-        // SAFETY: the caller's promises, unchanged.
+        // SAFETY: `open` was returned for `held`, and no other open batch has these indices, by the contract of
+        // `batch`.
         WriteOnlySlice { elements: unsafe { SliceWrite::<T>::batch(held, open, batch) } }
     }
 

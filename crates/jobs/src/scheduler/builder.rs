@@ -1,4 +1,4 @@
-//! A job with a name and an order, and the kinds it can be.
+//! A job with a name or ordering, and the calls that schedule it.
 #![expect(unsafe_code, reason = "promises of each closure what its bounds say")]
 
 use std::any::type_name;
@@ -18,9 +18,9 @@ use crate::handle::JobHandle;
 use crate::job::{Job, ParallelFor, ParallelForBatch};
 use crate::work::Work;
 
-/// A job that was given a name or an order, and is scheduled by one of the calls below.
+/// A job with a name or ordering, to be scheduled by one of the methods below.
 ///
-/// From [`JobScheduler::named`]. The same calls on the scheduler itself are for jobs without either.
+/// Made by [`JobScheduler::named`]. Jobs with neither use the same methods of the scheduler itself.
 ///
 /// # Examples
 ///
@@ -38,9 +38,9 @@ pub struct JobBuilder<'s> {
     pub(super) jobs: &'s JobScheduler,
     pub(super) name: Option<&'static str>,
     pub(super) after: &'s [JobHandle],
-    /// Whether it waits for those that use its containers.
+    /// Set if the job waits for the jobs that use its containers.
     pub(super) in_turn: bool,
-    /// The CPU level that the job's loop runs at, at most.
+    /// The maximum CPU level of the job's loop.
     level: CpuLevel,
 }
 
@@ -49,8 +49,7 @@ impl<'s> JobBuilder<'s> {
         Self { jobs, name, after: &[], in_turn: false, level: CpuLevel::V4 }
     }
 
-    /// Orders the job after others, and nothing more: unlike a job that depends on them, it runs also
-    /// if one of them panics.
+    /// Orders the job after others, without depending on their success: it runs even if one of them panics.
     ///
     /// # Examples
     ///
@@ -68,15 +67,16 @@ impl<'s> JobBuilder<'s> {
         Self { after: jobs, ..self }
     }
 
-    /// Lets the job wait for those that use its containers in a way that conflicts: it has its turn when they are done, in the
-    /// order in which all of them were scheduled. Then no handle has to be handed on, and the job is not refused with A0001.
+    /// Makes the job wait for the jobs that conflict with it over a container, in the order in which they were
+    /// scheduled. No handles have to be passed, and the job is not refused with A0001.
     ///
-    /// It depends on those that write what it uses: if one of them fails, what that one was to write is not there, and the job
-    /// does not run, unless it is [ordered after](Self::after) the other. It is ordered after those that only read.
-    /// A job that [runs](Self::run) now has them completed first.
+    /// The job depends on the jobs that write its containers: if one of them fails, the data is missing, and the job
+    /// does not run. To run anyway, [order](Self::after) it after the other job. Jobs that only read are not
+    /// dependencies: the job is ordered after them. If the job is [run](Self::run) now, the conflicting jobs are
+    /// completed first.
     ///
-    /// It is not so by default, since a job that meets another by mistake would wait for it in silence. As always, somebody has
-    /// to complete the last of them: until then the containers are in use.
+    /// This is not the default, since a job that conflicts by mistake would wait silently. The last of these jobs
+    /// still has to be completed: until then, the containers are in use.
     ///
     /// # Examples
     ///
@@ -96,10 +96,10 @@ impl<'s> JobBuilder<'s> {
         Self { in_turn: true, ..self }
     }
 
-    /// Leaves the job's loop at the CPU level of the build, whatever the machine has.
+    /// Keeps the job's loop at the CPU level of the build, on any machine.
     ///
-    /// Parallel jobs are compiled for several CPU levels, and run the best one (see `ancho_burst`). Useful
-    /// for a job that was measured to be slower so. The results are the same.
+    /// Parallel jobs are compiled for several CPU levels, and run the best available one (see `ancho_burst`). Use
+    /// this for a job that was measured to be slower that way. The results are the same.
     ///
     /// # Examples
     ///
@@ -117,7 +117,7 @@ impl<'s> JobBuilder<'s> {
         Self { level: CpuLevel::Baseline, ..self }
     }
 
-    /// Returns the job's name: the given one, or that of the type that does the work.
+    /// Returns the job's name: the given one, or the type name of its closure or struct.
     pub(super) fn name_or<F>(&self) -> &'static str {
         self.name.unwrap_or_else(type_name::<F>)
     }
@@ -128,7 +128,7 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule`].
+    /// Returns the same errors as [`JobScheduler::schedule`].
     pub fn schedule<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -147,7 +147,7 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule_parallel`].
+    /// Returns the same errors as [`JobScheduler::schedule_parallel`].
     pub fn schedule_parallel<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -178,7 +178,7 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule_for_each`].
+    /// Returns the same errors as [`JobScheduler::schedule_for_each`].
     pub fn schedule_for_each<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -205,12 +205,12 @@ impl JobBuilder<'_> {
         }
     }
 
-    /// Schedules a parallel job whose count is asked for when all before it has finished. See
+    /// Schedules a parallel job whose count is computed when its dependencies have finished. See
     /// [`JobScheduler::schedule_deferred`].
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule_deferred`].
+    /// Returns the same errors as [`JobScheduler::schedule_deferred`].
     pub fn schedule_deferred<D, C, F>(
         self,
         dependencies: &[JobHandle],
@@ -238,11 +238,11 @@ impl JobBuilder<'_> {
         }
     }
 
-    /// Schedules a parallel job of a kind of the caller's own. See [`JobScheduler::schedule_work`].
+    /// Schedules a parallel job of a user-defined kind. See [`JobScheduler::schedule_work`].
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule_work`].
+    /// Returns the same errors as [`JobScheduler::schedule_work`].
     pub fn schedule_work<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -264,7 +264,7 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule`].
+    /// Returns the same errors as [`JobScheduler::schedule`].
     pub fn schedule_append<L, D, F>(
         self,
         dependencies: &[JobHandle],
@@ -293,7 +293,7 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule`].
+    /// Returns the same errors as [`JobScheduler::schedule`].
     pub fn schedule_filter<L, D, F>(
         self,
         dependencies: &[JobHandle],
@@ -318,7 +318,7 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule`].
+    /// Returns the same errors as [`JobScheduler::schedule`].
     pub fn schedule_job<J: Job>(
         self,
         dependencies: &[JobHandle],
@@ -333,7 +333,7 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule_parallel`].
+    /// Returns the same errors as [`JobScheduler::schedule_parallel`].
     pub fn schedule_parallel_for<J: ParallelFor>(
         self,
         dependencies: &[JobHandle],
@@ -356,7 +356,7 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule_parallel`].
+    /// Returns the same errors as [`JobScheduler::schedule_parallel`].
     pub fn schedule_parallel_for_batch<J: ParallelForBatch>(
         self,
         dependencies: &[JobHandle],
@@ -378,11 +378,12 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::run`].
+    /// Returns the same errors as [`JobScheduler::run`].
     ///
     /// # Panics
     ///
-    /// With code A0011 if it has to wait for its [turn](Self::in_turn), and a job fails that writes one of its containers.
+    /// Panics with code A0011 if the job waits for its [turn](Self::in_turn), and a job that writes one of its
+    /// containers fails.
     #[track_caller]
     pub fn run<D, R, F>(self, data: D, job: F) -> Result<R, ScheduleError>
     where
@@ -395,8 +396,8 @@ impl JobBuilder<'_> {
         let mut held = data.hold();
         let _in_job = InJob::enter(0, self.jobs.id, name);
         let start = self.jobs.shared.profiler.start();
-        // SAFETY: the declared accesses passed the check just now. No job that conflicts can be
-        // scheduled before the call returns, since the containers are borrowed as long.
+        // SAFETY: the declared accesses passed the check just now. No conflicting job can be scheduled before the
+        // call returns, since the containers are borrowed until then. Nothing else is opened from `held`.
         let result = unsafe { call_and_settle::<D, R>(&mut held, job) };
         if let Some(start) = start {
             self.jobs.shared.profiler.record(0, name, 0, start);
@@ -408,11 +409,11 @@ impl JobBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::run_parallel`].
+    /// Returns the same errors as [`JobScheduler::run_parallel`].
     ///
     /// # Panics
     ///
-    /// As [`JobScheduler::run_parallel`].
+    /// Panics like [`JobScheduler::run_parallel`].
     #[track_caller]
     pub fn run_parallel<D, F>(
         self,
@@ -432,8 +433,8 @@ impl JobBuilder<'_> {
             #[inline(always)]
             move |views, range| job(views, range),
         );
-        // SAFETY: the reference to the closure is `Send` and `Sync`, since the closure is `Sync`. What
-        // it borrows outlives the job, which is completed before this function returns or unwinds.
+        // SAFETY: the reference to the closure is `Send` and `Sync`, since the closure is `Sync`. Its borrows outlive
+        // the job, which is completed before this function returns or unwinds.
         let handle = unsafe { self.submit_work(name, &[], data, count, batch, each) }?;
         let guard = AbortOnUnwind;
         let completed = self.jobs.try_complete(handle);
@@ -455,7 +456,7 @@ impl fmt::Debug for JobBuilder<'_> {
     }
 }
 
-/// Ends the process rather than let a frame unwind that other threads have pointers into.
+/// Guard that aborts the process instead of unwinding a frame that other threads have pointers into.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {

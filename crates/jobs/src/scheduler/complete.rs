@@ -1,4 +1,4 @@
-//! How the owner asks for jobs to be completed.
+//! Completing jobs.
 #![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
 
 use super::{JobScheduler, is_held};
@@ -8,11 +8,11 @@ use crate::node::TaskKind;
 use crate::table::BLOCK;
 
 impl JobScheduler {
-    /// Completes a job: waits until it and all it depends on have finished, and returns their
-    /// containers to the owner.
+    /// Completes a job: waits until it and all its dependencies have finished, and returns their containers to the
+    /// owner.
     ///
-    /// Meanwhile the calling thread works on those jobs, and on no others. A job that was completed
-    /// before is complete; so is [`JobHandle::COMPLETED`].
+    /// Meanwhile the calling thread works only on those jobs. For a job that was completed before, and for
+    /// [`JobHandle::COMPLETED`], this does nothing.
     ///
     /// # Panics
     ///
@@ -40,17 +40,17 @@ impl JobScheduler {
         }
     }
 
-    /// Completes a job, as [`complete`](Self::complete) does, and says whether it failed.
+    /// Completes a job, like [`complete`](Self::complete), and returns an error if it failed.
     ///
     /// # Errors
     ///
-    /// Returns an error if the job panicked, or did not run because one it depends on panicked; or if
-    /// a job that it was only [ordered after](crate::JobBuilder::after) panicked and was completed by
-    /// this call, so that no panic goes unnoticed. The job is completed in any case.
+    /// Returns an error if the job panicked, or did not run because a dependency panicked. Also if a job that it was
+    /// only [ordered after](crate::JobBuilder::after) panicked and was completed by this call, so that no panic goes
+    /// unnoticed. The job is completed in any case.
     ///
     /// # Panics
     ///
-    /// As [`complete`](Self::complete), but for code A0011.
+    /// Panics like [`complete`](Self::complete), except for code A0011.
     ///
     /// # Examples
     ///
@@ -77,11 +77,12 @@ impl JobScheduler {
         self.finish_and_retire(std::iter::once(handle.job().node))
     }
 
-    /// Completes several jobs, which may run at the same time meanwhile.
+    /// Completes several jobs, which may run at the same time.
     ///
     /// # Panics
     ///
-    /// As [`complete`](Self::complete), for the first of the jobs that failed. All are completed by then.
+    /// Panics like [`complete`](Self::complete), for the first of the jobs that failed. All jobs are completed by
+    /// then.
     ///
     /// # Examples
     ///
@@ -99,15 +100,15 @@ impl JobScheduler {
         }
     }
 
-    /// Completes several jobs, as [`complete_all`](Self::complete_all) does, and says whether one failed.
+    /// Completes several jobs, like [`complete_all`](Self::complete_all), and returns an error if one failed.
     ///
     /// # Errors
     ///
-    /// As [`try_complete`](Self::try_complete), for the first of the jobs that failed.
+    /// Returns the same errors as [`try_complete`](Self::try_complete), for the first of the jobs that failed.
     ///
     /// # Panics
     ///
-    /// As [`try_complete`](Self::try_complete).
+    /// Panics like [`try_complete`](Self::try_complete).
     ///
     /// # Examples
     ///
@@ -137,11 +138,11 @@ impl JobScheduler {
         untold.and(done)
     }
 
-    /// Works on jobs until all of them have finished, and completes none: who completes one of them afterwards need not wait, and
-    /// is told if that one has failed.
+    /// Works on jobs until all of them have finished, without completing them. Completing one of them afterwards does
+    /// not wait, and reports whether it failed.
     ///
-    /// To complete jobs one after the other is to wait for the first while others could be worked on. Who wants to know of each
-    /// how it went, and to wait no longer than for [all](Self::complete_all), calls this first.
+    /// Completing jobs one by one waits for the first while others could run. To get each job's result without
+    /// waiting longer than [`complete_all`](Self::complete_all), call this first.
     ///
     /// # Panics
     ///
@@ -172,7 +173,7 @@ impl JobScheduler {
     ///
     /// # Panics
     ///
-    /// As [`complete`](Self::complete), for the earliest job that failed. All are completed by then.
+    /// Panics like [`complete`](Self::complete), for the earliest job that failed. All jobs are completed by then.
     ///
     /// # Examples
     ///
@@ -192,16 +193,17 @@ impl JobScheduler {
         }
     }
 
-    /// Completes the jobs that have finished, and waits for none.
+    /// Completes the jobs that have finished, without waiting.
     ///
-    /// For programs that schedule without ever completing: called now and then, it keeps what is
-    /// remembered from growing.
+    /// For programs that schedule jobs without ever completing them. Regular calls keep the memory for their records
+    /// from growing.
     ///
     /// # Determinism
     ///
-    /// Which jobs have finished is a matter of timing, and so is from then on whether a job that conflicts
-    /// with one of them, and is not ordered after it, is refused. One that is ordered never is. Nor is one that waits for its
-    /// [turn](super::JobBuilder::in_turn), but whether it runs after a job that failed is such a matter, too.
+    /// The set of finished jobs depends on timing. So a later job that conflicts with one of them, and is not ordered
+    /// after it, is refused or not depending on timing. Jobs that are ordered, and jobs that wait for their
+    /// [turn](super::JobBuilder::in_turn), are never refused. But whether a job that waits for its turn runs after a
+    /// failed job also depends on timing.
     ///
     /// # Errors
     ///
@@ -227,7 +229,7 @@ impl JobScheduler {
     pub fn complete_finished(&self) -> Result<(), JobFailed> {
         self.refuse_inside_job("complete jobs");
         let mut finished = self.uncompleted_nodes();
-        // The latest first: what it depends on has finished too, and is found to have.
+        // The latest first: its dependencies have finished too, and are completed with it.
         finished.reverse();
         finished.retain(|&index| self.node(index).dependents.is_closed());
         finished.reverse();
@@ -237,10 +239,10 @@ impl JobScheduler {
         done
     }
 
-    /// Says whether a job has finished.
+    /// Returns whether a job has finished.
     ///
-    /// This only looks. It starts nothing, and the job's containers are still not the owner's: for
-    /// that the job must be [completed](Self::complete).
+    /// This only reads the state. It starts nothing, and the job's containers are not returned to the owner: for
+    /// that, [complete](Self::complete) the job.
     ///
     /// # Panics
     ///
@@ -264,8 +266,8 @@ impl JobScheduler {
         node.dependents.is_closed() || self.joins_finished(handle.job().node)
     }
 
-    /// Says whether a job is held and only waits for others, all of which have finished: then it has,
-    /// too, although nobody has come by to say so.
+    /// Returns whether a job is held and only waits for others, all of which have finished. Such a job counts as
+    /// finished, although it was not yet processed.
     fn joins_finished(&self, index: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
         state.mark += 1;
@@ -273,9 +275,9 @@ impl JobScheduler {
         state.walk.push((index, 0));
         while let Some((index, _)) = state.walk.pop() {
             let node = self.node(index);
-            // SAFETY: this is the owner.
+            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
             let notes = unsafe { node.notes() };
-            // SAFETY: this is the owner of a node that is held.
+            // SAFETY: this thread is the owner of a node that is held.
             if !notes.is_held() || !matches!(unsafe { node.task() }.functions.kind, TaskKind::Join)
             {
                 return false;
@@ -283,7 +285,7 @@ impl JobScheduler {
             for dependency in notes.dependencies() {
                 let unfinished = self.find(dependency.job());
                 if let Some(other) = unfinished.filter(|other| !other.dependents.is_closed()) {
-                    // SAFETY: this is the owner.
+                    // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
                     let notes = unsafe { other.notes() };
                     if notes.mark() != state.mark {
                         notes.set_mark(state.mark);
@@ -295,7 +297,7 @@ impl JobScheduler {
         true
     }
 
-    /// Whether a handle is of a job of this scheduler, or of none at all: others are refused.
+    /// Returns whether a handle is valid for this scheduler: a handle of its own job, or of no job.
     ///
     /// # Examples
     ///
@@ -338,8 +340,8 @@ impl JobScheduler {
         self.state.borrow_mut().targets = held;
     }
 
-    /// Returns the nodes of all uncompleted jobs, in the order they were scheduled, in the buffer
-    /// `state.targets`, to be put back there.
+    /// Returns the nodes of all uncompleted jobs, in the order they were scheduled. They are in the buffer
+    /// `state.targets`, which the caller must put back.
     pub(super) fn uncompleted_nodes(&self) -> Vec<u32> {
         let state = &mut *self.state.borrow_mut();
         let mut found = std::mem::take(&mut state.targets);

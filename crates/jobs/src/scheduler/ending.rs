@@ -1,7 +1,8 @@
-//! How a scheduler ends: whether it can wait for its jobs.
+//! Deadlock detection when a scheduler is dropped inside a job.
 //!
-//! A scheduler that is dropped by a job waits for its own jobs inside of that job. If one of them is waiting for the job, nobody
-//! would ever end. So who waits inside of a job says for which scheduler, and who would close a circle does not wait.
+//! A scheduler that is dropped by a job waits for its own jobs inside that job. If one of them waits for that job,
+//! neither would ever end. So each wait inside a job is registered with the scheduler it waits for, and a wait that
+//! would close a cycle is skipped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,16 +18,16 @@ struct Wait {
 static WAITS: Mutex<Vec<Wait>> = Mutex::new(Vec::new());
 
 fn waits() -> MutexGuard<'static, Vec<Wait>> {
-    // Nothing under the lock panics half way.
+    // No code under the lock panics between two changes.
     WAITS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says whether the calling thread can wait for all jobs of a scheduler. If so, notes that it is going to, instead of what was noted
-/// for the scheduler before.
+/// Returns whether the calling thread can wait for all jobs of a scheduler. If so, registers the wait, which replaces
+/// earlier waits for the scheduler.
 fn begin_wait(awaited: u32) -> bool {
     let inside: Vec<u32> = schedulers_inside();
     let mut waits = waits();
-    // All whose jobs the awaited ones wait for.
+    // All schedulers whose jobs the awaited jobs wait for.
     let mut reached = vec![awaited];
     let mut at = 0;
     while let Some(&scheduler) = reached.get(at) {
@@ -38,10 +39,10 @@ fn begin_wait(awaited: u32) -> bool {
         at += 1;
     }
     if inside.iter().any(|scheduler| reached.contains(scheduler)) {
-        // What was noted before stays: it may be a wait that this call is inside of.
+        // Earlier waits stay registered: this call may be nested in one of them.
         return false;
     }
-    // Under one lock: the same caller gets the same answer the next time.
+    // Under one lock: the same caller gets the same result the next time.
     waits.retain(|wait| wait.awaited != awaited);
     waits.extend(inside.into_iter().map(|inside| Wait { inside, awaited }));
     true
@@ -52,14 +53,15 @@ fn end_wait(awaited: u32) {
 }
 
 impl JobScheduler {
-    /// Begins to end the scheduler, which is about to be dropped. Returns whether its jobs can be completed: if so, they can be
-    /// completed also inside of a job of another scheduler.
+    /// Begins to drop the scheduler. Returns whether its jobs can be completed; if so, this is possible even inside a
+    /// job of another scheduler.
     ///
-    /// They cannot be completed if the scheduler is dropped by one of its own jobs, or by a job that its own jobs wait for: two
-    /// schedulers, each of them dropped by a job of the other.
+    /// They cannot be completed if the scheduler is dropped by one of its own jobs, or by a job that its own jobs
+    /// wait for. An example of the latter is two schedulers that are each dropped by a job of the other.
     ///
-    /// It is for owners of memory that jobs use. If this returns `false`, jobs may go on when the scheduler was dropped, and the
-    /// memory has to stay. The answer is for the job that calls it: who sends the scheduler elsewhere has to ask again.
+    /// For owners of memory that jobs use. If this returns `false`, jobs may continue after the scheduler was
+    /// dropped, and the memory has to stay. The result is valid for the calling job: after moving the scheduler
+    /// elsewhere, call this again.
     ///
     /// # Examples
     ///
@@ -82,14 +84,15 @@ impl JobScheduler {
         can_wait
     }
 
-    /// Says whether jobs can be completed inside of the job that calls this: the scheduler is being dropped, and can wait there.
+    /// Returns whether jobs can be completed inside the calling job: the scheduler is being dropped, and can wait
+    /// there.
     #[cold]
     pub(super) fn can_wait_inside_job(&self) -> bool {
         let is_ending = self.state.borrow().is_ending;
         is_ending && self.begin_drop()
     }
 
-    /// Says that the jobs of the scheduler are not waited for any more.
+    /// Unregisters the wait for the jobs of the scheduler.
     pub(super) fn end_drop(&self) {
         end_wait(self.id);
     }

@@ -1,4 +1,4 @@
-//! How the types of a job are erased: what is stored in a node, and the functions that know it.
+//! Type erasure of jobs: the payloads stored in nodes, and the functions that access them.
 #![expect(unsafe_code, reason = "erases the types of jobs and runs them as the scheduler promises")]
 
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl JobBuilder<'_> {
 
     /// # Safety
     ///
-    /// The closure may be run and dropped on any thread, and what it borrows outlives the job.
+    /// The closure may be run and dropped on any thread, and its borrows outlive the job.
     pub(super) unsafe fn submit_single<D, F>(
         self,
         name: &'static str,
@@ -46,20 +46,19 @@ impl JobBuilder<'_> {
             &TaskFunctions {
                 kind: TaskKind::Single(run_single::<D, F>),
                 drop: drop_payload::<Single<D, F>>,
-                // It settles by itself: its payload is consumed when it runs.
+                // A single job settles when it runs, which consumes its payload.
                 settle: None,
             }
         };
         let request = self.request(name, functions, dependencies, 1, 1);
-        // SAFETY: the payload is what the functions are for; its closure is as promised to this
-        // function, and what it holds is `Send` and borrows nothing, as `JobData` demands.
+        // SAFETY: the payload has the type that the functions are for. Its closure may move to any thread, by this
+        // function's contract, and its data is `Send` and borrows nothing, by the contract of `JobData`.
         unsafe { self.jobs.submit(&request, data, |held| Single::<D, F> { held, job }) }
     }
 
     /// # Safety
     ///
-    /// The closure may be run by several threads at once and dropped by any, and what it borrows
-    /// outlives the job.
+    /// The closure may be run by several threads at once and dropped by any, and its borrows outlive the job.
     pub(super) unsafe fn submit_work<D, F>(
         self,
         name: &'static str,
@@ -82,13 +81,14 @@ impl JobBuilder<'_> {
         };
         data.check_count(name, count)?;
         let request = self.request(name, functions, dependencies, count, batch);
-        // SAFETY: as in `submit_single`; what the payload holds is `Sync` too.
+        // SAFETY: the payload has the type that the functions are for. Its closure may be shared by threads, by this
+        // function's contract, and its data is `Send` and `Sync` and borrows nothing, by the contract of `JobData`.
         unsafe { self.jobs.submit(&request, data, |held| Parallel::<D, F> { held, job }) }
     }
 
     /// # Safety
     ///
-    /// As for `submit_work`, for both closures.
+    /// Both closures may be run by several threads at once and dropped by any, and their borrows outlive the job.
     pub(super) unsafe fn submit_deferred<D, C, F>(
         self,
         name: &'static str,
@@ -112,7 +112,8 @@ impl JobBuilder<'_> {
         };
         let request = self.request(name, functions, dependencies, 0, batch);
         let payload = |held| Deferred { parallel: Parallel::<D, F> { held, job }, count };
-        // SAFETY: as in `submit_work`.
+        // SAFETY: the payload has the type that the functions are for. Its closures may be shared by threads, by this
+        // function's contract, and its data is `Send` and `Sync` and borrows nothing, by the contract of `JobData`.
         unsafe { self.jobs.submit(&request, data, payload) }
     }
 }
@@ -132,7 +133,7 @@ struct Deferred<D: ParallelJobData, C, F> {
     count: C,
 }
 
-/// Makes a participant's work of a call for each batch, compiled for each CPU level up to `level`.
+/// Makes a participant's work from a closure for batches, compiled for each CPU level up to `level`.
 ///
 /// The inspector of `ancho_burst` names the kernel after the type `N`.
 pub(super) fn each_batch<N, D, F>(level: CpuLevel, job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
@@ -146,8 +147,8 @@ where
             level,
             #[inline(always)]
             || {
-                // Not `&job`: calls through references go through a function of the standard library
-                // that is not always inlined, and would end the level there.
+                // Not `&job`: calls through references use a function of the standard library that is not always
+                // inlined, and that would leave the CPU level.
                 work.for_each_batch(
                     #[inline(always)]
                     |views, range| job(views, range),
@@ -157,7 +158,7 @@ where
     }
 }
 
-/// Makes a participant's work of a call for each index, compiled for each CPU level up to `level`.
+/// Makes a participant's work from a closure for indices, compiled for each CPU level up to `level`.
 ///
 /// The inspector of `ancho_burst` names the kernel after the type `N`.
 pub(super) fn each_index<N, D, F>(level: CpuLevel, job: F) -> impl for<'v> Fn(&mut Work<'v, D>)
@@ -178,19 +179,19 @@ where
 
 /// # Safety
 ///
-/// As for `TaskKind`, with a payload of `Single<D, F>`.
+/// The contract of `TaskKind`, with a payload of `Single<D, F>`.
 unsafe fn run_single<D, F>(payload: *mut u8)
 where
     D: JobData,
     F: for<'v> FnOnce(D::Whole<'v>),
 {
-    // SAFETY: the payload is of this type, and consumed here: a single job runs once.
+    // SAFETY: the payload has this type, and is consumed here: a single job runs once.
     let Single { mut held, job } = unsafe { ptr::read(payload.cast::<Single<D, F>>()) };
-    // SAFETY: the check has passed, what the job depends on has finished, and nothing else is opened.
+    // SAFETY: the check has passed, the job's dependencies have finished, and nothing else is opened.
     unsafe { call_and_settle::<D, ()>(&mut held, job) };
 }
 
-/// Calls a single job, and settles what it wrote.
+/// Calls a single job, and settles its writes.
 ///
 /// # Safety
 ///
@@ -202,81 +203,86 @@ pub(super) unsafe fn call_and_settle<D: JobData, R>(
     job: impl for<'v> FnOnce(D::Whole<'v>) -> R,
 ) -> R {
     if !D::SETTLES {
-        // SAFETY: by this function's contract.
+        // SAFETY: the accesses passed the check, no conflicting job runs, and nothing else is opened, by this
+        // function's contract.
         return job(unsafe { D::whole(held) });
     }
     let mut panics = Panics::default();
     let mut result = None;
-    // SAFETY: by this function's contract.
+    // SAFETY: the accesses passed the check, no conflicting job runs, and nothing else is opened, by this function's
+    // contract.
     panics.catch(|| result = Some(job(unsafe { D::whole(held) })));
-    // SAFETY: by this function's contract; what the job opened went with it.
+    // SAFETY: the accesses passed the check, and no conflicting job runs, by this function's contract; the job's
+    // views are gone.
     unsafe { settle::<D>(held, &mut panics, false) };
     panics.resume();
     result.expect("a job that did not panic has a result")
 }
 
-/// Settles what a job wrote, and keeps or discards it. The job failed if it has panicked until here.
+/// Settles the writes of a job, and keeps or discards them. The job failed if `failed` is set or a step panicked.
 ///
 /// # Safety
 ///
-/// As for [`JobData::settle`].
+/// The contract of [`JobData::settle`].
 unsafe fn settle<D: JobData>(held: &mut D::Held, panics: &mut Panics, failed: bool) {
-    // SAFETY: by this function's contract.
+    // SAFETY: the accesses passed the check, no conflicting job runs, and nothing opened from `held` is in use, by
+    // this function's contract.
     panics.catch(|| unsafe { D::settle(held) });
     let failed = failed || panics.any();
-    // SAFETY: as above.
+    // SAFETY: the accesses passed the check, no conflicting job runs, and nothing opened from `held` is in use, by
+    // this function's contract.
     panics.catch(|| unsafe { D::conclude(held, failed) });
 }
 
 /// # Safety
 ///
-/// As for `TaskKind`, with a payload of `Parallel<D, F>`.
+/// The contract of `TaskKind`, with a payload of `Parallel<D, F>`.
 unsafe fn run_work<D, F>(payload: *mut u8, claims: &mut Claims)
 where
     D: ParallelJobData,
     F: for<'v> Fn(&mut Work<'v, D>),
 {
-    // SAFETY: the payload is of this type, and the participants share it.
+    // SAFETY: the payload has this type, and the participants only share it.
     let Parallel { held, job } = unsafe { &*payload.cast::<Parallel<D, F>>() };
-    // SAFETY: the check has passed, and what the job depends on has finished.
+    // SAFETY: the check has passed, and the job's dependencies have finished.
     let open = unsafe { D::open(held) };
     job(&mut Work { held, open, claims });
 }
 
 /// # Safety
 ///
-/// As for `TaskKind`, with a payload of `Deferred<D, C, F>`.
+/// The contract of `TaskKind`, with a payload of `Deferred<D, C, F>`.
 unsafe fn run_deferred<D, C, F>(payload: *mut u8, claims: &mut Claims)
 where
     D: ParallelJobData,
     F: for<'v> Fn(&mut Work<'v, D>),
 {
-    // SAFETY: the payload is of this type, and the participants share it.
+    // SAFETY: the payload has this type, and the participants only share it.
     let Deferred { parallel, .. } = unsafe { &*payload.cast::<Deferred<D, C, F>>() };
-    // SAFETY: the check has passed, and what the job depends on has finished.
+    // SAFETY: the check has passed, and the job's dependencies have finished.
     let open = unsafe { D::open(&parallel.held) };
     (parallel.job)(&mut Work { held: &parallel.held, open, claims });
 }
 
 /// # Safety
 ///
-/// As for `TaskKind`, with a payload of `Deferred<D, C, F>` that nobody uses.
+/// The contract of `TaskKind`, with a payload of `Deferred<D, C, F>` that no thread uses.
 unsafe fn ask_count<D, C, F>(payload: *mut u8) -> usize
 where
     D: ParallelJobData,
     C: for<'v> Fn(D::Whole<'v>) -> usize,
 {
-    // SAFETY: the payload is of this type, and not shared yet.
+    // SAFETY: the payload has this type, and is not shared yet.
     let Deferred { parallel, count } = unsafe { &mut *payload.cast::<Deferred<D, C, F>>() };
-    // SAFETY: the check has passed, what the job depends on has finished, and nothing else is opened.
+    // SAFETY: the check has passed, the job's dependencies have finished, and nothing else is opened.
     count(unsafe { D::whole(&mut parallel.held) })
 }
 
 /// # Safety
 ///
-/// As for `TaskFunctions::settle`, with a payload of `Parallel<D, F>` that has run.
+/// The contract of `TaskFunctions::settle`, with a payload of `Parallel<D, F>` that has run.
 unsafe fn settle_parallel<D: ParallelJobData, F>(payload: *mut u8, failed: bool) {
-    // SAFETY: the payload is of this type, nobody uses it, and it is consumed here.
+    // SAFETY: the payload has this type, no thread uses it, and it is consumed here.
     let Parallel { held, job } = unsafe { ptr::read(payload.cast::<Parallel<D, F>>()) };
     // SAFETY: the check has passed for the job that just ran, and its views are gone.
     unsafe { end_parallel::<D>(held, || drop(job), failed) };
@@ -284,25 +290,26 @@ unsafe fn settle_parallel<D: ParallelJobData, F>(payload: *mut u8, failed: bool)
 
 /// # Safety
 ///
-/// As for `TaskFunctions::settle`, with a payload of `Deferred<D, C, F>` that has run.
+/// The contract of `TaskFunctions::settle`, with a payload of `Deferred<D, C, F>` that has run.
 unsafe fn settle_deferred<D: ParallelJobData, C, F>(payload: *mut u8, failed: bool) {
-    // SAFETY: the payload is of this type, nobody uses it, and it is consumed here.
+    // SAFETY: the payload has this type, no thread uses it, and it is consumed here.
     let Deferred { parallel, count } = unsafe { ptr::read(payload.cast::<Deferred<D, C, F>>()) };
     let Parallel { held, job } = parallel;
     // SAFETY: the check has passed for the job that just ran, and its views are gone.
     unsafe { end_parallel::<D>(held, || drop((job, count)), failed) };
 }
 
-/// Drops the closures of a parallel job, settles what it wrote, and lets go of its data: in this order, so
-/// that a closure which panics when it is dropped is a failure of the job like any other.
+/// Drops the closures of a parallel job, settles its writes, and drops its data. In this order, a closure that panics
+/// when it is dropped makes the job fail.
 ///
 /// # Safety
 ///
-/// As for [`JobData::settle`].
+/// The contract of [`JobData::settle`].
 unsafe fn end_parallel<D: JobData>(mut held: D::Held, drop_closures: impl FnOnce(), failed: bool) {
     let mut panics = Panics::default();
     panics.catch(drop_closures);
-    // SAFETY: by this function's contract.
+    // SAFETY: the accesses passed the check, no conflicting job runs, and nothing opened from `held` is in use, by
+    // this function's contract.
     unsafe { settle::<D>(&mut held, &mut panics, failed) };
     panics.catch(|| drop(held));
     panics.resume();
@@ -310,8 +317,8 @@ unsafe fn end_parallel<D: JobData>(mut held: D::Held, drop_closures: impl FnOnce
 
 /// # Safety
 ///
-/// As for `TaskFunctions::drop`, with a payload of `P`.
+/// The contract of `TaskFunctions::drop`, with a payload of `P`.
 unsafe fn drop_payload<P>(payload: *mut u8) {
-    // SAFETY: the payload is of this type, and not used again.
+    // SAFETY: the payload has this type, and is not used again.
     unsafe { ptr::drop_in_place(payload.cast::<P>()) };
 }

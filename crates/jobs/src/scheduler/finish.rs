@@ -1,4 +1,4 @@
-//! How the owner works on what it waits for, until it has finished.
+//! The owner's work on the jobs that it waits for.
 #![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
 
 use std::cmp::Reverse;
@@ -10,17 +10,17 @@ use crate::handle::JobId;
 use crate::mode::ExecutionMode;
 use crate::primitive::{Ordering, relax};
 
-/// The mark of no walk: walks count from one.
+/// A mark that no walk has: walks count from one.
 const NO_WALK: u64 = u64::MAX;
 
 impl JobScheduler {
-    /// Completes the chain of the latest held jobs: there is nothing to do at the same time, so they run
-    /// here, one after the other, and nobody is told of them but the helpers of those that are parallel.
+    /// Completes the chain of the latest held jobs. Nothing in a chain can run in parallel, so the jobs run here, one
+    /// after the other. Other threads see only the parallel jobs of the chain, to help with them.
     pub(super) fn complete_chain(&self) -> Result<(), JobFailed> {
-        // Nothing else is awaited, so no walk marks anything.
+        // No other jobs are awaited, so no walk marks any.
         let participant = self.participant(NO_WALK);
         let mut told = Ok(());
-        // Taken from the held ones before anything runs.
+        // Removed from the held jobs before any job runs.
         let (places, held) = {
             let state = &mut *self.state.borrow_mut();
             let places = state.held.len() - state.chain..state.held.len();
@@ -32,11 +32,11 @@ impl JobScheduler {
         let mut chain = held[places.clone()].iter();
         while let Some(&JobId { node: index, .. }) = chain.next() {
             let node = self.node(index);
-            // SAFETY: this is the owner.
+            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
             unsafe { node.notes() }.set_held(false);
             let has_finished = participant.run_private(index, node, &in_job);
             if has_finished && !node.has_failed() {
-                // Not a parallel one, so it leaves nothing else behind.
+                // Not a parallel job, so nothing else has to be released.
                 node.sequence.set(0);
                 continue;
             }
@@ -44,7 +44,7 @@ impl JobScheduler {
                 self.wait_for_any(&[index]);
             }
             if node.has_failed() {
-                // Only the next of the chain depends on this one, and would find it gone.
+                // Only the next job of the chain depends on this one, and would not find it any more.
                 let next = chain.as_slice().first();
                 if let Some(next) = next {
                     self.inherit_failure(self.node(next.node));
@@ -64,7 +64,7 @@ impl JobScheduler {
         told
     }
 
-    /// Works until the targets have finished. Leaves them and all they depend on in `state.order`.
+    /// Works until the targets have finished. Leaves them and all their dependencies in `state.order`.
     pub(super) fn finish(&self, targets: impl Iterator<Item = u32> + Clone) {
         let alone = self.works_alone();
         let (order, mut todo, walk, shared, announced, shuffle) = {
@@ -75,15 +75,15 @@ impl JobScheduler {
             let order = std::mem::take(&mut state.order);
             if wide && !alone && !publish {
                 for &index in &order {
-                    // SAFETY: this is the owner.
+                    // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
                     if unsafe { self.node(index).notes() }.is_held() {
                         self.publish(state, index);
                     }
                 }
             }
             if !alone && !self.shared.injector.is_empty() {
-                // What was flushed before may be behind much else in the queue: it comes first now.
-                // Those that were published just now are among the open ones.
+                // Jobs that were flushed before may be far back in the queue: they come first now. Jobs that were
+                // published just now are among the open ones.
                 state.ready.clear();
                 state.ready.extend(order.iter().filter(|&&index| self.node(index).gate.is_open()));
             }
@@ -93,8 +93,8 @@ impl JobScheduler {
             let shared = !alone && (wide || publish);
             (order, std::mem::take(&mut state.todo), state.mark, shared, announced, shuffle)
         };
-        // The list is worked off from its end. With others, that is the end where they do not begin;
-        // else each job must come after what it depends on, and alone, in the order of scheduling.
+        // The list is processed from its end. If workers share the jobs, that is the end where they do not begin.
+        // Otherwise each job must come after its dependencies, and on a single thread in the order of scheduling.
         todo.clear();
         todo.extend(&order);
         if alone {
@@ -131,13 +131,13 @@ impl JobScheduler {
         state.todo = todo;
     }
 
-    /// Works on an awaited job, if it is there to be worked on.
+    /// Works on an awaited job, if it has work to do.
     fn work_on(&self, index: u32, walk: u64) -> bool {
         let node = self.node(index);
         if node.dependents.is_closed() {
             return false;
         }
-        // SAFETY: this is the owner.
+        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
         if !unsafe { node.notes() }.is_held() {
             return self.participant(walk).try_run(index);
         }
@@ -153,10 +153,10 @@ impl JobScheduler {
 
     /// Waits until one of the jobs has finished: spins for a while, then sleeps.
     fn wait_for_any(&self, todo: &[u32]) {
-        // Only those that wait for nothing themselves are under way.
+        // Only jobs without unfinished dependencies are running.
         let under_way = || {
             todo.iter().map(|&index| self.node(index)).filter(|node| {
-                // SAFETY: this is the owner.
+                // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
                 let held = unsafe { node.notes() }.is_held();
                 !held && node.pending.load(Ordering::Relaxed) == 0
             })
@@ -174,8 +174,8 @@ impl JobScheduler {
             }
             marked += 1;
         }
-        // Each of them wakes this thread when it finishes. None is left when the last one has just
-        // finished, and is about to make its dependants ready.
+        // Each of them wakes this thread when it finishes. There are none if the last one has just finished, and is
+        // about to make its dependents ready.
         if marked > 0 {
             self.parker.park();
         } else {

@@ -1,4 +1,4 @@
-//! Walks over the graph of uncompleted jobs, and how they are handed to the workers.
+//! Walks over the graph of uncompleted jobs, and publishing of jobs to the workers.
 #![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
 
 use super::{JobScheduler, State, is_held};
@@ -10,16 +10,16 @@ use crate::notes::Notes;
 use crate::primitive::Ordering;
 
 impl JobScheduler {
-    /// Says whether the target is among the dependencies that are noted, or one that they depend on,
-    /// directly or not.
+    /// Returns whether the target is a direct or indirect dependency of the job with these notes.
     #[inline]
     pub(super) fn orders(&self, state: &mut State, notes: Notes<'_>, target: JobId) -> bool {
-        // The usual case: it depends on the target itself.
+        // The usual case: the target is a direct dependency.
         notes.dependencies().any(|dependency| dependency.job() == target)
             || self.orders_indirectly(state, notes, target)
     }
 
-    /// A job's number is above those of its dependencies, so the walk stays above the target's.
+    /// Walks over indirect dependencies. A job's number is above those of its dependencies, so numbers below the
+    /// target's are skipped.
     #[inline(never)]
     fn orders_indirectly(&self, state: &mut State, notes: Notes<'_>, target: JobId) -> bool {
         state.mark += 1;
@@ -34,7 +34,7 @@ impl JobScheduler {
                 if job.sequence > target.sequence
                     && let Some(node) = self.find(job)
                 {
-                    // SAFETY: this is the owner.
+                    // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
                     let notes = unsafe { node.notes() };
                     if notes.mark() != state.mark {
                         notes.set_mark(state.mark);
@@ -42,15 +42,15 @@ impl JobScheduler {
                     }
                 }
             }
-            // SAFETY: this is the owner.
+            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
             next = state.walk.pop().map(|(index, _)| unsafe { self.node(index).notes() });
         }
         false
     }
 
-    /// Finds all uncompleted jobs that the given ones depend on, and themselves, and puts them in
-    /// `state.order`, each after what it depends on; hands those that are held to the workers on the
-    /// way if `publish` says so. Returns whether several of them could run at the same time.
+    /// Collects the targets and all their uncompleted dependencies in `state.order`, each job after its dependencies.
+    /// If `publish` is set, publishes the held ones to the workers on the way. Returns whether several of them could
+    /// run at the same time.
     pub(super) fn collect(
         &self,
         state: &mut State,
@@ -63,10 +63,10 @@ impl JobScheduler {
         state.walk.clear();
         let mut wide = false;
         for target in targets {
-            // SAFETY: this is the owner.
+            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
             let notes = unsafe { self.node(target).notes() };
             if notes.dependency_count() == 0 && notes.mark() != mark {
-                // Nothing to walk to.
+                // No dependencies to walk to.
                 notes.set_mark(mark);
                 state.order.push(target);
                 if publish && notes.is_held() {
@@ -78,7 +78,7 @@ impl JobScheduler {
             while let Some((index, at)) = state.walk.last_mut() {
                 let (index, place) = (*index, *at as usize);
                 *at += 1;
-                // SAFETY: this is the owner.
+                // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
                 let notes = unsafe { self.node(index).notes() };
                 if let Some(dependency) = notes.dependency(place) {
                     wide |= place > 0;
@@ -97,10 +97,10 @@ impl JobScheduler {
         wide
     }
 
-    /// Begins the walk at a node, unless it was there.
+    /// Begins the walk at a node, unless it was visited.
     #[inline]
     fn enter(&self, state: &mut State, index: u32, mark: u64) {
-        // SAFETY: this is the owner.
+        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
         let notes = unsafe { self.node(index).notes() };
         if notes.mark() != mark {
             notes.set_mark(mark);
@@ -108,7 +108,7 @@ impl JobScheduler {
         }
     }
 
-    /// Hands all held jobs to the workers.
+    /// Publishes all held jobs to the workers.
     pub(super) fn publish_held(&self) {
         let state = &mut *self.state.borrow_mut();
         let mut held = std::mem::take(&mut state.held);
@@ -122,18 +122,18 @@ impl JobScheduler {
         self.announce(state, false);
     }
 
-    /// Hands one held job to the workers: links it to what it depends on. If that has finished, the
-    /// job is ready, and added to `state.ready`.
+    /// Publishes one held job to the workers, by linking it to its dependencies. If those have finished, the job is
+    /// ready, and added to `state.ready`.
     pub(super) fn publish(&self, state: &mut State, index: u32) {
         let node = self.node(index);
         state.unhold(node);
-        // SAFETY: this is the owner.
+        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
         let notes = unsafe { node.notes() };
         let count = notes.dependency_count();
         if count > 0 {
             notes.reserve_edges(count);
-            // One more than there are dependencies, so that none of them finds the job ready while
-            // the others are still being linked. Relaxed: the pushes below publish it.
+            // One more than the number of dependencies, so that none of them makes the job ready while the others are
+            // still being linked. Relaxed: the pushes below publish it.
             node.pending.store(count as u32 + 1, Ordering::Relaxed);
             let mut settled = 1;
             for dependency in notes.dependencies() {
@@ -142,9 +142,9 @@ impl JobScheduler {
                     continue;
                 };
                 let edge = notes.add_edge(Edge::new(index, dependency.passes_failure));
-                // SAFETY: the edge is in memory that was reserved, so it does not move, and it stays
-                // until this node is recycled, which is after the edge was released. It is in no
-                // list yet, and no reference to it is made again.
+                // SAFETY: the edge is in reserved memory, so it does not move, and it stays until this node is
+                // recycled, which is after the edge was released. It is in no list yet, and no reference to it is
+                // made again.
                 let linked = unsafe { other.dependents.push(edge) };
                 if !linked {
                     settled += 1;
@@ -155,8 +155,8 @@ impl JobScheduler {
                     }
                 }
             }
-            // Acquire pairs with the finishers' release, and so passes on what they did, through the
-            // gate, to whoever starts the job.
+            // Acquire pairs with the finishers' release. What they did becomes visible, through the gate, to the
+            // thread that starts the job.
             if node.pending.fetch_sub(settled, Ordering::AcqRel) != settled {
                 return;
             }
@@ -165,7 +165,7 @@ impl JobScheduler {
         state.ready.push(index);
     }
 
-    /// Tells the workers of the jobs in `state.ready`, and empties it.
+    /// Announces the jobs in `state.ready` to the workers, and clears the list.
     pub(super) fn announce(&self, state: &mut State, urgent: bool) {
         if state.ready.is_empty() {
             return;
@@ -176,17 +176,17 @@ impl JobScheduler {
         self.shared.inject(state.ready.drain(..), urgent);
     }
 
-    /// Says whether all that a job depends on has finished.
+    /// Returns whether all dependencies of a job have finished.
     pub(super) fn dependencies_finished(&self, node: &Node) -> bool {
         let finished = |job| self.find(job).is_none_or(|other| other.dependents.is_closed());
-        // SAFETY: this is the owner.
+        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
         let notes = unsafe { node.notes() };
         notes.dependencies().all(|dependency| finished(dependency.job()))
     }
 
-    /// Keeps a held job, whose dependencies have finished, from running if one of them failed.
+    /// Marks a held job, whose dependencies have finished, as failed if one of them failed.
     pub(super) fn inherit_failure(&self, node: &Node) {
-        // SAFETY: this is the owner.
+        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
         for dependency in unsafe { node.notes() }.dependencies() {
             if dependency.passes_failure
                 && let Some(panic) = self.find(dependency.job()).and_then(Node::failure)

@@ -1,6 +1,7 @@
 //! Lists of indices, for jobs that append and filter.
 
-/// A list that [`JobScheduler::schedule_append`](crate::JobScheduler::schedule_append) and [`JobScheduler::schedule_filter`](crate::JobScheduler::schedule_filter) work on.
+/// A list for [`JobScheduler::schedule_append`](crate::JobScheduler::schedule_append) and
+/// [`JobScheduler::schedule_filter`](crate::JobScheduler::schedule_filter).
 ///
 /// # Examples
 ///

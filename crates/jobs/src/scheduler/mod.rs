@@ -1,7 +1,7 @@
 //! The owner's side: scheduling, flushing, completing.
 //!
-//! All of it is plain single-threaded code on the owner's thread. What other threads see of it is
-//! what [`publish`](JobScheduler::publish_held) hands over.
+//! All of it is plain single-threaded code on the owner's thread. Other threads see a job only after
+//! [`publish`](JobScheduler::publish_held).
 #![expect(unsafe_code, reason = "keeps the owner's notes in nodes, and places jobs in them")]
 
 mod builder;
@@ -36,19 +36,19 @@ use crate::safety::{AccessList, ContainerLabel, Fence};
 use crate::table::{BLOCK, NodeTable};
 use untold::Untold;
 
-/// Schedules jobs on a pool, waits for them, and checks that they do not conflict.
+/// A scheduler of jobs on a pool, which waits for jobs and checks that they do not conflict.
 ///
-/// A scheduler belongs to one owner: it is `Send` and not `Sync`, so that jobs are scheduled and
-/// completed on one thread at a time, and never from inside a job. A pool may have many schedulers; a
-/// job can depend only on jobs of its own.
+/// A scheduler belongs to one owner. It is `Send` and not `Sync`, so jobs are scheduled and completed on one thread
+/// at a time, and never from inside a job. A pool may have many schedulers; a job can depend only on jobs of the same
+/// scheduler.
 ///
-/// A job does not start when it is scheduled, but at the next [`flush`](Self::flush), or when it, or a
-/// job that depends on it, is [completed](Self::complete). So the workers are woken once for many jobs,
-/// and a job that is completed at once runs where it is, without waking anyone.
+/// A job does not start when it is scheduled. It starts at the next [`flush`](Self::flush), or when it, or a job that
+/// depends on it, is [completed](Self::complete). So the workers are woken once for many jobs, and a job that is
+/// completed at once runs on the calling thread without waking a worker.
 ///
-/// Dropping a scheduler completes its jobs. Only one that is dropped by a job of its own, perhaps with jobs of
-/// other schedulers in between, or by a job that its own jobs wait for, cannot wait for them: they run on the
-/// workers, but are never completed, so that their containers stay in use.
+/// Dropping a scheduler completes its jobs. The exception is a scheduler that is dropped inside one of its own jobs,
+/// directly or through nested jobs, or by a job that its own jobs wait for. It cannot wait for its jobs: they run on
+/// the workers, but are never completed, so their containers stay in use.
 ///
 /// # Examples
 ///
@@ -71,34 +71,34 @@ pub struct JobScheduler {
     shared: Arc<PoolShared>,
     nodes: Arc<NodeTable>,
     id: u32,
-    /// Where the owner sleeps while it waits, and the number of that place.
+    /// The parker on which the owner waits, and its number.
     parker: Arc<Parker>,
     place: u32,
-    /// What the job that is being scheduled declares; between two of them, memory to keep.
+    /// The accesses declared by the job that is being scheduled. Kept between jobs for its memory.
     accesses: RefCell<AccessList>,
     state: RefCell<State>,
 }
 
-/// What the owner knows. Borrowed for moments only, never while a job runs.
+/// The owner's mutable state. Borrowed briefly, never while a job runs.
 struct State {
     mode: ExecutionMode,
     random: Random,
     next_sequence: u64,
     /// The number of the last walk over the graph.
     mark: u64,
-    /// Leased blocks of nodes, and the nodes in them that are free, the next on top.
+    /// The leased blocks, and the free nodes in them, with the next one last.
     blocks: Vec<u32>,
     free: Vec<u32>,
-    /// The jobs that are held, in the order they were scheduled, among others that were until lately.
+    /// The held jobs, in the order they were scheduled. May contain jobs that are no longer held.
     held: Vec<JobId>,
     held_count: usize,
-    /// How many of the latest held jobs are a chain: each depends on the one before, and on no other.
+    /// The number of latest held jobs that form a chain, in which each job depends only on the one before.
     chain: usize,
-    /// Lanes for parallel jobs, between two of them.
+    /// Unused lanes for parallel jobs.
     ranges: Vec<Arc<Ranges>>,
-    /// Failures that nobody was told of.
+    /// Failures that were not reported yet.
     untold: Untold,
-    /// Whether the owner has begun to drop the scheduler, and could wait for its jobs.
+    /// Set if the owner has begun to drop the scheduler, and could wait for its jobs.
     is_ending: bool,
     /// Buffers that keep their memory from one call to the next.
     walk: Vec<(u32, u32)>,
@@ -115,7 +115,7 @@ impl JobScheduler {
     ///
     /// # Panics
     ///
-    /// Panics when 4,294,967,294 schedulers were made by the process before.
+    /// Panics if the process has already made 4,294,967,294 schedulers.
     ///
     /// # Examples
     ///
@@ -148,8 +148,8 @@ impl JobScheduler {
             targets: Vec::new(),
             ready: Vec::new(),
         };
-        // Relaxed: the number only has to be unique. It is never used again, since handles may be kept
-        // for ever; zero is for handles of no job.
+        // Relaxed: the number only has to be unique. It is never reused, since handles may be kept forever; zero is
+        // for handles of no job.
         let id = NEXT_ID.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |id| id.checked_add(1));
         let id = id.expect("a process makes less than 4294967295 schedulers");
         Self {
@@ -178,8 +178,8 @@ impl JobScheduler {
         &self.pool
     }
 
-    /// Returns how many threads may work for this scheduler at the same time: the pool's workers and
-    /// the owner. [`thread_index`](crate::thread_index) is below this.
+    /// Returns the maximum number of threads that work for this scheduler at the same time: the pool's workers and
+    /// the owner. [`thread_index`](crate::thread_index) is below this number.
     ///
     /// # Examples
     ///
@@ -193,7 +193,7 @@ impl JobScheduler {
         self.pool.workers() + 1
     }
 
-    /// Returns the order in which jobs and batches are started where the graph leaves that open.
+    /// Returns the order in which jobs and batches are started where the graph leaves it open.
     ///
     /// # Examples
     ///
@@ -209,8 +209,8 @@ impl JobScheduler {
         self.state.borrow().mode
     }
 
-    /// Sets the order in which jobs and batches are started where the graph leaves that open, for
-    /// jobs that are scheduled from now on.
+    /// Sets the order in which jobs and batches are started where the graph leaves it open. Applies to jobs that are
+    /// scheduled from now on.
     ///
     /// See [`ExecutionMode`] for an example.
     pub fn set_mode(&self, mode: ExecutionMode) {
@@ -221,7 +221,7 @@ impl JobScheduler {
         }
     }
 
-    /// Returns a builder for a job with a name. Without one, a job is called by its type.
+    /// Returns a builder for a job with a name. The default name of a job is its type name.
     ///
     /// # Examples
     ///
@@ -238,10 +238,10 @@ impl JobScheduler {
         JobBuilder::new(self, Some(name))
     }
 
-    /// Says whether the calling thread is inside of a job of this scheduler, perhaps with jobs of others in between.
+    /// Returns whether the calling thread is inside a job of this scheduler, directly or through nested jobs.
     ///
-    /// It is for owners of memory that jobs use. Who drops the scheduler first can free the memory then, since dropping it
-    /// completes its jobs; but not if this is true, since then dropping waits for nobody.
+    /// For owners of memory that jobs use. Such an owner can free the memory after dropping the scheduler, since that
+    /// completes its jobs. If this returns true, dropping does not wait, and the memory must not be freed.
     ///
     /// # Examples
     ///
@@ -256,14 +256,14 @@ impl JobScheduler {
         is_inside_job_of(self.id)
     }
 
-    /// Returns a fence for something that jobs of this scheduler use. See [`Fence`] for an example.
+    /// Returns a fence for data that jobs of this scheduler use. See [`Fence`] for an example.
     pub fn fence(&self, label: ContainerLabel) -> Fence {
         Fence::new(label, self.id, &self.nodes)
     }
 
-    /// Starts everything that was scheduled (Unity's `ScheduleBatchedJobs`).
+    /// Starts all scheduled jobs (Unity's `ScheduleBatchedJobs`).
     ///
-    /// On a pool without workers, and in [`ExecutionMode::Serial`], the jobs run here and now.
+    /// On a pool without workers, and in [`ExecutionMode::Serial`], the jobs run immediately on this thread.
     ///
     /// # Panics
     ///
@@ -297,17 +297,17 @@ impl JobScheduler {
         self.nodes.node(index)
     }
 
-    /// Says whether everything runs on the owner's thread.
+    /// Returns whether all jobs run on the owner's thread.
     fn works_alone(&self) -> bool {
         self.pool.workers() == 0 || self.state.borrow().mode == ExecutionMode::Serial
     }
 
-    /// The owner as a thread that works on jobs: those that the walk came by.
+    /// Returns the owner as a participant that works on the jobs marked by the walk.
     fn participant(&self, walk: u64) -> Participant<'_> {
         Participant { pool: &self.shared, thread: 0, local: None, walk: Some(walk) }
     }
 
-    /// Returns the job's node, if it was scheduled here and not completed.
+    /// Returns the job's node, if the job was scheduled here and is uncompleted.
     #[inline]
     fn find(&self, job: JobId) -> Option<&Node> {
         if job.sequence == 0 {
@@ -334,13 +334,13 @@ impl JobScheduler {
 impl Drop for JobScheduler {
     fn drop(&mut self) {
         if !self.begin_drop() {
-            // One of its own jobs got hold of the scheduler, or one that they wait for. That cannot wait for
-            // itself: what is left is handed to the workers, and the nodes stay with it for good.
+            // The scheduler is dropped by one of its own jobs, or by a job that they wait for. That job cannot wait
+            // for itself: the remaining jobs are published to the workers, and their nodes are never returned.
             self.end_drop();
             self.publish_held();
             return;
         }
-        // A panicking job was reported when it panicked; there is nobody left to tell again.
+        // A panic was reported when the job panicked, and no caller is left to return it to.
         let _ = self.complete_live();
         self.end_drop();
         let state = self.state.get_mut();
@@ -359,7 +359,7 @@ impl fmt::Debug for JobScheduler {
 }
 
 impl State {
-    /// Takes a free node, leasing more if there is none.
+    /// Takes a free node, and leases a block if no node is free.
     #[inline]
     fn allocate(&mut self, nodes: &NodeTable, owner: u32, scheduler: u32) -> Option<u32> {
         match self.free.pop() {
@@ -377,11 +377,11 @@ impl State {
         let indices = first..first + BLOCK as u32;
         for index in indices.clone() {
             let node = nodes.node(index);
-            // SAFETY: a node of a block that was just leased is free, and ours.
+            // SAFETY: a node of a block that was just leased is free, and this thread is its owner.
             unsafe {
                 node.task_mut().owner = owner;
                 node.task_mut().scheduler = scheduler;
-                // A mark of the scheduler that had the block before could pass for one of ours.
+                // A mark of the block's previous scheduler could equal one of this scheduler.
                 node.notes().set_mark(0);
             }
         }
@@ -389,13 +389,13 @@ impl State {
         self.free.pop()
     }
 
-    /// Notes that a job is held.
+    /// Adds a job to the held jobs.
     #[inline]
     fn hold(&mut self, job: JobId, node: &Node, nodes: &NodeTable) {
-        // SAFETY: this is the owner.
+        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
         let notes = unsafe { node.notes() };
         notes.set_held(true);
-        // In a chain the job scheduled last is its end, so the number tells whether this one goes on.
+        // In a chain, the job scheduled last is its end, so the number shows whether this job continues it.
         let previous = job.sequence - 1;
         self.chain = match notes.dependency_count() {
             0 => 1,
@@ -409,29 +409,29 @@ impl State {
         self.held_count += 1;
     }
 
-    /// Forgets the jobs that are held no more, before the list of those that are grows.
+    /// Removes jobs that are no longer held, before the list grows.
     #[cold]
     fn make_room(&mut self, nodes: &NodeTable) {
         self.held.retain(|&job| is_held(nodes, job).is_some());
         self.held.reserve(1);
     }
 
-    /// Says whether the job is the one that was scheduled last, and is held.
+    /// Returns whether the job is held and was scheduled last.
     #[inline]
     fn is_latest(&self, job: JobId) -> bool {
         self.chain > 0 && job.sequence + 1 == self.next_sequence
     }
 
-    /// Says whether the job is the last of a chain of held ones: such a one has nothing else to wait for.
+    /// Returns whether the job is the last of a chain of held jobs: such a job has no other dependencies.
     #[inline]
     fn ends_chain(&self, job: JobId) -> bool {
         self.chain > 0 && self.held.last() == Some(&job)
     }
 
-    /// Notes that a job is held no more.
+    /// Marks a job as no longer held.
     #[inline]
     fn unhold(&mut self, node: &Node) {
-        // SAFETY: this is the owner.
+        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
         unsafe { node.notes() }.set_held(false);
         self.chain = 0;
         self.held_count -= 1;
@@ -441,9 +441,9 @@ impl State {
     }
 }
 
-/// Returns the job's node, if it is held.
+/// Returns the job's node, if the job is held.
 fn is_held(nodes: &NodeTable, job: JobId) -> Option<&Node> {
     let node = nodes.node(job.node);
-    // SAFETY: this is the owner.
+    // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
     (node.sequence.is(job.sequence) && unsafe { node.notes() }.is_held()).then_some(node)
 }

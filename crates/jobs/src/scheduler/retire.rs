@@ -1,4 +1,4 @@
-//! How the stay of jobs ends that have finished, and what is told of those that failed.
+//! Retiring finished jobs, and reporting those that failed.
 #![expect(unsafe_code, reason = "takes what finished jobs leave in their nodes")]
 
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::primitive::Ordering;
 use crate::ranges::Ranges;
 
 impl JobScheduler {
-    /// Ends the stay of jobs that have finished: their handles are complete from now on. Returns the
-    /// failure to tell, if there is one: of the first target that failed, else the earliest.
+    /// Retires jobs that have finished: their handles are complete from now on. Returns the failure to report, if
+    /// there is one: that of the first target that failed, else the earliest.
     pub(super) fn retire(
         &self,
         state: &mut State,
@@ -38,14 +38,14 @@ impl JobScheduler {
         state.free.push(index);
     }
 
-    /// Ends the stay of a job that has finished. Returns the lanes of a parallel one.
+    /// Retires a job that has finished. Returns the lanes of a parallel job.
     #[inline(always)]
     pub(super) fn vacate(&self, node: &Node) -> Option<Arc<Ranges>> {
         if node.has_failed() {
             node.forget_failure();
         }
-        // SAFETY: this is the owner of a node that has finished, and no other reference to the task,
-        // or what is parallel about it, is in use.
+        // SAFETY: this thread is the owner of a node that has finished, and no other reference to the task or the
+        // parallel state is in use.
         let lanes = unsafe {
             match node.task().functions.kind {
                 TaskKind::Join | TaskKind::Single(_) => None,
@@ -56,12 +56,12 @@ impl JobScheduler {
         lanes
     }
 
-    /// How a job failed that has finished, if it did.
+    /// Returns the failure of a finished job, if it failed.
     pub(super) fn failure_of(&self, index: u32) -> Option<JobFailed> {
         let node = self.node(index);
         let panic = node.failure()?;
         let ran = panic.sequence == node.sequence.get();
-        // SAFETY: this is the owner of a node that has finished.
+        // SAFETY: this thread is the owner of a node that has finished.
         Some(JobFailed { job: unsafe { node.task() }.name, ran, panic })
     }
 
@@ -79,7 +79,7 @@ impl JobScheduler {
         first_target.or_else(|| order.iter().copied().filter_map(failed).reduce(earlier))
     }
 
-    /// Keeps held jobs that depend on failed ones from running: those will be gone when they would look.
+    /// Marks held jobs that depend on failed ones as failed: the failed jobs are retired before these would run.
     #[cold]
     fn fail_held_dependants(&self, state: &State) {
         for node in state.held.iter().filter_map(|&held| is_held(&self.nodes, held)) {

@@ -1,4 +1,4 @@
-//! The kinds of jobs, for jobs without a name or an order of their own.
+//! Scheduling methods for jobs without a name or ordering.
 
 use std::ops::Range;
 
@@ -12,17 +12,20 @@ use crate::job::{Job, ParallelFor, ParallelForBatch};
 use crate::work::Work;
 
 impl JobScheduler {
-    /// Schedules a single job: one call, on some thread.
+    /// Schedules a single job: one call, on any thread.
     ///
-    /// The job starts when what it depends on has finished, and not before the next
-    /// [`flush`](Self::flush), or a [`complete`](Self::complete) that needs it.
+    /// The job starts when its dependencies have finished, and not before the next [`flush`](Self::flush), or a
+    /// [`complete`](Self::complete) that needs it.
     ///
     /// # Errors
     ///
-    /// Returns an error, and schedules nothing, if the job conflicts with one that was scheduled
-    /// before and not completed, and that it does not depend on (A0001); if it takes one container
-    /// twice (A0002); if a handle or a container in use belongs to another scheduler (A0004, A0005);
-    /// if the call comes from inside a job (A0006); or if too many jobs are uncompleted (A0008).
+    /// Returns an error, and schedules nothing, if:
+    ///
+    /// - the job conflicts with an uncompleted job that it does not depend on (A0001);
+    /// - it uses one container twice (A0002);
+    /// - a handle or a container in use belongs to another scheduler (A0004, A0005);
+    /// - the call comes from inside a job (A0006);
+    /// - too many jobs are uncompleted (A0008).
     ///
     /// # Examples
     ///
@@ -48,22 +51,22 @@ impl JobScheduler {
         JobBuilder::new(self, None).schedule(dependencies, data, job)
     }
 
-    /// Schedules a parallel job: one call for each batch of `batch` indices of `0..count`, the last
-    /// one shorter, on all threads.
+    /// Schedules a parallel job: one call for each batch of `batch` indices of `0..count`, on all threads. The last
+    /// batch may be shorter.
     ///
-    /// Containers that are written are seen as the batch's own part, those that are read as a whole.
-    /// A batch size of some thousand additions is a good one; several batches are taken at once where
-    /// there are many. A job of one batch wakes no other thread.
+    /// A batch sees its own part of containers that are written, and all of containers that are read. A good batch
+    /// size is the work of some thousand additions; if there are many batches, a thread takes several at once. A job
+    /// of one batch wakes no other thread.
     ///
     /// # Errors
     ///
-    /// As [`schedule`](Self::schedule); also for a batch size of zero (A0007), for more than
-    /// 4,294,967,295 batches (A0009), and for a container that is written and shorter than `count`
+    /// Returns the same errors as [`schedule`](Self::schedule). Also returns an error for a batch size of zero
+    /// (A0007), for more than 4,294,967,295 batches (A0009), and for a written container that is shorter than `count`
     /// (A0010).
     ///
     /// # Determinism
     ///
-    /// The batches are the same whatever the threads do; which runs first is not.
+    /// The batches do not depend on threads; the order in which they run does.
     ///
     /// # Examples
     ///
@@ -95,14 +98,14 @@ impl JobScheduler {
         JobBuilder::new(self, None).schedule_parallel(dependencies, data, count, batch, job)
     }
 
-    /// Schedules a parallel job: one call for each index of `0..count`, on all threads, `batch` of them
-    /// at a time.
+    /// Schedules a parallel job: one call for each index of `0..count`, on all threads, in batches of `batch`
+    /// indices.
     ///
-    /// Containers that are written are seen as the index's own element, those that are read as a whole.
+    /// An index sees its own element of containers that are written, and all of containers that are read.
     ///
     /// # Errors
     ///
-    /// As [`schedule_parallel`](Self::schedule_parallel).
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel).
     ///
     /// # Examples
     ///
@@ -134,13 +137,13 @@ impl JobScheduler {
         JobBuilder::new(self, None).schedule_for_each(dependencies, data, count, batch, job)
     }
 
-    /// Schedules a parallel job whose count is asked for when all that it depends on has finished: for
-    /// work on a list that an earlier job fills.
+    /// Schedules a parallel job whose count is computed when its dependencies have finished. Use it for work on a
+    /// list that an earlier job fills.
     ///
     /// # Errors
     ///
-    /// As [`schedule_parallel`](Self::schedule_parallel), but for the checks of the count. Where those
-    /// would fail, the job panics.
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel), except for those of the count. If
+    /// the count is invalid, the job panics.
     ///
     /// # Examples
     ///
@@ -181,14 +184,14 @@ impl JobScheduler {
         JobBuilder::new(self, None).schedule_deferred(dependencies, data, count, batch, job)
     }
 
-    /// Schedules a parallel job of a kind of the caller's own: one call for each thread that takes
-    /// part, which gets its batches from [`Work::next_batch`].
+    /// Schedules a parallel job of a user-defined kind: one call for each participating thread, which takes its
+    /// batches from [`Work::next_batch`].
     ///
-    /// All other parallel kinds are made of this one. A job without batches is not called.
+    /// All other parallel kinds are built on this one. A job without batches is not called.
     ///
     /// # Errors
     ///
-    /// As [`schedule_parallel`](Self::schedule_parallel).
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel).
     ///
     /// # Examples
     ///
@@ -208,12 +211,12 @@ impl JobScheduler {
         JobBuilder::new(self, None).schedule_work(dependencies, data, count, batch, job)
     }
 
-    /// Schedules a job that asks for each index of `0..count`, in order, whether it is accepted, and
-    /// appends those that are to a list (Unity's `ScheduleAppend`).
+    /// Schedules a job that appends to a list each index of `0..count` for which the closure returns true, in order
+    /// (Unity's `ScheduleAppend`).
     ///
     /// # Errors
     ///
-    /// As [`schedule`](Self::schedule).
+    /// Returns the same errors as [`schedule`](Self::schedule).
     ///
     /// # Examples
     ///
@@ -249,12 +252,12 @@ impl JobScheduler {
         JobBuilder::new(self, None).schedule_append(dependencies, list, data, count, accept)
     }
 
-    /// Schedules a job that asks for each index in a list, in order, whether it is accepted, and
-    /// removes those that are not (Unity's `ScheduleFilter`).
+    /// Schedules a job that removes from a list each index for which the closure returns false (Unity's
+    /// `ScheduleFilter`). The closure is called in order.
     ///
     /// # Errors
     ///
-    /// As [`schedule`](Self::schedule).
+    /// Returns the same errors as [`schedule`](Self::schedule).
     ///
     /// # Examples
     ///
@@ -279,7 +282,7 @@ impl JobScheduler {
     ///
     /// # Errors
     ///
-    /// As [`schedule`](Self::schedule).
+    /// Returns the same errors as [`schedule`](Self::schedule).
     pub fn schedule_job<J: Job>(
         &self,
         dependencies: &[JobHandle],
@@ -293,7 +296,7 @@ impl JobScheduler {
     ///
     /// # Errors
     ///
-    /// As [`schedule_parallel`](Self::schedule_parallel).
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel).
     pub fn schedule_parallel_for<J: ParallelFor>(
         &self,
         dependencies: &[JobHandle],
@@ -309,7 +312,7 @@ impl JobScheduler {
     ///
     /// # Errors
     ///
-    /// As [`schedule_parallel`](Self::schedule_parallel).
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel).
     pub fn schedule_parallel_for_batch<J: ParallelForBatch>(
         &self,
         dependencies: &[JobHandle],
@@ -320,11 +323,12 @@ impl JobScheduler {
         JobBuilder::new(self, None).schedule_parallel_for_batch(dependencies, job, count, batch)
     }
 
-    /// Runs a job now, on this thread, and returns what it returns. The closure may borrow.
+    /// Runs a job immediately on this thread, and returns its result. The closure may borrow.
     ///
     /// # Errors
     ///
-    /// As [`schedule`](Self::schedule) without dependencies: conflicting jobs must have been completed.
+    /// Returns the same errors as [`schedule`](Self::schedule) without dependencies: conflicting jobs must have been
+    /// completed.
     ///
     /// # Examples
     ///
@@ -345,13 +349,13 @@ impl JobScheduler {
         JobBuilder::new(self, None).run(data, job)
     }
 
-    /// Runs a parallel job now, on all threads, one call for each batch, and waits for it. The closure
+    /// Runs a parallel job immediately on all threads, with one call for each batch, and waits for it. The closure
     /// may borrow.
     ///
     /// # Errors
     ///
-    /// As [`schedule_parallel`](Self::schedule_parallel) without dependencies: conflicting jobs must
-    /// have been completed.
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel) without dependencies: conflicting
+    /// jobs must have been completed.
     ///
     /// # Panics
     ///
@@ -386,12 +390,12 @@ impl JobScheduler {
         JobBuilder::new(self, None).run_parallel(data, count, batch, job)
     }
 
-    /// Makes one handle of several: it is complete when all of them are.
+    /// Combines several handles into one, which is complete when all of them are.
     ///
     /// # Errors
     ///
-    /// Returns an error if one belongs to another scheduler (A0004), if the call comes from inside a
-    /// job (A0006), or if too many jobs are uncompleted (A0008).
+    /// Returns an error if a handle belongs to another scheduler (A0004), if the call comes from inside a job
+    /// (A0006), or if too many jobs are uncompleted (A0008).
     ///
     /// # Examples
     ///

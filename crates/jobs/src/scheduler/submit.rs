@@ -1,4 +1,4 @@
-//! How a job is checked and placed in a node.
+//! Checking a job and placing it in a node.
 #![expect(unsafe_code, reason = "keeps the owner's notes in nodes, and places jobs in them")]
 
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::primitive::Ordering;
 use crate::ranges::Ranges;
 use crate::safety::{Access, AccessList, ContainerLabel, Declared, SlotConflict, Use};
 
-/// A job, but for its data.
+/// The description of a job, without its data.
 pub(super) struct Request<'r> {
     pub(super) name: &'static str,
     pub(super) functions: &'static TaskFunctions,
     /// Jobs that must have finished without failure, and jobs that must have finished.
     pub(super) dependencies: &'r [JobHandle],
     pub(super) after: &'r [JobHandle],
-    /// Whether it waits for those that use its containers.
+    /// Set if the job waits for the jobs that use its containers.
     pub(super) in_turn: bool,
-    /// How many indices a parallel job has, and how many of them to a batch.
+    /// The number of indices of a parallel job, and the number of indices per batch.
     pub(super) count: usize,
     pub(super) batch: usize,
 }
@@ -40,7 +40,7 @@ impl Request<'_> {
         batch: 1,
     };
 
-    /// Returns how many batches there are.
+    /// Returns the number of batches.
     fn batches(&self) -> Result<u32, ScheduleError> {
         let &Self { name: job, count, batch, .. } = self;
         if batch == 0 {
@@ -55,13 +55,13 @@ impl Request<'_> {
 }
 
 impl JobScheduler {
-    /// Schedules a job: declares what it uses, checks, and places its data in a node.
+    /// Schedules a job: declares its accesses, checks them, and places its data in a node.
     ///
     /// # Safety
     ///
-    /// - The payload is what the request's functions are for, and it may be run and dropped by any
-    ///   thread: it is `Send`, and `Sync` if the job is parallel.
-    /// - What it borrows outlives the job.
+    /// - The payload has the type that the request's functions are for. Any thread may run and drop it: it is `Send`,
+    ///   and `Sync` if the job is parallel.
+    /// - The borrows of the payload outlive the job.
     #[inline]
     pub(super) unsafe fn submit<D: JobData, P>(
         &self,
@@ -84,7 +84,8 @@ impl JobScheduler {
             Ok(placed) => placed,
             Err(error) => return Err(*error),
         };
-        // SAFETY: the node was just placed, so it is held, and this is the owner.
+        // SAFETY: the node was just placed, so it is held. This thread is its owner, and no other reference to the
+        // payload exists.
         unsafe { node.store_payload(payload) };
         let handle = JobHandle::new(job, self.id);
         if at_once {
@@ -93,7 +94,7 @@ impl JobScheduler {
         Ok(handle)
     }
 
-    /// Schedules a job that does nothing but wait for others.
+    /// Schedules a job that only waits for others.
     pub(super) fn submit_join(
         &self,
         dependencies: &[JobHandle],
@@ -103,8 +104,8 @@ impl JobScheduler {
         unsafe { self.submit(&request, (), |()| ()) }
     }
 
-    /// Checks that the use of containers by the owner, right now, conflicts with no job. In turn, those that it would conflict with
-    /// are completed.
+    /// Checks that an immediate access of the owner to containers conflicts with no job. With `in_turn`, the
+    /// conflicting jobs are completed first.
     #[track_caller]
     pub(super) fn check_now<D: JobData>(
         &self,
@@ -129,11 +130,11 @@ impl JobScheduler {
         checked.map_err(|error| *error)
     }
 
-    /// Completes the jobs that use the same behind a fence, as far as they conflict.
+    /// Completes the jobs that conflict over a fence.
     fn complete_fences(&self, accesses: &AccessList) {
         let mut in_the_way = Vec::new();
         for declared in accesses.declared().iter().filter(|declared| declared.orders) {
-            // SAFETY: the fence is borrowed by the data that declared it, which is at hand.
+            // SAFETY: the data that declared the fence is alive, and borrows it.
             let slot = unsafe { declared.slot.as_ref() };
             let scheduler = slot.scheduler();
             slot.conflicts(declared.access, |user| {
@@ -143,14 +144,14 @@ impl JobScheduler {
         self.complete_quietly(&in_the_way);
     }
 
-    /// Completes the jobs that use the same containers, as far as they conflict. Panics if one fails that writes.
+    /// Completes the jobs that conflict over a container. Panics if one that writes fails.
     #[track_caller]
     fn complete_turns(&self, accesses: &AccessList) {
         let (mut writers, mut readers) = (Vec::new(), Vec::new());
         for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
-            // SAFETY: the token that declared it is at hand.
+            // SAFETY: the token that declared the container is alive.
             let slot = unsafe { declared.slot.as_ref() };
-            // Jobs of another scheduler are found by the check.
+            // The check reports jobs of another scheduler.
             if slot.scheduler() == self.id {
                 slot.conflicts(declared.access, |user| {
                     let list =
@@ -166,7 +167,7 @@ impl JobScheduler {
         }
     }
 
-    /// Checks the request and gives it a node, with everything in it but the payload.
+    /// Checks the request and assigns a node, filled in except for the payload.
     fn place(
         &self,
         request: &Request<'_>,
@@ -189,8 +190,8 @@ impl JobScheduler {
         Ok((job, node))
     }
 
-    /// Fills in the task and the dependencies, checks them, and notes the job in its containers' slots.
-    /// After an error the slots are as they were, and the node is still free.
+    /// Fills in the task and the dependencies, checks them, and records the job in its containers' slots. After an
+    /// error, the slots are unchanged, and the node is still free.
     #[inline(always)]
     fn fill(
         &self,
@@ -201,7 +202,8 @@ impl JobScheduler {
         node: &Node,
     ) -> Result<(), Box<ScheduleError>> {
         let &Request { name, functions, .. } = request;
-        // SAFETY: the node is free, and this is the owner.
+        // SAFETY: the node is free, this thread is its owner, and no other reference to the task or the notes is in
+        // use.
         let (task, notes) = unsafe { (node.task_mut(), node.notes()) };
         task.functions = functions;
         task.name = name;
@@ -212,7 +214,8 @@ impl JobScheduler {
             _ => self.depend_on_all(state, request, notes)?,
         }
         if let TaskKind::Parallel(_) | TaskKind::Deferred(..) = functions.kind {
-            // SAFETY: the node is free, and this is the owner.
+            // SAFETY: the node is free, this thread is its owner, and no other reference to the parallel state is in
+            // use.
             self.fill_parallel(state, request, unsafe { node.parallel_mut() })?;
         }
         if request.in_turn {
@@ -222,7 +225,7 @@ impl JobScheduler {
             self.order_by_fences(state, name, accesses, notes)?;
         }
         notes.set_uses_containers(accesses.uses_containers());
-        // Last, since nothing may fail once a slot was changed.
+        // Last, since nothing may fail after a slot was changed.
         match accesses.declared() {
             [] => Ok(()),
             [only] if !only.orders && self.pass_on(only, job, name, notes) => Ok(()),
@@ -230,8 +233,7 @@ impl JobScheduler {
         }
     }
 
-    /// Takes over a container from the one job that this one depends on: the usual case of a container
-    /// that is passed along a chain.
+    /// Takes over a container from the only dependency: the usual case of a container that is passed along a chain.
     #[inline(always)]
     fn pass_on(
         &self,
@@ -246,7 +248,7 @@ impl JobScheduler {
         notes.dependency(0).is_some_and(|previous| slot.pass_on(previous.job(), next, self.id))
     }
 
-    /// Orders a job after those that use the same behind a fence, as far as they conflict.
+    /// Orders a job after the jobs that conflict over a fence.
     #[inline(never)]
     fn order_by_fences(
         &self,
@@ -257,7 +259,7 @@ impl JobScheduler {
     ) -> Result<(), Box<ScheduleError>> {
         self.mark_dependencies(state, notes);
         for declared in accesses.declared().iter().filter(|declared| declared.orders) {
-            // SAFETY: the data that declared the fence borrows it for longer than this call, as its lifetime says.
+            // SAFETY: the data that declared the fence borrows it for longer than this call, as its lifetime shows.
             let slot = unsafe { declared.slot.as_ref() };
             if slot.scheduler() != self.id {
                 let what = slot.label;
@@ -270,16 +272,17 @@ impl JobScheduler {
         Ok(())
     }
 
-    /// Lets a job depend on those that write its containers, and be ordered after those that read them, as far as they conflict.
+    /// Adds dependencies on the conflicting jobs that write the job's containers, and orders the job after those that
+    /// read them.
     #[inline(never)]
     fn wait_for_turn(&self, state: &mut State, accesses: &AccessList, notes: Notes<'_>) {
         self.mark_dependencies(state, notes);
-        // Who reads one container may write another, so first those who write.
+        // A job that reads one container may write another, so writers come first.
         for writes in [true, false] {
             for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
                 // SAFETY: the payload holds the container's block, by the contract of `JobData`.
                 let slot = unsafe { declared.slot.as_ref() };
-                // Jobs of another scheduler are found by the check.
+                // The check reports jobs of another scheduler.
                 if slot.scheduler() == self.id {
                     slot.conflicts(declared.access, |user| {
                         if writes == (user.access != Access::Read) {
@@ -291,18 +294,19 @@ impl JobScheduler {
         }
     }
 
-    /// Marks the jobs that one depends on, so that each is [added](Self::add_unmarked) once: many slots lead to the same.
+    /// Marks the dependencies of a job, so that each is [added](Self::add_unmarked) only once: many slots lead to the
+    /// same job.
     fn mark_dependencies(&self, state: &mut State, notes: Notes<'_>) {
         state.mark += 1;
         for dependency in notes.dependencies() {
-            // SAFETY: this is the owner.
+            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
             unsafe { self.node(dependency.job().node).notes() }.set_mark(state.mark);
         }
     }
 
     /// Adds a dependency that is not marked, and marks it.
     fn add_unmarked(&self, state: &State, notes: Notes<'_>, job: JobId, passes_failure: bool) {
-        // SAFETY: this is the owner.
+        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
         let other = unsafe { self.node(job.node).notes() };
         if other.mark() != state.mark {
             other.set_mark(state.mark);
@@ -310,7 +314,7 @@ impl JobScheduler {
         }
     }
 
-    /// Checks all containers, and then notes the job in their slots.
+    /// Checks all containers, and then records the job in their slots.
     #[inline(never)]
     fn claim_containers(
         &self,
@@ -376,7 +380,7 @@ impl JobScheduler {
         request: &Request<'_>,
         parallel: &mut Parallel,
     ) -> Result<(), Box<ScheduleError>> {
-        // Left over from a job that was refused, if there are any.
+        // Lanes left over from a job that was refused, if there are any.
         state.ranges.extend(parallel.ranges.take());
         let batches = request.batches()?;
         parallel.count.store(request.count as u64, Ordering::Relaxed);
@@ -395,7 +399,7 @@ impl JobScheduler {
         Ok(())
     }
 
-    /// Checks the containers that a job declares, whose dependencies are in the notes.
+    /// Checks the containers that a job declares against the dependencies in its notes.
     fn check(
         &self,
         state: &mut State,
@@ -407,8 +411,8 @@ impl JobScheduler {
             if declared.orders {
                 continue;
             }
-            // SAFETY: the payload holds the container's block, by the contract of `JobData`; or the
-            // token that declared it is still at hand.
+            // SAFETY: the payload holds the container's block, by the contract of `JobData`; or the token that
+            // declared it is still alive.
             let slot = unsafe { declared.slot.as_ref() };
             let access = declared.access;
             let aliased = accesses.declared()[..place]

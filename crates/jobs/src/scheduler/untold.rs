@@ -1,4 +1,4 @@
-//! Completing jobs on behalf of somebody else, who is told of their failures later.
+//! Completing jobs on behalf of other code, and reporting their failures later.
 #![expect(unsafe_code, reason = "reads the owner's notes in nodes")]
 
 use std::collections::VecDeque;
@@ -9,11 +9,11 @@ use crate::failure::JobFailed;
 use crate::handle::{JobHandle, JobId};
 use crate::table::BLOCK;
 
-/// Failures of jobs that were completed by one who did not ask.
+/// Failures of jobs that were completed by code other than their handles' owners.
 #[derive(Default)]
 pub(super) struct Untold(VecDeque<(JobId, JobFailed)>);
 
-/// How many failures are kept: who never asks must not be the end of all memory.
+/// The maximum number of failures kept, so that memory stays bounded if they are never taken.
 const MOST: usize = 256;
 
 impl Untold {
@@ -24,7 +24,7 @@ impl Untold {
         self.0.push_back((job, failed));
     }
 
-    /// Tells how a job failed, if it did and nobody was told.
+    /// Returns the failure of a job, if it failed and was not reported yet.
     #[inline]
     pub(super) fn tell(&mut self, job: JobId) -> Result<(), JobFailed> {
         if self.0.is_empty() { Ok(()) } else { self.take(job).map_or(Ok(()), Err) }
@@ -42,16 +42,16 @@ impl Untold {
 }
 
 impl JobScheduler {
-    /// Completes jobs that are in the way of something, whoever they belong to.
+    /// Completes jobs that conflict with some access, on behalf of the code that scheduled them.
     ///
-    /// Who has the handle of one that failed is told of it as ever, by [`complete`](Self::complete) or
-    /// [`try_complete`](Self::try_complete). Failures that nobody asks for are there to be
-    /// [taken](Self::take_failures), the last 256 of them.
+    /// A failure is still reported when [`complete`](Self::complete) or [`try_complete`](Self::try_complete) is
+    /// called with the handle of the failed job. Failures that are not reported that way can be
+    /// [taken](Self::take_failures); the last 256 are kept.
     ///
     /// # Panics
     ///
-    /// Panics with code A0006 when called from inside a job, unless all of them are complete, and with code A0004 for a handle
-    /// of another scheduler.
+    /// Panics with code A0006 when called from inside a job, unless all of the jobs are complete, and with code A0004
+    /// for a handle of another scheduler.
     ///
     /// # Examples
     ///
@@ -81,12 +81,13 @@ impl JobScheduler {
         state.order = order;
     }
 
-    /// Completes the jobs that have finished and take no container along, and waits for none.
+    /// Completes the jobs that have finished and use no container, without waiting.
     ///
-    /// It is for who schedules jobs that are ordered by [fences](crate::Fence) alone, again and again, without ever completing
-    /// them: called now and then, it keeps what is remembered from growing. Of such jobs nobody can tell whether they were
-    /// completed; so, unlike [`complete_finished`](Self::complete_finished), this lets nothing depend on timing. Failures are
-    /// kept, as [`complete_quietly`](Self::complete_quietly) does. Returns how many jobs are uncompleted still.
+    /// For programs that schedule jobs ordered only by [fences](crate::Fence), without ever completing them. Regular
+    /// calls keep the memory for their records from growing. Unlike with
+    /// [`complete_finished`](Self::complete_finished), nothing depends on timing: whether such a job was completed
+    /// has no visible effect. Failures are kept, as by [`complete_quietly`](Self::complete_quietly). Returns the
+    /// number of jobs that are still uncompleted.
     ///
     /// # Panics
     ///
@@ -110,11 +111,11 @@ impl JobScheduler {
         self.refuse_inside_job("complete jobs");
         let mut finished = self.uncompleted_nodes();
         let all = finished.len();
-        // The latest first: what it depends on has finished too, and is found to have.
+        // The latest first: its dependencies have finished too, and are completed with it.
         finished.reverse();
         finished.retain(|&index| {
             let node = self.node(index);
-            // SAFETY: this is the owner.
+            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
             node.dependents.is_closed() && !unsafe { node.notes() }.uses_containers()
         });
         finished.reverse();
@@ -125,7 +126,7 @@ impl JobScheduler {
         left
     }
 
-    /// Returns how many jobs of this scheduler are uncompleted.
+    /// Returns the number of uncompleted jobs of this scheduler.
     ///
     /// # Examples
     ///
@@ -143,8 +144,7 @@ impl JobScheduler {
         state.blocks.len() * BLOCK - state.free.len()
     }
 
-    /// Takes the failures of jobs that were completed on behalf of somebody else, and that nobody was told of, the earliest
-    /// first.
+    /// Takes the unreported failures of jobs that were completed on behalf of other code, the earliest first.
     ///
     /// # Examples
     ///
@@ -165,7 +165,7 @@ impl JobScheduler {
         all.into_iter().map(|(_, failed)| failed).collect()
     }
 
-    /// Says whether there are failures of jobs that were completed on behalf of another, and that nobody was told of.
+    /// Returns whether there are unreported failures of jobs that were completed on behalf of other code.
     ///
     /// # Examples
     ///
@@ -182,7 +182,7 @@ impl JobScheduler {
         !self.state.borrow().untold.0.is_empty()
     }
 
-    /// Takes the failure of a job that was completed on behalf of somebody else, if it failed and nobody was told of it.
+    /// Takes the unreported failure of a job that was completed on behalf of other code, if it failed.
     ///
     /// # Panics
     ///
@@ -206,8 +206,8 @@ impl JobScheduler {
         self.state.borrow_mut().untold.take(handle.job())
     }
 
-    /// Takes the failure of a job that was completed on behalf of another, as [`take_failure`](Self::take_failure) does, and
-    /// those of all jobs that failed by the same panic: that one is reported then, and need not be again.
+    /// Takes the failure of a job, like [`take_failure`](Self::take_failure), and removes those of all jobs that
+    /// failed because of the same panic. The panic is then reported only once.
     ///
     /// # Panics
     ///
@@ -233,11 +233,11 @@ impl JobScheduler {
         Some(failed)
     }
 
-    /// Says whether nothing is known of a job any more: it was completed, and somebody was told if it failed. Then its handle need not be
-    /// kept.
+    /// Returns whether no record of a job is left: it was completed, and its failure, if any, was reported. Its
+    /// handle can then be dropped.
     ///
-    /// Unlike [`is_completed`](Self::is_completed), this does not depend on timing: a job that has finished is known until it is
-    /// completed.
+    /// Unlike [`is_completed`](Self::is_completed), this does not depend on timing: the record of a finished job
+    /// stays until the job is completed.
     ///
     /// # Panics
     ///
@@ -261,7 +261,7 @@ impl JobScheduler {
         self.find(handle.job()).is_none() && !self.state.borrow().untold.has(handle.job())
     }
 
-    /// Ends the stay of jobs that have finished, and keeps how they failed.
+    /// Retires jobs that have finished, and keeps their failures.
     fn retire_quietly(&self, state: &mut super::State, order: &[u32]) {
         for &index in order {
             if let Some(failed) = self.failure_of(index) {

@@ -5,12 +5,12 @@ use crossbeam_utils::CachePadded;
 use crate::parker::Parker;
 use crate::primitive::{AtomicUsize, Mutex, Ordering, fence};
 
-/// Which workers sleep, and how they are woken.
+/// The sleep state of all workers.
 #[derive(Debug)]
 pub(crate) struct Sleep {
-    /// How many workers are looking for work, those woken to do so included.
+    /// The number of workers that search for work, including those woken to do so.
     searching: CachePadded<AtomicUsize>,
-    /// How many workers are in `asleep`.
+    /// The number of workers in `asleep`.
     sleepers: AtomicUsize,
     /// The workers that sleep or are about to. The newest is woken first: its caches are warmest.
     asleep: Mutex<Vec<usize>>,
@@ -18,7 +18,7 @@ pub(crate) struct Sleep {
 }
 
 impl Sleep {
-    /// Makes the places for `workers` workers, all awake and searching.
+    /// Makes the state for `workers` workers, all awake and searching.
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             searching: CachePadded::new(AtomicUsize::new(workers)),
@@ -28,7 +28,7 @@ impl Sleep {
         }
     }
 
-    /// Says that work was published: wakes a worker unless one is searching already.
+    /// Reports that work was published: wakes a worker unless one is searching already.
     pub(crate) fn notify(&self) {
         // (1) Pairs with (2) and (3), see the README.
         fence(Ordering::SeqCst);
@@ -38,8 +38,8 @@ impl Sleep {
         }
     }
 
-    /// Says that the caller, who was searching, found work. The last searcher to do so has another
-    /// take its place if `more` says that there is more to do.
+    /// Reports that the caller, which was searching, found work. If it was the last searcher and `more` returns true,
+    /// another worker is woken to search.
     pub(crate) fn found(&self, more: impl Fn() -> bool) {
         if self.searching.fetch_sub(1, Ordering::Relaxed) == 1 {
             // (2) Pairs with (1).
@@ -50,12 +50,12 @@ impl Sleep {
         }
     }
 
-    /// Says that the caller has no work in hand and looks for some.
+    /// Reports that the caller has no work and starts to search.
     pub(crate) fn search(&self) {
         self.searching.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Sleeps until woken, unless `work` finds something. The caller was searching and is again.
+    /// Sleeps until woken, unless `work` finds something. The caller is searching before and after the call.
     pub(crate) fn sleep(&self, worker: usize, work: impl Fn() -> bool) {
         {
             let mut asleep = self.asleep.lock().expect("no code panics under this lock");
@@ -72,13 +72,13 @@ impl Sleep {
         self.parkers[worker].park();
     }
 
-    /// Wakes every worker, to end.
+    /// Wakes every worker, for shutdown.
     pub(crate) fn wake_all(&self) {
         fence(Ordering::SeqCst);
         while self.wake_one() {}
     }
 
-    /// Takes the worker off the list; false when somebody did so first and is waking it.
+    /// Removes the worker from the list. Returns false if another thread did so first, and is waking it.
     fn cancel(&self, worker: usize) -> bool {
         let mut asleep = self.asleep.lock().expect("no code panics under this lock");
         let Some(place) = asleep.iter().position(|&other| other == worker) else {
@@ -89,7 +89,7 @@ impl Sleep {
         true
     }
 
-    /// Wakes one worker, which is searching from then on.
+    /// Wakes one worker, which counts as searching from then on.
     fn wake_one(&self) -> bool {
         let worker = {
             let mut asleep = self.asleep.lock().expect("no code panics under this lock");
@@ -97,7 +97,7 @@ impl Sleep {
                 return false;
             };
             self.sleepers.store(asleep.len(), Ordering::Relaxed);
-            // Counted here and not when it wakes, so that the next publisher does not wake another.
+            // Counted here and not on waking, so that the next publisher does not wake another worker.
             self.searching.fetch_add(1, Ordering::Relaxed);
             worker
         };

@@ -1,8 +1,8 @@
-//! One container twice in one job.
+//! A job that uses one container twice.
 //!
-//! Through the containers of this crate it does not compile, since a token to write borrows its
-//! container mutably (see `ui/container_written_and_read_by_one_job.rs`). A container of a user's may
-//! declare itself twice all the same, and is refused.
+//! With the containers of this crate it does not compile, since a token to write borrows its container mutably (see
+//! `ui/container_written_and_read_by_one_job.rs`). A user-defined container may still declare itself twice, and is
+//! refused.
 #![expect(unsafe_code, reason = "defines a token for a container of its own")]
 
 use crate::common;
@@ -12,7 +12,7 @@ use ancho_jobs::{
 };
 use common::{WORKERS, scheduler};
 
-/// A token that declares one container as often as it is told.
+/// A token that declares one container with each of the given accesses.
 struct Declares<'a> {
     container: &'a mut Guarded<i32>,
     accesses: &'a [Access],

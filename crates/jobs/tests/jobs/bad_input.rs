@@ -1,4 +1,4 @@
-//! Counts and sizes that make no sense, or too much of it.
+//! Invalid and excessive counts and sizes.
 
 use crate::common;
 
@@ -70,7 +70,7 @@ fn a_container_that_is_only_read_may_be_shorter_than_the_count() {
     jobs.complete(job.unwrap());
 }
 
-/// A handle of a job that will fail, so that what depends on it never runs.
+/// Returns the handle of a job that will fail, so that its dependents never run.
 fn doomed(jobs: &JobScheduler) -> JobHandle {
     jobs.schedule(&[], (), |()| panic!("on purpose")).unwrap()
 }
@@ -152,7 +152,7 @@ fn of_several_mistakes_one_is_told_and_nothing_is_scheduled() {
     let foreign = other.schedule(&[], (), |()| {}).unwrap();
     let mut values = JobSlice::new(10, 0);
     let first = jobs.schedule(&[], values.write(), |_| {}).unwrap();
-    // In conflict, too long, with no batch size, after a job of another scheduler.
+    // A conflict, too many indices, a batch size of zero, and a dependency of another scheduler.
     jobs.schedule_for_each(&[foreign], values.write(), 11, 0, |_, _| panic!("ran")).unwrap_err();
     jobs.complete(first);
     assert_eq!(values.as_mut_slice().unwrap(), [0; 10]);

@@ -1,4 +1,4 @@
-//! What completing a job does, and to which.
+//! Completing a job, and the jobs that this completes.
 
 use crate::common;
 
@@ -9,10 +9,10 @@ use std::thread;
 use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, JobSlice, thread_index};
 use common::{Door, Flag, Log, WORKERS, a_while, eventually, must_end, occupy_workers, scheduler};
 
-/// How long the chains and how wide the fans are.
+/// The length of the chains and the width of the fans.
 const MANY: usize = 100_000;
 
-/// A chain of jobs that each add one, after `first`.
+/// Schedules a chain of jobs that each add one, after `first`.
 fn chain(jobs: &JobScheduler, length: usize, total: &Arc<AtomicUsize>) -> Vec<JobHandle> {
     let mut handles = vec![];
     let mut last = JobHandle::COMPLETED;
@@ -20,7 +20,7 @@ fn chain(jobs: &JobScheduler, length: usize, total: &Arc<AtomicUsize>) -> Vec<Jo
         let total = Arc::clone(total);
         last = jobs
             .schedule(&[last], (), move |()| {
-                // Out of order, one of them would see another number.
+                // Out of order, one of the jobs would see another number.
                 assert_eq!(total.fetch_add(1, Ordering::Relaxed), i);
             })
             .unwrap();
@@ -376,7 +376,7 @@ fn while_the_workers_are_busy_the_calling_thread_runs_target_and_ancestors_only(
     let target = run("target", &[b]);
     let _ = run("later", &[target]);
     let _ = run("after", &[]);
-    // All of them are with the workers, who have no time.
+    // All jobs are published, and the workers are busy.
     jobs.flush();
     jobs.complete(target);
     let here = thread::current().id();
@@ -427,7 +427,7 @@ fn complete_waits_for_a_job_that_a_worker_is_at() {
 
 #[test]
 fn jobs_that_are_completed_together_may_run_at_the_same_time() {
-    // Each waits for the other to have begun: one after the other, they would wait for ever.
+    // Each job waits until the other has begun: run one after the other, they would wait forever.
     let jobs = scheduler(1);
     let begun = Arc::new(AtomicUsize::new(0));
     let pair = [0; 2].map(|_| {
@@ -458,7 +458,7 @@ fn what_can_be_worked_on_is_while_another_job_is_awaited() {
     must_end(|| {
         let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
         let met = Arc::new(Barrier::new(2));
-        // Each waits for the other, so that two threads have to be at them.
+        // Each job waits for the other, so that two threads have to run them.
         let meet = || {
             let met = Arc::clone(&met);
             jobs.schedule(&[], (), move |()| _ = met.wait()).unwrap()

@@ -1,4 +1,4 @@
-//! Containers that all batches of a job write at once, each through a writer of its own.
+//! Containers that all batches of a job write at once, each through its own writer.
 
 use crate::common;
 
@@ -27,13 +27,13 @@ impl ConcurrentWrite for Counter {
     }
 }
 
-/// Collects values from all batches, in the order of the batches, whoever runs them when.
+/// Collects values from all batches in batch order, independent of threads and timing.
 #[derive(Debug, Default)]
 struct Collect {
     parts: Mutex<Vec<(usize, Vec<usize>)>>,
 }
 
-/// What one batch collects. Delivers it when it goes.
+/// The values that one batch collects. Delivered when it is dropped.
 enum Part<'v> {
     Own { collect: &'v Collect, batch: usize, values: Vec<usize> },
     Lent(&'v mut Vec<usize>),
@@ -82,7 +82,7 @@ impl Collect {
     }
 }
 
-/// The multiples of three below 1000, collected by a parallel job.
+/// Returns the multiples of three below 1000, collected by a parallel job.
 fn multiples(jobs: &JobScheduler) -> Vec<usize> {
     let mut found = JobCell::new(Collect::default());
     let job = jobs.schedule_for_each(&[], found.concurrent(), 1000, 16, |mut found, i| {
@@ -275,7 +275,7 @@ fn a_panic_while_a_writer_is_made_fails_the_job() {
     }
 }
 
-/// Keeps what was added by jobs that did not fail.
+/// Keeps the values that were added by jobs that did not fail.
 #[derive(Debug, Default)]
 struct Committed {
     open: AtomicU64,

@@ -1,4 +1,4 @@
-//! Containers whose elements lie side by side: found when a job runs, and split between its batches.
+//! Containers with contiguous elements, which are looked up when a job runs, and split between its batches.
 #![expect(unsafe_code, reason = "implements a container whose elements lie side by side")]
 
 use crate::common;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ancho_jobs::{ContainerLabel, Contiguous, Guarded, ScheduleError};
 use common::{Drops, schedulers};
 
-/// A vector that says where its elements are, and how often it was asked.
+/// A vector that returns the address of its elements, and counts the calls.
 struct Shelf<T> {
     items: Vec<T>,
     asked: Arc<AtomicUsize>,
@@ -63,7 +63,7 @@ fn a_count_beyond_the_elements_is_refused_as_soon_as_they_are_known() {
         let refused = jobs.schedule_for_each(&[], shelf.write_elements(), 4, 1, |_, _| {});
         assert!(matches!(refused, Err(ScheduleError::TooShort { length: 3, count: 4, .. })));
 
-        // A job that is not completed may leave more of them, or fewer.
+        // An uncompleted job may change the number of elements.
         let cut = jobs.schedule(&[], shelf.write(), |shelf| shelf.items.truncate(2)).unwrap();
         let add = jobs.schedule_for_each(&[cut], shelf.write_elements(), 3, 1, |item, _| {
             *item += 1;

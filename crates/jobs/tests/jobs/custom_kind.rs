@@ -1,4 +1,4 @@
-//! Kinds of jobs that a user defines on the public call that all parallel kinds are made of.
+//! User-defined job kinds, built on the public call that all parallel kinds use.
 
 use crate::common;
 
@@ -12,7 +12,7 @@ use ancho_jobs::{
 };
 use common::{WORKERS, scheduler};
 
-/// A job that makes something once for each thread that takes part, and uses it in all its batches.
+/// A job that makes a value once for each participating thread, and uses it in all its batches.
 trait ScratchJob<D: ParallelJobData>: Send + Sync + 'static {
     type Scratch;
 
@@ -21,7 +21,7 @@ trait ScratchJob<D: ParallelJobData>: Send + Sync + 'static {
     fn execute(&self, scratch: &mut Self::Scratch, batch: D::Batch<'_>, range: Range<usize>);
 }
 
-/// The kind, as an extension of the scheduler.
+/// The job kind, as an extension of the scheduler.
 trait ScheduleScratch {
     fn schedule_scratch<D: ParallelJobData>(
         &self,
@@ -52,7 +52,7 @@ impl ScheduleScratch for JobScheduler {
     }
 }
 
-/// Sorts each batch by way of a buffer.
+/// Sorts each batch through a buffer.
 struct SortBatches {
     buffers: Arc<AtomicUsize>,
 }
@@ -115,7 +115,7 @@ fn a_job_that_leaves_batches_ends_all_the_same() {
         let taken = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&taken);
         let job = jobs.schedule_work(&[], values.write(), 1000, 10, move |work| {
-            // Each thread takes one batch and goes.
+            // Each thread takes one batch and returns.
             if let Some((values, _)) = work.next_batch() {
                 values.fill(1);
                 count.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Parallel jobs whose count is asked for when they start.
+//! Parallel jobs whose count is computed when they start.
 
 use crate::common;
 
@@ -121,7 +121,7 @@ fn a_count_beyond_the_end_of_a_written_container_fails_the_job() {
         let failed = jobs.try_complete(job).unwrap_err();
         assert_eq!((failed.job(), failed.panicked_job()), ("Long", "Long"));
         assert!(failed.message().contains("A0010"), "{}", failed.message());
-        // Which batches ran is left open; the container is usable, and so is the scheduler.
+        // The set of batches that ran is unspecified; the container and the scheduler are usable.
         values.as_mut_slice().unwrap().fill(3);
         let job =
             jobs.schedule_deferred(&[], values.write(), |_| 10, 4, |values, _| values.fill(4));

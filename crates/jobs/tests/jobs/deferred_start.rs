@@ -1,4 +1,4 @@
-//! Nothing starts before a flush, or a complete that needs it.
+//! No job starts before a flush, or a complete that needs it.
 
 use crate::common;
 

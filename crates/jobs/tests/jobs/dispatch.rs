@@ -1,7 +1,7 @@
-//! At which CPU level the loop of a parallel job runs, and how to leave it at that of the build.
+//! The CPU level of a parallel job's loop, and keeping it at the level of the build.
 //!
-//! Results are the same at every level, so the tests look at who called the job: every level is a function of
-//! its own.
+//! Results are the same at every level, so the tests inspect the callers of the job: every level is a separate
+//! function.
 #![cfg(target_arch = "x86_64")]
 
 use crate::common;
@@ -13,7 +13,7 @@ use ancho_burst::CpuLevel;
 use ancho_jobs::{JobBuilder, JobHandle, JobScheduler, ScheduleError};
 use common::scheduler;
 
-/// The kinds of parallel jobs that are compiled for each level, each with a closure that notes its callers.
+/// The kinds of parallel jobs that are compiled for each level, each with a closure that records its callers.
 type Schedule = fn(JobBuilder<'_>, Callers) -> Result<JobHandle, ScheduleError>;
 
 const KINDS: [(&str, Schedule); 3] = [
@@ -28,7 +28,7 @@ const KINDS: [(&str, Schedule); 3] = [
     }),
 ];
 
-/// The functions that a job was called through.
+/// The functions through which a job was called.
 #[derive(Clone, Default)]
 struct Callers(Arc<Mutex<String>>);
 
@@ -37,7 +37,7 @@ impl Callers {
         *self.0.lock().unwrap() = Backtrace::force_capture().to_string();
     }
 
-    /// The level whose function is among them.
+    /// Returns the level whose function is among the callers.
     fn level(&self) -> Option<CpuLevel> {
         let callers = self.0.lock().unwrap();
         assert!(callers.contains("note"), "the job has run, and names are known:\n{callers}");

@@ -1,4 +1,4 @@
-//! When the memory of containers is freed.
+//! Freeing the memory of containers.
 
 use crate::common;
 
@@ -64,7 +64,7 @@ fn dropping_a_container_never_waits_for_its_jobs() {
     let job = jobs.schedule(&[], cell.write(), move |_| wait()).unwrap();
     jobs.flush();
     eventually(|| door.arrived() == 1);
-    // Would never come back, since nobody opens the door before.
+    // Waiting here would never end, since the door opens only later.
     drop(cell);
     assert_eq!(drops.count(), 0);
     door.open();

@@ -1,4 +1,4 @@
-//! A container whose memory was taken back is refused, and jobs that hold it go on.
+//! A container whose memory was taken back is refused, while jobs that hold it continue.
 
 use crate::common;
 
@@ -110,7 +110,7 @@ fn stamps_and_labels_stay_while_a_job_holds_the_container() {
     assert_eq!(value.label(), label().named("other"));
     value.get().unwrap_err();
 
-    // Somebody may have kept what a job would hold: it is counted as a job.
+    // A `Held` that was kept outside a job counts as a job.
     let value = Guarded::new(5, label());
     let held = value.hold();
     let value = value.relabelled(label().named("other"));

@@ -1,4 +1,4 @@
-//! Jobs that are ordered by what they use.
+//! Jobs that are ordered by fences.
 #![expect(unsafe_code, reason = "data of jobs that is ordered by a fence")]
 
 use crate::common;
@@ -12,7 +12,7 @@ use ancho_jobs::{
 };
 use common::{Flag, WORKERS, a_while, eventually, panic_message, scheduler, schedulers};
 
-/// The data of a job that uses what fences stand for.
+/// The data of a job that uses the data behind fences.
 struct Uses<'a>(&'a [(&'a Fence, Access)]);
 
 // SAFETY: it reaches nothing.
@@ -112,7 +112,7 @@ fn a_fence_orders_containers_too() {
         let mut sum = JobCell::new(1);
         let uses = [(&ground, Write)];
         let first = jobs.schedule(&[], (Uses(&uses), sum.write()), |((), sum)| *sum += 1).unwrap();
-        // It does not name the first one, and is ordered after it by the fence.
+        // It does not depend on the first job, and is ordered after it by the fence.
         let second =
             jobs.schedule(&[], (Uses(&uses), sum.write()), |((), sum)| *sum *= 10).unwrap();
         assert!(matches!(
@@ -230,7 +230,7 @@ fn nothing_is_completed_from_inside_a_job() {
     let said = jobs.run((), |()| panic_message(|| jobs.forget_finished())).unwrap();
     assert!(said.starts_with("A0006: "), "{said}");
     jobs.complete(job);
-    // Where there is nothing to do, nothing is wrong.
+    // Without jobs to complete, the call is allowed.
     jobs.run((), |()| jobs.complete_quietly(&[job])).unwrap();
     a_while();
 }

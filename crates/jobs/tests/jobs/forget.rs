@@ -1,6 +1,6 @@
 //! Forgetting a handle, a token, a container or a scheduler is harmless.
 //!
-//! No destructor has to run for anything to stay sound: what is forgotten is leaked, and that is all.
+//! Soundness does not depend on destructors: a forgotten value is leaked, with no other effect.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use ancho_jobs::{JobCell, JobHandle, JobScheduler, JobSlice};
 use common::{Drops, Flag, Log, eventually, pool, scheduler};
 
-/// Forgets a value as `mem::forget` does, but keeps it where leak checkers find it.
+/// Forgets a value like `mem::forget`, but keeps it reachable for leak checkers.
 fn forget(value: impl Send + 'static) {
     static FORGOTTEN: Mutex<Vec<&'static mut (dyn Any + Send)>> = Mutex::new(Vec::new());
     FORGOTTEN.lock().unwrap().push(Box::leak(Box::new(value)));
@@ -88,13 +88,13 @@ fn a_scheduler_that_is_forgotten_never_starts_what_was_not_flushed() {
     common::a_while();
     assert!(!held.is_up());
 
-    // Nobody can complete the jobs, so their containers are lost to the owner, and to others.
+    // The jobs cannot be completed any more, so the owner and other jobs have lost access to their containers.
     used.get().unwrap_err();
     waiting.get_mut().unwrap_err();
     let other = JobScheduler::new(&pool);
     other.schedule(&[], used.read(), |_| {}).unwrap_err();
 
-    // The pool goes on.
+    // The pool still works.
     let log = Log::default();
     let job = other.schedule(&[], (), log.adds("done")).unwrap();
     other.complete(job);

@@ -1,5 +1,4 @@
-//! What code that means harm, without `unsafe`, does not achieve: each test is named for the cause of a
-//! bug that such code could once bring about.
+//! Hostile code without `unsafe`. Each test is named after the cause of a bug that such code used to trigger.
 #![forbid(unsafe_code)]
 
 use crate::common;
@@ -69,7 +68,7 @@ fn a_payload_that_panics_when_dropped_does_not_leave_a_chain_half_completed() {
 #[test]
 fn a_payload_that_panics_when_dropped_does_not_end_a_worker() {
     let jobs = scheduler(1);
-    // The batches come in any order, so that a payload is dropped for that of an earlier batch.
+    // The batches run in any order, so that a payload is dropped in favour of an earlier batch's.
     jobs.set_mode(ExecutionMode::Shuffle { seed: 3 });
     let job = jobs.schedule_for_each(&[], (), 16, 1, |(), _| panic::panic_any(Bomb)).unwrap();
     jobs.flush();
@@ -102,7 +101,7 @@ fn a_payload_that_completes_a_job_when_dropped_is_refused() {
     let d = jobs.named("D").schedule(&[a, b], (), |()| {}).unwrap();
     drop(jobs.try_complete(b));
     SMUGGLED.set(Some((Rc::clone(&jobs), a)));
-    // What failed first is told, so that B's panic is let go of in the middle of this.
+    // The first failure is reported, so B's panic is released in the middle of this call.
     assert_eq!(jobs.try_complete(d).unwrap_err().panicked_job(), "A");
     assert!(REFUSED.take());
 
@@ -126,7 +125,7 @@ fn a_scheduler_dropped_by_its_own_job_by_way_of_another_does_not_wait_for_itself
     let (go, wait) = mpsc::channel();
     let (done, is_done) = mpsc::channel();
 
-    // Runs where `two` is dropped: inside of the other job.
+    // Runs where `two` is dropped: inside the other job.
     let place = Arc::clone(&place_one);
     let _drops_one = two.schedule(&[], (), move |()| drop(place.lock().unwrap().take())).unwrap();
     let place = Arc::clone(&place_two);
@@ -157,7 +156,7 @@ fn a_second_scheduler_on_the_same_nodes_is_not_misled_by_the_first_ones_marks() 
 
 type Place = Arc<Mutex<Option<JobScheduler>>>;
 
-/// Drops a scheduler, and tells of it.
+/// Drops a scheduler, and reports it.
 struct DropsScheduler {
     place: Place,
     index: usize,
@@ -173,8 +172,8 @@ impl Drop for DropsScheduler {
     }
 }
 
-/// Each scheduler is dropped by a job of the one before it, or by the payload of that one's panic, and the first by the
-/// last.
+/// Each scheduler is dropped by a job of the previous one, or by the payload of its panic; the first is dropped by
+/// the last.
 #[test]
 fn schedulers_dropped_inside_of_each_other_end_at_any_depth() {
     let depths = [2, 5, 6, 7, 40];
@@ -189,7 +188,7 @@ fn schedulers_dropped_inside_of_each_other_end_at_any_depth() {
                 index,
                 done: done.clone(),
             };
-            // The first has a worker for its job. The others run theirs where they are dropped.
+            // The first has a worker for its job. The others run their jobs on the thread that drops them.
             let first = scheduler(1);
             let next = drops_next(0);
             let _ = first.schedule(&[], (), move |()| {
@@ -219,7 +218,7 @@ thread_local! {
     static OF_THE_THREAD: RefCell<Option<JobScheduler>> = const { RefCell::new(None) };
 }
 
-/// The thread's own values are dropped one by one, and those of this crate may be gone already.
+/// Thread-local values are dropped one by one, and those of this crate may be gone already.
 #[test]
 fn a_scheduler_of_a_thread_that_ends_survives_jobs_that_panic() {
     for workers in [0, 1] {
@@ -229,7 +228,7 @@ fn a_scheduler_of_a_thread_that_ends_survives_jobs_that_panic() {
             OF_THE_THREAD.set(Some(scheduler(workers)));
             OF_THE_THREAD.with_borrow(|jobs| {
                 let jobs = jobs.as_ref().unwrap();
-                // Of a panic that was noted on the thread itself, something is kept in the thread.
+                // A place recorded for a panic on the thread itself is kept in a thread-local value.
                 let first = jobs.schedule(&[], (), |()| panic!("first")).unwrap();
                 assert!(jobs.try_complete(first).is_err());
                 for _ in 0..2 {
@@ -247,7 +246,7 @@ fn a_scheduler_of_a_thread_that_ends_survives_jobs_that_panic() {
     }
 }
 
-/// Notes where a job panicked.
+/// Records the place where a job panicked.
 struct Noted;
 
 impl Drop for Noted {

@@ -1,4 +1,4 @@
-//! Jobs that depend on those which use their containers, without a handle handed on.
+//! Jobs that depend on the jobs that use their containers, without passing handles.
 
 use crate::common;
 
@@ -145,7 +145,8 @@ fn a_failed_reader_stops_nobody() {
         assert!(jobs.is_completed(reads));
         assert_eq!(value.get(), Ok(&5), "but what it was to read was there");
 
-        // It reads the one, and writes the other: who needs the other does not run, whatever is looked at first.
+        // It reads one container and writes the other. A job that needs the other must not run, whichever is checked
+        // first.
         let both = (value.read(), other.write());
         let fails = jobs.named("Fails").schedule(&[], both, |_| panic!("no value")).unwrap();
         let both = (value.write(), other.read());

@@ -1,7 +1,7 @@
-//! Scheduling and completing are for the owner, not for jobs.
+//! Only the owner can schedule and complete, not jobs.
 //!
-//! A scheduler is not `Sync`, so it does not get into a job by reference. The ways that are left are a
-//! scheduler that is moved in, and one in a thread local that a job on the owner's thread finds.
+//! A scheduler is not `Sync`, so a job cannot capture it by reference. Two ways remain: a scheduler that is moved
+//! into a job, and one in a thread-local value that a job on the owner's thread finds.
 
 use crate::common;
 
@@ -13,17 +13,17 @@ use ancho_jobs::{
 use common::{Drops, panic_message, pool, scheduler};
 
 thread_local! {
-    /// Without workers, so that jobs run on the thread that it is for.
+    /// Without workers, so that jobs run on the scheduler's thread.
     static JOBS: JobScheduler = scheduler(0);
 }
 
-/// Runs the body in a job of the thread's scheduler, and fails if the job does.
+/// Runs the body in a job of the thread's scheduler, and fails if the job fails.
 #[track_caller]
 fn in_job(body: impl FnOnce(&JobScheduler) + Send + 'static) {
     JOBS.with(|jobs| {
         let job = jobs.named("Outer").schedule(&[], (), move |()| JOBS.with(body)).unwrap();
         jobs.complete(job);
-        // What was refused was not scheduled.
+        // Refused jobs were not scheduled.
         jobs.complete_everything();
     });
 }
@@ -222,7 +222,7 @@ fn a_thread_that_a_job_starts_is_outside() {
     jobs.complete(job.unwrap());
 }
 
-/// Uses the thread's scheduler when it is dropped, whatever comes of it.
+/// Uses the thread's scheduler when it is dropped, and ignores the result.
 struct SchedulesWhenDropped(common::Counted);
 
 impl Drop for SchedulesWhenDropped {
@@ -244,7 +244,7 @@ fn captures_may_use_the_scheduler_when_they_are_dropped() {
     JOBS.with(|jobs| {
         let mut cell = JobCell::new(0);
         let first = jobs.schedule(&[], cell.write(), |_| {}).unwrap();
-        // Refused: dropped on the way back.
+        // Refused: dropped when the call returns.
         let captured = value();
         jobs.schedule(&[], cell.read(), move |_| drop(captured)).unwrap_err();
         let captured = value();

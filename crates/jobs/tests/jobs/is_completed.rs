@@ -1,4 +1,4 @@
-//! Looking whether a job is completed, which starts nothing and waits for nothing.
+//! `is_completed` starts nothing and waits for nothing.
 
 use crate::common;
 
@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use ancho_jobs::{JobHandle, JobScheduler};
 use common::{Door, eventually, must_end, occupy_workers, pool, scheduler};
 
-/// A job that has finished and was not completed.
+/// Returns a job that has finished and was not completed.
 fn finished(jobs: &JobScheduler) -> JobHandle {
     let job = jobs.schedule(&[], (), |()| {}).unwrap();
     jobs.flush();
@@ -55,7 +55,7 @@ fn a_deep_combination_of_combinations_needs_no_deep_stack() {
 fn layers_of_combinations_are_each_looked_at_once() {
     must_end(|| {
         let jobs = scheduler(1);
-        // There are two handles to a layer, but 2^60 ways through them.
+        // Each layer has two handles, but there are 2^60 paths through them.
         let (mut a, mut b) = (finished(&jobs), finished(&jobs));
         for _ in 0..60 {
             let before = [a, b];

@@ -64,7 +64,7 @@ fn a_struct_is_called_by_its_type_unless_it_is_named() {
     jobs.complete(first);
 }
 
-/// Parameters of all sorts, with bounds in both places.
+/// Parameters of all kinds, with bounds in both places.
 #[derive(ParallelJobStruct)]
 struct Scale<'a, T: Copy, const N: usize, F>
 where
@@ -357,7 +357,7 @@ fn views_are_as_visible_as_their_structs() {
 }
 
 mod shadowed {
-    //! Someone who has types and modules of these names.
+    //! User code that has types and modules of these names.
     #![allow(dead_code, reason = "they are only there to be in the way")]
     #![allow(non_camel_case_types, reason = "shadows the names of primitives too")]
 

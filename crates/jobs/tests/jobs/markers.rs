@@ -1,4 +1,4 @@
-//! Which threads may have which types, and for how long tokens are lent.
+//! Marker traits of the types, and the lifetimes of tokens.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ trait Otherwise {
 
 impl<T> Otherwise for Probe<T> {}
 
-/// Where the bound holds, these come before those of the trait.
+/// If the bound holds, these methods take precedence over those of the trait.
 impl<T: Send> Probe<T> {
     const SEND: bool = true;
 }
@@ -28,7 +28,7 @@ impl<T: Sync> Probe<T> {
     const SYNC: bool = true;
 }
 
-/// Says whether a type is `Send`, and whether it is `Sync`.
+/// Returns whether a type is `Send`, and whether it is `Sync`.
 macro_rules! markers {
     ($type:ty) => {
         (Probe::<$type>::SEND, Probe::<$type>::SYNC)
@@ -54,7 +54,8 @@ impl ConcurrentWrite for Counter {
 fn tokens_are_not_shared_and_those_that_read_stay_on_their_thread() {
     assert_eq!(markers!(SliceRead<'static, u32>), (false, false));
     assert_eq!(markers!(CellRead<'static, u32>), (false, false));
-    // What writes borrows its container mutably, so nobody else can reach that: it might move.
+    // A token that writes borrows its container mutably, so no other reference to the container exists: it could
+    // move.
     assert_eq!(markers!(SliceWrite<'static, u32>), (false, false));
     assert_eq!(markers!(SliceUnrestricted<'static, u32>), (false, false));
     assert_eq!(markers!(CellWrite<'static, u32>), (true, false));
@@ -81,7 +82,7 @@ fn what_jobs_hold_is_shared_by_their_batches() {
     assert_eq!(markers!(JobPool), (true, true));
 }
 
-/// A token may be used where one of a shorter loan is asked for: this compiles.
+/// A token may be used where a shorter loan is required: this compiles.
 #[expect(dead_code, reason = "what matters is that it compiles")]
 fn tokens_can_be_lent_for_less<'s, 'l: 's>(
     read: SliceRead<'l, u32>,

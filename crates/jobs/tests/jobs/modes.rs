@@ -1,4 +1,4 @@
-//! The order of work where the graph leaves it open: serial, shuffled, or as it comes.
+//! The order of work where the graph leaves it open: serial, shuffled, or parallel.
 
 use crate::common;
 
@@ -8,7 +8,7 @@ use std::thread;
 use ancho_jobs::{ExecutionMode, JobCell, JobHandle, JobScheduler, JobSlice};
 use common::{Log, WORKERS, scheduler};
 
-/// The order in which the batches of a job began.
+/// Returns the order in which the batches of a job began.
 fn batch_order(jobs: &JobScheduler, count: usize) -> Vec<usize> {
     let order: Arc<Mutex<Vec<usize>>> = Arc::default();
     let begun = Arc::clone(&order);
@@ -19,7 +19,7 @@ fn batch_order(jobs: &JobScheduler, count: usize) -> Vec<usize> {
     Arc::into_inner(order).unwrap().into_inner().unwrap()
 }
 
-/// The order in which jobs without dependencies began.
+/// Returns the order in which jobs without dependencies began.
 fn job_order(jobs: &JobScheduler) -> Vec<&'static str> {
     let log = Log::default();
     for name in ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"] {

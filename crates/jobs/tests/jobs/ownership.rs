@@ -1,4 +1,4 @@
-//! One owner at a time: what may move between threads, and what belongs to whom.
+//! One owner at a time: types that may move between threads, and their owners.
 
 use crate::common;
 
@@ -15,7 +15,7 @@ use ancho_jobs::{
 };
 use common::{Door, Flag, eventually, must_end, occupy_workers, panic_message, pool, scheduler};
 
-/// Says that types implement a trait.
+/// Asserts that types implement a trait.
 macro_rules! assert_impl {
     ($trait:path: $($type:ty),+ $(,)?) => {
         const _: fn() = || {
@@ -25,7 +25,7 @@ macro_rules! assert_impl {
     };
 }
 
-/// Says that types do not implement a trait: if one did, the call below would be ambiguous.
+/// Asserts that types do not implement a trait: if one did, the call below would be ambiguous.
 macro_rules! assert_not_impl {
     ($trait:path: $($type:ty),+ $(,)?) => {
         $(const _: fn() = || {
@@ -42,7 +42,7 @@ macro_rules! assert_not_impl {
 
 /// `Send` and not `Sync`.
 type Cell = std::cell::Cell<u8>;
-/// Neither.
+/// Neither `Send` nor `Sync`.
 type Rc = std::rc::Rc<u8>;
 
 assert_impl!(Send: JobScheduler, JobPool, JobHandle, JobFailed, ScheduleError);
@@ -52,7 +52,7 @@ assert_impl!(Send: JobSlice<u8>, JobCell<u8>, Guarded<u8>, Held<u8>);
 assert_impl!(Send: JobSlice<Cell>, JobCell<Cell>, Guarded<Cell>);
 assert_not_impl!(Send: JobSlice<Rc>, JobCell<Rc>, Guarded<Rc>, Held<Rc>);
 assert_not_impl!(Sync: JobSlice<u8>, JobCell<u8>, Guarded<u8>);
-// A token that could be sent would let two threads at a container's safety slot.
+// A token that could be sent would let two threads reach a container's safety slot.
 assert_not_impl!(Send: SliceRead<'static, u8>, CellRead<'static, u8>);
 assert_not_impl!(Sync: SliceRead<'static, u8>, CellRead<'static, u8>);
 assert_not_impl!(Sync: SliceWrite<'static, u8>, CellWrite<'static, u8>, CellConcurrent<'static, u8>);
@@ -209,7 +209,7 @@ fn a_container_in_use_by_another_scheduler_is_refused() {
 
 #[test]
 fn a_container_that_two_schedulers_only_read_stays_safe() {
-    // Whether the second reader is taken is left open; that nobody writes meanwhile is not.
+    // Accepting the second reader is unspecified; but nothing may write meanwhile.
     let pool = pool(1);
     let (here, there) = (JobScheduler::new(&pool), JobScheduler::new(&pool));
     let mut cell = JobCell::new(1);
@@ -324,12 +324,12 @@ fn a_scheduler_dropped_by_a_job_of_its_own_does_not_wait_for_itself() {
             .unwrap();
         jobs.flush();
         *place.lock().unwrap() = Some(jobs);
-        // By a panic of the job or not: it ends.
+        // The job ends, by a panic or not.
         eventually(|| done.is_up() || Arc::strong_count(&place) == 1);
     });
 }
 
-/// Sends a scheduler to a job of its own, and ends when the job has done something with it.
+/// Sends a scheduler to one of its own jobs, and returns when the job has used it.
 fn give_to_own_job(
     jobs: JobScheduler,
     before: impl FnOnce(JobScheduler) -> JobScheduler,
@@ -427,7 +427,7 @@ fn the_waits_of_a_scheduler_that_was_sent_out_of_the_job_end_with_it() {
             send.send(two).unwrap();
         });
         one.complete(job.unwrap());
-        // A job of the other can wait for the first, now that no job of the first waits for the other.
+        // A job of the other scheduler can wait for the first, now that no job of the first waits for the other.
         let two: JobScheduler = sent.recv().unwrap();
         assert!(two.begin_drop());
         let job = two.schedule(&[], (), move |()| assert!(one.begin_drop()));
@@ -473,7 +473,7 @@ fn a_job_may_own_the_last_handle_on_its_pool() {
     must_end(|| {
         for workers in [0, 1, 3] {
             let outer = scheduler(1);
-            // The inner scheduler is the last to hold its pool, and goes inside a job of the outer.
+            // The inner scheduler has the last handle on its pool, and is dropped inside a job of the outer.
             let inner = scheduler(workers);
             let ran = Arc::new(AtomicUsize::new(0));
             for _ in 0..10 {
@@ -501,7 +501,7 @@ fn a_worker_may_let_go_of_the_last_handle_on_its_own_pool() {
         let captured = pool.clone();
         let job = jobs
             .schedule(&[], (), move |()| {
-                // On a worker, since nobody completes the job before.
+                // On a worker, since the job is not completed before.
                 eventually(|| wait.is_up());
                 drop(captured);
                 raises.raise();
@@ -509,7 +509,7 @@ fn a_worker_may_let_go_of_the_last_handle_on_its_own_pool() {
             .unwrap();
         jobs.flush();
         drop(pool);
-        // Not the last yet: the scheduler has one, and gives it up after its jobs.
+        // Not the last handle yet: the scheduler has one, and releases it after its jobs.
         gone.raise();
         eventually(|| done.is_up());
         jobs.complete(job);
@@ -522,8 +522,8 @@ fn a_scheduler_in_a_thread_local_completes_its_jobs_when_the_thread_ends() {
     thread_local! {
         static JOBS: RefCell<Option<JobScheduler>> = const { RefCell::new(None) };
     }
-    // Thread locals go in an order of their own, so what the scheduler itself keeps in some may be
-    // gone by then. Which are there depends on what the thread did before, and in which order.
+    // Thread-local values are dropped in any order, so those of the scheduler may be gone by then. Their presence
+    // depends on the earlier actions of the thread, and on their order.
     let orders = [(false, false), (true, false), (false, true), (true, true)];
     for (workers, (local_first, work_first)) in
         [0, 1].into_iter().flat_map(|w| orders.map(|o| (w, o)))

@@ -1,4 +1,4 @@
-//! What happens when a job panics, to it, to the jobs after it, and to everybody else.
+//! The effects of a job's panic on the job, on later jobs, and on everything else.
 
 use crate::common;
 
@@ -10,11 +10,11 @@ use std::thread;
 use ancho_jobs::{ExecutionMode, JobCell, JobHandle, JobPool, JobScheduler, JobSlice, note_panic};
 use common::{Door, Drops, Flag, Log, WORKERS, eventually, must_end, panic_message, scheduler};
 
-/// Panics when dropped, unless a panic is under way.
+/// Panics when dropped, unless the thread is panicking.
 #[derive(Debug)]
 struct Bomb;
 
-/// A payload without memory: who catches it may have to forget it, which leak checkers would tell of.
+/// A zero-sized payload. Catching it may require forgetting it, which leak checkers would report otherwise.
 struct Bang;
 
 impl Drop for Bomb {
@@ -29,7 +29,7 @@ fn fails(jobs: &JobScheduler) -> JobHandle {
     jobs.named("Fails").schedule(&[], (), |()| panic!("oh")).unwrap()
 }
 
-/// Shows that owner and workers still do their work: all of them, at the same time.
+/// Asserts that the owner and all workers still run jobs, at the same time.
 fn assert_usable(jobs: &JobScheduler) {
     let threads = jobs.thread_count();
     let begun = Arc::new(AtomicUsize::new(0));
@@ -158,7 +158,7 @@ fn jobs_that_are_only_ordered_after_run_and_so_do_their_dependants() {
             if flushed {
                 jobs.flush();
             }
-            // The panic is told here, since this call completes the job that panicked.
+            // The panic is reported here, since this call completes the job that panicked.
             let failed = jobs.try_complete(b).unwrap_err();
             assert_eq!((failed.job(), failed.panicked_job()), ("Fails", "Fails"));
             assert_eq!(log.entries(), ["a", "b"]);
@@ -519,7 +519,7 @@ fn a_panic_while_dropping_what_a_parallel_job_captured_stops_nobody() {
                     jobs.flush();
                     eventually(|| jobs.is_completed(job));
                 }
-                // Whether the job has failed by that is left open.
+                // A failure of the job because of that is unspecified.
                 let _ = jobs.try_complete(job);
                 assert!(values.into_vec().unwrap().into_iter().eq(0..100));
                 assert_usable(&jobs);
@@ -595,7 +595,7 @@ fn payloads_that_panic_when_they_are_dropped_stop_nobody() {
     must_end(|| {
         for workers in WORKERS {
             let jobs = scheduler(workers);
-            // One payload is kept for whoever completes the job; the others are dropped somewhere.
+            // One payload is kept for the caller that completes the job; the others are dropped on any thread.
             let job =
                 jobs.schedule_for_each(&[], (), 64, 1, |(), _| panic::panic_any(Bomb)).unwrap();
             jobs.flush();
@@ -603,7 +603,7 @@ fn payloads_that_panic_when_they_are_dropped_stop_nobody() {
             std::mem::forget(failed.take_payload());
             assert_usable(&jobs);
 
-            // Two failures reach one job: one of them is told.
+            // Two failures reach one job: one of them is reported.
             let pair = [0; 2].map(|_| jobs.schedule(&[], (), |()| panic::panic_any(Bomb)).unwrap());
             let both = jobs.schedule(&pair, (), |()| {}).unwrap();
             jobs.flush();
@@ -711,7 +711,7 @@ fn panics_in_many_frames_leave_no_trace() {
     }
 }
 
-/// What [`JobScheduler::run`] runs panics where it is called, and nobody tells of it.
+/// The closure of [`JobScheduler::run`] panics on the calling thread, and the panic is not reported as a failure.
 #[test]
 fn what_is_noted_of_a_panic_that_passes_is_not_told_of_a_later_one() {
     struct Working;

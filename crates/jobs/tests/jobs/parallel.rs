@@ -1,4 +1,4 @@
-//! Parallel jobs: which batches there are, and what each sees.
+//! Parallel jobs: their batches, and the views of each batch.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use ancho_jobs::{ExecutionMode, JobCell, JobScheduler, JobSlice};
 use common::{WORKERS, scheduler};
 
-/// The batches that a job of `count` indices was called for, in rising order.
+/// Returns the batches that a job of `count` indices was called for, in rising order.
 fn batches(jobs: &JobScheduler, count: usize, batch: usize) -> Vec<Range<usize>> {
     let seen: Arc<Mutex<Vec<Range<usize>>>> = Arc::default();
     let ranges = Arc::clone(&seen);
@@ -108,7 +108,7 @@ fn an_index_outside_of_the_batch_is_out_of_bounds() {
         values.write(),
         10,
         5,
-        // The batch's part has the places 0 to 4, whichever batch it is.
+        // Each batch's part has the indices 0 to 4.
         |values, range| values[range.start] = 1,
     );
     let failed = jobs.try_complete(job.unwrap()).unwrap_err();
@@ -258,8 +258,8 @@ fn several_threads_take_part_in_one_job() {
 
 #[test]
 fn a_thread_that_is_done_takes_batches_from_one_that_is_slow() {
-    // One batch waits until 48 others are done, more than the half that is the other thread's.
-    // (Not until all 63 are: a thread may have claimed the next few together with the slow one.)
+    // One batch waits until 48 others are done, more than the half that belongs to the other thread. (Not until all
+    // 63 are: a thread may have claimed the next few together with the slow one.)
     for slow in [0, 31, 63] {
         let jobs = scheduler(1);
         let done = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,4 @@
-//! Pools: how they are made, how they end, and how much they hold.
+//! Pools: building, shutdown, and capacity.
 
 use crate::common;
 
@@ -48,7 +48,7 @@ fn without_workers_everything_runs_on_the_owners_thread() {
 fn workers_run_jobs_without_the_owners_help() {
     let jobs = scheduler(4);
     let door = Door::default();
-    // Returns when each worker is in a job of its own.
+    // Returns when each worker runs one of the jobs.
     let busy = occupy_workers(&jobs, &door);
     assert_eq!(door.arrived(), 4);
     door.open();
@@ -104,7 +104,7 @@ fn several_pools_stand_side_by_side() {
     for jobs in &schedulers {
         jobs.complete_everything();
     }
-    // A container may go from one to the next, job by job.
+    // A container may move from one scheduler to the next, job by job.
     let cell = &mut cells[0];
     for jobs in &schedulers {
         let job = jobs.schedule(&[], cell.write(), |value| *value += 1).unwrap();
@@ -185,7 +185,7 @@ fn threads_that_cannot_be_made_are_an_error() {
     assert!(message.starts_with("A0012: the system refused worker thread 1 of 2 ("), "{message}");
     assert!(message.ends_with("); ask for fewer workers, or a smaller stack"), "{message}");
     assert!(error.source().unwrap().is::<std::io::Error>());
-    // Nothing is left behind that would keep another from being made.
+    // Nothing is left behind that would prevent another pool.
     let jobs =
         JobScheduler::new(&JobPool::builder().workers(2).stack_size(1 << 20).build().unwrap());
     jobs.complete(jobs.schedule(&[], (), |()| {}).unwrap());
@@ -203,7 +203,7 @@ fn more_workers_than_a_pool_can_have_are_an_error() {
     }
 }
 
-/// A process of its own asks for stacks that no system has room for, and so gets no threads.
+/// A separate process requests stacks that are too large for any system, and so gets no threads.
 #[test]
 fn a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for() {
     const ROLE: &str = "ANCHO_TEST_REFUSED_THREADS";
@@ -215,12 +215,12 @@ fn a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for() {
         return;
     }
     if thread::available_parallelism().unwrap().get() == 1 {
-        // The pool has no workers, and nothing to be refused.
+        // The pool has no workers, so nothing can be refused.
         return;
     }
     let this = "pool::a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for";
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        // With one thread, tests run on that of the process.
+        // With one test thread, tests run on the main thread of the process.
         .args(["--exact", this, "--test-threads=1"])
         .env(ROLE, "1")
         .env("RUST_MIN_STACK", (1_u64 << 60).to_string())
@@ -258,7 +258,7 @@ fn a_full_pool_refuses_and_takes_jobs_again_after_some_are_completed() {
                  or raise `JobPoolBuilder::max_jobs`"
             )
         );
-        // What was refused left no trace, and what was taken runs.
+        // Refused jobs left no trace, and accepted jobs run.
         jobs.complete(last);
         assert_eq!(cell.get(), Ok(&taken));
         for _ in 0..taken {

@@ -1,4 +1,4 @@
-//! What an owner waits for comes before what was flushed earlier.
+//! Jobs that an owner waits for run before jobs that were flushed earlier.
 
 use crate::common;
 
@@ -14,7 +14,7 @@ fn completing_puts_its_jobs_before_those_that_were_flushed_earlier() {
     let (is_inside, may_leave, has_started) = (flag(), flag(), flag());
     let ordinary_runs = Arc::new(AtomicU32::new(0));
 
-    // The worker is at something long.
+    // The worker is busy with a long job.
     let door = {
         let (is_inside, may_leave) = (Arc::clone(&is_inside), Arc::clone(&may_leave));
         jobs.schedule(&[], (), move |()| {
@@ -25,7 +25,7 @@ fn completing_puts_its_jobs_before_those_that_were_flushed_earlier() {
     jobs.flush();
     eventually(|| is_inside.load(Ordering::Acquire));
 
-    // Much is flushed, and then two more, which need two threads: this one and the worker.
+    // Many jobs are flushed, and then two more, which need two threads: this one and the worker.
     for _ in 0..100 {
         let ordinary_runs = Arc::clone(&ordinary_runs);
         let _ = jobs.schedule(&[], (), move |()| {

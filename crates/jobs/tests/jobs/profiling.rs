@@ -1,4 +1,4 @@
-//! Who ran what, and when: recorded on demand, and written as a trace.
+//! Profiling: the thread and times of each job, recorded on demand, and written as a trace.
 
 use crate::common;
 
@@ -194,7 +194,7 @@ fn switching_while_jobs_run_is_harmless() {
     }
 }
 
-/// Just enough of JSON to read a trace, strictly.
+/// A strict reader for the subset of JSON in a trace.
 #[derive(Debug)]
 enum Json {
     Text(String),

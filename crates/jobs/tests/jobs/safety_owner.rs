@@ -1,4 +1,4 @@
-//! What the owner may do with a container that scheduled jobs use.
+//! Access of the owner to containers that scheduled jobs use.
 
 use crate::common;
 

@@ -5,7 +5,7 @@ use crate::common;
 use ancho_jobs::{Access, JobCell, JobHandle, JobScheduler, JobSlice, ScheduleError};
 use common::{Flag, WORKERS, eventually, scheduler};
 
-/// What is said of job `Second`, refused because of job `First`.
+/// Returns the error for job `Second`, refused because of job `First`.
 fn conflict(cell: &JobCell<i32>, access: Access, other_access: Access) -> ScheduleError {
     ScheduleError::Conflict {
         container: cell.label(),
@@ -153,7 +153,7 @@ fn an_order_without_dependency_is_an_order() {
             .after(&[first])
             .schedule(&[], cell.write(), |value| *value += 1)
             .unwrap();
-        // Also as a part of a longer way.
+        // Also as part of a longer path.
         let third = jobs.schedule(&[second], cell.write(), |value| *value *= 2).unwrap();
         jobs.complete(third);
         assert_eq!(cell.get(), Ok(&22));
@@ -198,18 +198,18 @@ fn readers_after_a_writer_must_each_be_ordered() {
     let mut cell = JobCell::new(0);
     let writer = write(&jobs, "First", &[], &mut cell).unwrap();
     let reader = read(&jobs, "Reader", &[writer], &cell).unwrap();
-    // The first reader has seen the writer; the second has not.
+    // The first reader is ordered after the writer; the second is not.
     assert_eq!(
         read(&jobs, "Second", &[], &cell),
         Err(conflict(&cell, Access::Read, Access::Write))
     );
     let second = read(&jobs, "Second", &[reader], &cell).unwrap();
-    // A writer that comes after one reader alone is unordered with the other.
+    // A writer ordered after only one reader is unordered with the other.
     let third = read(&jobs, "Third", &[writer], &cell).unwrap();
     write(&jobs, "Writer", &[second], &mut cell).unwrap_err();
     write(&jobs, "Writer", &[third], &mut cell).unwrap_err();
     let last = write(&jobs, "Writer", &[second, third], &mut cell).unwrap();
-    // What comes after the last writer comes after all before it.
+    // A job after the last writer is ordered after all jobs before it.
     let after = read(&jobs, "After", &[last], &cell).unwrap();
     jobs.complete(after);
     assert_eq!(cell.get(), Ok(&2));
@@ -221,7 +221,7 @@ fn a_reader_between_writers_is_not_forgotten() {
     let mut cell = JobCell::new(0);
     let first = write(&jobs, "Writer", &[], &mut cell).unwrap();
     let reader = read(&jobs, "First", &[first], &cell).unwrap();
-    // Ordered after the writer that the reader has waited for, but not after the reader.
+    // Ordered after the writer that the reader waited for, but not after the reader.
     assert_eq!(
         write(&jobs, "Second", &[first], &mut cell),
         Err(conflict(&cell, Access::Write, Access::Read))
@@ -244,7 +244,7 @@ fn a_refused_job_leaves_no_trace() {
     let first = write(&jobs, "First", &[], &mut conflicting).unwrap();
     let ran = Flag::default();
     let raises = ran.clone();
-    // The free one stands first: it must not be kept by a job that is refused for the other.
+    // The free container comes first: a job that is refused because of the other must not keep it.
     jobs.schedule(&[], (free.write(), conflicting.write()), move |_| raises.raise()).unwrap_err();
     *free.get_mut().unwrap() += 1;
     let other = write(&jobs, "Other", &[], &mut free).unwrap();
@@ -281,7 +281,7 @@ fn parallel_jobs_and_combinations_are_held_to_the_same() {
         };
         let a = add(&[], &mut values).unwrap();
         assert!(matches!(add(&[], &mut values), Err(ScheduleError::Conflict { .. })));
-        // Also if no index is in both.
+        // Also if the jobs have no index in common.
         let none = jobs.schedule_for_each(&[], values.write(), 0, 8, |_, _| {});
         assert!(matches!(none, Err(ScheduleError::Conflict { .. })));
         let b = add(&[a], &mut values).unwrap();

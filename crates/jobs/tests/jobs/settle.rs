@@ -1,4 +1,4 @@
-//! What is left to do when a job has run: settling what its batches wrote, once, before anyone goes on.
+//! Settling: the writes of a job's batches are put in order once, before anything that waits for the job continues.
 
 use crate::common;
 
@@ -13,17 +13,17 @@ use ancho_jobs::{
 };
 use common::{Drops, Flag, Log, eventually, panic_message, scheduler, schedulers};
 
-/// What batches write, each for itself, and what is settled of it, in their order.
+/// The writes of each batch, and the settled result in batch order.
 #[derive(Default)]
 struct Pages {
     written: Mutex<Vec<(usize, Vec<usize>)>>,
     settled: Vec<usize>,
     times: usize,
-    /// What settling panics with, if it does.
+    /// The message with which settling panics, if it does.
     fails: Option<&'static str>,
 }
 
-/// What one batch writes.
+/// The writes of one batch.
 struct Page<'v> {
     pages: &'v Pages,
     batch: usize,
@@ -65,7 +65,7 @@ fn failing(message: &'static str) -> JobCell<Pages> {
     JobCell::new(Pages { fails: Some(message), ..Pages::default() })
 }
 
-/// Schedules a job of each kind that takes along the same data.
+/// Schedules a job of each kind with the same data.
 type Schedule =
     fn(&JobScheduler, &[JobHandle], CellConcurrent<'_, Pages>) -> Result<JobHandle, ScheduleError>;
 
@@ -323,7 +323,7 @@ fn a_panic_of_the_job_is_told_before_one_while_settling() {
 
 #[test]
 fn a_panic_that_is_not_told_is_dropped() {
-    /// Panics with a value that is counted, and panics itself when it is dropped.
+    /// Panics with a counted value, and panics again when it is dropped.
     struct Failing(Drops);
 
     struct Bomb(Drops);

@@ -1,8 +1,8 @@
-//! Random graphs of jobs over a few containers, held against a model.
+//! Random graphs of jobs over a few containers, compared with a model.
 //!
-//! A script of schedules, flushes and completes is run for several numbers of workers and in several
-//! modes. Each must refuse exactly the schedules that the model calls conflicts, tell the same
-//! failures, and leave the same values as running the jobs one after the other does.
+//! A script of schedules, flushes and completes is run for several numbers of workers and in several modes. Each run
+//! must refuse exactly the schedules that conflict in the model, report the same failures, and leave the same values
+//! as running the jobs serially.
 
 use crate::common;
 
@@ -16,7 +16,7 @@ use ancho_jobs::{
 use common::{WORKERS, pool};
 use proptest::prelude::*;
 
-/// How many scripts; each runs a few times.
+/// The number of scripts; each runs a few times.
 const CASES: u32 = 100;
 const LENGTH: usize = 24;
 const NAMES: [&str; 40] = [
@@ -25,7 +25,7 @@ const NAMES: [&str; 40] = [
     "j28", "j29", "j30", "j31", "j32", "j33", "j34", "j35", "j36", "j37", "j38", "j39",
 ];
 
-/// What a job does. The numbers say which of two containers of a sort, and are taken modulo two.
+/// The work of a job. The numbers select one of two containers of a kind, and are taken modulo two.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     Nothing,
@@ -34,7 +34,7 @@ enum Work {
     Step {
         array: usize,
     },
-    /// Parallel: changes an array by what is in the other.
+    /// Parallel: changes an array by the elements of the other.
     Mix {
         array: usize,
     },
@@ -49,11 +49,11 @@ enum Work {
         cell: usize,
         array: usize,
     },
-    /// Parallel: counts into the counter what is in an array.
+    /// Parallel: adds the elements of an array to the counter.
     Count {
         array: usize,
     },
-    /// Single: takes the counter into a cell.
+    /// Single: moves the counter into a cell.
     Take {
         cell: usize,
     },
@@ -63,14 +63,14 @@ enum Work {
 enum Step {
     Schedule {
         work: Work,
-        /// Which of the jobs so far, modulo their number.
+        /// Indices of earlier jobs, modulo their number.
         dependencies: Vec<usize>,
         after: Vec<usize>,
     },
     Combine(Vec<usize>),
     Flush,
     Complete(Vec<usize>),
-    /// The owner looks at everything that it may look at.
+    /// The owner reads everything that it may read.
     Look,
 }
 
@@ -168,9 +168,9 @@ fn count(value: u64) -> usize {
 struct Job {
     name: &'static str,
     accesses: Vec<(usize, Access)>,
-    /// What was uncompleted of that which the job was scheduled after, depending on it or not.
+    /// The jobs that this one was scheduled after, depending on them or not, and that were uncompleted then.
     before: Vec<usize>,
-    /// Which job's panic has kept this one from running, or was its own.
+    /// The job whose panic kept this one from running, or this job if the panic was its own.
     failure: Option<usize>,
     completed: bool,
 }
@@ -186,7 +186,7 @@ impl Model {
         handles.iter().copied().filter(|&job| !self.jobs[job].completed).collect()
     }
 
-    /// The jobs and all that is uncompleted before them.
+    /// Returns the jobs and all uncompleted jobs before them.
     fn closure(&self, jobs: &[usize]) -> BTreeSet<usize> {
         let mut closure = BTreeSet::new();
         let mut todo = self.uncompleted(jobs);
@@ -198,7 +198,7 @@ impl Model {
         closure
     }
 
-    /// The jobs that a new one would conflict with, and on what.
+    /// Returns the jobs that a new one would conflict with, and the containers.
     fn conflicts(&self, before: &[usize], accesses: &[(usize, Access)]) -> Vec<(usize, usize)> {
         let ordered = self.closure(before);
         let mut conflicts = vec![];
@@ -239,7 +239,7 @@ impl Model {
         });
     }
 
-    /// Completes jobs. Returns whose panic is told, if there is one, and which of the targets failed by it.
+    /// Completes jobs. Returns the job whose panic is reported, if any, and the target that failed because of it.
     fn complete(&mut self, targets: &[usize]) -> Option<(usize, Option<usize>)> {
         let completed = self.closure(targets);
         let failure = |job: usize| self.jobs[job].failure;
@@ -271,7 +271,7 @@ impl ConcurrentWrite for Counter {
     }
 }
 
-/// The same, for real.
+/// The real scheduler and containers.
 struct Real {
     jobs: JobScheduler,
     handles: Vec<JobHandle>,
@@ -365,7 +365,7 @@ impl Real {
         }
     }
 
-    /// What the owner may read and write, by container.
+    /// Returns whether the owner may read and write each container.
     fn lent(&mut self) -> Vec<(bool, bool)> {
         let mut lent = vec![];
         for array in &mut self.arrays {
@@ -439,7 +439,7 @@ fn compare(script: &[Step], pool: &JobPool, mode: ExecutionMode) {
                 let name = |job: usize| model.jobs[job].name;
                 let panicked = told.as_ref().err().map(JobFailed::panicked_job);
                 assert_eq!(panicked, expected.map(|(panicked, _)| name(panicked)));
-                // What a combination is called is left open.
+                // The name of a combination is unspecified.
                 if let (Err(told), Some((_, Some(target)))) = (told, expected)
                     && !name(target).is_empty()
                 {
@@ -505,7 +505,7 @@ fn random_graphs_do_what_the_model_does() {
 
 #[test]
 fn a_container_is_free_the_moment_its_job_is_completed() {
-    // Taking the value out asks that every thread has let go of it.
+    // Taking the value out requires that every thread has released it.
     for workers in WORKERS {
         let jobs = JobScheduler::new(&pool(workers));
         for round in 0..500 {

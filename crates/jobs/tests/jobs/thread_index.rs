@@ -1,4 +1,4 @@
-//! The number of the thread that a job runs on.
+//! The index of the thread that a job runs on.
 
 use crate::common;
 
@@ -84,7 +84,7 @@ fn a_thread_keeps_its_index() {
 
 #[test]
 fn no_two_jobs_that_run_at_the_same_time_have_the_same() {
-    // All four are under way at once; each has taken its number by then.
+    // All four run at once; each has taken its index by then.
     let jobs = scheduler(3);
     let taken: Arc<Mutex<Vec<usize>>> = Arc::default();
     let count = Arc::new(AtomicUsize::new(0));

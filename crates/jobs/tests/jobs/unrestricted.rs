@@ -1,4 +1,4 @@
-//! Writing an array anywhere from any batch, on the caller's promise.
+//! Writing an array anywhere from any batch, without checks.
 #![expect(unsafe_code, reason = "the call to make the promise is unsafe")]
 
 use crate::common;
@@ -14,7 +14,7 @@ fn any_index_writes_any_element() {
         // SAFETY: each index writes one element of its own, and reads none.
         let token = unsafe { reversed.write_unrestricted() };
         let job = jobs.schedule_for_each(&[], token, 1000, 64, |reversed, i| {
-            // SAFETY: as above.
+            // SAFETY: only this index writes the element, and none reads it.
             unsafe { *reversed.get_mut(999 - i) = i };
         });
         jobs.complete(job.unwrap());
@@ -32,14 +32,14 @@ fn batches_and_single_jobs_see_the_whole_array() {
         let reads = jobs
             .schedule_parallel(&[], token, 100, 10, |values, _| {
                 assert_eq!((values.len(), values.is_empty()), (100, false));
-                // SAFETY: as above.
+                // SAFETY: no batch writes an element.
                 assert_eq!(unsafe { *values.get(99) }, 99);
             })
             .unwrap();
         // SAFETY: there is one batch.
         let token = unsafe { values.write_unrestricted() };
         let writes = jobs.schedule(&[reads], token, |values| {
-            // SAFETY: as above.
+            // SAFETY: there is one batch, so no other reference to the element is in use.
             unsafe { *values.get_mut(0) = 5 };
         });
         jobs.complete(writes.unwrap());
@@ -55,7 +55,7 @@ fn the_count_may_exceed_the_length() {
     let token = unsafe { values.write_unrestricted() };
     let job = jobs.schedule_for_each(&[], token, 1001, 10, |values, i| {
         if i % 1000 == 0 {
-            // SAFETY: as above.
+            // SAFETY: only indices 0 and 1000 write, one element each.
             unsafe { *values.get_mut(i / 1000) = 1 };
         }
     });
@@ -70,7 +70,7 @@ fn an_element_outside_of_the_array_fails_the_job() {
     // SAFETY: no element is written.
     let token = unsafe { values.write_unrestricted() };
     let job = jobs.schedule(&[], token, |values| {
-        // SAFETY: there is no such element, which is checked.
+        // SAFETY: index 2 is out of bounds, so the call panics before it makes a reference.
         unsafe { *values.get_mut(2) = 1 };
     });
     let failed = jobs.try_complete(job.unwrap()).unwrap_err();

@@ -1,6 +1,6 @@
 //! The loops of parallel jobs are vectorised around the user's closure.
 //!
-//! The assertions do nothing in debug builds; `cargo xtask testrelease` is where they count.
+//! The assertions do nothing in debug builds; `cargo xtask testrelease` runs them.
 #![cfg(all(feature = "inspect", feature = "dispatch"))]
 
 use crate::common;
@@ -21,7 +21,7 @@ fn advance_each(jobs: &JobScheduler, positions: &mut JobSlice<f32>, velocities: 
     jobs.complete(job.unwrap());
 }
 
-/// By batch: the closure has slices, and a loop of its own.
+/// By batch: the closure gets slices, and has its own loop.
 fn advance_batches(jobs: &JobScheduler, positions: &mut JobSlice<f32>, velocities: &JobSlice<f32>) {
     let data = (positions.write(), velocities.read());
     let job = jobs.schedule_parallel(&[], data, COUNT, 64, |(positions, velocities), range| {

@@ -1,4 +1,4 @@
-//! Arrays that a job writes and does not look at.
+//! Arrays that a job writes and cannot read.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! What the behaviour tests share.
+//! Utilities shared by the behaviour tests.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::any::Any;
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use ancho_jobs::{ExecutionMode, JobHandle, JobPool, JobScheduler};
 
-/// The numbers of workers for which results must be the same.
+/// The numbers of workers for which results must be equal.
 pub(crate) const WORKERS: [usize; 4] = [0, 1, 2, 4];
 
-/// How long something may take before it counts as never happening. Sanitizers and a busy machine
-/// are slow; no test waits for this unless it fails.
+/// The time after which an event counts as never happening. Sanitizers and a busy machine are slow; no test waits
+/// this long unless it fails.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) fn pool(workers: usize) -> JobPool {
@@ -22,12 +22,12 @@ pub(crate) fn pool(workers: usize) -> JobPool {
     JobPool::builder().workers(workers).build().unwrap()
 }
 
-/// A scheduler on a pool of its own.
+/// Returns a scheduler on its own pool.
 pub(crate) fn scheduler(workers: usize) -> JobScheduler {
     JobScheduler::new(&pool(workers))
 }
 
-/// The modes in which results must be the same.
+/// The modes in which results must be equal.
 const MODES: [ExecutionMode; 4] = [
     ExecutionMode::Parallel,
     ExecutionMode::Serial,
@@ -35,7 +35,7 @@ const MODES: [ExecutionMode; 4] = [
     ExecutionMode::Shuffle { seed: 7 },
 ];
 
-/// A scheduler for each number of workers in each mode, on pools of their own.
+/// Returns a scheduler for each number of workers in each mode, on separate pools.
 pub(crate) fn schedulers() -> impl Iterator<Item = JobScheduler> {
     let all = WORKERS.into_iter().flat_map(|workers| MODES.map(|mode| (workers, mode)));
     all.map(|(workers, mode)| {
@@ -55,12 +55,12 @@ pub(crate) fn eventually(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Gives what should not happen a fair chance to happen.
+/// Waits long enough for an unwanted event to happen.
 pub(crate) fn a_while() {
     thread::sleep(Duration::from_millis(20));
 }
 
-/// Runs the body on a thread of its own, and fails if it does not end.
+/// Runs the body on its own thread, and fails if it does not end.
 #[track_caller]
 pub(crate) fn must_end<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = mpsc::channel();
@@ -106,7 +106,7 @@ pub(crate) fn quiet_workers() {
     });
 }
 
-/// A list that jobs write to, to tell who ran and in which order.
+/// A list to which jobs write, to check their execution and order.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<&'static str>>>);
 
@@ -129,15 +129,15 @@ impl Log {
         self.0.lock().unwrap().contains(&entry)
     }
 
-    /// A job that adds an entry.
+    /// Returns a job that adds an entry.
     pub(crate) fn adds(&self, entry: &'static str) -> impl FnOnce(()) + Send + 'static {
         let log = self.clone();
         move |()| log.add(entry)
     }
 }
 
-/// A door that jobs wait at, so that a test decides when they go on. Opens when dropped, so that a
-/// failing test does not hang.
+/// A door at which jobs wait until the test lets them continue. Opens when dropped, so that a failing test does not
+/// hang.
 #[derive(Default)]
 pub(crate) struct Door {
     open: Arc<AtomicBool>,
@@ -145,7 +145,7 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// A job that waits at the door.
+    /// Returns a closure that waits at the door.
     pub(crate) fn waits(&self) -> impl Fn() + Send + Sync + 'static {
         let (open, waiting) = (Arc::clone(&self.open), Arc::clone(&self.waiting));
         move || {
@@ -158,7 +158,7 @@ impl Door {
         self.open.store(true, Ordering::SeqCst);
     }
 
-    /// How many came to the door so far.
+    /// Returns the number of jobs that have reached the door.
     pub(crate) fn arrived(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
     }
@@ -185,7 +185,7 @@ pub(crate) fn occupy_workers(jobs: &JobScheduler, door: &Door) -> Vec<JobHandle>
     busy
 }
 
-/// Counts how often values of it were dropped.
+/// A counter of dropped values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drops(Arc<AtomicUsize>);
 
@@ -222,7 +222,7 @@ impl Flag {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// A job that raises the flag.
+    /// Returns a job that raises the flag.
     pub(crate) fn raises(&self) -> impl FnOnce(()) + Send + 'static {
         let flag = self.clone();
         move |()| flag.raise()
