@@ -1,4 +1,4 @@
-//! A model of how memory is shared between worlds, checked by loom in every interleaving.
+//! A model of memory shared between worlds, checked by loom in every interleaving.
 //!
 //! Run with `cargo xtask loom`. The file under test is compiled here a second time, against loom's atomics.
 #![cfg(loom)]
@@ -14,7 +14,7 @@ use loom::thread;
 
 use ref_count::RefCount;
 
-/// A chunk, whose contents loom watches for races.
+/// A chunk whose contents loom checks for races.
 struct Chunk {
     count: RefCount,
     contents: UnsafeCell<u32>,
@@ -38,7 +38,7 @@ impl Chunk {
         self.contents.with_mut(|contents| unsafe { *contents = value });
     }
 
-    /// Gives up one count. The last owner writes, as if it dropped the contents.
+    /// Releases one count. The last owner writes, as if it dropped the contents.
     fn release(&self) -> bool {
         let is_last = self.count.remove();
         if is_last {
@@ -57,7 +57,7 @@ fn exactly_one_owner_is_the_last_and_after_all_others() {
                 chunk.count.add();
                 let chunk = Arc::clone(&chunk);
                 thread::spawn(move || {
-                    // One more, which goes at once.
+                    // One more owner, which is released at once.
                     chunk.count.add();
                     assert_eq!(chunk.read(), 1);
                     let first = chunk.release();

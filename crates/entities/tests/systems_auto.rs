@@ -1,6 +1,6 @@
-//! Systems that a world finds by itself.
+//! Systems that a world collects automatically.
 #![cfg(feature = "auto")]
-// What marks make works where unsafe code is forbidden.
+// The generated code compiles where unsafe code is forbidden.
 #![forbid(unsafe_code)]
 
 use ancho_entities::{
@@ -10,7 +10,7 @@ use ancho_entities::{
 
 struct Log(Vec<&'static str>);
 
-/// Its path is before that of its group.
+/// Its path sorts before that of its group.
 mod actors {
     use super::*;
 
@@ -39,7 +39,7 @@ mod actors {
 mod groups {
     use super::*;
 
-    /// Its path is before that of the group it is in.
+    /// Its path sorts before that of its group.
     #[system(in_group(Physics))]
     pub(super) struct Inner;
 
@@ -109,7 +109,7 @@ fn systems_are_found_in_the_order_of_their_paths() {
 fn the_default_world_has_them_all_and_the_hook_makes_it() {
     let mut world = World::default_world();
     assert_eq!(world.name(), "Default World");
-    // The hook has made it strict.
+    // The hook has made the world strict.
     let gone = world.spawn(());
     world.despawn(gone).unwrap();
     assert!(world.despawn(gone).is_err());

@@ -1,5 +1,5 @@
-//! In a steady state, recording, playing and clearing command buffers allocates nothing, and neither do changes of all that a query
-//! finds.
+//! In a steady state, recording, playing and clearing command buffers allocates nothing, and neither do batches over
+//! queries.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -61,41 +61,41 @@ struct Large;
 #[component(track_changes)]
 struct Tracked(f32);
 
-/// A value that is there once, and which all name.
+/// Returns a shared value that is allocated once and reused.
 fn team(number: usize) -> Shared<Team> {
     static TEAMS: OnceLock<[Shared<Team>; 2]> = OnceLock::new();
     TEAMS.get_or_init(|| [Shared::new(Team(0)), Shared::new(Team(1))])[number].clone()
 }
 
-/// A value that nobody had before.
+/// Returns a shared value that no entity had before.
 fn new_team() -> Shared<Team> {
     static NEXT: AtomicU32 = AtomicU32::new(2);
     Shared::new(Team(NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
-/// Who is there all the time.
+/// Entities that exist in every frame.
 struct Old {
     all: Vec<Entity>,
-    /// Those with a shared component.
+    /// Entities with a shared component.
     shared: Vec<Entity>,
     /// Roots of groups of three.
     roots: Vec<Entity>,
-    /// The root of a group of many, of several archetypes, who refer to each other.
+    /// Root of a large group of several archetypes, whose members refer to each other.
     large: Entity,
-    /// One of each archetype that others come to and leave: it has room.
+    /// One entity of each archetype that others enter and leave, so that the archetype keeps a chunk with room.
     staying: Vec<Entity>,
     archetype: Archetype,
 }
 
-/// What is done in a frame.
+/// The work of one frame.
 struct Part {
     name: &'static str,
     record: fn(&mut CommandRecorder, &Old),
-    /// What is recorded then, for all that are brief, once that was played.
+    /// Commands recorded for all `Brief` entities, after `record` was played.
     then: Option<fn(&mut CommandRecorder, &[Entity])>,
-    /// How often values that are recorded ask for memory of their own, by nature.
+    /// The number of allocations that the recorded values need themselves.
     values: usize,
-    /// And copies of values that are made when this is played.
+    /// The number of allocations for copies of values made during playback.
     copies: usize,
 }
 
@@ -250,13 +250,13 @@ const PARTS: &[Part] = &[
         }
     })
     .then(|commands, brief| commands.batch(brief).despawn()),
-    // A value that is given as such is put where it can be shared.
+    // Recording a plain value moves it to a shared allocation.
     part("set_shared and add_shared of values that are recorded", |commands, old| {
         old.shared.iter().for_each(|&entity| commands.set(entity, Shared::new(Team(1))));
         old.shared.iter().for_each(|&entity| commands.add(entity, Shared::new(Team(0))));
     })
     .values(400),
-    // So is what is managed.
+    // Recording a managed value allocates a box.
     part("managed values", |commands, old| {
         old.all.iter().for_each(|&entity| commands.add(entity, Managed::new(Script(1))));
         old.all.iter().for_each(|&entity| commands.set(entity, Managed::new(Script(2))));
@@ -373,7 +373,7 @@ const PARTS: &[Part] = &[
         }
         commands.batch(QueryDescriptor::of::<(), With<Gone>>()).despawn();
     }),
-    // The list of so many members has no room in a chunk.
+    // The buffer of this many members does not fit into a chunk.
     part("instantiate a large group, and despawn it", |commands, old| {
         for _ in 0..3 {
             let copy = commands.instantiate(old.large);
@@ -426,7 +426,7 @@ const PARTS: &[Part] = &[
 
 type ByQuery = (&'static str, fn(&mut World));
 
-/// Changes of all that a query finds, which leave everything as it was.
+/// Batches over queries that restore the original state.
 const BY_QUERY: &[ByQuery] = &[
     ("add and remove", |world| {
         world.batch(QueryDescriptor::of::<&Position, ()>()).add(Brief).unwrap();
@@ -479,7 +479,7 @@ const BY_QUERY: &[ByQuery] = &[
     }),
 ];
 
-/// Who records.
+/// The recording thread or job.
 #[derive(Clone, Copy, Debug)]
 enum By {
     MainThread,
@@ -488,7 +488,7 @@ enum By {
     ParallelJob,
 }
 
-/// How much each fifty frames allocate, after some to warm up, until it is no more than it may be.
+/// Counts the allocations of each fifty frames after a warm-up, until a count is within the limit.
 fn count_frames(mut frame: impl FnMut(), most: usize, limit: usize) -> Vec<usize> {
     for _ in 0..20 {
         frame();
@@ -581,7 +581,7 @@ fn record(
             let job = if matches!(by, By::SingleJob) {
                 jobs.schedule(&[], buffer.writer(), move |mut commands| part(&mut commands, &old))
             } else {
-                // All batches have a lane of their own, and only one of them does the work.
+                // Each batch has its own lane, and one batch does all the work.
                 jobs.schedule_for_each(&[], buffer.writer(), 64, 8, move |commands, index| {
                     if index == 20 {
                         part(commands, &old);
@@ -595,7 +595,7 @@ fn record(
     }
 }
 
-/// Does what is done with those that are brief.
+/// Records and plays the commands for the `Brief` entities.
 fn play_then(
     world: &mut World,
     buffer: &mut EntityCommandBuffer,
@@ -623,7 +623,7 @@ pub(crate) fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() 
                 let (mut world, old) = world(workers);
                 let mut buffer = EntityCommandBuffer::new();
                 let mut brief = Vec::with_capacity(500);
-                // Memory goes from one worker to another, and it takes a while until all of it is large enough.
+                // Memory moves between workers, and takes a while until every block is large enough.
                 let most = if workers == 0 { 1 } else { 20 };
                 let expected = [50 * part.values, 50 * (part.values + part.copies)];
                 let recorded = count_frames(
@@ -657,7 +657,7 @@ pub(crate) fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() 
         }
     }
     for part in PARTS {
-        // A buffer that is kept is recorded once.
+        // A reusable buffer is recorded once.
         let (mut world, old) = world(0);
         let (mut kept, mut buffer) = (EntityCommandBuffer::reusable(), EntityCommandBuffer::new());
         (part.record)(kept.commands().unwrap(), &old);
@@ -670,7 +670,7 @@ pub(crate) fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() 
             1,
             0,
         );
-        // Duplicates may ask for as much as values did.
+        // Duplicates may allocate as much as the original values.
         if counts.last().is_none_or(|&last| last > 50 * (part.values + part.copies)) {
             wrong.push(format!("{}, played again: {counts:?}", part.name));
         }
@@ -686,7 +686,7 @@ pub(crate) fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() 
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Recording a dynamic query copies its lists, playing it again asks for nothing.
+/// Checks that recording a dynamic query copies its lists, and that playing it again allocates nothing.
 fn ask_dynamic_queries_again(wrong: &mut Vec<String>) {
     let (mut world, old) = world(0);
     let mut kept = EntityCommandBuffer::reusable();

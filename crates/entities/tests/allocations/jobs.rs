@@ -45,7 +45,7 @@ impl EntityJob for Aim<'_> {
     }
 }
 
-/// Jobs of all kinds, and what the thread of the world does between them.
+/// Schedules jobs of all kinds, with work on the world's thread between them.
 fn frame(world: &mut World, all: &[Entity], distances: &mut JobSlice<f32>) {
     let seen = world.version();
     world.advance_version();
@@ -68,7 +68,7 @@ fn frame(world: &mut World, all: &[Entity], distances: &mut JobSlice<f32>) {
     let array = world.query_mut::<&mut Noted>().job().into_array();
     let (jobs, count) = (array.jobs(), array.len());
     let _ = jobs.schedule_for_each(&[], array, count, 64, |noted, _| noted.0 += 1).unwrap();
-    // The thread of the world waits for some, by reading and by writing.
+    // The world's thread waits for some jobs, by reading and by writing.
     world.get_mut::<Noted>(all[5]).unwrap().0 = 1;
     assert!(world.query_filtered::<&Position, With<Awake>>().count() <= all.len());
     world.jobs().complete(aim);
@@ -76,7 +76,7 @@ fn frame(world: &mut World, all: &[Entity], distances: &mut JobSlice<f32>) {
     world.jobs().complete_everything();
 }
 
-/// How much a thousand frames allocate, after some to warm up; for each of so many thousands, until there is nothing more.
+/// Counts the allocations of each thousand frames after a warm-up, until a count is zero or `most` counts were taken.
 fn count_thousands_of_frames(workers: usize, most: usize) -> Vec<usize> {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let settings = WorldSettings::new().chunk_capacity_limit(100).job_pool(&pool);
@@ -101,8 +101,8 @@ fn count_thousands_of_frames(workers: usize, most: usize) -> Vec<usize> {
 
 pub(crate) fn thousands_of_frames_of_jobs_over_entities_allocate_nothing() {
     assert_eq!(count_thousands_of_frames(0, 1), [0]);
-    // Jobs give memory back when they are done, and others take it. With workers that is another each time, so that it takes
-    // a while until all of it is large enough for all of them.
+    // Finished jobs return their memory, and later jobs reuse it. With workers, a job gets another block each time, so
+    // it takes a while until every block is large enough for every job.
     for workers in [1, 2] {
         let counts = count_thousands_of_frames(workers, 20);
         assert_eq!(counts.last(), Some(&0), "{workers} workers: {counts:?}");

@@ -53,7 +53,7 @@ fn count(all: Query<&Position, Changed<Position>>, mut counts: ResMut<Counts>) {
     counts.changed = all.count();
 }
 
-/// As many come as go.
+/// Spawns one entity per frame; `age` despawns as many.
 fn come(mut commands: Commands, mut number: Local<u32>) {
     *number += 1;
     commands.spawn((Brief(3), Position(*number as f32)));
@@ -69,7 +69,7 @@ fn age(all: Query<(Entity, &mut Brief)>, mut commands: CommandsAt<EndSimulation>
     });
 }
 
-// Loops are closures: an iterator has a few bytes on the heap.
+// Loops are closures: an iterator keeps a few bytes on the heap.
 fn score(
     mut score: Single<&mut Score>,
     positions: Lookup<&Position>,
@@ -133,7 +133,7 @@ pub(crate) fn a_thousand_frames_allocate_nothing_and_failures_leave_nothing_behi
     assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0, "allocations in 1,000 frames");
     assert_eq!(world.resource::<Counts>().frames, 1200);
 
-    // With workers it takes longer until all memory that jobs give back was taken once.
+    // With workers it takes longer until all memory that jobs return was used once.
     let mut threaded = steady(2);
     let mut counts = Vec::with_capacity(10);
     while counts.last() != Some(&0) && counts.len() < 10 {
@@ -146,7 +146,7 @@ pub(crate) fn a_thousand_frames_allocate_nothing_and_failures_leave_nothing_behi
     assert_eq!(counts.last(), Some(&0), "allocations in thousands of frames: {counts:?}");
     drop(threaded);
 
-    // Telling what went wrong takes memory, which is given back.
+    // Reporting an error allocates, and frees the memory again.
     std::panic::set_hook(Box::new(|_| {}));
     let gone = world.spawn(());
     world.despawn(gone).unwrap();
@@ -162,7 +162,7 @@ pub(crate) fn a_thousand_frames_allocate_nothing_and_failures_leave_nothing_behi
     );
     let failing = |world: &mut World| assert!(world.try_update(1.0 / 60.0).is_err());
     (0..200).for_each(|_| failing(&mut world));
-    // The test runner may still allocate while its thread waits for a core, so one of three counts has to be even.
+    // The test runner may still allocate while its thread waits for a core, so one of three counts has to be zero.
     let mut grown = [0; 3];
     for grown in &mut grown {
         let before = LIVE_BYTES.load(Ordering::Relaxed);

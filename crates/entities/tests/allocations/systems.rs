@@ -1,4 +1,4 @@
-//! Updates allocate nothing once everything has its memory.
+//! Updates allocate nothing after a warm-up.
 
 use std::sync::atomic::Ordering;
 
@@ -55,7 +55,7 @@ fn at_point(mut commands: CommandsAt<EndSimulation>, mut all: Query<Entity, With
     all.for_each(|entity| commands.commands().set(entity, Score(1.0)));
 }
 
-/// There is something to carry out in every second step.
+/// Records commands in every second step.
 fn at_point_now_and_then(
     mut commands: CommandsAt<EndFixedStep>,
     mut all: Query<Entity, With<Score>>,
@@ -83,7 +83,7 @@ fn others(
     assert!(lookup.get(Entity::NULL).is_none());
 }
 
-/// Loops that are nested, one that ends early, and one in a closure.
+/// Runs nested loops, a loop that ends early, and a loop in a closure.
 fn loops(scores: Query<&Score>, mut all: Query<(&mut A, &B)>, awake: Query<Entity, With<Awake>>) {
     for score in &scores {
         for (a, b) in &mut all {
@@ -94,7 +94,8 @@ fn loops(scores: Query<&Score>, mut all: Query<(&mut A, &B)>, awake: Query<Entit
     assert!(all.iter_mut().map(|(a, _)| a.0).sum::<f32>() >= 0.0);
 }
 
-/// More memory than a block has at first, so that there are several. (A container has a part of its own in other memory.)
+/// Allocates more than the first block holds, so that there are several. (A container keeps a part of itself in other
+/// memory.)
 fn memory(memory: UpdateAllocator, mut last: Local<Option<Numbers>>) {
     let mut numbers =
         Numbers::with_capacity_and_hasher_in(50_000, FixedState::default(), memory.clone());
@@ -111,7 +112,7 @@ fn world(workers: usize) -> World {
     world.spawn_many((A(0.0), B(1.0)), 10_000);
     world.spawn(Score(0.0));
     world.spawn_many(Awake, 100);
-    // The chunk that others come to and leave stays.
+    // This entity keeps the chunk that others enter and leave.
     world.spawn(A(0.0));
     world.insert_resource(1_u32);
     world.insert_resource(0.0_f64);
@@ -129,7 +130,7 @@ fn world(workers: usize) -> World {
     world
 }
 
-/// How often memory is asked for in each hundred frames, until one does not, or so many have.
+/// Counts the allocations of each hundred frames, until a count is zero or `most` counts were taken.
 fn count_hundreds_of_frames(mut world: World, most: usize) -> Vec<usize> {
     let mut counts = Vec::with_capacity(most);
     while counts.last() != Some(&0) && counts.len() < most {
@@ -149,7 +150,7 @@ pub(crate) fn a_frame_allocates_nothing() {
     measured.profile_systems(true);
     let counts = count_hundreds_of_frames(measured, 2);
     assert_eq!(counts.last(), Some(&0), "measured: {counts:?}");
-    // With workers it takes longer until all memory that jobs give back was taken once.
+    // With workers it takes longer until all memory that jobs return was used once.
     for workers in [1, 2] {
         let counts = count_hundreds_of_frames(world(workers), 20);
         assert_eq!(counts.last(), Some(&0), "{workers} workers: {counts:?}");

@@ -55,7 +55,7 @@ fn typed_components_are_aligned() {
         for (number, entity) in (0..).zip(&entities) {
             check(&world, *entity, number);
         }
-        // Through moves, holes and copies.
+        // The alignment holds after moves, in filled holes and in copies.
         for entity in entities.iter().step_by(3) {
             world.add(*entity, A(1)).unwrap();
         }
@@ -111,7 +111,7 @@ fn runtime_components_are_aligned() {
 
 #[test]
 fn a_page_is_the_most() {
-    // A chunk begins at a multiple of its size if it is asked to, and the smallest has 4096 bytes.
+    // On request a chunk is aligned to its size, and the smallest has 4096 bytes.
     let page = RuntimeType::new("bad_input::page", 4096, 4096);
     let page = ComponentType::register(page).unwrap();
     let mut world = World::new("Simulation");
@@ -133,7 +133,7 @@ fn a_page_is_the_most() {
     small.check_invariants().unwrap();
 }
 
-/// Has no bytes, and an alignment that chunks do not have for others.
+/// A zero-sized type with a larger alignment than chunks have by default.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(256))]
 struct Wide;
@@ -144,13 +144,13 @@ fn what_is_given_by_query_is_aligned() {
         let settings = WorldSettings::new().chunk_capacity_limit(limit);
         let mut world = World::with_settings("Simulation", settings);
         world.spawn_many(A(1), 400);
-        // The memory of whole chunks stays, but not here.
+        // Adding a tag usually keeps the memory of whole chunks; this alignment needs other memory.
         assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Wide).unwrap(), 400);
         let aligned = |wide: &Wide| std::ptr::from_ref(wide).addr().is_multiple_of(256);
         assert!(world.query::<&Wide>().iter().all(aligned));
         world.check_invariants().unwrap();
         assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Wide>(), Ok(400));
-        // Rows that move go to memory that others have left.
+        // Rows that move reuse memory that other rows have left.
         assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Hundred(7)).unwrap(), 400);
         assert!(
             world.query::<&Hundred>().iter().all(|value| {

@@ -1,4 +1,4 @@
-//! Changes of all that a query finds: user code that panics, and memory that is not there.
+//! Batches over queries, with user code that panics and with too little memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::common::{A, B, Stays, Tag, Text, ignore};
 use crate::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
 use crate::no_memory::{CHUNK, Set, limited, look, refused};
 
-/// Chooses rows in the midst of chunks.
+/// A mark for rows in the middle of chunks.
 #[derive(Component, Clone, Copy, Default)]
 #[component(name = "bad_input::Chosen", enableable)]
 struct Chosen;
@@ -21,7 +21,7 @@ struct Chosen;
 #[shared(name = "bad_input::Side")]
 struct Side(u32);
 
-/// The entities of a scene, of which some are chosen.
+/// Marks some entities of a scene as chosen.
 fn choose(mut scene: Scene) -> Scene {
     let all = scene.all.clone();
     for world in &mut scene.worlds {
@@ -48,7 +48,7 @@ fn chosen_and_forked() -> Scene {
 
 type Action = (&'static str, fn(&mut World));
 
-/// Everything that clones a set, or drops values.
+/// Every batch operation that clones a set or drops values.
 const ACTIONS: [Action; 14] = [
     ("add", |world| ignore(world.batch(QueryDescriptor::of::<&A, ()>()).add(f2(1)))),
     ("add to some", |world| {
@@ -106,7 +106,7 @@ fn everything_is_done_when_destructors_panic() {
         action(scene.world());
         scene.world().state_hash()
     };
-    // Those that are one change.
+    // Only the actions that are a single change.
     for (what, action) in ACTIONS.iter().filter(|(what, _)| !what.contains(" and ")) {
         let expected = after(*action);
         survives(Call::Drop, what, chosen, |scene| {
@@ -170,7 +170,7 @@ fn nothing_is_done_when_a_default_panics() {
 
 type Write = (&'static str, fn(&mut World) -> Result<(), EntityError>);
 
-/// Everything that needs a chunk for ten entities in chunks of four, of which every third is chosen.
+/// Every batch operation that needs a chunk, for ten entities in chunks of four, of which every third is chosen.
 const WRITES: [Write; 8] = [
     ("add", |world| {
         world.batch(QueryDescriptor::of::<&A, ()>()).add(B(1)).map(drop).map_err(|refused| {
@@ -207,9 +207,9 @@ const WRITES: [Write; 8] = [
     }),
 ];
 
-/// A world with so many chunks to spare.
+/// Creates a world in an arena with `chunks` spare chunks.
 fn spare(chunks: usize, owner: &Arc<()>) -> (World, ChunkArena) {
-    // The entities move to chunks of another archetype when they are chosen, and leave theirs.
+    // Choosing entities moves them to chunks of another archetype, out of their old chunks.
     let (mut world, all, arena) = limited(10, 3 + chunks, owner);
     assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Chosen).unwrap(), 10);
     for (at, &entity) in all.iter().enumerate() {
@@ -229,7 +229,7 @@ fn without_memory_nothing_is_done() {
         refused(what, &mut world, &arena, write);
         assert_eq!(Arc::strong_count(&owner), count, "{what}");
     }
-    // Some memory is not enough either, unless those that move first leave theirs to the others.
+    // One chunk too few is not enough either, unless the rows that move first leave their memory to the others.
     for (what, write) in WRITES.iter().filter(|(what, _)| !what.ends_with("some")) {
         let needed = if *what == "add" { 1 } else { 3 };
         let (mut world, arena) = spare(needed - 1, &owner);
@@ -303,11 +303,11 @@ fn what_needs_no_memory_is_done_without() {
 
 #[test]
 fn entities_that_would_be_too_large_are_refused_before_others_change() {
-    /// Fits into a chunk alone.
+    /// A component that fits into a chunk, but not together with `Larger`.
     #[derive(Component, Clone, Copy)]
     struct Large([u8; 12_000]);
 
-    /// As well.
+    /// A component that fits into a chunk, but not together with `Large`.
     #[derive(Component, Clone, Copy)]
     struct Larger([u8; 14_000]);
 
@@ -335,7 +335,7 @@ fn values_without_bytes_are_cloned_for_each() {
         static CLONED: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Cannot be had but by cloning another.
+    /// A value that can only be created by cloning another.
     #[derive(Component)]
     #[component(name = "bad_input::Token")]
     struct Token(());

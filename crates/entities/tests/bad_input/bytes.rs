@@ -1,15 +1,15 @@
-//! Bytes that are not as many, or not of a type that is bytes.
+//! Byte slices of the wrong length, or for a type that is not plain bytes.
 
 use ancho_entities::{Component, ComponentType, EntityError, FieldKind, RuntimeType};
 
 use crate::common::{A, Link, Tag, Text, both};
 
-/// Bytes that are neither 0 nor 1 are no value of it.
+/// Bytes other than 0 and 1 are no valid value.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "bad_input::Switch")]
 struct Switch(bool);
 
-/// There are bytes between its fields that nobody wrote.
+/// A struct with padding between its fields.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "bad_input::Padded")]
 struct Padded {
@@ -17,7 +17,7 @@ struct Padded {
     large: u32,
 }
 
-/// Says nothing of what is in it.
+/// Its field has no shape.
 #[derive(Component, Clone, Copy, Debug, Default)]
 #[component(name = "bad_input::Opaque")]
 struct Opaque(#[field(opaque)] u32);
@@ -51,7 +51,7 @@ fn what_is_not_bytes_is_not_read_or_written_as_such() {
         let set = (Text("mine".into()), Switch(true), Padded::default(), Opaque(3), Link::null());
         let entity = world.spawn(set);
         let types = [
-            // Whether it can be read, and written.
+            // Columns: type, readable as bytes, writable as bytes.
             (ComponentType::of::<Text>(), false, false),
             (ComponentType::of::<Switch>(), true, false),
             (ComponentType::of::<Padded>(), false, true),
@@ -117,7 +117,7 @@ fn fields_that_do_not_lie_in_their_type_are_refused() {
     for (kind, offset) in fields {
         let ty = RuntimeType::new("bad_input::fields", 8, 4).field("field", offset, kind);
         let refused = ComponentType::register(ty);
-        // Not at a multiple of its size, or not inside.
+        // Misaligned, or out of range.
         let inside = offset.checked_add(4).is_some_and(|end| end <= 8);
         assert!(refused.is_err() || inside, "{kind:?} at {offset}");
         if let Err(refused) = refused {

@@ -13,7 +13,7 @@ fn nothing_leaks_when_many_are_made_of_one() {
 }
 
 fn survives_or_is_not_called(count: usize) {
-    // One may be made without a clone: of the value itself.
+    // One entity needs no clone: it gets the value itself.
     if count > 1 {
         survives(Call::Clone, "spawn_many", Scene::new, |scene| {
             ignore(scene.world().spawn_many((f1(1), A(1), f0(1)), count).len());
@@ -45,7 +45,7 @@ fn none_of_many_is_there_when_one_cannot_be_made() {
 fn no_instance_is_there_when_one_cannot_be_made() {
     for (what, setup) in [("alone", Scene::new as fn() -> Scene), ("forked", Scene::forked)] {
         for count in [1, 2, 7, 13] {
-            // One whose chunk is full, one whose chunk has room, and one with fewer components.
+            // An entity whose chunk is full, one whose chunk has room, and one with fewer components.
             for which in [1, 9, 10] {
                 let what = format!("{count} instances of {which}, {what}");
                 survives(Call::Clone, &what, setup, |scene| {
@@ -70,7 +70,7 @@ fn no_instance_is_there_when_one_cannot_be_made() {
 
 type Action = fn(&mut World, &[Entity]);
 
-/// Everything that writes to a chunk, and so copies one that is shared.
+/// Every operation that writes to a chunk, and so copies a shared one.
 const WRITES: [(&str, Action); 21] = [
     ("get_mut", |world, all| ignore(world.get_mut::<F0>(all[1]).map(|value| value.value = 1))),
     ("get_mut of another", |world, all| ignore(world.get_mut::<A>(all[1]).map(|a| a.0 = 1))),
@@ -129,7 +129,7 @@ fn nothing_leaks_when_a_shared_chunk_cannot_be_copied() {
 #[test]
 fn nothing_leaks_when_the_others_of_a_shared_chunk_are_dropped() {
     for (what, action) in WRITES {
-        // Some of them drop nothing; then there is nothing to survive.
+        // Some of these operations drop nothing, so no panic happens.
         survives(Call::Drop, what, Scene::forked, |scene| {
             let all = scene.all.clone();
             action(&mut scene.worlds[0], &all);

@@ -1,4 +1,4 @@
-//! Components and worlds of these tests.
+//! Components and worlds for the tests of bad input.
 
 use ancho_entities::{Component, Entity, World, WorldSettings};
 
@@ -27,16 +27,16 @@ pub(crate) struct Tag;
 #[component(name = "bad_input::Link")]
 pub(crate) struct Link(pub(crate) Entity);
 
-/// Stays when its entity is despawned.
+/// A component that stays when its entity is despawned.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "bad_input::Stays", cleanup)]
 pub(crate) struct Stays;
 
-/// A world of each kind.
+/// Returns a lenient and a strict world.
 pub(crate) fn both() -> [World; 2] {
     [false, true]
         .map(|strict| World::with_settings("Simulation", WorldSettings::new().strict(strict)))
 }
 
-/// Does nothing with what a call returned.
+/// Discards the result of a call.
 pub(crate) fn ignore<R>(_: R) {}

@@ -14,7 +14,7 @@ use crate::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
 
 type Action = fn(&mut World, &[Entity]);
 
-/// Everything that drops values.
+/// Every operation that drops values.
 const ACTIONS: [(&str, Action); 20] = [
     ("add replaces", |world, all| ignore(world.add(all[1], (f0(0), f1(0))))),
     ("add replaces and moves", |world, all| ignore(world.add(all[1], (f0(0), f1(0), f2(0))))),
@@ -88,7 +88,7 @@ fn nothing_leaks_or_is_dropped_twice_in_strict_worlds() {
             action(world, all);
         });
     }
-    // What is refused is given back, and dropped by who gets it.
+    // A refused set is returned to the caller, who drops it.
     survives(Call::Drop, "add refused", strict, |scene| {
         let (world, all) = scene.parts();
         ignore(world.add(all[1], (f0(0), f1(0))));
@@ -101,7 +101,7 @@ fn nothing_leaks_or_is_dropped_twice_in_worlds_that_share_memory() {
         survives(Call::Drop, what, Scene::forked, |scene| {
             let (world, all) = scene.parts();
             action(world, all);
-            // The fork has what it had. What panics here was shared until now.
+            // The fork is unchanged. The values that panic here were shared until now.
             let all = scene.all.clone();
             action(&mut scene.worlds[1], &all);
         });
@@ -160,7 +160,7 @@ fn values_that_are_overwritten_in_place_are_dropped() {
 
 #[test]
 fn what_was_to_go_is_gone() {
-    // A destructor that panics does not keep its entity alive, nor the others of the call.
+    // A destructor that panics keeps neither its entity nor the others of the call alive.
     let all_gone: [(&str, Action); 3] = [
         ("despawn", |world, all| all.iter().for_each(|entity| ignore(world.despawn(*entity)))),
         ("despawn_slice", |world, all| ignore(world.batch(all).despawn())),
@@ -183,7 +183,7 @@ fn what_was_to_go_is_gone() {
     }
 }
 
-/// Says that it was dropped, and then panics if it is the one that is to.
+/// A value that records its drop, then panics if its number is selected.
 struct Loud {
     number: u32,
     panics: u32,
@@ -260,7 +260,7 @@ fn a_world_drops_everything_if_one_value_panics() {
         let mut dropped = std::mem::take(&mut *dropped.lock().unwrap());
         dropped.sort_unstable();
         assert_eq!(dropped, Vec::from_iter(1..=ALL), "value {panics} panicked");
-        // What a system panics with is printed: a world that is dropped has nowhere to return it to.
+        // The panic of a system is printed: dropping a world has no caller to return it to.
         let is_reported = panics != 0 && !(13..15).contains(&panics);
         assert_eq!(result.is_err(), is_reported, "value {panics} panicked");
     }

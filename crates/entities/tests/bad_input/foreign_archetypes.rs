@@ -1,4 +1,4 @@
-//! Archetypes of other worlds, of forks and of worlds that are gone.
+//! Archetypes of other worlds, of forks and of dropped worlds.
 
 use ancho_entities::{Archetype, Entity, EntityError, World};
 
@@ -24,7 +24,7 @@ fn archetypes_of_other_worlds_are_refused() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let mut other = World::new("Other");
-        // The same components, at the same place of the list; and one that this world has none for.
+        // One archetype with the same components and index, and one that this world lacks.
         other.spawn(A(1));
         let same = other.archetype::<A>();
         let more = other.archetype::<(A, B)>();
@@ -66,7 +66,7 @@ fn archetypes_made_after_a_fork_are_not_the_others() {
         let theirs = fork.archetype::<(A, Tag)>();
         refused_by(&mut world, entity, theirs);
         refused_by(&mut fork, entity, ours);
-        // Also when both have made as many.
+        // Archetypes are refused even if both worlds have created equally many.
         let ours = world.archetype::<(A, Text, Tag)>();
         fork.archetype::<(A, Text)>();
         refused_by(&mut fork, entity, ours);
@@ -99,7 +99,7 @@ fn archetypes_of_a_fork_of_a_fork_go_up_and_not_down() {
 
 #[test]
 fn archetypes_of_duplicates() {
-    // A duplicate may know the archetypes it was made with; those that came later it does not.
+    // A duplicate may accept the archetypes it was made with; it refuses those created later.
     let mut world = World::new("Simulation");
     let entity = world.spawn(A(1));
     let mut duplicate = world.duplicate().unwrap();

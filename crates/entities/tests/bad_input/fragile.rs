@@ -1,4 +1,4 @@
-//! Components that count themselves and panic when they are told to.
+//! Components that count their instances and panic on request.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use ancho_entities::{Component, Entity, World, WorldSettings};
 
 use crate::common::A;
 
-/// What is called of user code.
+/// The kinds of user code that a world calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Call {
     Clone,
@@ -23,7 +23,7 @@ struct Registry {
     made: u64,
     alive: BTreeSet<u64>,
     faults: Vec<&'static str>,
-    /// Which call panics, after how many that do not.
+    /// The kind of call that panics, and the number of calls before it that succeed.
     fuse: Option<(Call, usize)>,
 }
 
@@ -35,10 +35,10 @@ fn registry<R>(function: impl FnOnce(&mut Registry) -> R) -> R {
     REGISTRY.with_borrow_mut(function)
 }
 
-/// What a panic says that was asked for.
+/// Message of a requested panic.
 const TOLD_TO: &str = "told to";
 
-/// Panics, if it is this call's turn. Without a message, so that thousands of them are quick.
+/// Panics if it is this call's turn. Prints no message, so that thousands of panics are quick.
 fn perhaps_panic(call: Call) {
     let panics = registry(|registry| match &mut registry.fuse {
         Some((kind, 0)) if *kind == call => {
@@ -56,7 +56,7 @@ fn perhaps_panic(call: Call) {
     }
 }
 
-/// A value that is known to the registry as long as it lives.
+/// A value that the registry tracks while it lives.
 #[derive(Component)]
 pub(crate) struct Fragile<const N: usize> {
     #[field(opaque)]
@@ -123,14 +123,14 @@ pub(crate) fn f2(value: u32) -> F2 {
     F2::new(value)
 }
 
-/// Worlds, and entities that all of them have.
+/// Worlds, and entities that exist in all of them.
 pub(crate) struct Scene {
     pub(crate) worlds: Vec<World>,
     pub(crate) all: Vec<Entity>,
 }
 
 impl Scene {
-    /// Ten entities in chunks of four, and two with fewer components.
+    /// Creates ten entities in chunks of four, and two with fewer components.
     pub(crate) fn new() -> Self {
         let settings = WorldSettings::new().chunk_capacity_limit(4);
         let mut world = World::with_settings("Simulation", settings);
@@ -139,7 +139,7 @@ impl Scene {
         Self { worlds: vec![world], all }
     }
 
-    /// The same, and a fork that shares everything with it.
+    /// Creates the same entities, and a fork that shares all memory.
     pub(crate) fn forked() -> Self {
         let mut scene = Self::new();
         let fork = scene.world().fork().unwrap();
@@ -155,7 +155,7 @@ impl Scene {
         (&mut self.worlds[0], &self.all)
     }
 
-    /// Whether every value that lives is in a world, and every value in a world lives.
+    /// Checks that the live values and the values in the worlds are the same.
     fn check(&self, what: &str) {
         let mut found = BTreeSet::new();
         for world in &self.worlds {
@@ -180,7 +180,7 @@ impl Scene {
         });
     }
 
-    /// Everything still works.
+    /// Uses the worlds, to show that everything still works.
     fn go_on(&mut self) {
         for world in &mut self.worlds {
             let new: Vec<_> = world.spawn_many((f0(1), A(1), f1(1)), 9).collect();
@@ -201,8 +201,8 @@ fn ids<const N: usize>(chunk: &ancho_entities::ArchetypeChunk<'_>) -> Vec<u64> {
     slice.iter().map(|value| value.id).collect()
 }
 
-/// Makes the first call of a kind panic during the action, then the second, and so on, until none panics. After each the
-/// worlds are consistent, and each value has been dropped as often as it should.
+/// Makes the first call of a kind panic during the action, then the second, and so on, until none panics. After each
+/// panic the worlds are consistent, and each value was dropped exactly once.
 #[track_caller]
 pub(crate) fn survives(
     call: Call,
@@ -219,7 +219,7 @@ pub(crate) fn survives(
         let result = catch_unwind(AssertUnwindSafe(|| action(&mut scene)));
         let panicked = registry(|registry| registry.fuse.take().is_none());
         assert_eq!(result.is_err(), panicked, "{what}: a panic that was not told to");
-        // The action may have found something wrong after the panic that it was to survive.
+        // The action may have failed an assertion after the panic that it was to survive.
         if let Err(panic) = result
             && panic.downcast_ref() != Some(&TOLD_TO)
         {

@@ -1,4 +1,4 @@
-//! Groups of entities when something goes wrong half way: then nothing was done, or all of it.
+//! Entity groups with a failure half way: either nothing was done, or all of it.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -19,7 +19,8 @@ fn make_group(world: &mut World, members: &[Entity]) {
     world.add(members[0], group).unwrap();
 }
 
-/// Entities of two archetypes in a group that is the whole of one chunk, and parts of others. One of them is there twice.
+/// Makes a group of entities of two archetypes: the whole of one chunk, and parts of others. One entity is listed
+/// twice.
 fn grouped(mut scene: Scene) -> Scene {
     let all = scene.all.clone();
     for world in &mut scene.worlds {
@@ -34,7 +35,7 @@ fn alone() -> Scene {
     grouped(Scene::new())
 }
 
-/// Shares all its memory.
+/// Returns a scene and its fork, which share all memory.
 fn forked() -> Scene {
     let mut scene = alone();
     let fork = scene.world().fork().unwrap();
@@ -118,7 +119,8 @@ fn all_members_stay_when_shared_memory_cannot_be_copied() {
     }
 }
 
-/// Eight entities in two chunks and a root in a third, in an arena without another; two of them stay when they are despawned.
+/// Creates eight entities in two chunks and a root in a third, in an arena of three chunks. With `stay`, some of them
+/// have a cleanup component.
 fn limited(stay: bool) -> (World, Vec<Entity>, ChunkArena) {
     let arena = ChunkArena::with_limit(3 * CHUNK);
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena.clone());
@@ -138,7 +140,7 @@ fn limited(stay: bool) -> (World, Vec<Entity>, ChunkArena) {
 #[test]
 fn no_group_is_instantiated_in_part_without_memory() {
     let (mut world, all, arena) = limited(false);
-    // There is room for three more roots, and for nothing else.
+    // There is room for three more roots, and for no member.
     for count in [1, 3, 4, 100] {
         refused("instantiate", &mut world, &arena, |world| {
             world.instantiate_many(all[0], count).map(|new| new.len())
@@ -146,7 +148,7 @@ fn no_group_is_instantiated_in_part_without_memory() {
     }
     let next = world.spawn((A(0), Buffer::<LinkedEntityGroup>::new()));
     assert_eq!((next.index(), next.version()), (9, 1), "no id was used");
-    // The other way about: there is room for members, and not for roots.
+    // The reverse: there is room for members, and not for roots.
     let arena = ChunkArena::with_limit(2 * CHUNK);
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena.clone());
     let mut world = World::with_settings("Simulation", settings);
@@ -159,7 +161,7 @@ fn no_group_is_instantiated_in_part_without_memory() {
 #[test]
 fn no_group_is_despawned_in_part_without_memory() {
     let (mut world, all, arena) = limited(true);
-    // What stays needs a chunk for its own archetype.
+    // The cleanup components need a chunk of their own archetype.
     refused("despawn", &mut world, &arena, |world| world.despawn(all[0]));
     refused("despawn_slice", &mut world, &arena, |world| world.batch(&all[..1]).despawn());
     let (mut world, all, arena) = limited(false);
@@ -192,14 +194,14 @@ fn no_group_is_switched_in_part_without_memory() {
         refused("set_enabled", &mut world, &arena, |world| world.set_enabled(all[0], false));
         assert!(all.iter().all(|&entity| world.is_enabled(entity)));
     }
-    // One chunk is enough for some of them.
+    // One free chunk is enough for a part of the group only.
     let arena = ChunkArena::with_limit(4 * CHUNK);
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena.clone());
     let mut world = World::with_settings("Simulation", settings);
     let all: Vec<_> = world.spawn_batch((0..9).map(|n| (A(n), Tag))).collect();
     make_group(&mut world, &[&all[8..], &all[..8]].concat());
     refused("set_enabled", &mut world, &arena, |world| world.set_enabled(all[8], false));
-    // Without them the rest is one chunk, and that is enough.
+    // Without these four, the rest fits into one chunk.
     all[..4].iter().for_each(|&entity| assert_eq!(world.despawn(entity), Ok(true)));
     assert_eq!(world.set_enabled(all[8], false), Ok(true));
     assert!(all.iter().all(|&entity| !world.is_enabled(entity)));
@@ -214,7 +216,7 @@ fn what_was_despawned_is_switched_with_its_group() {
         world.despawn(member).unwrap();
         assert_eq!(world.set_enabled(root, false), Ok(true));
         assert!(world.has::<Disabled>(member));
-        // Without what stayed it is there for what it was given since, and goes with it.
+        // Without its cleanup component, the member lives on with `Disabled`, and is gone when that is removed.
         world.remove::<Stays>(member).unwrap();
         assert_eq!(world.set_enabled(root, true), Ok(true));
         assert_eq!(world.all_entities(), [root]);
@@ -234,7 +236,7 @@ fn a_group_with_what_was_despawned_is_not_instantiated() {
             assert_eq!(found, Err(EntityError::CleanupOnly { entity: member }));
         }
         assert_eq!(world.state_hash(), hash);
-        // Once more, and what stays is as it was.
+        // The despawn leaves the cleanup-only member.
         assert_eq!(world.despawn(root), Ok(true));
         assert_eq!(world.all_entities(), [member]);
     }
@@ -276,11 +278,11 @@ fn more_instances_than_there_can_be_are_refused_before_anything_is_done() {
 }
 
 thread_local! {
-    /// After how many comparisons one panics.
+    /// The number of comparisons that succeed before one panics.
     static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// An entity in a set, which has to be sorted again when it becomes another.
+/// An entity in a set, which must be sorted again after remapping.
 #[derive(Field, Clone, Copy, Debug, PartialEq, Eq)]
 struct Friend(Entity);
 

@@ -1,4 +1,4 @@
-//! Iterators and functions that panic, or lie.
+//! Iterators and functions that panic, or report a wrong length.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn world() -> World {
     World::with_settings("Simulation", WorldSettings::new().chunk_capacity_limit(4))
 }
 
-/// An iterator that says nothing true about its length.
+/// An iterator with a wrong size hint.
 struct Liar<I>(I, (usize, Option<usize>));
 
 impl<I: Iterator> Iterator for Liar<I> {
@@ -48,7 +48,7 @@ fn the_entities_before_a_panic_are_there() {
             world.chunks().flat_map(|chunk| chunk.slice::<A>().unwrap().to_vec()).skip(2).collect();
         assert_eq!(values, (0..at).map(A).collect::<Vec<_>>());
         assert_eq!(Arc::strong_count(&owner), 3 + at as usize);
-        // Ids of those that were not made are still to be had.
+        // The ids reserved for the missing entities are still available.
         let next = world.spawn(A(1));
         assert_eq!(next.index(), 2 + at);
         drop(world);
@@ -88,7 +88,7 @@ fn a_column_that_panics_creates_nothing() {
         world.check_invariants().unwrap();
         assert_eq!(world.all_entities(), before);
         assert_eq!(Arc::strong_count(&owner), 3);
-        // What comes next has room, and ids that nobody had.
+        // The next entities get room, and ids that were never used.
         let next: Vec<_> = world.spawn_columns(([A(1), A(2)], [B(1), B(2)])).unwrap().collect();
         assert!(next.iter().all(|entity| !before.contains(entity) && *entity != gone));
         world.check_invariants().unwrap();

@@ -1,4 +1,4 @@
-//! Input that makes no sense, user code that panics, and memory that is not there: nothing breaks, nothing leaks.
+//! Invalid input, panicking user code, and exhausted memory: nothing breaks, nothing leaks.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]

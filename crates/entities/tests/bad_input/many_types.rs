@@ -50,7 +50,7 @@ fn come_and_go_one_by_one() {
         assert_eq!(world.get_bytes(entity, *ty), Ok(&number.to_ne_bytes()[..]));
         assert_eq!(world.remove_types(entity, &[*ty]), Ok(true));
     }
-    // The way back is the same.
+    // Removing the components creates no further archetypes.
     assert_eq!(world.archetype_count(), before + 1000);
     assert_eq!(world.get(entity), Ok(&A(7)));
     world.check_invariants().unwrap();

@@ -1,12 +1,12 @@
-//! Entities that are not there, in every call: dead, null, of another world, not created yet.
+//! Missing entities in every call: dead, null, of another world, not created yet.
 
 use ancho_entities::{ComponentType, Entity, EntityError, EntityTracker, QueryDescriptor, World};
 
 use crate::common::{A, B, Tag, Text, both};
 
-/// A world with an entity that is there, and many that are not.
+/// Creates a world with one live entity, and many missing ones.
 fn with_missing(world: &mut World) -> (Entity, Vec<Entity>) {
-    // At index 0 version 0 would be the null entity.
+    // At index 0, version 0 would be the null entity.
     world.spawn(Tag);
     let there = world.spawn((A(1), Text("kept".into())));
     let [dead, replaced] = [world.spawn((A(1), Text("dead".into()))), world.spawn(A(1))];
@@ -48,7 +48,7 @@ fn refused(error: EntityError, entity: Entity) {
     }
 }
 
-/// Calls the function with every missing entity, and sees to it that nothing changes.
+/// Calls the function with every missing entity, and checks that nothing changes.
 fn for_each_missing(mut function: impl FnMut(&mut World, Entity, Entity, bool)) {
     for (mut world, strict) in both().into_iter().zip([false, true]) {
         let (there, missing) = with_missing(&mut world);
@@ -158,7 +158,7 @@ fn removed_from() {
 
 #[test]
 fn nothing_removed_from() {
-    // An empty set still wants an entity in a strict world.
+    // In a strict world even an empty set requires a live entity.
     for_each_missing(|world, _, entity, strict| {
         for removed in [world.remove::<()>(entity), world.remove_types(entity, &[])] {
             match strict {
@@ -208,7 +208,7 @@ fn destroyed_among_others() {
 
 #[test]
 fn entities_of_another_world_are_told_by_their_place_alone() {
-    // Two worlds hand out the same names; which world one is of is not in it.
+    // Two worlds hand out the same ids; an id does not contain its world.
     let [mut ours, mut theirs] = both();
     let (mine, yours) = (ours.spawn(A(1)), theirs.spawn(A(2)));
     assert_eq!(mine, yours);
@@ -250,7 +250,7 @@ fn a_tracker_of_another_world_is_told_what_this_one_has() {
     let first = theirs.spawn_many(A(1), 5000).next().unwrap();
     let gone: Vec<_> = theirs.entity_changes(&mut tracker).created;
     assert_eq!((gone.len(), gone[0]), (5000, first));
-    // The first is there under the same name; the others are not.
+    // The first id is alive in both worlds; the others are not.
     assert_eq!(ours.spawn(A(1)), first);
     let changes = ours.entity_changes(&mut tracker);
     assert_eq!((changes.created, changes.destroyed), (vec![], gone[1..].to_vec()));

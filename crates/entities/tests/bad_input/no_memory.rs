@@ -1,4 +1,4 @@
-//! Worlds whose arena has no chunk to give.
+//! Worlds whose arena has no free chunk.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::common::{A, B, Link, Tag, Text, panic_message};
 
 pub(crate) const CHUNK: usize = 16 * 1024;
 
-/// Tells whether it was dropped.
+/// A component that counts its instances, to detect drops.
 #[derive(Component, Clone, Debug)]
 pub(crate) struct Owned(#[field(opaque)] pub(crate) Arc<()>);
 
-/// What the entities of these tests have.
+/// Components of the entities in these tests.
 pub(crate) type Set = (A, Text, Link, Owned);
 
 pub(crate) fn set(number: u32, owner: &Arc<()>) -> Set {
     (A(number), Text(number.to_string()), Link(Entity::NULL), Owned(owner.clone()))
 }
 
-/// A world with so many entities, four in a chunk, and room for so many chunks.
+/// Creates a world with the given number of entities, four in a chunk, in an arena of the given number of chunks.
 pub(crate) fn limited(
     entities: u32,
     chunks: usize,
@@ -35,7 +35,7 @@ pub(crate) fn limited(
     (world, all, arena)
 }
 
-/// Everything that can be seen of a world.
+/// The observable state of a world.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Seen {
     hash: u64,
@@ -68,7 +68,7 @@ pub(crate) fn look(world: &World, arena: &ChunkArena) -> Seen {
     }
 }
 
-/// Makes a call that needs a chunk, and sees to it that it is refused and nothing changes.
+/// Makes a call that needs a chunk, and checks that it is refused and nothing changes.
 #[track_caller]
 pub(crate) fn refused<R>(
     what: &str,
@@ -152,7 +152,7 @@ fn creating_without_a_result_panics() {
 #[test]
 fn room_for_some_is_not_enough() {
     let owner = Arc::new(());
-    // Two have room in the chunk, and four more in another.
+    // Two fit into the chunk, and four more into another.
     let (mut world, _, arena) = limited(2, 2, &owner);
     let archetype = world.archetype::<(A, Text)>();
     let count = Arc::strong_count(&owner);
@@ -245,7 +245,7 @@ fn what_needs_no_chunk_goes_on() {
     assert_eq!(again.index(), all[3].index());
     world.batch(&[all[0], all[1], all[2], again]).despawn().unwrap();
     assert_eq!(arena.stats().used, 0);
-    // There is room now, for another archetype.
+    // Now another archetype can use the room.
     let other = world.spawn((A(1), B(2)));
     world.set(other, B(3)).unwrap();
     world.despawn_all().unwrap();
@@ -254,7 +254,7 @@ fn what_needs_no_chunk_goes_on() {
 
 #[test]
 fn the_only_entity_of_a_chunk_can_not_move_into_its_own_room() {
-    // The chunk it leaves is given back only when it has left.
+    // The chunk that the entity leaves is freed only after the move.
     let owner = Arc::new(());
     let (mut world, all, arena) = limited(1, 1, &owner);
     refused("add", &mut world, &arena, |world| {

@@ -1,4 +1,4 @@
-//! Forks that write, and have no memory for a copy of what they share.
+//! Forks that write, without memory for a copy of the shared chunk.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::no_memory::{CHUNK, Set, limited, look, refused, set};
 
 type Write = (&'static str, fn(&mut World, &[Entity]) -> Result<(), EntityError>);
 
-/// Everything that writes to a shared chunk of three entities that has room for a fourth.
+/// Every operation that writes to a shared chunk of three entities with room for a fourth.
 const WRITES: [Write; 24] = [
     ("get_mut", |world, all| world.get_mut::<A>(all[0]).map(|_| ())),
     ("set", |world, all| world.set(all[0], A(9)).map_err(|refused| refused.error)),
@@ -78,7 +78,7 @@ const WRITES: [Write; 24] = [
     }),
 ];
 
-/// A world of three entities that refer to each other, and its fork, in one chunk: all that there may be.
+/// Creates a world of three entities that refer to each other, and its fork, in one chunk: the arena's only one.
 fn forked(owner: &Arc<()>) -> (World, World, Vec<Entity>, ChunkArena) {
     let (mut world, all, arena) = limited(3, 1, owner);
     for entity in &all {
@@ -109,7 +109,7 @@ fn writing_is_possible_again_when_the_other_is_gone() {
         let (world, mut fork, all, arena) = forked(&owner);
         refused(what, &mut fork, &arena, |fork| write(fork, &all));
         drop(world);
-        // What moves needs a chunk to move to.
+        // A move needs a chunk as its target.
         let moved = write(&mut fork, &all);
         let needs_another = ["add moves", "add replaces and", "add_types", "add_bytes moves"]
             .iter()
@@ -169,7 +169,7 @@ fn creating_without_a_result_panics() {
 #[test]
 fn references_are_replaced_in_all_chunks_or_in_none() {
     let owner = Arc::new(());
-    // Three chunks are shared, and there is memory for a copy of two.
+    // Three chunks are shared, and the arena has room for copies of two.
     let (mut world, all, arena) = limited(12, 5, &owner);
     for entity in &all {
         world.set(*entity, Link(all[0])).unwrap();
@@ -189,7 +189,7 @@ fn references_are_replaced_in_all_chunks_or_in_none() {
 
 #[test]
 fn a_slice_is_destroyed_up_to_where_memory_ends() {
-    // Documented so: the one call that may have done a part of its work.
+    // As documented, this is the one call that may complete a part of its work.
     let owner = Arc::new(());
     let (mut world, all, arena) = limited(12, 4, &owner);
     let fork = world.fork().unwrap();
@@ -210,7 +210,7 @@ fn a_slice_is_destroyed_up_to_where_memory_ends() {
 #[test]
 fn both_chunks_of_a_move_may_be_shared() {
     let owner = Arc::new(());
-    // Where it comes from, and where it goes to: there is memory for a copy of neither, or of one.
+    // The source and the target chunk are shared, and the arena has room for a copy of neither, or of one.
     for chunks in [2, 3] {
         let (mut world, all, arena) = limited(3, chunks, &owner);
         world.add(all[2], B(1)).unwrap();
@@ -226,7 +226,7 @@ fn both_chunks_of_a_move_may_be_shared() {
         for refused in refused {
             assert!(matches!(refused, Err(EntityError::OutOfMemory(_))), "{refused:?}");
         }
-        // Which of them is shared is nobody's business: what is in them is.
+        // It is unspecified which chunks are still shared; their contents are unchanged.
         let after = (world.state_hash(), world.all_entities());
         assert_eq!(after, before);
         assert_eq!((fork.state_hash(), fork.entity_count()), (before.0, 3));

@@ -12,7 +12,7 @@ use ancho_entities::{
 use crate::common::{A, B, Text, both, ignore, panic_message};
 
 thread_local! {
-    /// How many calls are left until one panics.
+    /// The number of calls until one panics.
     static CALLS_LEFT: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
@@ -26,7 +26,7 @@ fn call(what: &str) {
     }
 }
 
-/// Panics when it is asked to; counts how many there are.
+/// A shared value that panics on request, and counts its instances.
 #[derive(SharedComponent, Debug)]
 #[shared(name = "bad_input::Touchy")]
 struct Touchy(u32, #[field(opaque)] Arc<()>);
@@ -43,7 +43,7 @@ impl Eq for Touchy {}
 impl Hash for Touchy {
     fn hash<H: Hasher>(&self, state: &mut H) {
         call("hash");
-        // All in one place, so that they are compared.
+        // All hashes are equal, so that the values are compared.
         0.hash(state);
     }
 }
@@ -100,7 +100,7 @@ fn values_that_panic_leave_everything_as_it_was() {
             if done.is_err() && number != 7 {
                 assert_eq!(world.state_hash(), fork.state_hash(), "{number} {left}");
             }
-            // It goes on.
+            // The world still works.
             world.batch(&all).set_shared(Touchy(8, owner.clone())).unwrap();
             fork.batch(&all[3..]).set_shared(Touchy(8, owner.clone())).unwrap();
             world.check_invariants().unwrap();
@@ -111,7 +111,7 @@ fn values_that_panic_leave_everything_as_it_was() {
     }
 }
 
-/// Is equal to nothing, not even itself.
+/// A shared value that is unequal to everything, even itself.
 #[derive(SharedComponent, Debug)]
 #[shared(name = "bad_input::Lonely")]
 struct Lonely(u32, #[field(opaque)] Arc<()>);
@@ -130,7 +130,7 @@ impl Hash for Lonely {
     }
 }
 
-/// Is equal to everything, with a hash that is never the same.
+/// A shared value that is equal to everything, with a hash that is never the same.
 #[derive(SharedComponent, Debug)]
 #[shared(name = "bad_input::Fickle")]
 struct Fickle(#[field(opaque)] Arc<()>);
@@ -187,7 +187,7 @@ fn values_that_lie_are_grouped_somehow() {
     lies(|owner| Fickle(owner.clone()));
 }
 
-/// Panics when it is made by default.
+/// A type whose default panics.
 #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
 #[shared(name = "bad_input::NoDefault")]
 struct NoDefault(u32);
@@ -214,7 +214,7 @@ fn a_default_that_panics_leaves_everything_as_it_was() {
     world.check_invariants().unwrap();
     assert_eq!(world.state_hash(), before);
     assert_eq!(world.add_types(entity, &[ty]), Ok(true));
-    // It is asked once.
+    // The default is called once.
     CALLS_LEFT.set(Some(0));
     let archetype = world.archetype::<Shared<NoDefault>>();
     world.create_many(archetype, 10).unwrap();
@@ -223,7 +223,7 @@ fn a_default_that_panics_leaves_everything_as_it_was() {
     world.check_invariants().unwrap();
 }
 
-/// Panics when it is dropped.
+/// A shared value whose destructor panics.
 #[derive(SharedComponent, Debug)]
 #[shared(name = "bad_input::Loud")]
 struct Loud(u32, #[field(opaque)] Arc<()>);
@@ -268,7 +268,7 @@ fn values_that_panic_when_they_are_dropped_are_dropped_when_all_is_done() {
             },
             true,
         ),
-        // An equal value is there, so the one that is given is dropped.
+        // The world has an equal value, so the recorded one is dropped.
         (|world, _, owner| ignore(world.spawn((A(7), Shared::new(Loud(1, owner.clone()))))), false),
         (|world, all, owner| ignore(world.set_shared(all[1], Loud(1, owner.clone()))), false),
     ];
@@ -285,7 +285,7 @@ fn values_that_panic_when_they_are_dropped_are_dropped_when_all_is_done() {
         world.check_invariants().unwrap();
         let old = world.shared_reference_count(&Loud(0, owner.clone()));
         assert_eq!(old, usize::from(!frees), "{number}");
-        // It goes on.
+        // The world still works.
         world.spawn_many((A(2), loud(1)), 3);
         world.check_invariants().unwrap();
         drop(world);

@@ -1,4 +1,4 @@
-//! Several kinds of components on the same entities, and code of the user that panics in one of them.
+//! Several kinds of components on the same entities, with user code that panics in one of them.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
@@ -24,9 +24,9 @@ enum Call {
 }
 
 thread_local! {
-    /// Which call panics, after how many that do not.
+    /// The kind of call that panics, and the number of calls before it that succeed.
     static FUSE: Cell<Option<(Call, u32)>> = const { Cell::new(None) };
-    /// Has one more owner for each value that lives.
+    /// Its strong count is one more for each live value.
     static OWNER: RefCell<Arc<()>> = RefCell::default();
 }
 
@@ -41,7 +41,7 @@ fn perhaps_panic(call: Call) {
     }
 }
 
-/// What all of them are made of.
+/// The field of all fragile components.
 struct Touchy(#[expect(dead_code, reason = "counted")] Arc<()>);
 
 impl Default for Touchy {
@@ -66,27 +66,27 @@ impl Drop for Touchy {
     }
 }
 
-/// Of chunks.
+/// A chunk component.
 #[derive(Component, Clone, Default)]
 #[component(name = "together::Bounds")]
 struct Bounds(#[field(opaque)] Touchy);
 
-/// Of entities, in boxes.
+/// A managed component.
 #[derive(ManagedComponent, Clone, Default)]
 #[managed(name = "together::Script")]
 struct Script(#[field(opaque)] Touchy);
 
-/// Of entities, in chunks.
+/// A plain component.
 #[derive(Component, Clone, Default)]
 #[component(name = "together::Word")]
 struct Word(#[field(opaque)] Touchy);
 
-/// In lists.
+/// A buffer element.
 #[derive(BufferElement, Clone)]
 #[buffer(name = "together::Item", inline = 1)]
 struct Item(#[field(opaque)] Touchy);
 
-/// In common.
+/// A shared component.
 #[derive(SharedComponent)]
 #[shared(name = "together::Flag")]
 struct Flag(u32, #[field(opaque)] Touchy);
@@ -123,7 +123,7 @@ fn script() -> Managed<Script> {
     Managed::new(Script::default())
 }
 
-/// Entities of two values and several archetypes, in chunks of two. The first is the root of a group of some.
+/// Creates entities of two shared values and several archetypes, in chunks of two. The first is the root of a group.
 fn scene() -> (World, Vec<Entity>) {
     scene_in(ChunkArena::new())
 }
@@ -146,8 +146,8 @@ const MEMBERS: [usize; 7] = [0, 4, 5, 6, 7, 8, 9];
 
 type Action = fn(&mut World, &[Entity]);
 
-/// Makes the first call of a kind panic during the action, then the second, and so on, until none panics. What was the
-/// case after each is for the last function to say, which is told whether it panicked, and the hash of the state before.
+/// Makes the first call of a kind panic during the action, then the second, and so on, until none panics. After each,
+/// `after` checks the result; it gets the hash of the state before if the call panicked.
 #[track_caller]
 fn survives(
     call: Call,
@@ -168,7 +168,7 @@ fn survives(
             panic!("{what}: {violation}");
         }
         after(&what, &world, &all, panicked.then_some(before));
-        // It goes on.
+        // The world still works.
         let new: Vec<_> = world.spawn_many((A(1), team(9), MARK, script()), 5).collect();
         world.batch(&new[1..]).set_shared(Team(1)).unwrap();
         world.check_invariants().unwrap();
@@ -316,7 +316,7 @@ fn no_fork_is_there_when_a_value_cannot_be_cloned() {
     );
 }
 
-/// What is in the scene, and entities with values of all kinds, which are members of the group, too.
+/// Creates the scene, and entities with values of all kinds, which join the group.
 fn full_scene(arena: ChunkArena) -> (World, Vec<Entity>) {
     let (mut world, mut all) = scene_in(arena);
     for number in 0..5 {
@@ -438,7 +438,7 @@ fn worlds_are_in_order_whatever_panics() {
             for position in 0.. {
                 OWNER.set(Arc::default());
                 let (mut world, all) = full_scene(ChunkArena::new());
-                // Half of the worlds share their memory.
+                // Half of the worlds share their memory with a fork.
                 let mut fork = (position % 2 == 0).then(|| world.fork().unwrap());
                 FUSE.set(Some((call, position / 2)));
                 let result = catch_unwind(AssertUnwindSafe(|| action(&mut world, &all)));
@@ -518,7 +518,7 @@ fn nothing_is_done_when_there_is_too_little_memory() {
                 let arena = ChunkArena::with_limit(64 * CHUNK);
                 let (mut world, all) = full_scene(arena.clone());
                 let fork = forked.then(|| world.fork().unwrap());
-                // Another world has all memory but so many chunks.
+                // Another world takes all memory but `free` chunks.
                 let settings = WorldSettings::new().chunk_capacity_limit(1).arena(arena);
                 let mut other = World::with_settings("Other", settings);
                 let taken: Vec<_> = iter::from_fn(|| other.try_spawn(()).ok()).collect();

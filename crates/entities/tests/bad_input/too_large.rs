@@ -103,7 +103,7 @@ fn types_that_are_added_are_refused_too() {
 
 #[test]
 fn a_component_as_large_as_the_chunk_is_too_large() {
-    // Its id has to be in the chunk as well.
+    // The entity's id must fit into the chunk as well.
     let mut world = World::new("Simulation");
     let refused = world.try_spawn(Whole([0; 16 * 1024])).map_err(|refused| refused.error);
     assert!(matches!(refused, Err(EntityError::DoesNotFit { .. })));
@@ -116,7 +116,7 @@ fn sizes_beyond_reason_are_refused() {
     let entity = world.spawn(());
     for (size, align) in [(usize::MAX, 1), (1 << 40, 8), (u32::MAX as usize, 1), (1 << 32, 4096)] {
         let name = format!("bad_input::beyond {size}");
-        // Either there is no such type, or no entity with it.
+        // Either the type is refused, or an entity with it.
         if let Ok(ty) = ComponentType::register(RuntimeType::new(name, size, align)) {
             let refused = world.add_types(entity, &[ty]).unwrap_err();
             assert!(matches!(refused, EntityError::DoesNotFit { .. }), "{refused}");

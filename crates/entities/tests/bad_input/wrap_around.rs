@@ -1,4 +1,4 @@
-//! Versions that begin again.
+//! Versions that wrap around.
 
 use ancho_entities::{Version, World};
 

@@ -1,4 +1,4 @@
-//! Nothing of everything: components, sets, counts, slices, names and worlds without bytes.
+//! Zero of everything: components, sets, counts, slices, names and worlds without bytes.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ thread_local! {
     static ALIVE: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Has no bytes, and is dropped all the same.
+/// A zero-sized component with a destructor.
 #[derive(Component)]
 struct Counted;
 
@@ -39,7 +39,7 @@ impl Drop for Counted {
     }
 }
 
-/// Has no bytes, and wants to be at certain addresses.
+/// A zero-sized component with an alignment.
 #[derive(Component, Clone, Copy, Default)]
 #[repr(align(128))]
 struct Aligned;

@@ -1,4 +1,4 @@
-//! Each command alone does what the method of the world of that name does.
+//! Each command alone does what the method of the world with that name does.
 
 use ancho_entities::{
     Archetype, Buffer, Changed, CommandRecorder, ComponentType, Entity, EntityCommandBuffer,
@@ -9,14 +9,14 @@ use ancho_jobs::JobPool;
 
 use crate::common::*;
 
-/// What is in the world before.
+/// The entities of the world before playback.
 #[derive(Clone, Copy)]
 struct Old {
     plain: Entity,
     text: Entity,
     empty: Entity,
     shared: Entity,
-    /// A whole chunk, and one more.
+    /// A whole chunk, and one more entity.
     team: [Entity; 4],
     items: Entity,
     root: Entity,
@@ -48,13 +48,13 @@ fn before(workers: usize) -> (Checked, Old) {
         note: world.spawn(Managed::new(Note { text: "n".into(), about: plain })),
         archetype: world.archetype::<(A, B, Glow)>(),
     };
-    // There are holes to be filled.
+    // Leaves free rows and ids to reuse.
     let gone: Vec<_> = world.spawn_many(A(0), 3).collect();
     world.batch(&gone[..2]).despawn().unwrap();
     (world, old)
 }
 
-/// Types that entities have, or lack.
+/// Returns types that some entities have, and others lack.
 fn types() -> [ComponentType; 3] {
     [ComponentType::of::<Stays>(), ComponentType::of::<B>(), ComponentType::of::<Lamp>()]
 }
@@ -558,7 +558,7 @@ const CHANGE: &[(&str, Record, Direct)] = &[
     ),
 ];
 
-/// What can be told of a world, apart from what jobs have waited for.
+/// Returns the observable state of a world, except for completed jobs.
 fn seen(world: &World) -> (u64, Vec<(Entity, Option<String>)>) {
     let entities = world;
     let name = |entity| entities.entity_name(entity).map(str::to_owned);
@@ -606,7 +606,7 @@ fn each_command_alone_in_a_buffer_that_is_reusable_does_what_the_world_does() {
         for _ in 0..3 {
             let (mut world, old) = before(0);
             let mut expected = before(0).0;
-            // The archetype is that of one world.
+            // An archetype belongs to one world.
             if name.starts_with("create") || name == "set_archetype" {
                 continue;
             }
@@ -619,7 +619,7 @@ fn each_command_alone_in_a_buffer_that_is_reusable_does_what_the_world_does() {
 
 #[test]
 fn each_change_of_what_the_buffer_creates_does_what_the_world_does() {
-    // The same, with copies that the buffer has made as the targets.
+    // The targets are copies that the buffer has created.
     for &(name, record, direct) in CHANGE {
         let (mut world, old) = before(0);
         let (mut expected, same) = before(0);
@@ -634,7 +634,7 @@ fn each_change_of_what_the_buffer_creates_does_what_the_world_does() {
             ..old
         };
         record(commands, &copies);
-        // A function takes no placeholders: it could not resolve them.
+        // A function cannot take placeholders: it has no way to resolve them.
         if name == "run" {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What was recorded is done when it is played.
+//! Playback applies the recorded commands.
 
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ fn placeholders_are_resolved_in_values() {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    // In a circle, the first before the second is created.
+    // The references form a circle; the first entity precedes the second.
     let first = commands.spawn(());
     let second = commands.spawn(Link(first));
     commands.add(first, Link(second));
@@ -115,7 +115,7 @@ fn ids_are_there_at_once_with_the_world() {
     let first = commands.spawn(A(1));
     let rest = commands.spawn_many(A(2), 3).to_vec();
     commands.add(first, Link(rest[2]));
-    // Others get other ids meanwhile.
+    // Another entity takes the next id before playback.
     let between = world.spawn(A(9));
     world.check_invariants().unwrap();
     assert!(!world.exists(first) && rest.iter().all(|&id| !world.exists(id) && id != between));

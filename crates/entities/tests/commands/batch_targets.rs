@@ -7,7 +7,7 @@ use ancho_entities::{
 
 use crate::common::{A, Lamp, Tag, Team, world};
 
-/// Four entities, of which all but the last are a group with the first as its root, and the only ones with [`A`].
+/// Creates four entities. The first three are a group with the first as its root, and the only ones with [`A`].
 fn group(world: &mut World) -> Vec<Entity> {
     let members: Vec<_> =
         (0..3).map(|at| world.spawn((A(at), Lamp, Shared::new(Team("red"))))).collect();
@@ -17,7 +17,7 @@ fn group(world: &mut World) -> Vec<Entity> {
     [members, vec![other]].concat()
 }
 
-/// Records for the first three entities of [`group`], named in each way, and checks each world.
+/// Records for the first three entities of [`group`], by each kind of target, and checks each world.
 fn for_all_targets(
     record: impl Fn(ancho_entities::BatchCommands<'_>),
     check: impl Fn(&mut World, &[Entity], Entity),

@@ -1,4 +1,4 @@
-//! Runs of commands of one kind, which are carried out together: as if one by one.
+//! Runs of commands of one kind, applied together: the result is the same as one by one.
 
 use ancho_entities::{
     Buffer, Entity, EntityCommandBuffer, LinkedEntityGroup, QueryDescriptor, World,
@@ -36,7 +36,7 @@ fn instances_see_what_was_done_to_the_source_in_between() {
     assert!(!world.has::<B>(id(second)) && world.has::<B>(id(third)));
     assert!(is_on(third) && !is_on(fourth) && !is_on(fifth));
     assert!(world.has::<A>(id(fourth)) && !world.has::<A>(id(fifth)));
-    // A query finds those as well that were created before it, and switched on.
+    // A query also finds entities that earlier commands created and enabled.
     assert!(world.has::<Tag>(id(first.get(0).unwrap())) && world.has::<Tag>(id(sixth)));
     assert_eq!(world.get(id(sixth)), Ok(&B("b".into())));
     assert_eq!(world.get(id(seventh)), Ok(&B("run".into())));
@@ -88,7 +88,7 @@ fn runs_of_each_command_over_more_than_a_chunk_come_out_as_one_by_one() {
     let ((mut world, all), (mut expected, _)) = (build(), build());
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    // Those in the run go to several archetypes, some twice, and in no order.
+    // The entities of the run go to several archetypes, some twice, and in no order.
     let order: Vec<_> = (0..COUNT).map(|at| at * 277 % COUNT).collect();
     for &at in &order {
         commands.add(all[at as usize], B(at.to_string()));
@@ -143,7 +143,7 @@ fn runs_of_each_command_over_more_than_a_chunk_come_out_as_one_by_one() {
     same(&world, &expected);
 }
 
-/// That all entities are there with the same values, whatever rows they are in.
+/// Checks that both worlds have the same entities with the same values, in any rows.
 #[track_caller]
 fn same(world: &World, expected: &World) {
     let sorted = |world: &World| {
@@ -186,7 +186,7 @@ fn one_entity_again_and_again_in_a_run() {
 
 #[test]
 fn entities_have_what_one_by_one_they_would_have() {
-    // What is destroyed leaves a gap, which the last of its chunk goes to. In which order is not what counts.
+    // A destroyed entity leaves a gap, which the last row of its chunk fills. The order of rows is not compared.
     let run = |in_one: bool| {
         let mut world = chunks_of(10);
         let all: Vec<_> = world.spawn_batch((0..35).map(A)).collect();

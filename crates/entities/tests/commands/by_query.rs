@@ -1,4 +1,4 @@
-//! Commands for all that a query finds when they are played.
+//! Commands for all entities that a query finds at playback.
 
 use ancho_entities::{
     Buffer, CommandFault, ComponentType, EntityCommandBuffer, EntityError, Linked,
@@ -15,7 +15,7 @@ fn queries_find_what_is_there_when_they_are_played() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     commands.batch(QueryDescriptor::of::<&A, Without<Lamp>>()).add(Tag);
-    // After recording, and before playback.
+    // Between recording and playback.
     let late = world.spawn(A(3));
     world.add(changed, Lamp).unwrap();
     world.despawn(early).unwrap();
@@ -30,7 +30,7 @@ fn what_was_found_when_it_was_recorded_is_a_slice() {
     let mut buffer = EntityCommandBuffer::new();
     let query = world.query_filtered::<&A, Without<Tag>>();
     buffer.commands().unwrap().batch(&query.to_entities()).add(Tag);
-    // It does not matter what the query would find later, or what it is then.
+    // The entities were listed at recording: later matches and changes do not count.
     let late = world.spawn(A(2));
     world.remove::<A>(found[1]).unwrap();
     world.play(&mut buffer).unwrap();
@@ -78,7 +78,7 @@ fn by_key_a_query_comes_where_its_key_says() {
 
 #[test]
 fn a_query_sees_what_is_destroyed_later() {
-    // What is destroyed in the end is not left out, if somebody might see it in between.
+    // An entity that is destroyed in the end is still created if a query may see it in between.
     let mut world = world();
     let old = world.spawn(A(1));
     let ledger = Ledger::new();
@@ -161,7 +161,7 @@ fn shared_values_and_dynamic_queries_are_asked_when_they_are_played() {
     commands.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("red"))).add(Tag);
     let lamps = QueryDescriptor::new().all([ComponentType::of::<Lamp>()]);
     commands.batch(lamps.with_shared(Team("red"))).remove::<A>();
-    // After recording, and before playback.
+    // Between recording and playback.
     world.set_shared(early, Team("blue")).unwrap();
     world.set_shared(late, Team("red")).unwrap();
     world.add(late, Lamp).unwrap();
@@ -225,7 +225,7 @@ fn a_query_that_cannot_be_asked_panics_when_it_is_played() {
     world.check_invariants().unwrap();
 }
 
-/// A root with A, a member with A and a lamp that is off, one without anything, and one that is dead.
+/// Creates a root with `A`, a member with `A` and a disabled lamp, one member without components, and one that is dead.
 fn group(world: &mut Checked) -> [ancho_entities::Entity; 4] {
     let root = world.spawn(A(1));
     let member = world.spawn((A(2), Lamp));
@@ -246,7 +246,7 @@ fn of_a_group_those_are_changed_that_a_query_finds() {
         commands.batch(Linked(root).matching(QueryDescriptor::of::<&A, ()>())).add(B("a".into()));
         let bare = QueryDescriptor::new().absent([ComponentType::of::<A>()]);
         commands.batch(Linked(root).matching(bare)).add(Stays(1));
-        // DIFFERENCE: Unity's masks do not mind what is switched off. A query does, unless it is told not to.
+        // DIFFERENCE: Unity's masks ignore enabled state. A query respects it by default.
         commands.batch(Linked(root).matching(QueryDescriptor::of::<&Lamp, ()>())).set(A(7));
         let lamps = QueryDescriptor::of::<&Lamp, ()>().ignore_enabled();
         commands.batch(Linked(root).matching(lamps)).set(B("lamp".into()));
@@ -259,7 +259,7 @@ fn of_a_group_those_are_changed_that_a_query_finds() {
     assert_eq!(world.get(member), Ok(&B("lamp".into())));
     assert!(world.has::<Stays>(bare) && !world.has::<B>(bare));
     assert!(!world.has::<Stays>(root) && !world.has::<Stays>(member));
-    // Whose lamp is off is found by `Without`.
+    // A disabled lamp matches `Without`.
     assert!(!world.has::<A>(root) && !world.has::<A>(member));
 }
 
@@ -302,7 +302,7 @@ fn commands_by_query_and_for_groups_say_which() {
          6: remove `game::A` from all of the group of 0v1 that the query of `()` finds\n"
     );
     let mut other = world();
-    // Also of a command that was taken already.
+    // The text is also right for a command whose value was already taken.
     buffer.clear().unwrap();
     buffer.commands().unwrap().batch(QueryDescriptor::new()).set(Shared::new(Team("red")));
     other.spawn(A(1));
@@ -333,11 +333,11 @@ fn each_entity_that_a_query_finds_gets_a_value_of_its_own() {
         }
     };
     check(&world, &found, buffer.resolve(camp).unwrap());
-    // Once more: the values are kept.
+    // Playing again uses the same values.
     let found = world.query::<&A>().to_entities();
     world.play(&mut buffer).unwrap();
     check(&world, &found, buffer.resolve(camp).unwrap());
-    // The query finds one more now.
+    // The query finds one more entity now.
     world.spawn(A(10));
     let before = world.query::<&B>().count();
     let stopped = stopped(world.play(&mut buffer));

@@ -1,4 +1,4 @@
-//! Long runs of commands that cancel out: nothing is done, and everything is as one by one.
+//! Long runs of commands that cancel out: nothing is applied, and the result is the same as one by one.
 
 use ancho_entities::{
     CommandRecorder, Component, Entity, EntityCommandBuffer, LinkedEntityGroup, World,
@@ -7,10 +7,10 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// So many that runs of them are carried out as runs.
+/// Enough commands to be applied as runs.
 const MANY: u32 = 300;
 
-/// Where nothing was done, there is no archetype for what would have been in between.
+/// Counts the archetypes, to show that cancelled commands create none.
 fn archetypes(world: &World) -> usize {
     world.archetype_count()
 }
@@ -55,7 +55,7 @@ fn long_runs_of_spawn_are_left_out_before_despawn() {
         assert_eq!(archetypes(&world) == before, cancels);
         world.spawn_many((), MANY as usize + 3).collect::<Vec<_>>()
     };
-    // Ids are handed out afterwards as one by one.
+    // Ids are handed out in the same order as one by one.
     assert_eq!(ids(true), ids(false));
 }
 
@@ -105,10 +105,11 @@ fn what_is_removed_was_there_before_and_goes() {
     assert!(all.iter().all(|&entity| world.get(entity) == Ok(&A(1))));
 }
 
-/// Records a run of commands for entities.
+/// A function that records a run of commands for some entities.
 type Record<'r> = &'r dyn Fn(&mut CommandRecorder, &[Entity]);
 
-/// What is left, and whether playing has failed, if so at which command: in one buffer, and in a buffer for each run.
+/// Plays the runs in one buffer and in a buffer for each run, and compares. Returns the number of the failed command,
+/// if any, and the world.
 fn same_as_apart(
     settings: &WorldSettings,
     prepare: impl Fn(&mut World) -> Vec<Entity>,
@@ -185,7 +186,7 @@ fn who_leaves_something_or_takes_others_along_is_not_left_out() {
             &despawn,
         ],
     );
-    // What is left of those is there until it is taken from them.
+    // The despawned entities exist until their cleanup components are removed.
     assert_eq!((failed, world.query::<&Stays>().count()), (None, 100));
     let (failed, world) = same_as_apart(
         &settings,
@@ -214,7 +215,7 @@ fn runs_for_others_or_in_another_order_are_as_one_by_one() {
         &settings,
         spawn,
         &[&add, &|commands, all| {
-            // The same first, the same last, and others in between.
+            // The first and the last are the same; the ones in between differ.
             commands.despawn(all[0]);
             all[100..148].iter().for_each(|&entity| commands.despawn(entity));
             commands.despawn(all[49]);
@@ -250,7 +251,7 @@ fn entities_that_are_named_twice_cancel_out_too() {
     assert_eq!((failed, world.entity_count()), (None, 0));
 }
 
-/// Commands with this are not equally far apart.
+/// A value whose size makes the commands unevenly spaced.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[repr(align(32))]
 struct Wide(u8);

@@ -27,7 +27,7 @@ fn a_check_finds_targets_that_are_not_there_and_changes_nothing() {
         panic!("{said}");
     };
     assert_eq!((entity, world.state_hash()), (dead, before));
-    // It is as it was, and can be played.
+    // The check changes nothing, and the buffer can be played.
     assert_eq!(stopped(world.play(&mut buffer)).number(), 4);
     assert_eq!(world.get(old), Ok(&A(3)));
 }

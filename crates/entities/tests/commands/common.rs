@@ -1,4 +1,4 @@
-//! Components of every kind, and what tests do again and again.
+//! Components of every kind, and helpers of the tests.
 
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -34,12 +34,12 @@ pub(crate) struct Lamp;
 #[component(enableable)]
 pub(crate) struct Glow(pub(crate) u32);
 
-/// Stays when its entity is despawned.
+/// A component that stays when its entity is despawned.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
 #[component(cleanup)]
 pub(crate) struct Stays(pub(crate) u32);
 
-/// Can neither be duplicated nor be created without a value.
+/// A component that can be neither duplicated nor created without a value.
 #[derive(Component, Debug, PartialEq)]
 #[component(name = "game::Only")]
 pub(crate) struct Only(pub(crate) u32);
@@ -55,7 +55,7 @@ pub(crate) struct Friend(pub(crate) Entity);
 #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Team(pub(crate) &'static str);
 
-/// Those with the same captain are in the same chunks.
+/// A shared value: entities with the same captain are in the same chunks.
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[shared(name = "game::Crew")]
 pub(crate) struct Crew(pub(crate) Entity);
@@ -66,7 +66,7 @@ pub(crate) struct Note {
     pub(crate) about: Entity,
 }
 
-/// How many values there are, and which use of them panics.
+/// A count of values, and the clone or drop that panics.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     live: AtomicIsize,
@@ -75,9 +75,9 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// One that lives as long as values do, whatever happens to them: dropping one twice shows in the count, and does no harm.
+    /// Creates a ledger that is never freed. Dropping a value twice shows in the count, and does no harm.
     pub(crate) fn new() -> &'static Self {
-        /// For those who look for leaks.
+        /// All ledgers, kept reachable for leak detectors.
         static ALL: Mutex<Vec<&'static Ledger>> = Mutex::new(Vec::new());
         let ledger: &'static Self = Box::leak(Box::default());
         ALL.lock().unwrap_or_else(PoisonError::into_inner).push(ledger);
@@ -89,23 +89,23 @@ impl Ledger {
         Counted { number, ledger: self }
     }
 
-    /// How many values were made and not dropped.
+    /// Returns the number of values that were created and not dropped.
     pub(crate) fn live(&self) -> isize {
         self.live.load(Ordering::SeqCst)
     }
 
-    /// From now on, cloning panics the so manieth time, counted from 1. Zero is never.
+    /// Makes the clone with this number panic, counted from 1. Zero disables the panic.
     pub(crate) fn panic_at_clone(&self, number: isize) {
         self.clones.store(number, Ordering::SeqCst);
     }
 
-    /// From now on, dropping panics the so manieth time, counted from 1. Zero is never.
+    /// Makes the drop with this number panic, counted from 1. Zero disables the panic.
     pub(crate) fn panic_at_drop(&self, number: isize) {
         self.drops.store(number, Ordering::SeqCst);
     }
 }
 
-/// A value that is counted.
+/// A counted value.
 #[derive(Component, Debug)]
 #[component(name = "game::Counted")]
 pub(crate) struct Counted {
@@ -129,7 +129,7 @@ impl Drop for Counted {
     }
 }
 
-/// A value that is counted, and kept beside chunks.
+/// A counted managed value.
 #[derive(ManagedComponent, Clone, Debug)]
 #[managed(name = "game::Papers")]
 pub(crate) struct Papers {
@@ -138,7 +138,7 @@ pub(crate) struct Papers {
     pub(crate) about: Entity,
 }
 
-/// Records, and plays.
+/// Records commands and plays them.
 #[track_caller]
 pub(crate) fn play(
     world: &mut World,
@@ -149,7 +149,7 @@ pub(crate) fn play(
     world.play(&mut buffer).map(|()| buffer)
 }
 
-/// Which command has stopped a buffer.
+/// Returns the error of the command that stopped a buffer.
 #[track_caller]
 pub(crate) fn stopped(played: Result<(), PlaybackError>) -> PlaybackStopped {
     match played {
@@ -158,7 +158,7 @@ pub(crate) fn stopped(played: Result<(), PlaybackError>) -> PlaybackStopped {
     }
 }
 
-/// Records, plays, and returns the number of the command that fails, and why.
+/// Records commands, plays them, and returns the number of the command that fails and its error.
 #[track_caller]
 pub(crate) fn fails(
     world: &mut World,
@@ -168,7 +168,7 @@ pub(crate) fn fails(
     (stopped.number(), stopped.fault())
 }
 
-/// A placeholder of another buffer.
+/// Returns a placeholder of another buffer.
 pub(crate) fn foreign() -> Entity {
     EntityCommandBuffer::new().commands().unwrap().spawn(())
 }

@@ -1,4 +1,4 @@
-//! What is destroyed later is done all the same: whatever can be seen of it is as if it were done one by one.
+//! Commands for entities that a later command destroys: the observable result is the same as one by one.
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, EntityError,
@@ -7,7 +7,7 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// The number of the command that fails, if one does, and what is there afterwards.
+/// Plays the buffer and checks the world. Returns the number of the failed command and its fault, if one failed.
 fn outcome(world: &mut Checked, buffer: &mut EntityCommandBuffer) -> Option<(usize, CommandFault)> {
     let played = world.play(buffer);
     world.check_invariants().unwrap();
@@ -17,7 +17,7 @@ fn outcome(world: &mut Checked, buffer: &mut EntityCommandBuffer) -> Option<(usi
     })
 }
 
-/// Records something that fails by itself, and destroys the entity afterwards: what comes first is still an error.
+/// Records a failing command, and destroys the entity afterwards: the failure is still reported.
 #[track_caller]
 fn fails_first(
     record: impl FnOnce(&mut CommandRecorder, Entity),
@@ -329,7 +329,7 @@ fn what_is_created_and_destroyed_takes_no_row() {
         all.iter().map(|(entity, a)| (entity, a.0)).collect::<Vec<_>>()
     };
     let (together, mut one_by_one) = (record(true), record(false));
-    // One by one, the last of three goes to the row of the first, which is destroyed.
+    // One by one, the last of three rows fills the row of the destroyed first.
     one_by_one.reverse();
     assert_eq!(together, one_by_one);
 }
@@ -386,8 +386,8 @@ fn a_command_that_fails_between_does_so_with_two_that_are_doomed() {
     assert!(world.has::<Tag>(one) && world.has::<Tag>(other));
 }
 
-/// Creates somebody who is destroyed by a query, somebody who refers to them, and fails. Returns the world and the buffer, and
-/// both placeholders.
+/// Records an entity that a query destroys, an entity that refers to it, and a failing command. Returns the world, the
+/// buffer, and both placeholders.
 fn destroyed_before_the_failure() -> (Checked, EntityCommandBuffer, [Entity; 2]) {
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();

@@ -1,4 +1,4 @@
-//! Code of the user that panics in the midst of recording and of playback.
+//! User code that panics during recording and playback.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use ancho_jobs::{JobPool, JobScheduler};
 
 use crate::common::*;
 
-/// Whether it panics.
+/// Returns whether the action panics.
 fn does_panic(action: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(action)).is_err()
 }
@@ -20,7 +20,7 @@ fn does_panic(action: impl FnOnce()) -> bool {
 #[derive(BufferElement, Clone, Debug)]
 struct Held(#[field(opaque)] Counted);
 
-/// Refers to an entity, and panics as the value in it does.
+/// A value that refers to an entity, and panics like its counted value.
 #[derive(Component, Clone, Debug)]
 struct Both {
     entity: Entity,
@@ -28,7 +28,7 @@ struct Both {
     value: Counted,
 }
 
-/// Records something with counted values; five entities are there, each with `A` and a value.
+/// A function that records commands with counted values, for five entities with `A` and a value each.
 type Record = fn(&mut CommandRecorder, &'static Ledger, &[Entity]);
 
 const RECORD: &[(&str, Record)] = &[
@@ -117,7 +117,7 @@ fn build(ledger: &'static Ledger) -> (World, Vec<Entity>) {
     (world, all)
 }
 
-/// Plays each script, with a panic at the first, second, … clone or drop, until none happens any more.
+/// Plays each script with a panic at the first, second, … clone or drop, until none happens.
 fn panic_everywhere(reusable: bool, arm: fn(&Ledger, isize)) {
     for &(name, record) in RECORD {
         let mut panics = 0;
@@ -132,12 +132,12 @@ fn panic_everywhere(reusable: bool, arm: fn(&Ledger, isize)) {
             arm(ledger, 0);
             let what = format!("{name}, panic {at}, reusable: {reusable}");
             world.check_invariants().unwrap_or_else(|error| panic!("{what}: {error}"));
-            // Everything in the world can still be used.
+            // Everything in the world still works.
             let numbers: u32 = world.query::<&Counted>().iter().map(|value| value.number).sum();
             assert!(numbers < 1000, "{what}");
             let next = world.spawn((A(1), ledger.value(1), Tag));
             world.despawn(next).unwrap();
-            // And the buffer too.
+            // The buffer works, too.
             buffer.clear().unwrap();
             let in_world = world.query::<&Counted>().count()
                 + world.query::<&Both>().count()
@@ -213,7 +213,7 @@ fn a_drop_that_panics_when_a_buffer_is_cleared_or_dropped() {
                 assert!(does_panic(|| buffer.clear().unwrap()));
                 buffer.clear().unwrap();
                 assert_eq!(ledger.live(), 0, "panic {at}");
-                // It can be used as before.
+                // The buffer still works.
                 buffer.commands().unwrap().spawn((ledger.value(1), A(1)));
                 let mut world = world();
                 world.play(&mut buffer).unwrap();
@@ -223,7 +223,7 @@ fn a_drop_that_panics_when_a_buffer_is_cleared_or_dropped() {
     }
 }
 
-/// Panics whenever one is dropped.
+/// A component whose destructor panics.
 #[derive(Component)]
 struct Bomb(#[field(opaque)] Arc<AtomicU32>);
 
@@ -234,7 +234,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Panics as the value in it does.
+/// An element whose destructor panics.
 #[derive(BufferElement)]
 struct BombElement(#[field(opaque)] Bomb);
 
@@ -254,7 +254,7 @@ fn several_drops_that_panic_are_told_of_once() {
         commands.set(entity, bomb());
         commands.spawn_batch((0..3).map(|_| bomb()));
         commands.add_buffer(entity, (0..4).map(|_| BombElement(bomb())));
-        // A second place to record in, which goes when the first has panicked.
+        // A second lane, which is dropped after the first has panicked.
         let jobs = JobScheduler::new(&JobPool::builder().workers(0).build().unwrap());
         let bombs = [bomb(), bomb()];
         let recorded = jobs.schedule(&[], buffer.writer(), move |mut commands| {
@@ -431,7 +431,7 @@ fn a_function_may_take_ids_and_destroy_everything() {
         assert_eq!(world.get(buffer.resolve(last).unwrap()), Ok(&A(2)));
         assert_eq!(world.entity_count(), 4);
     } else {
-        // The ids of those to come are gone with all others.
+        // `despawn_all` also freed the ids reserved by the buffer.
         assert_eq!((stopped(played).number(), world.entity_count()), (3, 3));
     }
 }

@@ -1,4 +1,4 @@
-//! A buffer that a job holds.
+//! A buffer that a job uses.
 
 use ancho_entities::{CommandError, EntityCommandBuffer, PlaybackError};
 
@@ -10,7 +10,7 @@ fn a_buffer_that_a_job_holds_is_neither_recorded_in_nor_played_nor_cleared() {
     let mut buffer = EntityCommandBuffer::new();
     let jobs = world.jobs();
     let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(1))).unwrap();
-    // Nothing has started it yet.
+    // The job has not started yet.
     assert!(matches!(buffer.commands().unwrap_err(), CommandError::InUse(_)));
     assert!(matches!(world.commands(&mut buffer).unwrap_err(), CommandError::InUse(_)));
     assert!(matches!(buffer.clear().unwrap_err(), CommandError::InUse(_)));
@@ -47,7 +47,7 @@ fn a_buffer_is_not_taken_twice_by_one_job() {
     let mut world = world();
     world.spawn(A(1));
     let mut buffer = EntityCommandBuffer::new();
-    // Safe code cannot borrow it twice; a job that holds it while it is dropped goes on.
+    // Safe code cannot borrow the buffer twice. A job that uses it goes on when the buffer is dropped.
     let jobs = world.jobs();
     let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(B("b".into())));
     drop(buffer);
@@ -82,7 +82,7 @@ fn a_job_that_panics_leaves_a_buffer_that_can_be_cleared() {
         assert_ne!(index, 55, "a job that panics");
     });
     panic_message(|| jobs.complete(job.unwrap()));
-    // What was recorded can be played, or forgotten.
+    // The recorded commands can be played or dropped.
     let recorded = buffer.len();
     world.play(&mut buffer).unwrap();
     assert_eq!(world.entity_count(), recorded);

@@ -4,7 +4,7 @@ use ancho_entities::{Buffer, Entity, EntityCommandBuffer};
 
 use crate::common::*;
 
-/// What was appended, in the order in which it was played.
+/// Returns the appended items, in the order of playback.
 fn items(world: &Checked, entity: Entity) -> Vec<u32> {
     world.buffer::<Item>(entity).unwrap().iter().map(|item| item.0).collect()
 }
@@ -99,7 +99,7 @@ fn keys_across_lanes_of_jobs_and_the_main_thread() {
     commands.append(log, Item(1003));
     world.play(&mut buffer).unwrap();
     let mut expected: Vec<_> = (0..100).rev().collect();
-    // Key 50 is that of index 49: what the main thread had recorded before comes before, the other after.
+    // Key 50 is the key of index 49: what the main thread recorded earlier is played before it, the rest after it.
     let at = expected.iter().position(|&index| index == 49).unwrap();
     expected.insert(at, 1000);
     expected.insert(at + 2, 1002);
@@ -132,7 +132,7 @@ fn jobs_one_after_the_other_are_played_in_that_order_with_what_the_main_thread_r
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().append(log, Item(0));
     let jobs = world.jobs();
-    // Neither is completed before the next is scheduled.
+    // The second job is scheduled before the first is completed.
     let first = jobs.schedule_for_each(&[], buffer.writer(), 10, 3, move |commands, index| {
         commands.append(log, Item(100 + index as u32));
     });

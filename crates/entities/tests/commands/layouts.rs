@@ -19,7 +19,7 @@ struct Large([u64; 512]);
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Huge(pub(crate) [u8; 20_000]);
 
-/// Has no bytes, and an alignment.
+/// A zero-sized component with an alignment.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[repr(align(128))]
 struct Empty;
@@ -63,7 +63,7 @@ fn values_of_every_size_and_alignment_come_out_as_they_went_in() {
     }
 }
 
-/// Commands of odd sizes, so that the next one is at any place.
+/// Records commands of odd sizes, so that the next one starts at an arbitrary offset.
 fn odd(commands: &mut CommandRecorder, at: u32) {
     let entity = commands.spawn(());
     commands.set_name(entity, &"n".repeat(at as usize % 13));

@@ -1,4 +1,4 @@
-//! What people read when a command is refused, word for word.
+//! The error messages of refused commands, word for word.
 
 use std::panic::Location;
 
@@ -6,13 +6,13 @@ use ancho_entities::{Entity, EntityCommandBuffer, PlaybackError, Prefab, World};
 
 use crate::common::*;
 
-/// The place where this is called.
+/// Returns the caller's location.
 #[track_caller]
 fn here() -> &'static Location<'static> {
     Location::caller()
 }
 
-/// What stops a named buffer, with the place where it is played instead of `AT`.
+/// Checks the message that stops a named buffer; `AT` stands for the location of playback.
 #[track_caller]
 fn reads(world: &mut World, mut buffer: EntityCommandBuffer, message: &str) {
     let label = buffer.label().to_string();
@@ -171,7 +171,7 @@ fn a0082_a_promise_that_is_broken() {
 fn a0083_too_many_entities() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    // They take no room before they are played.
+    // They take no memory before they are played.
     commands.spawn_many((), (1 << 24) - 2);
     let said = panic_message(|| commands.spawn_many((), 2));
     assert_eq!(
@@ -179,12 +179,12 @@ fn a0083_too_many_entities() {
         "A0083: at most 16777215 entities are created by the commands of one batch or thread before they are played; play them, \
          or use several buffers"
     );
-    // Of batches it may be known only at the end how large they are.
+    // The size of a batch may be known only at its end.
     let too_large = panic_message(|| commands.spawn_batch([(); 2]));
     assert_eq!(too_large, said);
     let too_large = panic_message(|| commands.spawn_batch((0..9).filter(|at| at % 3 == 0).map(A)));
     assert_eq!((too_large, commands.len()), (said, 1));
-    // Up to there it goes on.
+    // The limit itself is allowed.
     commands.spawn(());
     assert!(panic_message(|| commands.spawn(())).starts_with("A0083: "));
     assert_eq!(commands.len(), 2);

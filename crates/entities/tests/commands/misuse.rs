@@ -1,4 +1,4 @@
-//! Uses that nobody has in mind, after which everything is in order all the same.
+//! Unintended uses, after which everything is still consistent.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ struct X(u32);
 #[derive(Component, Clone, Debug)]
 struct Counted(#[field(opaque)] Arc<()>);
 
-/// Panics when it is dropped, if it is armed.
+/// A component whose destructor panics, if it is armed.
 #[derive(Component, Debug)]
 struct Bomb(bool);
 
@@ -142,8 +142,8 @@ fn recorders_that_were_exchanged_do_no_harm() {
     other.check_invariants().unwrap();
 }
 
-/// Has two lanes of a buffer create entities, of which the second takes the place of the first among those who record: a job keeps what
-/// it was lent, and hands in nothing.
+/// Creates entities in two lanes of a buffer, where the second replaces the first: the job keeps its recorder, and
+/// returns none.
 fn record_twice(
     world: &World,
     buffer: &mut EntityCommandBuffer,
@@ -185,7 +185,7 @@ fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
         |commands, _| _ = commands.spawn_many(A(1), 3),
         |commands, orc| _ = commands.instantiate_many(orc, 3),
         |commands, _| {
-            // These come to nothing.
+            // These commands cancel out.
             let all: Vec<Entity> = (0..20).map(|_| commands.spawn(A(1))).collect();
             all.iter().for_each(|&new| commands.add(new, X(1)));
             all.iter().for_each(|&new| commands.despawn(new));
@@ -229,7 +229,7 @@ fn what_comes_before_a_panic_is_done() {
     let commands = buffer.commands().unwrap();
     commands.add(orc, X(1));
     commands.set(holder, Bomb(false));
-    // What is carried out together is all done before something is dropped.
+    // Commands of one batch are all applied before a value is dropped.
     commands.set(orc, X(2));
     commands.run("look", |_| Ok(()));
     commands.despawn(orc);
@@ -248,7 +248,7 @@ fn a_buffer_belongs_to_no_world_that_has_promised_nothing() {
     assert_eq!(other.get(entity), Ok(&A(1)));
 }
 
-/// A number after another, without a pattern.
+/// A sequence of numbers without a pattern.
 struct Dice(u32);
 
 impl Dice {
@@ -313,7 +313,7 @@ fn promises_forks_and_ends_of_everything_in_any_order() {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
-/// Records one command, or two.
+/// Records one or two commands.
 fn record_something(
     dice: &mut Dice,
     world: &World,

@@ -1,6 +1,6 @@
-//! Random scripts of commands: playing them in bulk comes to what doing them one by one comes to.
+//! Random scripts of commands: playing them in bulk has the same result as one by one.
 //!
-//! What is created gets other ids one by one, so worlds are compared up to that.
+//! Created entities get other ids one by one, so worlds are compared up to ids.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::discriminant;
@@ -16,7 +16,8 @@ use crate::cases::{cases, time_is_up};
 use crate::common::*;
 use crate::steps::*;
 
-/// Whom each step names, and in which order they are played. A step names in values only who is created before it.
+/// Resolves the entities that each step names, and the order of playback. Values name only entities that an earlier
+/// step creates.
 fn plan(script: &[Keyed<Someone>], strict: bool) -> (Vec<Keyed<Who>>, Vec<usize>) {
     let mut order: Vec<_> = (0..script.len()).collect();
     order.sort_by_key(|&at| script[at].key.unwrap_or(u32::MAX));
@@ -24,13 +25,13 @@ fn plan(script: &[Keyed<Someone>], strict: bool) -> (Vec<Keyed<Who>>, Vec<usize>
     for (at, &step) in order.iter().enumerate() {
         place[step] = at;
     }
-    // Which step creates each of them.
+    // The step that creates each entity.
     let mut creators = Vec::new();
     let mut planned = Vec::new();
     for (at, keyed) in script.iter().enumerate() {
         let who = |someone, is_value: bool| match someone {
             Someone::Null => Who::Null,
-            // Of many, it is not said which is looked at first.
+            // With several targets it is unspecified which is checked first.
             Someone::Foreign if !keyed.step.is_of_one() => Who::Null,
             Someone::Foreign => Who::Foreign,
             Someone::Old(number) => Who::Old(number),
@@ -38,7 +39,7 @@ fn plan(script: &[Keyed<Someone>], strict: bool) -> (Vec<Keyed<Who>>, Vec<usize>
             Someone::New(number) => {
                 let number = number % creators.len();
                 let creator: usize = creators[number];
-                // What is made of those that come later has tests of its own.
+                // References to entities that are created later have their own tests.
                 if place[creator] > place[at] {
                     if is_value { Who::Null } else { Who::Old(number % OLD) }
                 } else {
@@ -48,7 +49,7 @@ fn plan(script: &[Keyed<Someone>], strict: bool) -> (Vec<Keyed<Who>>, Vec<usize>
         };
         let mut step =
             keyed.step.map(&|someone| who(someone, false), &|someone| who(someone, true));
-        // In a strict world, those that are named twice, or go with others, have a test of their own.
+        // In a strict world, duplicate targets and targets in the same group have their own test.
         if strict
             && let Step::DespawnSlice(all)
             | Step::AddToSlice(all, _)
@@ -64,7 +65,7 @@ fn plan(script: &[Keyed<Someone>], strict: bool) -> (Vec<Keyed<Who>>, Vec<usize>
     (planned, order)
 }
 
-/// Evaluates an expression with the set that is given.
+/// Evaluates an expression with the component set of `Given`.
 macro_rules! with_set {
     ($ledger:expr, $given:expr, |$set:ident| $body:expr) => {{
         let Given { kind, value, about } = $given;
@@ -171,7 +172,7 @@ macro_rules! with_types {
     };
 }
 
-/// Evaluates an expression with one of the queries, asked at once.
+/// Evaluates an expression with one of the queries, run immediately.
 macro_rules! with_query {
     ($number:expr, |$query:ident| $body:expr) => {
         match $number {
@@ -203,7 +204,7 @@ macro_rules! with_query {
     };
 }
 
-/// The same queries, asked later.
+/// Returns the descriptor of the same query, run at playback.
 fn late(number: usize) -> QueryDescriptor {
     let dynamic = QueryDescriptor::new();
     match number {
@@ -216,7 +217,7 @@ fn late(number: usize) -> QueryDescriptor {
     }
 }
 
-/// The types whose bits are set.
+/// Returns the types whose bits are set.
 fn types(bits: usize) -> Vec<ComponentType> {
     let all: [ComponentType; TYPES] = [
         ComponentType::of::<A>(),
@@ -234,12 +235,12 @@ fn team(number: u32) -> Team {
     Team(TEAMS[number as usize])
 }
 
-/// Archetypes of those that are there in the beginning: of the last, not all components have a default.
+/// Returns archetypes of the initial entities. Some components of the last one have no default.
 fn archetypes(world: &World, old: &[Entity]) -> [Archetype; ARCHETYPES] {
     [2, 3, 1].map(|at| world.entity_archetype(old[at]).unwrap())
 }
 
-/// Records a step. Returns who is created.
+/// Records a step. Returns the created entities.
 fn record(
     world: &World,
     archetypes: &[Archetype],
@@ -336,11 +337,12 @@ fn record(
     Vec::new()
 }
 
-/// The members of a group that a query finds, if one is given: those that are there, or the entity, if it has none.
+/// Returns the live members of a group that match the query, if one is given. An entity without a group is its only
+/// member.
 fn members(world: &mut World, who: Entity, of: Option<usize>) -> Result<Vec<Entity>, EntityError> {
     let mut all: Vec<_> = match world.buffer::<LinkedEntityGroup>(who) {
         Ok([]) | Err(EntityError::MissingComponent { .. }) => vec![who],
-        // Members that are gone are passed over.
+        // Dead members are skipped.
         Ok(group) => {
             let members = group.iter().map(|member| member.0);
             members.filter(|&member| world.exists(member)).collect()
@@ -354,7 +356,7 @@ fn members(world: &mut World, who: Entity, of: Option<usize>) -> Result<Vec<Enti
     Ok(all)
 }
 
-/// Does a step by methods of the world. Returns who is created.
+/// Applies a step with methods of the world. Returns the created entities.
 fn direct(
     world: &mut World,
     archetypes: &[Archetype],
@@ -479,7 +481,7 @@ fn before(strict: bool, rows: usize, ledger: &'static Ledger) -> (World, Vec<Ent
     (world, vec![plain, member, root, stays, dead, shared])
 }
 
-/// How a script ends: the number of the step that fails, and why.
+/// The end of a script: the number of the failed step, and the reason.
 type Failed = Option<(usize, Why)>;
 
 #[derive(Clone, Copy, Debug)]
@@ -498,7 +500,7 @@ impl PartialEq for Why {
     }
 }
 
-/// Whether a step names an entity of another buffer.
+/// Returns whether a step names an entity of another buffer.
 fn is_foreign(step: &Step<Who>) -> bool {
     let found = std::cell::Cell::new(false);
     let note = |who| found.set(found.get() || who == Who::Foreign);
@@ -506,7 +508,7 @@ fn is_foreign(step: &Step<Who>) -> bool {
     found.get()
 }
 
-/// Does the steps one by one.
+/// Applies the steps one by one.
 fn one_by_one(
     world: &mut World,
     old: &[Entity],
@@ -537,7 +539,7 @@ fn one_by_one(
             return (created, Some((number + 1, Why::Placeholder)));
         }
         let named = step.map(&who, &who);
-        // Where one of several entities is refused, none is changed.
+        // If one of several entities is refused, none is changed.
         let done = if step.is_of_several()
             && let Err(error) = direct(&mut world.fork().unwrap(), &archetypes, ledger, &named)
         {
@@ -557,7 +559,7 @@ fn one_by_one(
     (created, None)
 }
 
-/// Plays the steps in one buffer. Returns who was created, and how it ended.
+/// Plays the steps in one buffer. Returns the created entities, and the failure if there is one.
 fn in_bulk(
     world: &mut World,
     old: &[Entity],
@@ -603,13 +605,13 @@ fn in_bulk(
     };
     let resolve = |entity: Entity| {
         let resolved = buffer.resolve(entity);
-        // Ids of the world are there, or not.
+        // Only placeholders have to be resolved.
         if entity.is_placeholder() { resolved } else { Some(entity) }
     };
     (created.into_iter().map(resolve).collect(), failed)
 }
 
-/// What each entity is called: those that can be named, and the members of their groups.
+/// Returns a name for each initial and created entity, and for the members of their groups.
 fn names(world: &World, old: &[Entity], created: &[Option<Entity>]) -> HashMap<Entity, String> {
     let mut names: HashMap<_, _> = HashMap::from([(Entity::NULL, "null".to_owned())]);
     names.extend(old.iter().enumerate().map(|(at, &entity)| (entity, format!("old {at}"))));
@@ -629,7 +631,7 @@ fn names(world: &World, old: &[Entity], created: &[Option<Entity>]) -> HashMap<E
     names
 }
 
-/// All that can be told of those that have a name, and how many others there are.
+/// Describes all named entities, and counts the others.
 fn told(
     world: &World,
     old: &[Entity],
@@ -639,7 +641,7 @@ fn told(
     let names = names(world, old, created);
     let name = |entity: Entity| names.get(&entity).map_or("somebody", String::as_str);
     let entities = world;
-    // Where each has a chunk of its own, it is known of each what has changed.
+    // With one entity in a chunk, changes are known per entity.
     let changed = since.map(|since| {
         [
             world.query_filtered::<Entity, Changed<A>>().since(since).to_entities(),
@@ -701,7 +703,7 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         world.check_invariants().unwrap();
         let (same, _) = in_bulk(&mut again, &old, ledger, &planned, false);
         assert_eq!((&same, again.state_hash()), (&created, world.state_hash()));
-        // Each value is dropped once, and as soon as nobody has it.
+        // Each value is dropped once, as soon as no entity has it.
         let counted = |world: &World| {
             let all = world.all_entities();
             let counted = all.iter().filter(|&&entity| world.has::<Counted>(entity)).count();
@@ -714,7 +716,7 @@ fn check(script: &[Keyed<Someone>], strict: bool, rows: usize) {
         let with_foreign =
             said.is_some_and(|(number, _)| is_foreign(&planned[order[number - 1]].step));
         if with_foreign {
-            // It may be refused for another reason too.
+            // The reasons may differ.
             assert_eq!(failed.map(|failed| failed.0), said.map(|said| said.0));
         } else {
             assert_eq!(failed, said);

@@ -1,4 +1,4 @@
-//! Placeholders in values: resolved wherever fields are known, and refused where they are of others or too early.
+//! Placeholders in values: resolved wherever fields are known, and refused if they are of another buffer or too early.
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, Linked,
@@ -15,11 +15,11 @@ struct Many {
     pair: (u8, Entity),
 }
 
-/// Gives an entity a value that refers to another, in every way there is.
+/// A command that gives an entity a value that refers to another.
 type Give = fn(&mut CommandRecorder, to: Entity, about: Entity);
-/// Creates somebody with a value that refers to another.
+/// A command that creates an entity with a value that refers to another.
 type Create = fn(&mut CommandRecorder, about: Entity);
-/// What entities a value refers to.
+/// A function that returns the entities a value refers to.
 type Read = fn(&World, Entity) -> Vec<Entity>;
 
 fn link(world: &World, entity: Entity) -> Vec<Entity> {
@@ -385,7 +385,7 @@ fn a_reference_to_what_is_destroyed_meanwhile_leads_to_nobody() {
 
 #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
 struct Owner {
-    // Without this, it does not compile, since it is not `Clone`: see `tests/ui/shared`.
+    // Without this attribute it does not compile, since the type is not `Clone`: see `tests/ui/shared`.
     #[field(opaque)]
     entity: Entity,
 }
@@ -400,7 +400,7 @@ fn a_placeholder_that_is_hidden_in_a_shared_value_stays_one() {
     commands.batch(QueryDescriptor::of::<&A, ()>()).add(Shared::new(Owner { entity: owner }));
     world.play(&mut buffer).unwrap();
     let owned = buffer.resolve(owned).unwrap();
-    // It is known by all as what it is, until the buffer is cleared: nobody takes it for an entity.
+    // The field keeps the placeholder, which is never mistaken for an entity and resolves until the buffer is cleared.
     let kept = world.shared::<Owner>(owned).unwrap().entity;
     assert!(kept == owner && kept.is_placeholder() && !world.exists(kept));
     let refused = world.get::<A>(kept).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Once or several times, in one world or in several.
+//! Buffers played once or several times, in one world or in several.
 
 use ancho_entities::{
     Buffer, CommandError, CommandFault, CommandsAt, EndSimulation, Entity, EntityCommandBuffer,
@@ -66,10 +66,10 @@ fn an_empty_buffer_changes_nothing_and_stays_as_it_was() {
         }
         assert!(buffer.is_empty());
         assert_eq!((world.state_hash(), world.version()), before);
-        // It is not used up by that.
+        // Playing an empty buffer does not use it up.
         buffer.commands().unwrap().set(entity, A(1));
     }
-    // One that was asked for its recorder, and given nothing.
+    // A buffer whose recorder was borrowed without recording.
     let mut buffer = EntityCommandBuffer::new();
     _ = buffer.commands().unwrap();
     _ = world.commands(&mut buffer).unwrap();
@@ -81,7 +81,7 @@ fn an_empty_buffer_changes_nothing_and_stays_as_it_was() {
 fn an_empty_buffer_belongs_to_no_world() {
     let (one, mut other) = (world(), world());
     let mut buffer = EntityCommandBuffer::new();
-    // Nothing is recorded: there are no ids.
+    // Nothing is recorded, so no ids are reserved.
     _ = one.commands(&mut buffer).unwrap();
     other.play(&mut buffer).unwrap();
 }
@@ -176,7 +176,7 @@ fn a_buffer_that_is_not_to_be_played_does_nothing_until_it_is() {
     let id = one.commands(&mut buffer).unwrap().spawn(ledger.value(1));
     buffer.set_should_play(false);
     assert!(!buffer.should_play());
-    // Not even what would be refused is.
+    // Commands that the other world would refuse are skipped, too.
     for world in [&mut one, &mut other] {
         let before = (world.state_hash(), world.version());
         for _ in 0..3 {
@@ -187,12 +187,12 @@ fn a_buffer_that_is_not_to_be_played_does_nothing_until_it_is() {
     assert_eq!((buffer.len(), ledger.live()), (1, 1));
     assert_eq!(buffer.trace().lines().next(), Some("not to be played:"));
     assert_eq!(buffer.trace().lines().count(), 2);
-    // More can be recorded, and in the end it is all carried out.
+    // More can be recorded, and playback applies all of it.
     buffer.commands().unwrap().add(id, A(2));
     buffer.set_should_play(true);
     one.play(&mut buffer).unwrap();
     assert_eq!((one.get(id), ledger.live()), (Ok(&A(2)), 1));
-    // One that was played does nothing either.
+    // A buffer that was already played is skipped, too.
     buffer.set_should_play(false);
     one.play(&mut buffer).unwrap();
     assert!(matches!(buffer.commands().unwrap_err(), CommandError::AlreadyPlayed { .. }));
@@ -267,10 +267,10 @@ fn points_pass_over_buffers_that_are_not_to_be_played() {
         let spawned = (1..=run).filter(|run| run.is_multiple_of(2));
         assert!(world.query::<&A>().iter().map(|a| a.0).eq(spawned.clone()), "run {run}");
         assert_eq!((ledger.live(), world.query::<&Tag>().count()), (spawned.count() as isize, 0));
-        // Whoever has the buffer of one that did not want it to be played is not meant.
+        // Other systems that record for the same point are not affected.
         assert_eq!(world.query::<&Lamp>().count(), run as usize);
     }
-    // The program may say so as well.
+    // The program can skip a buffer as well.
     let buffer = world.commands_at::<EndSimulation>().unwrap();
     buffer.commands().unwrap().spawn_many(Tag, 3);
     buffer.set_should_play(false);
@@ -301,7 +301,7 @@ fn ids_and_placeholders_in_one_buffer() {
     let fourth = world.commands(&mut buffer).unwrap().instantiate(third);
     assert!(first.is_placeholder() && third.is_placeholder());
     assert!(!second.is_placeholder() && !fourth.is_placeholder());
-    // In the midst of it, others are created and destroyed.
+    // Other entities are created and destroyed before playback.
     let others: Vec<_> = world.spawn_many(Tag, 4).collect();
     world.batch(&others).despawn().unwrap();
     world.check_invariants().unwrap();
@@ -381,7 +381,7 @@ fn a_promise_is_broken_when_everything_is_despawned() {
     let promised = world.commands(&mut buffer).unwrap().spawn(A(2));
     world.despawn_all().unwrap();
     match world.play(&mut buffer) {
-        // That the promise is kept would be good as well.
+        // Keeping the promise would be correct as well.
         Ok(()) => assert_eq!(world.get(promised), Ok(&A(2))),
         error => {
             let fault = stopped(error).fault();

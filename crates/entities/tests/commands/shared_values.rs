@@ -1,5 +1,5 @@
-//! Entities in shared values: who has the value of before keeps it, queries ask for what placeholders stand for, and a buffer that is
-//! played again resolves them again.
+//! Entities in shared values: other entities keep the old value, queries filter by resolved placeholders, and each
+//! playback resolves them again.
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup,
@@ -24,7 +24,7 @@ fn placeholders_in_shared_values_of_what_is_created() {
         let many = commands.spawn_many((A(1), crew(captains[1])), 5);
         let batch =
             commands.spawn_batch((0..20).map(|at| (A(at), crew(captains[at as usize % 2]))));
-        // Enough of them that they are created together.
+        // Enough entities to be created together.
         let run: Vec<_> = (0..20).map(|at| commands.spawn((crew(captains[at % 2]), Tag))).collect();
         let copy = commands.instantiate(many.get(1).unwrap());
         world.play(&mut buffer).unwrap();
@@ -35,7 +35,7 @@ fn placeholders_in_shared_values_of_what_is_created() {
         for (at, entity) in batch.iter().enumerate().chain(run.into_iter().enumerate()) {
             assert_eq!(captain(entity), id(captains[at % 2]));
         }
-        // Each value is there once.
+        // Each value is stored once.
         assert_eq!(world.shared_values::<Crew>().count(), 2);
     }
 }
@@ -109,7 +109,7 @@ fn each_playback_resolves_anew() {
     assert_eq!(captains.len(), 3);
 }
 
-/// Something for all of a crew.
+/// A function that records commands for all entities of a crew.
 type Ask = fn(&mut CommandRecorder, root: Entity, captain: Entity);
 
 const ASK: &[(&str, Ask)] = &[
@@ -137,7 +137,7 @@ const ASK: &[(&str, Ask)] = &[
         c.batch(QueryDescriptor::of::<&A, ()>()).add(Tag);
         c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(Entity::NULL)))
             .remove_types(&[tag]);
-        // The same once more, for others than there are.
+        // A second query of the same kind, for a value that no entity has yet.
         c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).remove_types(&[tag]);
         c.batch(QueryDescriptor::of::<(), ()>().with_shared(Crew(captain))).add(Tag);
     }),

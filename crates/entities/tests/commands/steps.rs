@@ -1,17 +1,17 @@
-//! What random scripts of commands consist of.
+//! The steps of random command scripts.
 
 use proptest::prelude::*;
 
 pub(crate) const OLD: usize = 6;
-/// How many archetypes entities are created of.
+/// The number of archetypes to create entities of.
 pub(crate) const ARCHETYPES: usize = 3;
-/// How many queries there are.
+/// The number of queries.
 pub(crate) const QUERIES: usize = 6;
-/// How many types there are that can be named.
+/// The number of types to choose from.
 pub(crate) const TYPES: usize = 7;
 pub(crate) const TEAMS: [&str; 3] = ["red", "green", "blue"];
 
-/// Whom a step names, before it is known how many there are.
+/// An entity that a step names, before the number of entities is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Someone {
     Null,
@@ -20,7 +20,7 @@ pub(crate) enum Someone {
     New(usize),
 }
 
-/// What is given to an entity.
+/// A component set given to an entity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given<W> {
     pub(crate) kind: usize,
@@ -66,7 +66,7 @@ pub(crate) enum Step<W> {
     QueryDespawn(usize),
 }
 
-/// With the key it is played by, and whether what it creates has an id of the world at once.
+/// A step with its sort key; `promised` reserves the ids of created entities at recording.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed<W> {
     pub(crate) key: Option<u32>,
@@ -89,7 +89,7 @@ fn given() -> impl Strategy<Value = Given<Someone>> {
 
 fn step() -> impl Strategy<Value = Step<Someone>> {
     let several = || prop::collection::vec(someone(), 0..4);
-    // Which members of a group are meant: all of them, or those that a query finds.
+    // All members of a group, or those that a query finds.
     let members = || prop::option::of(0..QUERIES);
     prop_oneof![
         8 => given().prop_map(Step::Spawn),
@@ -122,12 +122,12 @@ fn step() -> impl Strategy<Value = Step<Someone>> {
     ]
 }
 
-/// Types, by bits. Most scripts are to go on, and the last two types have no default.
+/// Draws types as bits. The last two types have no default and are rare, since most scripts should succeed.
 fn types() -> impl Strategy<Value = usize> {
     prop_oneof![9 => 0..1_usize << (TYPES - 2), 1 => 0..1_usize << TYPES]
 }
 
-/// Steps for all that a query finds.
+/// Draws steps for all entities that a query finds.
 fn query_step() -> impl Strategy<Value = Step<Someone>> {
     prop_oneof![
         (0..QUERIES, given()).prop_map(|(query, given)| Step::QueryAdd(query, given)),
@@ -141,7 +141,7 @@ fn query_step() -> impl Strategy<Value = Step<Someone>> {
     ]
 }
 
-/// Steps that are mostly carried out together: of those that there are, few fail, and few are of another kind.
+/// Draws steps that are mostly applied together: few fail, and few are of another kind.
 fn folding_step() -> impl Strategy<Value = Step<Someone>> {
     let someone = || {
         prop_oneof![
@@ -171,7 +171,7 @@ pub(crate) fn folding_script() -> impl Strategy<Value = Vec<Keyed<Someone>>> {
     prop::collection::vec(keyed, 0..60)
 }
 
-/// Long runs of commands for the same entities, mostly in the same order, which often cancel out.
+/// Draws long runs of commands for the same entities, mostly in the same order, which often cancel out.
 pub(crate) fn long_script() -> impl Strategy<Value = Vec<Keyed<Someone>>> {
     let given = || {
         let kind = prop_oneof![20 => 0..5_usize, 4 => Just(10), 1 => 5..8_usize, 1 => Just(9)];
@@ -183,7 +183,7 @@ pub(crate) fn long_script() -> impl Strategy<Value = Vec<Keyed<Someone>>> {
         4 => (0..5_usize).prop_map(|kind| Step::Remove((), kind)),
         3 => Just(Step::Despawn(())),
     ];
-    // How a run differs from the others: it goes backwards, one entity is another, or one more is named.
+    // A run may differ from the others: reversed order, one entity replaced, or one entity added.
     let run = (step, 0..40_u32, any::<usize>());
     let runs = prop::collection::vec(run, 1..6);
     (8..20_usize, given(), prop::bool::weighted(0.3), runs).prop_map(
@@ -220,7 +220,7 @@ pub(crate) fn script() -> impl Strategy<Value = Vec<Keyed<Someone>>> {
     prop::collection::vec(keyed, 0..25)
 }
 
-/// Whom a step names: the so manieth of those before or of those that are created, in the order of recording.
+/// An entity that a step names: an index into the initial or the created entities, in the order of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Who {
     Null,
@@ -230,7 +230,7 @@ pub(crate) enum Who {
 }
 
 impl<W: Copy> Step<W> {
-    /// How many entities it creates that can be named.
+    /// Returns the number of nameable entities that the step creates.
     pub(crate) fn creates(&self) -> usize {
         match *self {
             Self::Spawn(_) | Self::CreateOf(_) | Self::Instantiate(_) => 1,
@@ -241,7 +241,7 @@ impl<W: Copy> Step<W> {
         }
     }
 
-    /// Whether it is done to one entity, with one value at most.
+    /// Returns whether the step has one target, and one value at most.
     pub(crate) fn is_of_one(&self) -> bool {
         match self {
             Self::Spawn(given) | Self::Add(_, given) | Self::Set(_, given) => {
@@ -259,7 +259,7 @@ impl<W: Copy> Step<W> {
         }
     }
 
-    /// Whether it is done to several entities, one after the other.
+    /// Returns whether the step has several targets, applied one after the other.
     pub(crate) fn is_of_several(&self) -> bool {
         matches!(
             self,
@@ -272,7 +272,7 @@ impl<W: Copy> Step<W> {
         )
     }
 
-    /// The same, with others named: targets by the first function, those in values by the second.
+    /// Maps the named entities: targets by the first function, entities in values by the second.
     pub(crate) fn map<V>(&self, target: &dyn Fn(W) -> V, value: &dyn Fn(W) -> V) -> Step<V> {
         let given = |given: &Given<W>| Given {
             kind: given.kind,

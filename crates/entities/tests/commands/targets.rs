@@ -1,4 +1,4 @@
-//! Targets that are not there: what the world says is said by the command, in lenient and in strict worlds.
+//! Missing targets: the command reports the error of the world's method, in lenient and in strict worlds.
 
 use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
@@ -11,12 +11,12 @@ use crate::common::*;
 type Record = fn(&mut CommandRecorder, Entity);
 type Direct = fn(&mut World, Entity) -> Result<(), EntityError>;
 
-/// Refuses an entity that is not there.
+/// Returns an error if the entity does not exist.
 fn there(world: &World, entity: Entity) -> Result<(), EntityError> {
     world.entity_archetype(entity).map(drop)
 }
 
-/// Every command that is done to one entity, and what the world does.
+/// Every command with one target, and the world's method for it.
 const ALL: &[(&str, Record, Direct)] = &[
     ("despawn", |c, e| c.despawn(e), |w, e| w.despawn(e).map(drop)),
     ("despawn_slice", |c, e| c.batch(&[e]).despawn(), |w, e| w.batch(&[e]).despawn().map(drop)),
@@ -144,7 +144,8 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
 ];
 
-/// A world with what a target can be: nobody, dead, of another world, only what stays, one without anything, one with much.
+/// Creates a world and one target of each kind: null, dead, of another world, cleanup-only, without components, and
+/// with many.
 fn before(strict: bool) -> (Checked, Vec<(&'static str, Entity)>) {
     let mut world =
         Checked(World::with_settings("Simulation", WorldSettings::new().strict(strict)));
@@ -193,7 +194,7 @@ fn targets_of_all_kinds_are_taken_and_refused_as_by_the_world() {
     }
 }
 
-/// That worlds are the same. Ids of what a buffer would have created, and has not, may be used up.
+/// Checks that the worlds are the same. Ids reserved for entities that were not created may be used up.
 #[track_caller]
 fn same(world: &World, expected: &World, name: &str, what: &str) {
     if !name.starts_with("instantiate") {
@@ -205,7 +206,7 @@ fn same(world: &World, expected: &World, name: &str, what: &str) {
 
 #[test]
 fn the_second_and_the_last_of_a_run_are_refused_too() {
-    // Many commands of one kind follow each other, and one in the midst of them fails.
+    // One command in the middle of a long run of the same kind fails.
     for &(name, record, direct) in ALL {
         for strict in [false, true] {
             for (kind, target) in before(strict).1 {
@@ -241,7 +242,7 @@ fn the_second_and_the_last_of_a_run_are_refused_too() {
     }
 }
 
-/// Whether somebody is not there, as far as a check before playing can tell.
+/// Returns whether the fault is a missing entity, as far as a check before playback can tell.
 fn is_missing(fault: CommandFault) -> bool {
     matches!(
         fault,
@@ -436,7 +437,7 @@ fn the_world_refuses_placeholders() {
     let placeholder = foreign();
     assert!(placeholder.is_placeholder() && !world.exists(placeholder));
     for &(name, _, direct) in ALL {
-        // What is not there is passed over by those that remove.
+        // Commands that remove skip missing entities.
         let is_lenient = direct(&mut crate::common::world(), Entity::NULL).is_ok();
         let said = direct(&mut world, placeholder);
         assert_eq!(said.is_ok(), is_lenient, "{name}");
@@ -450,7 +451,7 @@ fn the_world_refuses_placeholders() {
 
 #[test]
 fn a_placeholder_that_no_command_creates_is_refused() {
-    // More were asked for than there are.
+    // The index is past the end of the batch.
     let mut world = world();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -466,7 +467,7 @@ fn a_placeholder_that_no_command_creates_is_refused() {
     assert_eq!(buffer.resolve(beyond), None);
 }
 
-/// That a slice is destroyed by a command as the world does it, in a strict world.
+/// Checks that a command destroys a slice as the world's method does, in a strict world.
 #[track_caller]
 fn despawns_as_the_world(slice: fn([Entity; 2]) -> [Entity; 2]) {
     let build = || {

@@ -1,4 +1,5 @@
-//! Commands of several kinds that are carried out together: what cancels out is never done, and everything else is as one by one.
+//! Commands of several kinds that are applied together: commands that cancel out are skipped, the rest has the same
+//! result as one by one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,12 +10,12 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// It is noted row by row when it was written.
+/// A component that tracks changes per entity.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "game::Noted", track_changes)]
 struct Noted(u32);
 
-/// Fills most of a chunk.
+/// A component that fills most of a chunk.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Large([u64; 1500]);
 
@@ -39,7 +40,7 @@ fn what_cancels_out_does_no_work() {
     })
     .unwrap();
     assert_eq!((world.entity_count(), ledger.live()), (1, 0));
-    // No archetype was made for what was in between, so nothing was ever in a chunk of one.
+    // No archetype was created for the intermediate states, so no chunk of one was ever used.
     assert_eq!(world.archetype_count(), archetypes);
     let chunk = world.chunks().next().unwrap();
     assert_eq!((chunk.order_version(), chunk.change_version::<A>()), versions);
@@ -92,7 +93,7 @@ fn shared_values_go_along_with_their_entities() {
                     3 => commands.remove::<A>(entity),
                     _ => {
                         commands.remove::<A>(entity);
-                        // This is looked for one by one, and what comes after it goes on from there.
+                        // This command is applied one by one, and the following ones continue from its result.
                         commands.set(entity, Shared::new(Team("green")));
                         commands.add(entity, Tag);
                     }
@@ -130,7 +131,7 @@ fn shared_values_go_along_with_their_entities() {
 
 #[test]
 fn shared_values_of_those_that_are_despawned_together_go_last() {
-    /// Panics when it is dropped, if it is told to.
+    /// A component whose destructor panics on request.
     #[derive(SharedComponent, PartialEq, Eq, Hash)]
     struct Fragile(u32, bool);
 
@@ -155,7 +156,7 @@ fn shared_values_of_those_that_are_despawned_together_go_last() {
         }
         let played = catch_unwind(AssertUnwindSafe(|| world.play(&mut buffer).is_ok()));
         assert_eq!(played.ok(), (!fragile).then_some(true));
-        // All of them are gone, and nothing is left of their values.
+        // All entities are gone, and all their values dropped.
         assert_eq!((world.entity_count(), ledger.live()), (1, 1));
         assert_eq!(world.shared_values::<Fragile>().count(), 1);
         world.check_invariants().unwrap();
@@ -186,12 +187,12 @@ fn the_first_that_fails_stops_and_what_comes_before_it_is_done() {
     }
 }
 
-/// A world without memory for more than so many further chunks, beside that of its entities.
+/// Creates a world with memory for `chunks` more chunks than its entities need.
 fn short_of_memory(chunks: usize) -> (Checked, World, Vec<Entity>) {
     let settings = WorldSettings::new().arena(ChunkArena::with_limit(4 << 20));
     let mut world = Checked(World::with_settings("Simulation", settings.clone()));
     let all = (0..3).map(|at| world.spawn(A(at))).collect();
-    // Another has the rest.
+    // Another world takes the rest.
     let mut other = World::with_settings("other", settings);
     let mut others = Vec::new();
     while let Ok(entity) = other.try_spawn(Large([0; 1500])) {
@@ -229,7 +230,7 @@ fn without_memory_the_same_command_fails_as_one_by_one() {
             commands.add(all[2], (large, Tag));
             commands.set(all[0], A(10));
         });
-        // Together, less may be needed. If it is too much all the same, it is too much for the same command.
+        // Together, the commands may need less memory. If they still fail, the same command fails.
         if let Err(error) = played {
             failures += 1;
             let failed = stopped(Err(error));
@@ -356,7 +357,7 @@ fn values_that_panic_when_they_are_dropped_leave_all_done() {
         assert_eq!(world.get::<Counted>(all[0]).unwrap().number, 10);
         assert!(!world.exists(all[1]) && !world.has::<Counted>(all[2]) && world.has::<Tag>(all[3]));
         assert_eq!(ledger.live(), 2);
-        // It goes on as if nothing had been.
+        // The world still works.
         play(&mut world, |commands| {
             commands.despawn(all[2]);
             commands.add(all[0], Tag);
@@ -383,7 +384,7 @@ fn types_are_removed_together_with_others() {
 
 #[test]
 fn types_that_no_memory_has_room_for_are_removed_with_others() {
-    // Nobody has them, so that there is nothing to be done.
+    // No entity has these types, so there is nothing to remove.
     let huge = ["game::Huge", "game::Vast"].map(|name| {
         ComponentType::register(RuntimeType::new(name, usize::MAX / 2 + 1, 1)).unwrap()
     });
@@ -405,7 +406,7 @@ fn more_commands_than_are_carried_out_together_come_to_what_one_by_one_they_come
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let (mut new, mut same) = (Vec::new(), Vec::new());
-    // Runs are short, and those that are created before the seam are changed behind it.
+    // Runs are short, and entities created before the seam are changed after it.
     for at in 0..15_000 {
         new.push(commands.spawn(A(at)));
         same.push(expected.spawn(A(at)));

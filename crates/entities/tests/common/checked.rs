@@ -1,4 +1,4 @@
-//! Worlds that are checked when they go.
+//! Worlds that are checked when dropped.
 
 use std::ops::{Deref, DerefMut};
 
@@ -29,12 +29,12 @@ impl Drop for Checked {
     }
 }
 
-/// A world as it is by default: what would change nothing is no error.
+/// Creates a lenient world, the default: changes without effect are no error.
 pub(crate) fn world() -> Checked {
     Checked(World::new("Simulation"))
 }
 
-/// A world with so many entities in a chunk.
+/// Creates a world with at most `entities` entities in a chunk.
 pub(crate) fn chunks_of(entities: usize) -> Checked {
     let settings = WorldSettings::new().chunk_capacity_limit(entities);
     Checked(World::with_settings("Simulation", settings))

@@ -1,4 +1,4 @@
-//! How tests against a model draw their cases.
+//! Case counts and time limits of model tests.
 #![expect(clippy::print_stdout, reason = "is shown if the test fails")]
 
 use std::cell::Cell;
@@ -6,17 +6,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// How long the cases of one test may take together.
+/// Time limit for all cases of one test.
 const LIMIT: Duration = Duration::from_secs(20);
 
 thread_local! {
-    /// The end of the test that runs on this thread.
+    /// The deadline of the test on this thread.
     static END: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Other cases on each run. A test that fails shows the seed, with which they can be had again.
+/// Returns a configuration that draws other cases on each run. A failing test prints its seed, which reproduces the
+/// cases.
 ///
-/// `PROPTEST_CASES` asks for another number of them, as a long run does, and lifts the limit of time.
+/// `PROPTEST_CASES` overrides the number of cases, for long runs, and lifts the time limit.
 pub(crate) fn cases(cases: u32) -> Config {
     let asked = |name: &str| std::env::var(name).ok();
     let seed = asked("PROPTEST_RNG_SEED").and_then(|seed| seed.parse().ok());
@@ -31,8 +32,8 @@ pub(crate) fn cases(cases: u32) -> Config {
     Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() }
 }
 
-/// Returns whether the cases of the test on this thread have taken as long as they may: then the rest passes unchecked. A case that
-/// failed before is shrunk no further.
+/// Returns whether the test on this thread has used up its time: the remaining cases pass unchecked. A failed case is
+/// shrunk no further.
 pub(crate) fn time_is_up() -> bool {
     END.get().is_some_and(|end| Instant::now() > end)
 }

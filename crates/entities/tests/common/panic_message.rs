@@ -1,8 +1,8 @@
-//! What panics say.
+//! Panic messages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a panic says.
+/// Returns the message of the action's panic.
 #[track_caller]
 pub(crate) fn panic_message<R>(action: impl FnOnce() -> R) -> String {
     let Err(panic) = catch_unwind(AssertUnwindSafe(action)) else {

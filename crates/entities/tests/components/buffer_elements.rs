@@ -1,4 +1,4 @@
-//! Elements of buffers of every kind: with references, without bytes, huge, aligned, generic.
+//! Buffer elements of every kind: with references, zero-sized, huge, aligned, generic.
 #![cfg(feature = "derive")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,7 +85,7 @@ fn elements_without_bytes_are_counted() {
     buffer.push(Nothing);
     assert_eq!((buffer.len(), buffer.capacity()), (13, 24));
     buffer.shrink_to_fit();
-    // As many as there can be.
+    // The maximum length.
     let most = vec![[Nothing; 65_535]; 65_537].into_flattened();
     world.set(entity, Buffer::from(most)).unwrap();
     let mut buffer = world.buffer_mut::<Nothing>(entity).unwrap();
@@ -298,7 +298,7 @@ struct Pair([u16; 2]);
 fn tools_see_elements_without_their_type() {
     let mut world = World::new("Simulation");
     let pairs = |count: u16| -> Buffer<Pair> { (0..count).map(|n| Pair([n, !n])).collect() };
-    // Inline, just inline, and on the heap.
+    // Inline, exactly full inline, and on the heap.
     let all: Vec<_> = [0, 1, 2, 3, 100].map(|count| (count, world.spawn(pairs(count)))).into();
     let ty = ComponentType::of_buffer::<Pair>();
     assert!(ty.is_buffer());
@@ -345,7 +345,7 @@ fn tools_see_no_padding_no_pointers_and_nothing_that_is_not_there() {
     let buffer = world.untyped_buffer(nothing, ty).unwrap();
     assert_eq!(buffer.len(), 2);
     assert_eq!((buffer.bytes(1), buffer.bytes(2)), (Some(&[][..]), None));
-    // Refused: another entity's, one that is gone, and what is no buffer.
+    // Refused: an entity without the buffer, a missing entity, and a type that is no buffer.
     let refused = |entity| world.untyped_buffer(entity, ty).map(|b| b.len());
     assert_eq!(refused(owner), Err(EntityError::MissingComponent { entity: owner, component: ty }));
     assert!(matches!(refused(Entity::NULL), Err(EntityError::NoSuchEntity { .. })));

@@ -1,6 +1,6 @@
-//! Elements whose code panics: when they are cloned, made or dropped.
+//! Elements whose code panics: in clone, in construction or in drop.
 //!
-//! Wherever it happens, nothing leaks, nothing is dropped twice, and the world goes on.
+//! Wherever it happens, nothing leaks, nothing is dropped twice, and the world still works.
 #![cfg(feature = "derive")]
 
 use std::cell::Cell;
@@ -9,23 +9,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use ancho_entities::{Buffer, BufferElement, Component, DynamicBuffer, Entity, World};
 
 thread_local! {
-    /// How many calls go well until one panics.
+    /// The number of calls that succeed before one panics.
     static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
     static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Panics if it is the time. Once: a second panic while the first is under way ends the program.
+/// Panics if it is this call's turn. Only once: a second panic during the first aborts the program.
 fn may_panic() {
     if let Some(left) = FUSE.get() {
         FUSE.set(left.checked_sub(1));
         if left == 0 {
-            // Without the message.
+            // Prints no message.
             resume_unwind(Box::new(()));
         }
     }
 }
 
-/// Panics in everything that it does. The box is for the address sanitizer.
+/// An element that panics in every operation. The box is for the address sanitizer.
 #[derive(BufferElement, Debug)]
 #[buffer(inline = 4)]
 struct Bomb(Box<u32>);
@@ -58,7 +58,7 @@ fn bombs(count: u32) -> Buffer<Bomb> {
     (0..count).map(Bomb::new).collect()
 }
 
-/// Does something with a world of three buffers, as often as it takes to panic at each call.
+/// Runs an action in a world of three buffers, once for each call that can panic.
 fn explode(count: u32, act: impl Fn(&mut World, [Entity; 3])) {
     for fuse in 0.. {
         FUSE.set(None);
@@ -78,7 +78,7 @@ fn explode(count: u32, act: impl Fn(&mut World, [Entity; 3])) {
             })
             .sum();
         assert_eq!(LIVE.get(), counted as i64, "something leaked, or was dropped twice");
-        // The world goes on.
+        // The world still works.
         for chunk in world.all_entities() {
             if let Ok(mut buffer) = world.buffer_mut::<Bomb>(chunk) {
                 buffer.push(Bomb::new(7));

@@ -1,8 +1,8 @@
-//! Random scripts of everything that can be done with buffers, against vectors and a capacity.
+//! Random scripts of all buffer operations, compared with vectors and a capacity.
 //!
-//! Elements are of every kind; those that have to be dropped are counted. `PROPTEST_CASES=10000` makes it a long run.
+//! Elements are of every kind; elements with a destructor are counted. `PROPTEST_CASES=10000` makes it a long run.
 
-// One thread at a time: there is nothing for a race detector.
+// One thread at a time: nothing for ThreadSanitizer to find.
 #![cfg(all(feature = "derive", not(tsan)))]
 
 use crate::cases;
@@ -16,11 +16,11 @@ use cases::{cases, time_is_up};
 use proptest::prelude::*;
 
 thread_local! {
-    /// How many values there are that must be dropped.
+    /// The number of live values that have a destructor.
     static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Counts itself.
+/// A counter of its instances.
 struct Live;
 
 impl Live {
@@ -64,7 +64,7 @@ struct Wide(u8);
 #[derive(BufferElement, Clone)]
 struct Large([u64; 40], #[field(opaque)] Live);
 
-/// An element that is made of a number, and knows which.
+/// An element that is made from a number, and returns that number.
 trait Kind: BufferElement + Clone {
     fn make(number: u8) -> Self;
 
@@ -98,7 +98,7 @@ kinds! {
     };
 }
 
-/// What a buffer should be.
+/// The expected state of a buffer.
 #[derive(Clone, Debug)]
 struct Model {
     elements: Vec<u8>,
@@ -143,7 +143,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     )
 }
 
-/// A world and what it should be.
+/// A world and its expected state.
 struct Pair {
     world: World,
     models: Vec<(Entity, Model)>,
@@ -153,12 +153,12 @@ fn make<T: Kind>(elements: &[u8]) -> Vec<T> {
     elements.iter().map(|&number| T::make(number)).collect()
 }
 
-/// The numbers that elements of them would have.
+/// Returns the numbers as read back from elements made of them.
 fn seen<T: Kind>(numbers: impl IntoIterator<Item = u8>) -> Vec<u8> {
     numbers.into_iter().map(|number| T::make(number).number()).collect()
 }
 
-/// Does something with one buffer and its model.
+/// Applies a step to one buffer and its model.
 fn change<T: Kind>(buffer: &mut DynamicBuffer<'_, T>, model: &mut Model, step: Step) {
     let Step { operation, first, second, number, .. } = step;
     let len = model.elements.len();
@@ -206,7 +206,7 @@ fn change<T: Kind>(buffer: &mut DynamicBuffer<'_, T>, model: &mut Model, step: S
             buffer.extend(make::<T>(&numbers));
         }
         16 => {
-            // Nothing says how many there are.
+            // The iterator has no exact size.
             for &number in &numbers {
                 model.reserve(1);
                 model.elements.push(number);
@@ -252,7 +252,7 @@ fn change<T: Kind>(buffer: &mut DynamicBuffer<'_, T>, model: &mut Model, step: S
     }
 }
 
-/// Does something with a whole world. May change which worlds there are.
+/// Applies a step to a whole world. May add or remove worlds.
 fn restructure<T: Kind>(pairs: &mut Vec<Pair>, current: usize, step: Step) {
     let Step { operation, entity, first, second, number } = step;
     let count = pairs.len();
@@ -274,7 +274,7 @@ fn restructure<T: Kind>(pairs: &mut Vec<Pair>, current: usize, step: Step) {
             assert!(world.buffer::<T>(*entity).is_err());
             let is_new = world.add(*entity, taken).unwrap_or_else(|_| panic!());
             assert!(is_new);
-            // What fits is inline again, the rest has what room it had.
+            // Elements that fit are inline again; otherwise the capacity is kept.
             if model.elements.len() <= inline::<T>() {
                 model.capacity = inline::<T>();
             }

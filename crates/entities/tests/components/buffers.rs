@@ -1,6 +1,6 @@
-//! Dynamic buffers: what they hold, how they grow, what they refuse, and what becomes of them when entities move.
+//! Dynamic buffers: contents, growth, refused calls, and moves of their entities.
 //!
-//! The numbers of the rows are those of the catalogue of behaviour that ancho is built from.
+//! The row numbers are those of the catalogue of behaviour that ancho is built from.
 #![cfg(feature = "derive")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,7 +35,7 @@ fn values(elements: &[Eight]) -> Vec<u32> {
     elements.iter().map(|element| element.0).collect()
 }
 
-/// Runs a function with a buffer of so many elements.
+/// Runs a function with a buffer of `count` elements.
 fn with<R>(count: u32, function: impl FnOnce(&mut DynamicBuffer<'_, Eight>) -> R) -> R {
     let mut world = World::new("buffers");
     let entity = world.spawn(numbers(count));
@@ -103,7 +103,7 @@ fn an_explicit_capacity_is_exact() {
             assert_eq!(values(buffer), [0, 1, 2, 3, 4]);
         }
         let inline = buffer.as_ptr();
-        // What was set below the inline room grows inside it, if the rule says no more than that.
+        // A capacity set below the inline capacity grows within it, if the growth rule needs no more.
         buffer.truncate(3);
         buffer.set_capacity(3);
         buffer.push(Eight(3));
@@ -202,7 +202,7 @@ fn ranges_are_closed_in_order_or_from_the_end() {
         })
     };
     assert_eq!(swapped(1, 3), [0, 6, 7, 3, 4, 5]);
-    // Fewer are behind the range than in it.
+    // Fewer elements follow the range than are in it.
     assert_eq!(swapped(1, 6), [0, 6, 7]);
     assert_eq!(swapped(0, 8), []);
     assert_eq!(swapped(3, 3), Vec::from_iter(0..8));
@@ -247,7 +247,7 @@ fn what_is_out_of_range_is_refused_and_changes_nothing() {
     });
 }
 
-/// Says whether it is still there, and lives on the heap if it is long.
+/// An element that counts its instances.
 #[derive(BufferElement, Clone, Debug)]
 #[buffer(inline = 2)]
 struct Counted(#[field(opaque)] Arc<()>);
@@ -294,7 +294,7 @@ fn contents_survive_moves_and_blocks_stay_where_they_are() {
     let mut world = World::with_settings("buffers", WorldSettings::new().chunk_capacity_limit(3));
     let all: Vec<Entity> = (0..12).map(|count| world.spawn(numbers(count))).collect();
     let blocks: Vec<_> = all.iter().map(|&e| world.buffer::<Eight>(e).unwrap().as_ptr()).collect();
-    // To another archetype, every second one, and back, while others fill the gaps.
+    // Every second entity moves to another archetype, and half of those move back, while others fill the gaps.
     for &entity in all.iter().step_by(2) {
         world.add(entity, Position(1.0)).unwrap();
     }
@@ -337,7 +337,7 @@ fn copies_are_equal_and_independent() {
         assert_eq!(lengths(&fork), [count + 1, count, count, count, count]);
         assert_eq!(lengths(&copy), [count, 0, count, count, count]);
         assert_eq!(fork.buffer::<Eight>(entities[2]).unwrap()[1], Eight(1));
-        // That they are copies does not show.
+        // All copies behave the same.
         for world in [&mut world, &mut fork, &mut copy] {
             assert_eq!(world.buffer_mut::<Eight>(entities[4]).unwrap().capacity(), 77);
         }
@@ -358,7 +358,7 @@ fn elements_seen_as_another_type_are_the_same_elements() {
     let mut bits = weights.reinterpret::<u32>();
     assert_eq!(*bits, [1.0_f32.to_bits(), 2.0_f32.to_bits()]);
     bits[0] = 8.0_f32.to_bits();
-    // It grows as a buffer of weights does: two of them are inline.
+    // It grows like a buffer of weights, of which two are inline.
     bits.push(3.0_f32.to_bits());
     assert_eq!((bits.len(), bits.capacity()), (3, 8));
     let mut bytes = bits.reinterpret::<[u8; 4]>();

@@ -1,4 +1,4 @@
-//! `#[derive(Component)]` and `#[derive(ManagedComponent)]`: what they find out about types.
+//! Properties that `#[derive(Component)]` and `#[derive(ManagedComponent)]` derive from types.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use ancho_entities::{Component, ComponentType, Entity, Field, Managed, ManagedComponent};
 
-/// How values are duplicated, and how they begin.
+/// Returns how the type is duplicated and initialized.
 fn abilities<T: Component>() -> (String, String) {
     (format!("{:?}", T::duplicate()), format!("{:?}", T::initial()))
 }
@@ -64,7 +64,7 @@ struct CopyPair<T: Copy>(T);
 #[derive(Component, Clone)]
 struct Sized<const N: usize>([u8; N]);
 
-/// What crosses threads with the parameter, and not without it.
+/// A component that crosses threads only if its parameter does.
 #[derive(Component)]
 struct Marked<T> {
     _of: PhantomData<T>,
@@ -76,7 +76,7 @@ fn generic_types_do_what_their_bounds_say() {
     is(abilities::<CopyPair<u8>>(), "bytes", "none");
     is(abilities::<Sized<4>>(), "clone", "none");
     is(abilities::<Marked<Tag>>(), "none", "none");
-    // Those that cannot be sent are types all the same.
+    // Types that cannot be sent can still be named and created.
     let _ = Marked::<Rc<u8>> { _of: PhantomData };
 }
 
@@ -99,7 +99,7 @@ fn components_may_be_defined_in_functions() {
     let _ = State::Idle;
 }
 
-/// What may be sent with the parameter, and not without it.
+/// A component that can be sent only if its parameter can.
 #[derive(ManagedComponent)]
 struct Cache<T>(#[field(opaque)] Cell<T>);
 
@@ -123,12 +123,12 @@ fn managed_components_are_derived_as_others_are() {
     let window = ComponentType::of_managed::<Window>();
     assert_eq!((window.name(), window.is_cleanup()), ("Managed<derive::Window>", true));
     assert_ne!(ComponentType::of_managed::<Cache<u8>>(), ComponentType::of_managed::<Cache<u16>>());
-    // Those that cannot be sent are types all the same.
+    // Types that cannot be sent can still be named and created.
     let _ = Cache(Cell::new(Rc::new(0)));
     let _ = Managed::new(Rc::new(0));
 }
 
-/// As in a crate that has its own idea of everything.
+/// A module that shadows the names of the prelude.
 mod shadowed {
     #![allow(dead_code, non_camel_case_types, reason = "only to be in the way")]
 

@@ -1,6 +1,6 @@
-//! `#[derive(Field)]`: what it makes of structs and enums.
+//! Implementations that `#[derive(Field)]` generates for structs and enums.
 //!
-//! The crate forbids `unsafe`, and warnings, as a user's may: the derive goes through all the same.
+//! The crate forbids `unsafe` and warnings, as a user's crate may; the derive compiles all the same.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
@@ -19,14 +19,14 @@ fn hash<T: Field>(value: &T) -> u64 {
     state.finish()
 }
 
-/// The hash of what the function writes.
+/// Returns the hash of the bytes that the function writes.
 fn hash_of(write: impl FnOnce(&mut StateHasher)) -> u64 {
     let mut state = StateHasher::new();
     write(&mut state);
     state.finish()
 }
 
-/// Adds 100 to the index of each entity, and returns how many there were.
+/// Adds 100 to the index of each entity, and returns the number of entities.
 fn shift(value: &mut impl Field) -> usize {
     let mut count = 0;
     let mut map = |entity: Entity| {
@@ -333,7 +333,7 @@ fn parameters_are_looked_into_where_they_are_used() {
     assert_eq!(hash(&Pair(1_u8, 2)), hash(&[1_u8, 2]));
 }
 
-/// As in a crate that has its own idea of everything.
+/// A module that shadows the names of the prelude.
 mod shadowed {
     #![allow(dead_code, non_camel_case_types, reason = "only to be in the way")]
 
@@ -390,7 +390,7 @@ fn names_of_the_user_are_not_in_the_way() {
     assert!(!has_entities::<shadowed::Both<u8>>());
 }
 
-/// The types of macros reach the derive in groups that are not seen.
+/// Types from macros reach the derive in invisible groups.
 #[test]
 fn types_from_macros_are_fields() {
     macro_rules! component {

@@ -1,4 +1,4 @@
-//! What values write to a hasher: what they consist of, and nothing else.
+//! The bytes that values write to a hasher: their contents, and nothing else.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,13 +20,13 @@ fn hash<T: Field>(value: &T) -> u64 {
     state.finish()
 }
 
-/// The hash of a value is that of the bytes.
+/// Checks that the hash of a value is that of the bytes.
 #[track_caller]
 fn writes<T: Field>(value: T, bytes: &[u8]) {
     let mut state = StateHasher::new();
     state.write_bytes(bytes);
     assert_eq!(hash(&value), state.finish());
-    // A slice of them writes them one after the other.
+    // A slice writes its elements one after the other.
     let mut state = StateHasher::new();
     T::hash_states(&[value], &mut state);
     let slice = state.finish();
@@ -125,7 +125,7 @@ fn where_a_text_ends_matters() {
     assert_ne!(hash(&vec![vec![1_u8], vec![]]), hash(&vec![vec![], vec![1_u8]]));
 }
 
-/// The fourth lane of a `Vec3A` is whatever the last operation has left there.
+/// The fourth lane of a `Vec3A` holds arbitrary bits of the last operation.
 #[cfg(feature = "glam")]
 #[test]
 fn lanes_without_a_name_are_not_hashed() {
@@ -140,7 +140,7 @@ fn lanes_without_a_name_are_not_hashed() {
     assert!(!Vec3A::SHAPE.plain && Vec3A::SHAPE.any_bits && Vec3::SHAPE.plain);
 }
 
-/// Writes values one by one, and all at once.
+/// Returns the hash of the values written one by one, and all at once.
 fn both_ways<T: Field>(values: &[T]) -> (u64, u64) {
     let (mut each, mut all) = (StateHasher::new(), StateHasher::new());
     values.iter().for_each(|value| value.hash_state(&mut each));
@@ -148,7 +148,7 @@ fn both_ways<T: Field>(values: &[T]) -> (u64, u64) {
     (each.finish(), all.finish())
 }
 
-/// Numbers that begin as bits, so that NaN is among them.
+/// Draws numbers from bits, so that NaN is among them.
 fn floats() -> impl Strategy<Value = f32> {
     prop_oneof![
         any::<u32>().prop_map(f32::from_bits),

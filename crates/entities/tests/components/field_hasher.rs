@@ -1,4 +1,4 @@
-//! The hash of states: a function of the bytes alone, the same for ever.
+//! The hash of states: a function of the bytes alone, stable for ever.
 
 use ancho_entities::StateHasher;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn hash(bytes: &[u8]) -> u64 {
     state.finish()
 }
 
-/// Numbers without an order, the same in each run.
+/// Returns unordered numbers, the same in each run.
 fn noise(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -20,7 +20,7 @@ fn noise(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Files and replays compare such numbers: they must never change.
+/// Files and replays compare these numbers: they must never change.
 #[test]
 fn the_values_are_fixed() {
     let count: Vec<u8> = (0..=255).collect();
@@ -72,7 +72,7 @@ fn a_bit_changes_half_of_the_bits() {
     }
 }
 
-/// Of 250,000 hashes, 7 pairs are to be expected that agree in 32 of their bits.
+/// Of 250,000 hashes, 7 pairs are expected to agree in 32 of their bits.
 #[test]
 fn similar_states_do_not_collide() {
     let numbers = (0..250_000_u64).map(|number| hash(&number.to_le_bytes()));
@@ -101,7 +101,7 @@ fn pairs(mut numbers: Vec<u64>) -> usize {
     numbers.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }
 
-/// A word that makes a factor of the product zero does not wipe out what came before.
+/// A word that makes a factor of the product zero does not erase the earlier input.
 #[test]
 fn no_word_forgets_the_past() {
     let secrets: [u64; 4] = [

@@ -1,4 +1,4 @@
-//! Bytes that are in no field are never hashed.
+//! Padding bytes are never hashed.
 #![cfg(feature = "derive")]
 #![expect(unsafe_code, reason = "values in memory that was something else before, as in a chunk")]
 
@@ -34,12 +34,12 @@ fn hashes<T: Field>(values: &[T]) -> [u64; 2] {
     [each.finish(), all.finish()]
 }
 
-/// The hashes of three values in memory that is full of a byte. Only the fields are written over.
+/// Returns the hashes of three values in memory filled with a byte. Only the fields are written.
 fn hashes_in(byte: u8) -> [[u64; 2]; 2] {
     let mut values = [const { MaybeUninit::<Aligned>::uninit() }; 3];
     for value in &mut values {
         let value = value.as_mut_ptr();
-        // SAFETY: the pointer is that of an exclusive reference, and the fields are within what it points to.
+        // SAFETY: the pointer comes from an exclusive reference, and the fields are inside the value.
         unsafe {
             value.write_bytes(byte, 1);
             (&raw mut (*value).padded.small).write(1);
@@ -48,9 +48,9 @@ fn hashes_in(byte: u8) -> [[u64; 2]; 2] {
             (&raw mut (*value).number).write(4.0);
         }
     }
-    // SAFETY: all bytes of them were written, and then all fields.
+    // SAFETY: all bytes of the values were written, and then all fields.
     let values = unsafe { &*(&raw const values).cast::<[Aligned; 3]>() };
-    // SAFETY: it is the first field of the value.
+    // SAFETY: `padded` is one initialized `Padded`, so the pointer is valid for an array of one.
     let padded = unsafe { &*(&raw const values[0].padded).cast::<[Padded; 1]>() };
     [hashes(values), hashes(padded)]
 }
@@ -63,13 +63,13 @@ fn padding_is_not_hashed() {
     assert!(!Padded::SHAPE.plain && !Aligned::SHAPE.plain);
 }
 
-/// An aligned enum has one byte that means something, and an option has bytes that mean nothing while it is empty.
+/// An aligned enum has one byte with a meaning, and an empty option has bytes without one.
 #[test]
 fn the_bytes_of_enums_are_not_read() {
     let hashes_in = |byte: u8| {
         let mut kinds = [const { MaybeUninit::<Kind>::uninit() }; 2];
         for kind in &mut kinds {
-            // SAFETY: the pointer is that of an exclusive reference. With `repr(u8)` the first byte is the variant.
+            // SAFETY: the pointer comes from an exclusive reference. With `repr(u8)` the first byte is the variant.
             unsafe {
                 kind.as_mut_ptr().write_bytes(byte, 1);
                 kind.as_mut_ptr().cast::<u8>().write(Kind::One as u8);

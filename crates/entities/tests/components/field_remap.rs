@@ -1,4 +1,4 @@
-//! Every entity in a value is found, and replaced.
+//! Every entity in a value is found and replaced.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,7 +9,7 @@ fn entity(index: u32) -> Entity {
     Entity::from_parts(index, 1)
 }
 
-/// Returns the value with 100 added to the index of each entity, and which ones were asked for.
+/// Returns the value with 100 added to the index of each entity, and the indices that were replaced.
 fn shifted<T: Field>(mut value: T) -> (T, Vec<u32>) {
     let mut asked = Vec::new();
     let mut map = |entity: Entity| {
@@ -23,7 +23,7 @@ fn shifted<T: Field>(mut value: T) -> (T, Vec<u32>) {
 #[test]
 fn null_stays_null() {
     assert_eq!(shifted(Entity::NULL), (Entity::NULL, vec![]));
-    // Only both numbers together are null.
+    // Only index 0 with version 0 is null.
     let first = Entity::from_parts(0, 1);
     assert_eq!(shifted(first), (entity(100), vec![0]));
 }
@@ -51,7 +51,7 @@ fn entities_are_found_in_everything() {
 
 #[test]
 fn sets_and_maps_are_sorted_again() {
-    // 1 becomes the last.
+    // Maps 1 to 3, 2 to 4, and 3 to 1.
     let rotate = |entity: Entity| Entity::from_parts((entity.index() + 1) % 4 + 1, 1);
     let mut set = BTreeSet::from([entity(1), entity(2), entity(3)]);
     set.remap(&mut EntityRemap::new(&mut { rotate }));
@@ -83,7 +83,7 @@ fn types_without_entities_say_so() {
     assert!(!has_entities::<(u8, f32)>() && !has_entities::<[Entity; 0]>());
     assert!(!has_entities::<String>() && !has_entities::<FixedString32>());
     assert!(!has_entities::<Option<Result<u8, char>>>() && !has_entities::<FixedList32<u8>>());
-    // What is behind a pointer may be anything.
+    // The contents behind a pointer may be of any type.
     assert!(has_entities::<Vec<u8>>() && has_entities::<Box<u8>>());
 }
 
@@ -99,7 +99,7 @@ mod panics {
     use super::entity;
 
     thread_local! {
-        /// The number of comparisons until one panics, and all after it.
+        /// The number of comparisons that succeed; all later ones panic.
         static COMPARISONS: Cell<u32> = const { Cell::new(u32::MAX) };
     }
 
@@ -151,7 +151,7 @@ mod panics {
             let after = world.get::<Feud>(owner).unwrap();
             let shifted = feud(before.rivals.first().unwrap().0.index() + 99);
             assert!([&before.rivals, &shifted.rivals].contains(&&after.rivals), "{after:?}");
-            // The map comes after the set.
+            // The map is remapped after the set.
             assert!([&before.grudges, &shifted.grudges].contains(&&after.grudges), "{after:?}");
             if result.is_ok() {
                 assert_eq!(*after, shifted);

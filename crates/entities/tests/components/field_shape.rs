@@ -1,4 +1,4 @@
-//! What shapes say of the types of the standard library.
+//! Shapes of the types of the standard library.
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ancho_entities::{Entity, Field, FieldKind, FieldShape, Shape};
 
-/// Whether bytes may be read, and whether any may be written.
+/// Returns whether the bytes may be read, and whether any bytes may be written.
 fn bytes<T: Field>() -> (bool, bool) {
     assert_eq!((T::SHAPE.size, T::SHAPE.align), (size_of::<T>(), align_of::<T>()));
     (T::SHAPE.plain, T::SHAPE.any_bits)
@@ -45,7 +45,7 @@ fn padding_and_pointers_are_not_read() {
     assert_eq!(bytes::<Result<u8, u8>>(), (false, false));
 }
 
-/// Somebody may be changing them.
+/// Another thread may change them at any time.
 #[test]
 fn atomics_are_not_read() {
     assert_eq!(bytes::<AtomicU32>(), (false, true));

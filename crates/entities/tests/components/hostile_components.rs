@@ -1,7 +1,7 @@
-//! Components whose code panics, changes its mind, or comes back in by another way.
+//! Components whose code panics, is inconsistent, or reenters the world.
 //!
-//! Clone, Default, Drop and iterators are anybody's code. Wherever they panic, worlds stay whole: nothing leaks, nothing
-//! is dropped twice, and what was not done is not half done.
+//! Clone, Default, Drop and iterators are user code. Wherever they panic, worlds stay consistent: nothing leaks,
+//! nothing is dropped twice, and nothing is half done.
 #![cfg(feature = "derive")]
 
 use std::cell::{Cell, RefCell};
@@ -15,20 +15,20 @@ use ancho_entities::{
 };
 
 thread_local! {
-    /// How many calls go well until one panics.
+    /// The number of calls that succeed before one panics.
     static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
-    /// Which call it was.
+    /// The call that panicked.
     static FIRED: Cell<Option<&'static str>> = const { Cell::new(None) };
     static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Panics if it is the time.
+/// Panics if it is this call's turn.
 fn may_panic(who: &'static str) {
     if let Some(left) = FUSE.get() {
         FUSE.set(left.checked_sub(1));
         if left == 0 {
             FIRED.set(Some(who));
-            // Without the message.
+            // Prints no message.
             resume_unwind(Box::new(who));
         }
     }
@@ -50,11 +50,11 @@ impl Drop for Live {
     }
 }
 
-/// Panics in everything that it does. The box is for the address sanitizer.
+/// A component that panics in every operation. The box is for the address sanitizer.
 #[derive(Component, Debug)]
 struct Bomb<const N: usize>(Box<u32>, #[field(opaque)] Live);
 
-/// The same without bytes.
+/// A zero-sized component that panics in every operation.
 #[derive(Component, Debug)]
 struct EmptyBomb(#[field(opaque)] Live);
 
@@ -118,7 +118,7 @@ fn settings() -> WorldSettings {
     WorldSettings::new().chunk_capacity_limit(3).arena(ChunkArena::new())
 }
 
-/// A world whose first entities have everything, and the next only numbers.
+/// Creates a world whose first entities have all components, and the next only numbers.
 fn world() -> (World, Vec<Entity>) {
     let mut world = World::with_settings("hostile", settings());
     let mut entities: Vec<Entity> = world.spawn_batch((0..8).map(all)).collect();
@@ -128,7 +128,7 @@ fn world() -> (World, Vec<Entity>) {
     (world, entities)
 }
 
-/// Lets everything panic that can, one after the other.
+/// Makes each call that can panic do so, one after the other.
 #[track_caller]
 fn sweep(name: &str, call: impl Fn(&mut World, &[Entity])) {
     let panics =
@@ -136,10 +136,10 @@ fn sweep(name: &str, call: impl Fn(&mut World, &[Entity])) {
     assert_ne!(panics, [0, 0], "{name} calls nothing");
 }
 
-/// Calls that go chunk by chunk: what was done before something panics stays.
+/// Calls that work chunk by chunk: the changes before the panic stay.
 const IN_PARTS: [&str; 1] = ["despawn_slice"];
 
-/// Runs a call of which so many steps go well. Returns whether one did not.
+/// Runs a call in which `fuse` steps succeed. Returns whether the next one panicked.
 fn run(name: &str, call: &impl Fn(&mut World, &[Entity]), fuse: u32, shared: bool) -> bool {
     let settings = {
         let (mut world, entities) = world();
@@ -158,7 +158,7 @@ fn run(name: &str, call: &impl Fn(&mut World, &[Entity]), fuse: u32, shared: boo
             fork.check_invariants().unwrap();
             assert_eq!(fork.state_hash(), before, "{name} has reached the fork");
         }
-        // It goes on as if nothing had been.
+        // The world still works.
         let more = world.spawn(all(100));
         assert_eq!(*world.get::<Bomb<1>>(more).unwrap().0, 101);
         world.spawn_many(all(7), 5);
@@ -279,7 +279,7 @@ fn writing_and_copying() {
     });
 }
 
-/// Says something else every time that it is asked.
+/// A component whose trait functions return something else on each call.
 #[derive(Field, Debug)]
 struct Fickle(u32);
 
@@ -371,7 +371,7 @@ thread_local! {
     static FORKS: RefCell<Vec<World>> = const { RefCell::new(Vec::new()) };
 }
 
-/// While it is cloned, it lets go of a fork, or writes to it.
+/// A component that drops a fork, or writes to it, while it is cloned.
 #[derive(Component, Debug)]
 struct Meddler(Box<u32>, #[field(opaque)] Live);
 
@@ -392,7 +392,7 @@ impl Clone for Meddler {
 
 impl Drop for Meddler {
     fn drop(&mut self) {
-        // Worlds of the same arena come and go meanwhile.
+        // Creates and drops worlds of the same arena meanwhile.
         if LIVE.get() % 3 == 0 {
             let mut world = World::with_settings("other", settings());
             world.spawn(Number(*self.0));
@@ -423,7 +423,7 @@ fn forks_that_go_while_a_chunk_is_copied() {
     assert_eq!(LIVE.get(), 0);
 }
 
-/// Gives nothing, and then something again.
+/// An iterator that yields `None`, and then values again.
 struct Unfused(u32);
 
 impl Iterator for Unfused {
@@ -446,7 +446,7 @@ fn an_iterator_is_not_asked_again_after_its_end() {
     let created = world.spawn_batch(&mut sets);
     assert_eq!((created.len(), created.count()), (4, 4));
     assert_eq!(sets.0, 5);
-    // What nobody looks at has been created.
+    // The entities exist even if the iterator is not consumed.
     world.spawn_batch([Number(1)]);
     assert_eq!(world.entity_count(), 5);
     world.check_invariants().unwrap();
@@ -523,7 +523,7 @@ fn bytes_that_others_may_change_are_not_shown() {
     let not_bytes = |write| Err(EntityError::NotBytes { component: ty, write });
     assert_eq!(world.get_bytes(entity, ty), not_bytes(false));
     assert!(world.chunks().all(|chunk| chunk.bytes(ty).is_none()));
-    // Written they can be: then nobody else looks.
+    // They can be written: an exclusive reference excludes other readers.
     assert_eq!(world.set_bytes(entity, ty, &[0; 8]), Ok(()));
     let flag = ComponentType::of::<Flag>();
     assert_eq!(world.get_bytes(entity, flag), Ok(&[1][..]));

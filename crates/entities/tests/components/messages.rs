@@ -1,4 +1,4 @@
-//! What people read when something is refused, word for word.
+//! The error messages of refused calls, word for word.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
@@ -34,7 +34,7 @@ fn reads(error: &dyn Error, message: &str) {
     assert!(error.source().is_none());
 }
 
-/// What a panic says.
+/// Checks the message of a panic.
 #[track_caller]
 fn panics<R>(action: impl FnOnce() -> R, message: &str) {
     let Err(panic) = catch_unwind(AssertUnwindSafe(action)) else {

@@ -1,4 +1,4 @@
-//! `#[derive(SharedComponent)]`: what it finds out about types, and types that go without it.
+//! Properties that `#[derive(SharedComponent)]` derives from types, and types without the derive.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
@@ -34,7 +34,7 @@ fn what_a_type_can_do_is_found_out() {
     assert_eq!((Team::name(), Stays::name()), ("a team", std::any::type_name::<Stays>()));
     assert_eq!(Stays::SHAPE.fields()[0].name, "_name");
     assert!(Team::slot().is_some() && Pair::<u8>::slot().is_none());
-    // Of the parameter it is not known whether it has a default.
+    // The derive cannot see whether the parameter has a default.
     assert_eq!(initial::<Pair<u8>>(), "none");
 }
 
@@ -44,7 +44,7 @@ struct Squad<T: Clone> {
     what: T,
 }
 
-/// Has no derive, and says itself how it is duplicated.
+/// A type that implements the trait by hand, with its own duplication.
 #[derive(Field, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct SquadByHand(Entity);
 
@@ -65,7 +65,7 @@ fn whether_values_can_be_cloned_is_found_out() {
     }
 
     assert_eq!([duplicate::<Flag>(), duplicate::<Squad<u8>>()], ["clone", "clone"]);
-    // Of the parameter it is not known.
+    // The derive cannot see the bounds of the parameter.
     assert_eq!([duplicate::<Team>(), duplicate::<Unbound<u8>>()], ["none", "none"]);
     assert_eq!([duplicate::<ByHand>(), duplicate::<SquadByHand>()], ["none", "bytes"]);
 }
@@ -98,7 +98,7 @@ fn generic_types_are_types_for_each_parameter() {
     world.check_invariants().unwrap();
 }
 
-/// Without a derive, and with an initial value that is not its default.
+/// A type that implements the trait by hand, with an initial value other than zero.
 #[derive(Field, Debug, PartialEq, Eq, Hash)]
 struct ByHand(u32);
 
@@ -133,7 +133,7 @@ fn a_shared_value_is_a_name_for_one() {
     let shared = Shared::<Team>::from(Arc::clone(&value));
     let mut world = World::new("Simulation");
     let entity = world.spawn(shared.clone());
-    // The world has this one, and not a copy of it.
+    // The world stores this allocation, and not a copy of the value.
     assert!(std::ptr::eq(world.shared::<Team>(entity).unwrap(), &raw const *value));
     assert_eq!((shared.clone(), format!("{shared:?}")), (Team(3).into(), "Team(3)".into()));
     let back: Arc<Team> = world.take::<Shared<Team>>(entity).unwrap().into();
@@ -141,7 +141,7 @@ fn a_shared_value_is_a_name_for_one() {
     assert_eq!(*Shared::<Team>::default(), Team(0));
 }
 
-/// As in a crate that has its own idea of everything.
+/// A module that shadows the names of the prelude.
 mod shadowed {
     #![allow(dead_code, non_camel_case_types, reason = "only to be in the way")]
 

@@ -1,4 +1,4 @@
-//! A value of its own for each entity that a query finds.
+//! A separate value for each entity that a query finds.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// Entities of several archetypes and chunks, of which some are disabled, and some have text already.
+/// Spawns entities of several archetypes and chunks, some of them disabled, some already with text.
 fn populate(world: &mut World) {
     world.spawn_batch((0..100).map(|at| (A(at), X(at))));
     world.spawn_batch((100..150).map(|at| (A(at), X(at), Text(format!("old {at}")))));
@@ -111,7 +111,7 @@ fn another_number_of_values_than_entities_is_refused_and_changes_nothing() {
     assert_eq!(nothing.unwrap(), 0);
 }
 
-/// Is dropped.
+/// A component with a destructor.
 #[derive(Component)]
 #[component(name = "queries::Kept")]
 struct Kept(#[field(opaque)] Arc<u32>);
@@ -135,7 +135,7 @@ fn each_value_is_dropped_once() {
     assert_eq!(*world.get::<Kept>(all[3]).unwrap().0, 7);
     drop(world);
     assert_eq!(Arc::strong_count(&value), 1);
-    // Values that are replaced are dropped.
+    // Replaced values are dropped.
     let mut world = chunks_of(7);
     world.spawn_batch((0..20).map(A));
     world.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets(20)).unwrap();
@@ -157,7 +157,7 @@ fn dynamic_queries_add_a_value_to_each_too() {
     assert!(world.batch(&query).add_each([T(1)]).is_err());
 }
 
-/// A tag that is dropped.
+/// A tag with a destructor.
 #[derive(Component, Clone)]
 #[component(name = "queries::Seal")]
 struct Seal;
@@ -174,7 +174,7 @@ impl Drop for Seal {
 
 #[test]
 fn each_tag_is_dropped_once() {
-    // Whole chunks, and chunks of which a part is found.
+    // Whole chunks, and chunks that match in part.
     for count in [14, 20] {
         SEALS_DROPPED.set(0);
         let mut world = chunks_of(7);

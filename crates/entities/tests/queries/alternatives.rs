@@ -15,7 +15,7 @@ fn found<F: QueryFilter>(world: &World) -> Vec<Entity> {
     world.query_filtered::<(), F>().to_entities()
 }
 
-/// What one of two queries finds, in the order of all entities.
+/// Returns the entities that one of two queries finds, in the order of all entities.
 fn union<F: QueryFilter, G: QueryFilter>(world: &World) -> Vec<Entity> {
     let (left, right) = (found::<F>(world), found::<G>(world));
     let mut all = world.all_entities();
@@ -78,7 +78,7 @@ fn other_conditions_hold_beside_a_union() {
     let mut changed = 0;
     world.query_filtered_mut::<&mut A, (Either, Without<Y>)>().for_each(|_| changed += 1);
     assert_eq!(changed, count);
-    // Archetypes that come later are found, too.
+    // Archetypes created later are found, too.
     let late = world.spawn((A(1), Tag, B(3)));
     assert!(found::<Either>(&world).contains(&late));
     assert_eq!(found::<Or<(With<B>,)>>(&world), [late]);
@@ -95,7 +95,7 @@ fn unions_by_types_of_the_run_time_find_the_same() {
             union::<With<X>, (With<Y>, Absent<A>)>(&world)
         );
         assert_eq!(both.query(&world).count(), both.query(&world).to_entities().len());
-        // What is asked for afterwards is asked of both.
+        // Later conditions apply to both alternatives.
         let tagged = both.clone().all([of::<Tag>()]);
         assert_eq!(
             tagged.query(&world).to_entities(),
@@ -106,7 +106,7 @@ fn unions_by_types_of_the_run_time_find_the_same() {
         type Typed = (Either, ancho_entities::Any<(Tag, A)>, IncludeDisabled);
         let typed = world.query_filtered::<(), Typed>();
         assert_eq!(any.query(&world).to_entities(), typed.to_entities());
-        // Each of them includes what it includes.
+        // `include_disabled` applies to its own alternative.
         let disabled = query().all([of::<X>()]).include_disabled().or(query().all([of::<A>()]));
         let mut all = world.all_entities();
         let of_x = world.query_filtered::<&X, IncludeDisabled>();

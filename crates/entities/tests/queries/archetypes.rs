@@ -1,4 +1,4 @@
-//! Which archetypes queries find, and when.
+//! The archetypes that queries match, and when.
 
 use ancho_entities::{
     Absent, ComponentType, Disabled, Entity, IncludeDisabled, IncludePrefabs, Prefab, Present,
@@ -17,7 +17,7 @@ fn archetypes_that_come_later_are_found() {
     let second = world.spawn((A(2), B(0)));
     let third = world.spawn((A(3), Tag));
     assert_eq!(query.query(&world).to_entities(), [first, second, third]);
-    // More than a word of archetypes.
+    // More archetypes than bits in a word.
     let types: Vec<_> = (0..130_u32)
         .map(|at| {
             let name = format!("queries::archetypes::{at}");
@@ -77,12 +77,12 @@ fn prefabs_and_disabled_entities_are_passed_over() {
     assert_eq!(world.query_filtered::<&A, IncludeDisabled>().to_entities(), [plain, disabled]);
     let all = world.query_filtered::<&A, (IncludePrefabs, IncludeDisabled)>();
     assert_eq!(all.to_entities(), [plain, prefab, disabled, both]);
-    // To name a mark lifts its own exclusion only.
+    // Naming a mark lifts its own exclusion only.
     assert_eq!(world.query_filtered::<&A, With<Prefab>>().to_entities(), [prefab]);
     assert_eq!(world.query_filtered::<&A, Present<Disabled>>().to_entities(), [disabled]);
     assert_eq!(world.query::<(&A, &Prefab)>().to_entities(), [prefab]);
     assert_eq!(world.query_filtered::<&A, With<(Prefab, Disabled)>>().to_entities(), [both]);
-    // In other places it does not.
+    // In `Any`, `Without` and `Absent`, naming a mark lifts nothing.
     assert_eq!(
         world.query_filtered::<&A, ancho_entities::Any<(Prefab, A)>>().to_entities(),
         [plain]

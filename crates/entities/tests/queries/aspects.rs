@@ -15,7 +15,7 @@ struct Bounds(u32);
 #[buffer(name = "queries::Mark", inline = 2)]
 struct Mark(u32);
 
-/// Everything that can be a field.
+/// An aspect with every kind of field.
 #[derive(Aspect)]
 #[aspect(read_only = EverythingView)]
 struct Everything<'w> {
@@ -154,7 +154,7 @@ fn with_fields_to_be_read_alone_an_aspect_is_read_only() {
         team: Option<&'w Team>,
     }
 
-    /// Borrows nothing.
+    /// An aspect that borrows nothing.
     #[derive(Aspect)]
     struct Id {
         entity: Entity,

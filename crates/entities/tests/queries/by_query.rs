@@ -1,4 +1,4 @@
-//! Structural changes of all that a query finds.
+//! Structural changes of all entities that a query finds.
 
 use ancho_entities::{
     Changed, Component, ComponentType, Disabled, Entity, EntityError, IgnoreEnabled,
@@ -8,7 +8,7 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// So many entities with X, of which every hundredth is off. Those come second.
+/// Spawns `count` entities with `X`, and disables it for every hundredth. Returns all entities, and the disabled ones.
 fn hundredths(world: &mut World, count: u32) -> (Vec<Entity>, Vec<Entity>) {
     let all: Vec<_> = world.spawn_batch((0..count).map(|at| (X(at), A(at)))).collect();
     let (mut on, mut off) = (Vec::new(), Vec::new());
@@ -106,7 +106,7 @@ fn masks_are_switched_as_a_whole() {
         );
         assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 0);
         assert_eq!(world.query_filtered::<(), OrderChanged>().since(seen).count(), 0);
-        // Those that are on again are not found by who looks for those that are off.
+        // Entities enabled again do not match a query for disabled ones.
         for &entity in all.iter().step_by(3) {
             world.set_component_enabled::<X>(entity, true).unwrap();
         }
@@ -175,7 +175,7 @@ fn nothing_found_is_nothing_changed() {
     assert_eq!(world.batch(QueryDescriptor::of::<&B, ()>()).set_enabled(false), Ok(0));
     assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(9))).despawn(), Ok(0));
     assert_eq!(world.state_hash(), state);
-    // A set that cannot be is refused also where there is nothing.
+    // An invalid set is refused even if no entity matches.
     let refused = world.batch(QueryDescriptor::of::<&B, ()>()).add((A(1), A(2))).unwrap_err();
     assert!(matches!(refused.error, EntityError::DuplicateComponent { .. }));
     assert_eq!(refused.value, (A(1), A(2)));
@@ -200,7 +200,7 @@ fn components_that_are_there_are_replaced_and_stay_off() {
     assert_eq!(world.is_component_enabled::<X>(all[3]), Ok(false));
     assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 0);
     assert_eq!(world.query_filtered::<(), Changed<Text>>().since(seen).count(), 10);
-    // Some of a chunk only.
+    // A part of a chunk only.
     assert_eq!(
         world.batch(QueryDescriptor::of::<&X, ()>()).add((A(7), Text("on".into()))).unwrap(),
         0
@@ -208,7 +208,7 @@ fn components_that_are_there_are_replaced_and_stay_off() {
     assert_eq!(world.get::<Text>(all[3]).unwrap().0, "new");
     assert_eq!(world.get::<A>(all[3]), Ok(&A(3)));
     assert_eq!(world.query::<&Text>().iter().filter(|text| text.0 == "on").count(), 9);
-    // What has one of two gets both.
+    // Entities with one of the two components get both.
     assert_eq!(world.batch(QueryDescriptor::of::<&X, ()>()).add((A(8), B(9))).unwrap(), 9);
     assert_eq!(world.query::<(&A, &B)>().iter().filter(|&(a, b)| (a.0, b.0) == (8, 9)).count(), 9);
 }
@@ -231,7 +231,7 @@ fn missing_types_are_added_and_others_keep_their_values() {
     assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove_types(&types[..2]), Ok(10));
     assert!(world.query_filtered::<(), Without<B>>().count() == 10);
 
-    /// Has no default.
+    /// A component without a default.
     #[derive(Component, Clone)]
     struct Named;
 
@@ -256,7 +256,7 @@ fn strict_worlds_refuse_all_or_do_all() {
     assert_eq!(world.state_hash(), state);
     assert_eq!(world.batch(QueryDescriptor::of::<&A, Without<B>>()).add(B(3)).unwrap(), 6);
     assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<B>(), Ok(7));
-    // To switch off what is off is no error: it is passed over.
+    // Disabling a disabled entity is no error: it is skipped.
     world.set_enabled(has, false).unwrap();
     assert_eq!(world.batch(QueryDescriptor::of::<&A, IncludeDisabled>()).set_enabled(false), Ok(6));
     assert_eq!(world.batch(QueryDescriptor::of::<&A, IncludeDisabled>()).set_enabled(true), Ok(7));
@@ -281,7 +281,7 @@ fn only_chunks_with_the_value_are_touched() {
     );
     assert_eq!(world.query::<&Tag>().with_shared(Team(2)).count(), 10);
     assert_eq!(world.shared_reference_count(&Team(1)), 0, "nobody has it any more");
-    // Those that have the value already are not counted.
+    // Entities that already have the value are not counted.
     let all = world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>());
     assert_eq!(all.set_shared(Team(2)), Ok(10));
     let refused = world.batch(QueryDescriptor::of::<&A, ()>()).set_shared(Team(7));
@@ -301,7 +301,7 @@ fn only_chunks_that_changed_are_touched() {
     let changed = world.batch(QueryDescriptor::of::<&A, Changed<A>>().since(seen));
     assert_eq!(changed.add(Tag).unwrap(), 4);
     assert_eq!(world.query::<&Tag>().to_entities(), all[4..8]);
-    // What moved counts as having come, and what is new as changed; the rest keeps its versions.
+    // Moved rows count as reordered, and new components as changed; the others keep their versions.
     let came = world.query_filtered::<&A, OrderChanged>().since(seen);
     assert_eq!(came.to_entities(), all[4..8]);
     assert_eq!(world.query_filtered::<(), Changed<Tag>>().since(seen).count(), 4);
@@ -335,7 +335,7 @@ fn whole_chunks_stay_where_they_are() {
     let new = world.spawn((A(0), X(0), Text::default(), Y, Disabled, Shared::new(Team(5))));
     assert_eq!(numbers(&world).len(), 10);
     assert_eq!(world.all_entities()[95], new);
-    // With bytes they move, in their order.
+    // A component with bytes moves the rows, in their order.
     assert_eq!(world.batch(QueryDescriptor::of::<&A, IncludeDisabled>()).add(B(1)).unwrap(), 96);
     assert_eq!(world.all_entities()[..95], all);
 }
@@ -416,7 +416,7 @@ fn a_query_of_nothing_but_entities_without_components() {
 
 #[test]
 fn single_entity_ways_find_their_place_after_chunks_have_gone() {
-    // What is remembered of the last single change must not lead to a chunk that is another's by now.
+    // The cached target of the last single change must not lead to a chunk that was reused.
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_batch((0..6).map(A)).collect();
     for &entity in &all[..2] {

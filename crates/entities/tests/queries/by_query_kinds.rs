@@ -1,4 +1,4 @@
-//! Changes of all that a query finds, with all kinds of components, in worlds that share memory with forks.
+//! Batches over queries, with all kinds of components, in worlds that share memory with forks.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// Tells whether it was dropped.
+/// A component that counts its instances, to detect drops.
 #[derive(Component, Clone, Debug)]
 #[component(name = "queries::Owned")]
 struct Owned(#[field(opaque)] Arc<()>);
 
-/// Stays when its entity is despawned.
+/// A component that stays when its entity is despawned.
 #[derive(Component, Clone, Debug)]
 #[component(name = "queries::Handle", cleanup)]
 struct Handle(#[field(opaque)] Arc<()>);
@@ -22,7 +22,7 @@ struct Handle(#[field(opaque)] Arc<()>);
 #[component(name = "queries::ChunkBounds")]
 struct Bounds(u32);
 
-/// Cannot be duplicated.
+/// A component that cannot be duplicated.
 #[derive(Component, Debug, Default)]
 #[component(name = "queries::Unique")]
 struct Unique;
@@ -31,7 +31,7 @@ fn item(at: u32) -> Buffer<Item> {
     (0..at % 5).map(Item).collect()
 }
 
-/// Does the same by query and one by one, and says what came of it.
+/// Applies the same change by query and one by one, and compares the worlds.
 fn both_ways(
     world: &mut World,
     by_query: impl Fn(&mut World) -> usize,
@@ -47,7 +47,7 @@ fn both_ways(
     right.check_invariants().unwrap();
     assert_eq!(left.state_hash(), right.state_hash());
     assert_eq!(world.state_hash(), state, "the world they were forked from is as it was");
-    // What they share is still good for all of them.
+    // The shared memory is still valid for all of them.
     left.query_mut::<&mut A>().for_each(|a| a.0 += 1000);
     assert_eq!(world.state_hash(), state);
     drop(left);
@@ -119,7 +119,7 @@ fn tags_are_given_to_shared_memory_without_a_copy() {
     assert_eq!(arena.stats().used, 10 * 16 * 1024, "and there is no more");
     assert_eq!(fork.state_hash(), state);
     world.batch(QueryDescriptor::of::<&A, ()>()).add(B(1)).unwrap_err();
-    // Both have the memory, of two archetypes. Whoever is last drops what is in it.
+    // Both worlds share the memory under two archetypes. The last owner drops the contents.
     drop(fork);
     assert!(world.query::<(&A, &Text)>().iter().all(|(a, text)| text.0 == a.0.to_string()));
     world.query_mut::<&mut Text>().for_each(|text| text.0.push('!'));
@@ -127,7 +127,8 @@ fn tags_are_given_to_shared_memory_without_a_copy() {
 
 #[test]
 fn rows_do_not_come_to_whole_chunks_that_are_shared() {
-    // Of two archetypes that get a tag, chunks of the first stay whole, and have room, while others of the same target move.
+    // Of two archetypes that get a tag, whole chunks of the first change in place and have room, while rows of the
+    // second move.
     let mut world = chunks_of(10);
     world.spawn_batch((0..16).map(|at| (A(at), X(at))));
     world.spawn_batch((16..25).map(|at| (A(at), X(at), Y)));
@@ -175,7 +176,7 @@ fn values_are_dropped_once() {
             41
         );
         assert_eq!(count(), 41);
-        // The old ones are replaced, and the others get theirs.
+        // Existing values are replaced, and the other entities get new ones.
         assert_eq!(
             world.batch(QueryDescriptor::of::<&A, ()>()).add(Owned(owner.clone())).unwrap(),
             14
@@ -296,7 +297,7 @@ fn chunks_of_another_archetype_begin_with_values_of_their_own() {
     assert_eq!(bounds(&world), [0, 0, 0]);
 }
 
-/// Has no bytes, and is dropped all the same.
+/// A zero-sized component with a destructor.
 #[derive(Component, Debug)]
 #[component(name = "queries::Counted")]
 struct Counted;
@@ -340,7 +341,7 @@ fn tags_that_are_dropped_are_counted() {
     assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(counted::new()).unwrap(), 35);
     assert_eq!(counted::alive(), 35);
     let other = world.fork().unwrap();
-    // Which chunks are shared is nobody's business: a copy has tags of its own.
+    // It is unspecified which chunks are shared: a copied chunk has its own tags.
     assert_eq!(
         world.batch(QueryDescriptor::of::<&A, ()>()).add((Tag, counted::new())).unwrap(),
         35

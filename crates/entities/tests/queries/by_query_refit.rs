@@ -1,10 +1,10 @@
-//! Chunks that keep their rows when a query gives all of them other components, or takes some.
+//! Chunks that keep their rows when a query adds components to all of them, or removes some.
 
 use ancho_entities::{Changed, Entity, Present, QueryDescriptor, Shared, World};
 
 use crate::common::*;
 
-/// Where an entity is.
+/// Returns the chunk and row of an entity.
 fn place(world: &World, entity: Entity) -> (u32, usize) {
     let info = world.storage_info().get(entity).unwrap();
     (info.chunk_number(), info.row())
@@ -14,7 +14,7 @@ fn places(world: &World, entities: &[Entity]) -> Vec<(u32, usize)> {
     entities.iter().map(|&entity| place(world, entity)).collect()
 }
 
-/// Entities with values that tell them apart, some with one of them switched off.
+/// Spawns entities with distinct values, and disables one component of some.
 fn filled(world: &mut World, count: u32) -> Vec<Entity> {
     let set = |at: u32| (A(at), X(at), Text(at.to_string()));
     let all: Vec<_> = world.spawn_batch((0..count).map(set)).collect();
@@ -24,7 +24,7 @@ fn filled(world: &mut World, count: u32) -> Vec<Entity> {
     all
 }
 
-/// Whether all entities are as they were filled.
+/// Checks that all entities have their initial values.
 fn check(world: &World, all: &[Entity]) {
     for (at, &entity) in (0..).zip(all) {
         assert_eq!(world.get(entity), Ok(&A(at)));
@@ -47,7 +47,7 @@ fn rows_that_have_room_stay_where_they_are_when_components_come_and_go() {
     let with = places(&world, &all);
     let moved = before.iter().zip(&with).filter(|(before, with)| before != with).count();
     assert!(moved > 0 && moved < 1500, "{moved} of 3000 moved");
-    // Now all have room, and so it is for ever.
+    // Now all rows have room, and never move again.
     for value in 0..4 {
         assert_eq!(world.batch(QueryDescriptor::of::<&A, Present<X>>()).remove::<B>(), Ok(3000));
         check(&world, &all);
@@ -83,7 +83,7 @@ struct Large([u64; 64]);
 fn forks_keep_what_they_have() {
     let mut world = world();
     let all = filled(&mut world, 3000);
-    // Text is cloned when memory is made the world's alone, so these are apart from the beginning.
+    // Unsharing memory clones text, so these entities are in chunks without text from the beginning.
     let numbers: Vec<_> = world.spawn_batch((0..3000).map(|at| (A(at), Tag))).collect();
     let fork = world.fork().unwrap();
     let hash = fork.state_hash();
@@ -96,7 +96,7 @@ fn forks_keep_what_they_have() {
         assert_eq!((world.get(entity), world.get(entity)), (Ok(&A(at)), Ok(&B(2))));
         assert!(fork.get(entity) == Ok(&A(at)) && !fork.has::<B>(entity));
     }
-    // The memory is the world's alone now.
+    // The memory is unshared now.
     world.batch(QueryDescriptor::of::<&A, Present<X>>()).remove::<B>().unwrap();
     check(&world, &all);
     check(&fork, &all);
@@ -142,7 +142,7 @@ fn everything_is_as_if_done_one_by_one() {
         assert_eq!(filled(&mut naive, 1500), all);
         world.batch(QueryDescriptor::of::<&A, Present<X>>()).add((B(4), Tag)).unwrap();
         all.iter().for_each(|&entity| assert!(naive.add(entity, (B(4), Tag)).unwrap()));
-        // Some of them go, so that there is room in the midst.
+        // Despawns some entities, so that there is room in the middle.
         for &entity in all.iter().step_by(3) {
             world.despawn(entity).unwrap();
             naive.despawn(entity).unwrap();

@@ -1,4 +1,4 @@
-//! Filters by what changed.
+//! Change filters.
 
 use ancho_entities::{
     ArchetypeChunk, Buffer, Changed, ComponentType, Entity, Lookup, Managed, OrderChanged,
@@ -17,7 +17,7 @@ fn only_written_chunks_pass() {
         |world: &World| world.query_filtered::<&A, Changed<A>>().since(seen).to_entities();
     assert!(changed(&world).is_empty());
     world.get_mut::<A>(all[5]).unwrap().0 = 50;
-    // Neighbours in the chunk pass too, no others.
+    // The rest of the chunk passes too, other chunks do not.
     assert_eq!(changed(&world), all[4..8]);
     world.get_mut::<B>(all[0]).unwrap().0 = 50;
     assert_eq!(changed(&world), all[4..8]);
@@ -37,7 +37,7 @@ fn reading_marks_nothing_and_own_writing_is_not_seen() {
     let now = world.advance_version();
     world.query_mut::<(&A, Option<&B>)>().for_each(|_| ());
     assert_eq!(world.query_filtered::<(), Changed<(A, B)>>().since(seen).count(), 0);
-    // Nothing is written, and it counts all the same.
+    // Mutable access counts as a change, even without a write.
     world.query_mut::<(&mut A, &B)>().for_each(|_| ());
     assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 12);
     assert_eq!(world.query_filtered::<(), Changed<B>>().since(seen).count(), 0);
@@ -82,7 +82,7 @@ fn chunks_that_entities_came_to_or_left() {
     };
     world.query_mut::<&mut A>().for_each(|a| a.0 = 1);
     assert_eq!(moved(&world), 0);
-    // Every second of a chunk moves: two chunks pass.
+    // Every second entity of a chunk moves: two chunks pass.
     for &entity in all[128..256].iter().step_by(2) {
         world.add(entity, Tag).unwrap();
     }
@@ -127,7 +127,7 @@ fn what_is_not_there_with_its_group_is_not_marked_by_any_way_of_asking() {
     }
 }
 
-/// When each component of each chunk was written.
+/// Returns the change version of each component in each chunk.
 fn versions(world: &World) -> Vec<Option<Version>> {
     let types = [
         ComponentType::of::<A>(),
@@ -206,7 +206,7 @@ fn no_way_of_reading_counts_as_a_change() {
         world.advance_version();
         way(&mut world, all[3]);
         assert_eq!(versions(&world), before, "{name}");
-        // And the same of writing does.
+        // The same access with a write changes them.
         world.query_mut::<&mut A>().get_mut(all[3]).unwrap().0 += 1;
         assert_ne!(versions(&world), before);
     }

@@ -1,4 +1,4 @@
-//! Worlds that are checked when they go, and components to put into them.
+//! Worlds that are checked when dropped, and components for them.
 
 use ancho_entities::{
     BufferElement, Component, Disabled, ManagedComponent, Prefab, SharedComponent,
@@ -21,12 +21,12 @@ pub(crate) struct A(pub(crate) u32);
 #[component(name = "queries::B")]
 pub(crate) struct B(pub(crate) u64);
 
-/// Can be switched off.
+/// An enableable component.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::X", enableable)]
 pub(crate) struct X(pub(crate) u32);
 
-/// Can be switched off, and is a tag.
+/// An enableable tag.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::Y", enableable)]
 pub(crate) struct Y;
@@ -55,22 +55,22 @@ pub(crate) struct Mesh(pub(crate) u32);
 #[managed(name = "queries::Script")]
 pub(crate) struct Script(pub(crate) String);
 
-/// Tracks changes.
+/// A component that tracks changes per entity.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::T", track_changes)]
 pub(crate) struct T(pub(crate) u32);
 
-/// Tracks changes, and is a tag.
+/// A tag that tracks changes per entity.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::S", track_changes)]
 pub(crate) struct S;
 
-/// Tracks changes, and can be switched off.
+/// An enableable component that tracks changes per entity.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::E", track_changes, enableable)]
 pub(crate) struct E(pub(crate) u64);
 
-/// Every combination of the components, many times, with some of them off.
+/// Creates every combination of the components, many times, with some of them disabled.
 pub(crate) fn crowd(limit: usize) -> Checked {
     let mut world = chunks_of(limit);
     for at in 0..400 {

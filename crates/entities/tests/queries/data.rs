@@ -1,4 +1,4 @@
-//! All kinds of data.
+//! All kinds of query data.
 
 use ancho_entities::{
     Buffer, EnabledMut, EnabledRef, Entity, Managed, PerChunk, Shared, With, World,
@@ -132,7 +132,7 @@ fn on(world: &World) -> Vec<bool> {
 fn bits_are_switched_while_walking() {
     let mut world = chunks_of(100);
     let all: Vec<_> = world.spawn_batch((0..250).map(X)).collect();
-    // Beside the value, which is found by the bit that is switched off.
+    // Yields the value together with the bit that selects it, while the loop clears the bit.
     let mut given = 0;
     for (x, mut on) in world.query_mut::<(&mut X, EnabledMut<X>)>() {
         assert!(on.get());

@@ -1,4 +1,4 @@
-//! Queries by types that are known only at run time.
+//! Queries by types known only at run time.
 
 use ancho_entities::{
     Absent, Any, Changed, ComponentType, EntityCommandBuffer, EntityError, IgnoreEnabled,
@@ -89,7 +89,7 @@ fn what_has_changed_by_types_of_the_run_time() {
     world.get_mut::<T>(all[25]).unwrap().0 = 1;
     world.get_mut::<T>(all[94]).unwrap().0 = 1;
     assert_eq!(of_a.query(&world).to_entities(), all[..10], "the whole chunk");
-    // These are known row by row.
+    // `T` is tracked row by row.
     assert_eq!(of_t.query(&world).to_entities(), [all[25], all[94]]);
     let rows = of_t.chunks(&world).map(|found| (found.count(), found.rows().collect()));
     assert_eq!(rows.collect::<Vec<(usize, Vec<usize>)>>(), [(1, vec![5]), (1, vec![4])]);
@@ -125,7 +125,7 @@ fn shared_values_by_types_of_the_run_time() {
     let both = query(1).with_shared(Mesh(7));
     assert_eq!(both.query(&world).count(), 15);
     assert!(both.clone().with_shared(Team(2)).query(&world).is_empty());
-    // It goes with a query that commands are for.
+    // The shared-value filter also works in a command's query.
     let mut buffer = EntityCommandBuffer::new();
     buffer.commands().unwrap().batch(both.clone().all([x()])).despawn();
     world.play(&mut buffer).unwrap();
@@ -158,7 +158,7 @@ fn all_that_is_found_is_changed() {
         assert_eq!(world.query::<&Y>().count(), 150);
         assert_eq!(world.batch(on.clone().all([y()])).remove_types(&[a()]), Ok(150));
         assert_eq!(world.query::<&A>().count(), 50);
-        // Not all of them have it: none is switched.
+        // Not all entities have the component, so none is changed.
         let lacks = world.batch(QueryDescriptor::new()).set_type_enabled(y(), false);
         assert!(matches!(lacks, Err(EntityError::MissingComponent { .. })));
         let never = world.batch(&on).set_type_enabled(a(), false);

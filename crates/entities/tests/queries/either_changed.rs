@@ -1,4 +1,4 @@
-//! What has changed in one way or another, or is so anyway.
+//! Unions of change filters and other filters.
 
 use ancho_entities::{
     Changed, Component, Entity, IgnoreEnabled, IndexInQuery, IsDisabled, Or, OrderChanged, Query,
@@ -12,7 +12,7 @@ use crate::common::*;
 #[component(name = "queries::Seen")]
 struct Seen(u32);
 
-/// What is true of an entity. The first three are of its chunk.
+/// Facts about an entity. The first three apply to its whole chunk.
 #[derive(Clone, Copy)]
 struct Facts {
     a_changed: bool,
@@ -23,7 +23,7 @@ struct Facts {
     tag: bool,
 }
 
-/// Every combination of what can have changed in a chunk, each in a chunk of two archetypes, and what is true of each entity.
+/// Every combination of changes, each in a chunk of each of two archetypes, with the facts about each entity.
 struct Table {
     world: World,
     facts: Vec<(Entity, Facts)>,
@@ -55,7 +55,7 @@ fn table(in_chunk: usize) -> Table {
             x_on: at % 3 != 0,
             tag: at >= count,
         };
-        // One of the chunk is written, and the last one leaves it, so that no other moves.
+        // One entity of the chunk is written, and the last one leaves it, so that no other moves.
         if of_entity.a_changed && row == 0 {
             let _ = world.get_mut::<A>(entity).unwrap();
         }
@@ -74,22 +74,22 @@ fn table(in_chunk: usize) -> Table {
     Table { world, facts, seen }
 }
 
-/// Those of which it was noted that they were seen.
+/// Returns the entities marked as seen.
 fn seen(world: &World) -> Vec<Entity> {
     let all = world.query::<(Entity, &Seen)>();
     all.iter().filter(|(_, seen)| seen.0 > 0).map(|(entity, _)| entity).collect()
 }
 
-/// Those of a list that are gone.
+/// Returns the entities of a list that no longer exist.
 fn gone(world: &World, mut all: Vec<Entity>) -> Vec<Entity> {
     all.retain(|&entity| !world.exists(entity));
     all
 }
 
-/// Finds entities in one of many ways.
+/// A named way to find entities.
 type Way = (&'static str, fn(&mut World, Version) -> Vec<Entity>);
 
-/// All ways to ask which entities pass a filter.
+/// Returns all ways to find the entities that pass a filter.
 fn ways<F: QueryFilter>() -> Vec<Way> {
     vec![
         ("to_entities", |world, since| world.query_filtered::<(), F>().since(since).to_entities()),
@@ -213,7 +213,7 @@ fn ways<F: QueryFilter>() -> Vec<Way> {
     ]
 }
 
-/// A filter lets those entities pass of which this is true, by every way of asking.
+/// Checks that a filter passes exactly the entities with these facts, in every way.
 #[track_caller]
 fn passes<F: QueryFilter>(table: &mut Table, wanted: impl Fn(Facts) -> bool) {
     let everything_changed = |facts: Facts| Facts {
@@ -237,7 +237,7 @@ fn passes<F: QueryFilter>(table: &mut Table, wanted: impl Fn(Facts) -> bool) {
             world.check_invariants().unwrap();
         }
     }
-    // Nothing is newer than the version of the world.
+    // Nothing is newer than the world's version.
     let now = table.world.version();
     let found = table.facts.iter().filter(|(_, facts)| {
         let nothing = Facts { a_changed: false, b_changed: false, order_changed: false, ..*facts };
@@ -275,7 +275,7 @@ fn what_was_written_or_has_a_component() {
         passes::<Or<((OrderChanged, With<Tag>), Changed<B>)>>(&mut table, |is| {
             is.order_changed && is.tag || is.b_changed
         });
-        // Nobody has it, so that it has not changed.
+        // No entity has `Text`, so it has not changed.
         passes::<Or<(Changed<Text>, OrderChanged)>>(&mut table, |is| is.order_changed);
         passes::<Or<(Changed<(Text, A)>, With<Text>)>>(&mut table, |is| is.a_changed);
         passes::<Or<(Changed<Tag>, Changed<A>, With<Tag>)>>(&mut table, |is| {

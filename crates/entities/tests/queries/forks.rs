@@ -16,7 +16,7 @@ fn writing_leaves_the_fork_as_it_was() {
         .for_each(|(a, text)| (a.0, text.0) = (0, "gone".into()));
     assert_eq!(fork.state_hash(), state);
     assert!(fork.query::<&A>().iter().map(|a| a.0).eq(1000..1100));
-    // The query is good for the fork too, and for archetypes that only it has.
+    // The same query works in the fork, including archetypes that only the fork has.
     fork.spawn((A(7), Text(String::new()), Tag));
     fork.query_mut::<(&mut A, &mut Text)>().for_each(|(a, _)| a.0 += 1);
     assert_eq!(fork.query::<(&A, &Text)>().count(), 101);
@@ -35,14 +35,14 @@ fn reading_copies_nothing() {
     assert_eq!(world.query_mut::<(&A, &X)>().into_iter().count(), 100);
     world.query_mut::<ancho_entities::Entity>().for_each(|_| ());
     assert_eq!(arena.stats(), before);
-    // Only what is found is copied.
+    // Only the chunk of the found entity is copied.
     let first = world.query::<ancho_entities::Entity>().iter().next().unwrap();
     world.query_mut::<&mut A>().get_mut(first).unwrap().0 = 5;
     assert_ne!(arena.stats(), before);
     assert!(fork.query::<&A>().iter().map(|a| a.0).eq(0..100));
 }
 
-/// A world with two chunks that a fork has too, and memory for one more.
+/// Creates a world with two chunks shared with a fork, and memory for one more.
 fn crowded() -> (Checked, Checked) {
     let arena = ChunkArena::with_limit(3 * 16 * 1024);
     let settings = WorldSettings::new().arena(arena).chunk_capacity_limit(10);
@@ -66,7 +66,7 @@ fn without_memory_nothing_is_given() {
     assert_eq!(world.state_hash(), state);
     let changed = world.query_filtered::<(), ancho_entities::Changed<(A, X)>>().since(seen);
     assert!(changed.is_empty());
-    // What is only read needs none.
+    // Data that is only read needs no memory.
     world.query_mut::<&A>().unshare().unwrap();
     drop(fork);
     let mut query = world.query_mut::<&mut A>();
@@ -85,6 +85,6 @@ fn without_memory_loops_panic_with_the_sentence() {
     assert!(said.starts_with("A0056: "), "{said}");
     let said = panic_message(|| world.query_mut::<&mut A>().for_each_chunk(|_| ()));
     assert!(said.starts_with("A0056: "), "{said}");
-    // The first chunk was there before the memory ran out.
+    // The first chunk was processed before the memory ran out.
     assert_eq!(world.query::<&A>().iter().filter(|a| a.0 == 1).count(), 10);
 }

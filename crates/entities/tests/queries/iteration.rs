@@ -1,4 +1,4 @@
-//! The forms in which entities are given.
+//! The forms of iteration over entities.
 
 use ancho_entities::{Entity, QueryDescriptor, With};
 
@@ -63,10 +63,10 @@ fn an_iterator_that_is_done_stays_done() {
     for &entity in &all {
         world.set_component_enabled::<X>(entity, false).unwrap();
     }
-    // No chunk has anything to give.
+    // No chunk has a matching row.
     let mut iter = world.query::<&X>().iter();
     assert!((0..3).all(|_| iter.next().is_none()));
-    // The first has, and those behind it do not.
+    // The first chunk has a match, and those after it do not.
     world.set_component_enabled::<X>(all[1], true).unwrap();
     let mut iter = world.query_mut::<&mut X>().into_iter();
     assert_eq!(iter.next(), Some(&mut X(1)));
@@ -84,7 +84,7 @@ fn loops_can_be_nested() {
         for other in &query {
             pairs += u32::from(one == other);
         }
-        // A query that the world has not met is remembered meanwhile.
+        // The world creates and caches a new query during the loop.
         assert_eq!(world.query_filtered::<&A, With<Tag>>().iter().count(), 10);
         assert_eq!(world.query::<(&A, &Tag)>().count(), 10);
     }

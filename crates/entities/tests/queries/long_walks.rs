@@ -1,10 +1,10 @@
-//! Walks over so many chunks that memory is fetched ahead give what short ones give.
+//! Loops over enough chunks to trigger prefetching yield the same as short ones.
 
 use ancho_entities::{Changed, EnabledMut, Entity, Query, Without};
 
 use crate::common::*;
 
-/// Whether a component is switched on, by the number of its entity.
+/// A function that returns whether a component is enabled, by the number of its entity.
 type Pattern = fn(u32) -> bool;
 
 const PATTERNS: [Pattern; 7] = [
@@ -17,7 +17,7 @@ const PATTERNS: [Pattern; 7] = [
     |at| at.wrapping_mul(0x9e37_79b9).rotate_left(15) % 4 < 2,
 ];
 
-/// More than 128 chunks of these entities, the last of them not full.
+/// Creates more than 128 chunks of these entities, the last of them not full.
 fn long(pattern: Pattern, rows: usize) -> (Checked, Vec<Entity>) {
     let mut world = chunks_of(rows);
     let count = rows as u32 * 150 + 1;
@@ -54,7 +54,7 @@ fn each_row_that_matches_comes_once_in_order() {
             let mut query = world.query_filtered_mut::<&mut A, Without<X>>();
             query.for_each(|a| given.push(a.0));
             assert_eq!(given, off);
-            // All of them, and those that were on have changed.
+            // All entities; those with `X` enabled were incremented before.
             given.clear();
             world.query_mut::<(&A, Option<&X>)>().for_each(|(a, x)| {
                 given.push(a.0 - u32::from(x.is_some()));

@@ -1,4 +1,4 @@
-//! What is known of an entity by its id.
+//! Lookups of entities by id.
 
 use ancho_entities::{Buffer, BufferElement, Entity, TrackedMut};
 
@@ -18,7 +18,7 @@ fn where_entities_are() {
         assert_eq!(place.chunk().entities()[place.row()], entity);
         assert_eq!(place.chunk().slice::<A>().unwrap()[place.row()], *world.get(entity).unwrap());
     }
-    // The last row of its chunk took the place of the one that went.
+    // The last row of the chunk filled the freed row.
     assert_eq!(places.get(all[2]).unwrap().row(), 1);
     let numbers = |entity| places.get(entity).unwrap().chunk_number();
     assert_eq!(numbers(all[0]), numbers(all[2]));
@@ -78,7 +78,7 @@ fn lookups_say_which_entities_changed_if_that_is_tracked() {
     world.get_mut::<A>(all[3]).unwrap().0 += 1;
     world.buffer_mut::<NotedItem>(all[0]).unwrap()[0].0 += 1;
     world.set(all[5], S).unwrap();
-    // Who has a look at all of them, to write a few, has not written the others.
+    // A loop with `TrackedMut` over all entities marks only those it writes.
     for mut value in world.query_mut::<TrackedMut<T>>() {
         if value.0 == 4 {
             value.0 += 1;

@@ -1,6 +1,6 @@
-//! How queries behave, by the rows of the specification.
+//! Behaviour of queries, by the rows of the specification.
 //!
-//! Each test names the rows it was written from. `README.md` says where we differ from them, and why.
+//! Each test names the rows it was written from. `README.md` lists the differences, and the reasons.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]

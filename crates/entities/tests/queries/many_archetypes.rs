@@ -1,16 +1,16 @@
-//! Walks over many archetypes, again and again, find what is there at the moment.
+//! Repeated loops over many archetypes find the current entities.
 //!
-//! Chunks that stay the same are put in one list, which no change may outlive.
+//! Unchanged chunks are cached in one list, which every change must invalidate.
 
 use ancho_entities::{Entity, QueryDescriptor, Shared, With, World};
 use proptest::prelude::*;
 
 use crate::common::*;
 
-/// More walks than are needed for a list of chunks to be made, and one that uses it.
+/// More loops than are needed to build the chunk list, and one that uses it.
 const SETTLED: u32 = 6;
 
-/// A world with chunks of three entities, and every combination of some components, eight times.
+/// Creates a world with chunks of three entities, and every combination of some components, eight times.
 fn many() -> Checked {
     let mut world = chunks_of(3);
     for at in 0..128 {
@@ -31,7 +31,7 @@ fn many() -> Checked {
     world
 }
 
-/// What a look at all entities finds, in the order in which they are walked.
+/// Returns the result of a scan of all entities, in iteration order.
 fn scan(world: &World) -> Vec<(Entity, u32, Option<u64>)> {
     let all = world.all_entities().into_iter();
     all.filter_map(|entity| {
@@ -41,7 +41,7 @@ fn scan(world: &World) -> Vec<(Entity, u32, Option<u64>)> {
     .collect()
 }
 
-/// Walks in all ways, once.
+/// Iterates in all ways, once.
 fn walk(world: &mut World) {
     let expected = scan(world);
     let mut given = Vec::new();
@@ -61,7 +61,7 @@ fn walk(world: &mut World) {
     });
     assert_eq!(given, expected);
 
-    // Without parts, and with all kinds of them.
+    // Without data, and with all kinds of it.
     let mut count = 0;
     world.query_filtered::<(), With<A>>().for_each(|()| count += 1);
     assert_eq!(count, expected.len());
@@ -79,12 +79,12 @@ fn walk(world: &mut World) {
     }
 }
 
-/// Walks so often that there are lists.
+/// Iterates often enough to build the chunk lists.
 fn settle(world: &mut World) {
     (0..SETTLED).for_each(|_| walk(world));
 }
 
-/// What is done to a world whose lists are settled.
+/// Applies a change to a world with cached chunk lists, and checks the loops.
 fn changed_by(change: impl FnOnce(&mut World)) {
     let mut world = many();
     settle(&mut world);
@@ -112,7 +112,7 @@ fn an_entity_comes_or_goes_and_takes_a_chunk_with_it() {
             world.despawn(entity).unwrap();
         });
     }
-    // All of a chunk, one by one.
+    // All entities of a chunk, one by one.
     changed_by(|world| {
         for entity in world.all_entities().into_iter().take(3) {
             world.despawn(entity).unwrap();
@@ -143,7 +143,7 @@ fn the_number_of_a_chunk_is_used_again_elsewhere() {
         let one = world.spawn((A(1), B(1)));
         settle(&mut world);
         world.despawn(one).unwrap();
-        // It takes the memory and the number, with other columns.
+        // It reuses the chunk's memory and number, with other columns.
         let other = world.spawn((Text("x".into()), A(round), Tag));
         settle(&mut world);
         world.despawn(other).unwrap();
@@ -201,7 +201,7 @@ fn forks_go_their_own_ways() {
     let mut world = many();
     settle(&mut world);
     let mut fork = Checked(world.fork().unwrap());
-    // Memory is copied under the lists, which stay the same.
+    // Chunk memory is copied while the lists stay the same.
     settle(&mut world);
     settle(&mut fork);
     world.batch(QueryDescriptor::of::<(), With<B>>()).despawn().unwrap();
@@ -268,7 +268,7 @@ fn so_many_chunks_that_there_is_no_list() {
         }
     }
     settle(&mut world);
-    // And fewer, so that there is one.
+    // Fewer chunks, so that a list is built.
     world.batch(QueryDescriptor::of::<(), With<S>>()).despawn().unwrap();
     settle(&mut world);
 }

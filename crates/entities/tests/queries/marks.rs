@@ -1,4 +1,4 @@
-//! What is refused when a query is made.
+//! Queries that are refused when they are created.
 
 use ancho_entities::{
     Any, Buffer, EnabledMut, EnabledRef, Entity, IgnoreEnabled, IsDisabled, QueryData,
@@ -18,7 +18,7 @@ fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
         panic_message(|| QueryDescriptor::of::<D, ()>().query(&world).count()),
         panic_message(|| world.query_mut::<D>().for_each(|_| ())),
         panic_message(|| world.query_mut::<D>().count()),
-        // It is refused the second time too.
+        // It is refused the second time, too.
         panic_message(|| world.query_mut::<D>().count()),
     ] {
         assert!(said.starts_with("A0086: the query `") && said.ends_with(&expected), "{said}");

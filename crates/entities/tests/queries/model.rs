@@ -27,13 +27,13 @@ enum Op {
     SwitchY(usize, bool),
     Mark(usize, bool),
     WriteA(usize),
-    /// Adds to all X that are found together with A.
+    /// Increments all `X` of entities that also have `A`.
     Write,
-    /// Does something to all that one of the queries finds.
+    /// Applies a batch to all entities that one of the queries finds.
     ByQuery(u8, u8),
-    /// Gives all X that are found other values, in the order of the entities.
+    /// Sets all matching `X` from a slice, in the order of the entities.
     CopyFrom,
-    /// The world becomes its fork, and the other is written to.
+    /// Continues in a fork, and writes to the other world.
     Fork,
     Advance,
     Ask,
@@ -67,9 +67,9 @@ struct Model {
     world: World,
     rows: Vec<(Entity, Row)>,
     places: Places,
-    /// Versions that were, the newest last.
+    /// Past versions, the newest last.
     seen: Vec<Version>,
-    /// Counts questions, so that each is asked with other options.
+    /// Counts queries, so that each runs with other options.
     turn: Cell<u8>,
 }
 
@@ -98,7 +98,7 @@ impl Model {
                 let entity = self.world.spawn(());
                 self.rows.push((entity, Row::default()));
                 let last = self.rows.len() - 1;
-                // Each of them is a move.
+                // Each operation is a move.
                 for (bit, op) in [
                     (1, Op::AddA(last, 1)),
                     (2, Op::AddX(last, 2)),
@@ -250,8 +250,8 @@ impl Model {
         }
     }
 
-    /// Does something to all that a filter finds, which it knows by what the rows have. Every other time it is done by types of the
-    /// run time, where that can be.
+    /// Applies a batch to all entities that a filter finds, predicted from the rows. Every other time it uses types
+    /// known at run time, where possible.
     fn by_query<F: QueryFilter>(&mut self, what: u8, cond: &Cond, wanted: impl Fn(&Row) -> bool) {
         let now = Some(self.now());
         let (turn, dynamic) = (self.turn.get(), cond.dynamic());
@@ -361,7 +361,7 @@ impl Model {
         self.world.check_invariants().unwrap();
     }
 
-    /// Everything that entities have is as in the model.
+    /// Checks that all entities match the model.
     fn compare(&self) {
         assert_eq!(self.world.entity_count(), self.rows.len());
         let entities = &self.world;
@@ -380,7 +380,7 @@ impl Model {
         }
     }
 
-    /// Asks for what passes a filter, in all ways, at several moments and with several options.
+    /// Runs a filter in all ways, at several versions and with several options.
     fn asks<F: QueryFilter>(&self, cond: &Cond) {
         let mut moments = vec![Version::NEVER];
         if cond.asks_for_changes() {

@@ -1,4 +1,4 @@
-//! There is no small number of enableable types, shared values or changed types that a query may ask for.
+//! Queries have no small limit on enableable types, shared values or change filters.
 
 use ancho_entities::{Any, Changed, Component, Entity, OrderChanged, Shared, With, Without};
 
@@ -16,7 +16,7 @@ enableable!(E0 E1 E2 E3 E4 E5 E6 E7 E8 E9);
 
 type All = (E0, E1, E2, E3, E4, E5, E6, E7, E8, E9);
 
-/// Entities with all ten, of which those are on that have a bit in the entity's number.
+/// Creates entities with all ten components, enabled by the bits of the entity's number.
 fn crowd_of_ten() -> (Checked, Vec<(Entity, u32)>) {
     let mut world = chunks_of(50);
     let mut all = Vec::new();
@@ -98,7 +98,7 @@ fn any_of_several_changed_types_will_do_and_q10_orders_are_asked_for_beside_them
         []
     );
 
-    // One comes, one goes: the first chunk and the last have another order.
+    // Despawning two entities reorders the first chunk and the last.
     world.despawn(all[5]).unwrap();
     world.despawn(all[35]).unwrap();
     let reordered = world.query_filtered::<Entity, OrderChanged>().since(since).to_entities();

@@ -1,4 +1,4 @@
-//! What is done by query is what is done to one entity after another.
+//! Batches over queries have the same result as single changes.
 
 use ancho_entities::{
     Buffer, Changed, ComponentType, Disabled, Entity, IncludeDisabled, IsDisabled, Managed,
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::common::*;
 
-/// Everything that can be known of an entity.
+/// Describes everything about an entity.
 fn look(world: &World, entity: Entity) -> String {
     let entities = world;
     let enabled = (
@@ -67,14 +67,14 @@ fn build(world: &mut World, kinds: &[u16]) {
     for (entity, kind) in all {
         for (bit, ty) in [(8, ComponentType::of::<X>()), (9, ComponentType::of::<Y>())] {
             if kind >> bit & 1 != 0 {
-                // Not all of them have it.
+                // Not all entities have it.
                 let _ = world.set_type_enabled(entity, ty, false);
             }
         }
     }
 }
 
-/// Does one of the changes to all that a filter finds.
+/// Applies a change to all entities that a filter finds.
 fn by_query<F: QueryFilter>(world: &mut World, change: u8) -> Option<usize> {
     let query = world.batch(QueryDescriptor::of::<(), (F, IncludeDisabled)>());
     match change {
@@ -107,7 +107,7 @@ fn added() -> [ComponentType; 4] {
     ]
 }
 
-/// Does it to one entity. Returns whether that was a change, or nothing if it is refused.
+/// Applies the change to one entity. Returns whether it had an effect, or `None` if it was refused.
 fn to_one(world: &mut World, entity: Entity, change: u8) -> Option<bool> {
     let entities = &mut *world;
     match change {
@@ -150,7 +150,7 @@ fn compare<F: QueryFilter>(world: &mut World, change: u8, shares: bool) {
     right.check_invariants().unwrap();
     assert_eq!(world.state_hash(), state);
     if changed.is_none() {
-        // Unlike one by one, all of it is refused.
+        // Unlike one by one, the whole batch is refused.
         assert_eq!(left.state_hash(), state);
         return;
     }
@@ -162,7 +162,7 @@ fn compare<F: QueryFilter>(world: &mut World, change: u8, shares: bool) {
     for entity in all {
         assert_eq!(look(&left, entity), look(&right, entity), "{entity}");
     }
-    // The next entities have the same ids.
+    // The next entities get the same ids.
     let next = |world: &mut World| world.spawn_many(A(1), 20).collect::<Vec<_>>();
     assert_eq!(next(&mut left), next(&mut right));
     assert_eq!(world.state_hash(), state);

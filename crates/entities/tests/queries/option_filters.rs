@@ -1,4 +1,4 @@
-//! What is said of a whole query, as filters.
+//! Query options as filters.
 
 use ancho_entities::{
     Component, Entity, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs, Lookup,
@@ -11,21 +11,21 @@ use crate::common::*;
 #[component(name = "queries::Weight")]
 struct Weight(u32);
 
-/// Writes weights in its own way.
+/// A write group member of `X`.
 #[derive(Component, Clone, Copy)]
 #[component(name = "queries::Floating", write_group(Weight))]
 struct Floating;
 
 type Say = fn(QueryDescriptor) -> QueryDescriptor;
 
-/// Sees to it that a filter does what is said by methods.
+/// Checks that a filter has the same effect as the descriptor's method.
 fn is_the_same_as<F: QueryFilter>(say: Say) {
     let mut world = crowd(20);
     let expected = say(QueryDescriptor::of::<(Entity, &X), ()>()).query(&world).to_entities();
     assert_eq!(world.query_filtered::<(Entity, &X), F>().to_entities(), expected);
     let given = world.query_filtered_mut::<(Entity, &X), F>().into_iter();
     assert_eq!(given.map(|(entity, _)| entity).collect::<Vec<_>>(), expected);
-    // Before and behind others, and said twice.
+    // Before and after other filters, and twice.
     assert_eq!(world.query_filtered::<&X, ((), (F, With<X>), F)>().to_entities(), expected);
     let (found, _) = world.split::<(Query<&X, F>, Lookup<&A, F>)>();
     assert_eq!(found.to_entities(), expected);
@@ -45,7 +45,7 @@ fn options_are_filters_too() {
 #[test]
 fn options_decide_on_what_can_be_split() {
     let mut world = crowd(20);
-    // What is switched off does not count, so that a component that can be switched tells them apart.
+    // Enabled state is ignored, so an enableable component makes the queries disjoint.
     let (with, without) = world.split::<(
         Query<&mut A, (With<X>, IgnoreEnabled)>,
         Query<&mut A, (Without<X>, IgnoreEnabled)>,
@@ -53,7 +53,7 @@ fn options_decide_on_what_can_be_split() {
     assert!(with.count() > 0 && without.count() > 0);
 }
 
-/// What a system has seen.
+/// The counts that a system has seen.
 #[derive(Default)]
 struct Seen(Vec<usize>);
 

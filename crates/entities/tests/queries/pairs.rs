@@ -1,4 +1,4 @@
-//! Each two entities of a query.
+//! Pairs of entities of a query.
 
 use ancho_entities::{Buffer, Changed, EnabledMut, Entity, PerChunk, Present, Shared};
 
@@ -63,7 +63,7 @@ fn only_what_is_on_is_paired_whatever_is_switched_meanwhile() {
     world.query_mut::<(&X, EnabledMut<Y>, EnabledMut<X>)>().for_each_pair(
         |(a, mut y, mut on), (b, mut other, _)| {
             pairs.push((a.0, b.0));
-            // Both bits are in one word, mostly.
+            // Both bits are mostly in one word.
             y.set(false);
             other.set(true);
             assert!(!y.get() && other.get());

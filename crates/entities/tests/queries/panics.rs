@@ -1,4 +1,4 @@
-//! Code of the user that panics in the midst of a query.
+//! User code that panics during a query.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Mutex;
@@ -25,14 +25,14 @@ fn a_panic_in_the_loop_holds_nothing() {
     assert_eq!(world.query_mut::<&mut A>().into_iter().count(), 101);
 }
 
-/// Clones panic when it is said.
+/// A component whose clone panics on request.
 #[derive(Component, Debug, PartialEq)]
 #[component(name = "queries::Fragile")]
 struct Fragile(Box<u32>);
 
 static FRAGILE: AtomicBool = AtomicBool::new(false);
 
-/// Held by those tests that say so.
+/// A lock for the tests that set `FRAGILE`.
 static FRAGILE_TESTS: Mutex<()> = Mutex::new(());
 
 impl Clone for Fragile {
@@ -66,12 +66,12 @@ fn an_iterator_goes_on_behind_a_chunk_whose_copy_panicked() {
     world.spawn_batch((0..15).map(|at| Fragile(Box::new(at))));
     let fork = Checked(world.fork().unwrap());
     let mut iter = world.query_mut::<&mut Fragile>().into_iter();
-    // Of the first chunk, nothing was looked at before.
+    // The first chunk, before any item was yielded.
     FRAGILE.store(true, Relaxed);
     assert_eq!(panic_message(|| iter.next().is_some()), "fragile");
     FRAGILE.store(false, Relaxed);
     let mut given: Vec<_> = iter.by_ref().take(5).collect();
-    // Of the last one, while everything of the chunk before is in use.
+    // The last chunk, while all items of the chunk before it are borrowed.
     FRAGILE.store(true, Relaxed);
     assert_eq!(panic_message(|| iter.next().is_some()), "fragile");
     FRAGILE.store(false, Relaxed);
@@ -114,7 +114,7 @@ fn an_iterator_without_any_memory_gives_nothing() {
     assert!(switched_on.next().is_none());
 }
 
-/// Comparisons panic when it is said.
+/// A value whose comparison panics on request.
 #[derive(SharedComponent, Clone, Copy, Debug, Eq)]
 #[shared(name = "queries::Touchy")]
 struct Touchy(u32);

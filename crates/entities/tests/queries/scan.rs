@@ -1,4 +1,4 @@
-//! What a scan of all entities finds, for queries to be compared with.
+//! A scan of all entities, to compare queries with.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use ancho_entities::{ComponentType, Entity, QueryDescriptor, Version, World};
 
 use crate::common::*;
 
-/// What an entity of the model has: values, and whether they are on.
+/// The components of a model entity: values, and whether they are enabled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) a: Option<u32>,
@@ -16,7 +16,7 @@ pub(crate) struct Row {
     pub(crate) team: Option<u32>,
     pub(crate) prefab: bool,
     pub(crate) disabled: bool,
-    /// When they were written last.
+    /// The version of the last write.
     pub(crate) a_at: Option<Version>,
     pub(crate) x_at: Option<Version>,
 }
@@ -52,7 +52,7 @@ impl Row {
         }
     }
 
-    /// What tells of an entity which archetype and which values of shared components it has.
+    /// Returns the archetype and the shared values of an entity.
     fn shape(&self) -> [Option<u32>; 6] {
         let is = |is: bool| is.then_some(0);
         let (a, x, y) = (is(self.a.is_some()), is(self.x.is_some()), is(self.y.is_some()));
@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// A filter, as the model knows it.
+/// A filter in the model.
 #[derive(Debug)]
 pub(crate) enum Cond {
     With(Kind),
@@ -69,25 +69,25 @@ pub(crate) enum Cond {
     Absent(Kind),
     Off(Kind),
     Any(&'static [Kind]),
-    /// Of `A` and `X`.
+    /// Only for `A` and `X`.
     Changed(&'static [Kind]),
     Order,
     All(&'static [Cond]),
     Or(&'static [Cond]),
 }
 
-/// What counts of what is switched on and off.
+/// The use of enabled state.
 #[derive(Clone, Copy)]
 pub(crate) enum Switches {
-    /// All of it.
+    /// Enabled state counts.
     Count,
-    /// Nothing: a component is there or not.
+    /// Enabled state is ignored: a component is present or absent.
     Ignored,
-    /// What could be.
+    /// Any enabled state is possible.
     Possible,
 }
 
-/// What has changed of an entity.
+/// Changes of an entity.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Changes {
     a: bool,
@@ -100,7 +100,7 @@ impl Changes {
 }
 
 impl Cond {
-    /// Whether a row fulfils it.
+    /// Returns whether a row passes the filter.
     pub(crate) fn holds(&self, row: &Row, switches: Switches, changes: Changes) -> bool {
         let is_there = |kind: &Kind| row.state(*kind) != State::Absent;
         let is_on = |kind: &Kind| match switches {
@@ -131,7 +131,7 @@ impl Cond {
         }
     }
 
-    /// Whether it is about changes.
+    /// Returns whether the filter contains a change filter.
     pub(crate) fn asks_for_changes(&self) -> bool {
         match self {
             Self::Changed(_) | Self::Order => true,
@@ -140,14 +140,14 @@ impl Cond {
         }
     }
 
-    /// The same as a query by types of the run time.
+    /// Returns the same query by types known at run time.
     pub(crate) fn dynamic(&self) -> QueryDescriptor {
         match self {
             Self::Or(list) => {
                 let all = list.iter().map(|cond| cond.add_to(QueryDescriptor::new()));
                 all.reduce(QueryDescriptor::or).expect("there is one")
             }
-            // What is asked for besides is asked of all of them.
+            // Further conditions apply to all alternatives.
             Self::All([conds @ .., union @ Self::Or(_)]) => {
                 conds.iter().fold(union.dynamic(), |query, cond| cond.add_to(query))
             }
@@ -180,7 +180,7 @@ fn ty(kind: Kind) -> ComponentType {
     }
 }
 
-/// What a query is told beside its filter.
+/// Query options other than the filter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) prefabs: bool,
@@ -203,7 +203,7 @@ impl Options {
     }
 }
 
-/// In which chunks entities lie, and when that changed.
+/// The chunk of each entity, and when it changed.
 #[derive(Default)]
 pub(crate) struct Places {
     of: BTreeMap<Entity, Place>,
@@ -212,18 +212,19 @@ pub(crate) struct Places {
 
 struct Place {
     chunk: usize,
-    /// All entities of its chunk, as they lie there, and sorted.
+    /// All entities of its chunk, in row order and sorted.
     neighbours: Rc<[Entity]>,
     sorted: Rc<[Entity]>,
     shape: [Option<u32>; 6],
-    /// When it got other neighbours.
+    /// The version at which the set of entities in the chunk changed.
     new_neighbours: Option<Version>,
-    /// When it may have looked as if something came or left: that, or they lie in another order, or in another archetype.
+    /// The version at which rows may have been reordered: by new or removed rows, another row order, or another
+    /// archetype.
     moved: Option<Version>,
 }
 
 impl Places {
-    /// Notes where entities have got to.
+    /// Records the current chunks of the entities.
     pub(crate) fn note(&mut self, world: &World, rows: &[(Entity, Row)]) {
         let shapes: BTreeMap<_, _> =
             rows.iter().map(|(entity, row)| (*entity, row.shape())).collect();
@@ -255,8 +256,8 @@ impl Places {
         }
     }
 
-    /// What has changed of each row since a version: what a query must report at least, and what it may report at most, since it knows
-    /// of chunks and not of entities.
+    /// Returns the changes of each row since a version: the least and the most that a query may report, since changes
+    /// are tracked per chunk.
     pub(crate) fn changes(
         &self,
         rows: &[(Entity, Row)],
@@ -267,7 +268,7 @@ impl Places {
         for (entity, row) in rows {
             let place = &self.of[entity];
             let (of_chunk, moved) = (&mut most[place.chunk], is_new(place.moved));
-            // Who comes or leaves may count as a change of all that the chunk has.
+            // A new or removed row may count as a change of all columns of the chunk.
             of_chunk.a |= is_new(row.a_at) || moved;
             of_chunk.x |= is_new(row.x_at) || moved;
             of_chunk.order |= moved;

@@ -1,4 +1,4 @@
-//! Filters by shared values, and other values for all that is found.
+//! Filters by shared values, and new shared values for all matches.
 
 use ancho_entities::{Changed, OrderChanged, QueryDescriptor, Shared, Version, World};
 
@@ -14,11 +14,11 @@ fn whole_chunks_by_value() {
     let of = |team| world.query::<&A>().with_shared(Team(team));
     assert_eq!(of(1).to_entities(), red);
     assert_eq!(of(2).to_entities(), [blue.clone(), tagged].concat());
-    // Nobody has these: the default, and one that was never there.
+    // No entity has these values: the default, and one that was never used.
     assert!(of(0).is_empty() && of(9).is_empty());
     assert_eq!(of(2).count_unfiltered(), 20);
     assert!(of(2).matches(blue[0]) && !of(2).matches(red[0]));
-    // A type that the world has not met.
+    // A type that the world has not used yet.
     assert!(world.query::<&A>().with_shared(Mesh(1)).is_empty());
     assert!(!world.query::<&A>().with_shared(Mesh(1)).matches(red[0]));
     assert_eq!(world.query::<&A>().with_shared(Mesh(1)).get(red[0]), None);
@@ -64,7 +64,7 @@ fn values_and_changes_are_both_needed() {
     assert!(query(2).is_empty() && !query(2).matches(blue));
 }
 
-/// In how many chunks somebody came or left since a version.
+/// Returns the number of chunks with added or removed rows since a version.
 fn reordered(world: &World, since: Version) -> usize {
     let found = world.query_filtered::<(), OrderChanged>().since(since).to_entities();
     let is_found =
@@ -86,7 +86,7 @@ fn whole_chunks_get_another_value_where_they_are() {
     assert_eq!(before.len(), 11);
     let seen = world.version();
     world.advance_version();
-    // There is room for the three in the chunk of five, and for the five beside the three.
+    // The three fit into the chunk of five, and the five beside the three.
     assert_eq!(
         world.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team(2))).set_shared(Team(1)),
         Ok(3)
@@ -100,7 +100,7 @@ fn whole_chunks_get_another_value_where_they_are() {
     assert_eq!(set.count(), 98, "it was written");
     assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 0);
     assert_eq!(world.query::<&A>().with_shared(Team(4)).count(), 98);
-    // What is found by what is on takes a chunk apart.
+    // A match by enabled state splits a chunk.
     world.set_component_enabled::<X>(few[1], false).unwrap();
     let seen = world.version();
     world.advance_version();

@@ -46,7 +46,7 @@ fn two_parts_write_different_components_of_one_entity() {
         b.get_mut(target.0).unwrap().0 += u64::from(a.0) + targets.count() as u64;
         kept.push(a);
     });
-    // What was given stays good while others are asked.
+    // Items stay valid while other parts are used.
     let total: u64 = all.iter().map(|&entity| b.get_mut(entity).unwrap().0).sum();
     assert_eq!(total, 145);
     kept.into_iter().for_each(|a| a.0 += 100);
@@ -140,7 +140,7 @@ fn allowed<P: SplitParts>() {
     world.split::<P>();
 }
 
-/// There are 128 ways to pass these filters. All of them ask for the tag.
+/// These filters can be passed in 128 ways. All of them require the tag.
 type ManyWays = (
     (Or<(With<A>, With<B>)>, Or<(With<A>, With<X>)>, Or<(With<A>, With<Y>)>),
     (Or<(With<B>, With<A>)>, Or<(With<X>, With<A>)>, Or<(With<Y>, With<A>)>),
@@ -164,19 +164,19 @@ fn what_one_part_can_change_no_other_has() {
         "A0092: ",
         &["queries::Script"],
     );
-    // Chunks that are passed over now may not be later.
+    // Chunks that do not match now may match later.
     refused::<(Query<&mut A, Changed<B>>, Query<&A>)>("A0092: ", &["queries::A"]);
     refused::<((Query<&A>, Query<&B>), Query<&mut B>)>("A0092: ", &["part 2", "part 3"]);
-    // Both may have one more entity.
+    // Both may match an entity with `A` and `B`.
     refused::<(Query<&mut A, Or<(With<Tag>, With<B>)>>, Query<&A, Without<Tag>>)>("A0092: ", &[]);
     refused::<(Query<&mut A, Any<(Tag, B)>>, Query<&A, Without<Tag>>)>("A0092: ", &[]);
-    // So many ways are not looked at one by one. What stands beside them is seen.
+    // More than 64 ways are not compared one by one. Filters beside them still count.
     refused::<(Query<&mut A, ManyWays>, Query<&A, Without<Tag>>)>(
         "A0092: ",
         &["more than 64 ways to pass the filters of part 1"],
     );
     allowed::<(Query<&mut A, (ManyWays, With<Tag>)>, Query<&A, Without<Tag>>)>();
-    // A lookup finds what is disabled.
+    // A lookup finds disabled entities.
     refused::<(Query<&mut A, With<Disabled>>, Lookup<&A>)>("A0092: ", &[]);
 
     allowed::<(Query<&A>, Query<&A>, Lookup<&A>)>();
@@ -188,7 +188,7 @@ fn what_one_part_can_change_no_other_has() {
     allowed::<(Query<&mut A, Absent<X>>, Query<&mut A, IsDisabled<X>>)>();
     allowed::<(Query<&mut A, With<Disabled>>, Query<&mut A>)>();
     allowed::<(Lookup<&mut A, With<Tag>>, Query<&A, Without<Tag>>)>();
-    // In a lookup, `Without` means that it is not there.
+    // In a lookup, `Without` means absent.
     allowed::<(Lookup<&mut A, Without<X>>, Query<(&A, &X)>)>();
     allowed::<(Query<&mut A, Or<(With<Tag>, With<B>)>>, Query<&A, Without<(Tag, B)>>)>();
     allowed::<(Query<&mut A, Any<(Tag, B)>>, Query<&A, Without<(Tag, B)>>)>();
@@ -213,7 +213,7 @@ fn a_switch_does_not_tell_parts_apart() {
     );
     allowed::<(Query<&mut A, (With<X>, With<Tag>)>, Query<&A, (Without<X>, Without<Tag>)>)>();
 
-    // If nobody asks for switches, there are none.
+    // If both parts ignore enabled state, `With` and `Without` are disjoint.
     let mut world = world();
     type Ignoring<'w> = Query<'w, &'static mut A, (With<X>, IgnoreEnabled)>;
     type Off<'w> = Query<'w, &'static mut A, (Without<X>, IgnoreEnabled)>;
@@ -221,7 +221,7 @@ fn a_switch_does_not_tell_parts_apart() {
     world.spawn(A(2));
     let (mut on, mut off) = world.split::<(Ignoring, Off)>();
     assert_eq!((on.single_mut(), off.single_mut()), (Ok(&mut A(1)), Ok(&mut A(2))));
-    // One alone does not help: `With` is what it was.
+    // One alone is not enough: the other still matches disabled components.
     let said = panic_message(|| {
         let _ = world.split::<(Ignoring, Query<&mut A, Without<X>>)>();
     });
@@ -248,7 +248,7 @@ fn what_is_said_of_a_query_holds_in_a_split() {
     let changed = changed.since(seen);
     assert!(changed.is_empty());
     a.iter_mut().next().unwrap().0 += 1;
-    // The chunk of what was given, and no other.
+    // Only the chunk of the yielded item has changed.
     assert_eq!(changed.count(), 2);
 }
 
@@ -286,7 +286,7 @@ fn forks_are_left_alone() {
     for (entity, text) in &mut texts {
         a.get_mut(entity).unwrap().0 += 10;
         kept.push(text);
-        // Whoever is switched on meanwhile.
+        // Enables components during the loop.
         on.iter_mut().for_each(|mut x| x.set(true));
     }
     kept.into_iter().for_each(|text| text.0.push('!'));
@@ -300,7 +300,7 @@ fn forks_are_left_alone() {
 #[test]
 fn a_chunk_that_is_found_only_later_is_the_worlds_alone_already() {
     let mut world = chunks_of(2);
-    // The elements are on the heap, and are freed with the memory that has the buffer.
+    // The elements are on the heap, and are freed with the buffer's memory.
     let items = |at| Buffer::from([Item(at); 5]);
     world.spawn_batch((0..4).map(|at| (items(at), B(0), Text(at.to_string()), Y)));
     let all = world.query::<()>().to_entities();
@@ -370,7 +370,7 @@ fn parts_are_one_or_many() {
     assert_eq!(format!("{lookup:?}"), "Lookup<&queries::common::A, ()>");
 }
 
-/// A world with an entity of every archetype that can be made of a few components, and some of what can be off is off.
+/// Creates an entity of every archetype of a few components, with some enableable ones disabled.
 fn every_archetype() -> Checked {
     let mut world = world();
     for at in 0..64 {
@@ -398,8 +398,8 @@ fn every_archetype() -> Checked {
 type Left<'w, F> = Query<'w, (Entity, &'static mut A), F>;
 type Right<'w, F> = Query<'w, &'static A, F>;
 
-/// The entities that the left part yields, and the addresses of their values. Apart from [`check_pair`], so that the
-/// compiler makes a loop for each filter and not for each pair.
+/// Returns the entities that the left part yields, and the addresses of their values. Separate from [`check_pair`], so
+/// that the compiler generates a loop for each filter and not for each pair.
 fn yielded<F: QueryFilter>(left: &mut Left<'_, F>) -> (Vec<Entity>, Vec<*const A>) {
     let mut all = (Vec::new(), Vec::new());
     left.for_each(|(entity, a)| {
@@ -409,7 +409,7 @@ fn yielded<F: QueryFilter>(left: &mut Left<'_, F>) -> (Vec<Entity>, Vec<*const A
     all
 }
 
-/// Whether the right part yields one of the entities or addresses.
+/// Returns whether the right part yields one of the entities or addresses.
 fn yields_any<F: QueryFilter>(
     right: &mut Right<'_, F>,
     left: &(Vec<Entity>, Vec<*const A>),
@@ -419,7 +419,7 @@ fn yields_any<F: QueryFilter>(
     any
 }
 
-/// Two parts are refused if and only if there is an archetype whose entities both can have.
+/// Checks that two parts are refused exactly if an archetype exists that both match.
 fn check_pair<F: QueryFilter, G: QueryFilter>(world: &mut World, meet: &mut [usize; 2]) {
     let all = world.all_entities();
     let (left, right) = (world.query_filtered::<&A, F>(), world.query_filtered::<&A, G>());
@@ -467,7 +467,7 @@ fn parts_are_refused_just_if_an_archetype_has_entities_of_both() {
         Or<(With<Disabled>, Absent<X>)>,
         Or<((With<Tag>, Without<B>), (With<B>, Without<Tag>))>
     ]);
-    // Both happen, often.
+    // Both outcomes are frequent.
     assert!(meet.iter().all(|&pairs| pairs > 90), "{meet:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Loops in which entities come, go and change.
+//! Loops that create, destroy and change entities.
 
 use ancho_entities::{Changed, Entity, QueryDescriptor, Shared, With, Without};
 
@@ -29,7 +29,7 @@ fn what_died_meanwhile_is_passed_over() {
         visited.push(entity);
         let at = all.iter().position(|&other| other == entity).unwrap();
         entities.despawn(all[9 - at]).unwrap();
-        // In the slot that was just freed, and not one of those of the beginning.
+        // It reuses the freed slot, but is not one of the listed entities.
         entities.spawn(A(1000));
     });
     assert_eq!(visited, all[..5]);
@@ -51,9 +51,9 @@ fn what_does_not_match_any_more_is_passed_over() {
             entities.set_component_enabled::<X>(all[3], false).unwrap();
             entities.set_shared(all[4], Team(1)).unwrap();
             entities.set_enabled(all[5], false).unwrap();
-            // What moves and still matches is visited.
+            // An entity that moves and still matches is visited.
             entities.add(all[6], B(1)).unwrap();
-            // What comes back in time is, too.
+            // An entity that matches again in time is visited, too.
             entities.remove::<X>(all[11]).unwrap();
         }
         if entity == all[10] {

@@ -1,4 +1,4 @@
-//! Changes that are noted for each entity.
+//! Changes tracked per entity.
 
 use ancho_entities::{
     Buffer, BufferElement, Changed, Component, ComponentType, EnabledMut, Entity, Managed,
@@ -24,7 +24,7 @@ fn changed<F: QueryFilter>(world: &World, since: Version) -> Vec<Entity> {
     world.query_filtered::<(), F>().since(since).to_entities()
 }
 
-/// Ends a moment. Returns it.
+/// Advances the version. Returns the previous one.
 fn advance(world: &mut World) -> Version {
     let seen = world.version();
     world.advance_version();
@@ -47,7 +47,7 @@ fn only_the_entity_that_was_written_passes() {
     assert_eq!(changed::<Changed<T>>(&world, seen), [all[5], all[6]]);
     assert_eq!(changed::<Changed<T>>(&world, later), [all[6]]);
     assert_eq!(changed::<Changed<T>>(&world, Version::NEVER), all);
-    // A component that is not tracked changes for the whole chunk.
+    // An untracked component changes for the whole chunk.
     world.get_mut::<A>(all[0]).unwrap().0 = 1;
     assert_eq!(changed::<Changed<(T, A)>>(&world, later), [all[0], all[1], all[2], all[3], all[6]]);
     assert_eq!(changed::<(Changed<T>, Changed<A>)>(&world, seen), []);
@@ -124,7 +124,7 @@ fn what_is_off_is_not_given() {
     assert_eq!(changed::<Changed<E>>(&world, seen), [all[2]]);
     assert_eq!(world.query_filtered::<&E, Changed<E>>().since(seen).to_entities(), [all[2]]);
     let seen = advance(&mut world);
-    // Slices have all rows, and so have switches.
+    // Slices mark all rows of the chunk.
     world.query_mut::<(&A, Option<&mut E>)>().for_each_chunk(|_| ());
     assert_eq!(changed::<Changed<E>>(&world, seen), all);
     let seen = advance(&mut world);
@@ -192,7 +192,7 @@ fn moving_is_no_change() {
     world.despawn(all[29]).unwrap();
     assert_eq!(changed::<Changed<T>>(&world, seen), [all[0]]);
     assert!(changed::<Changed<T>>(&world, later).is_empty());
-    // What is added is new, and so is what is a copy.
+    // Added components and copies count as changed.
     world.remove::<T>(all[0]).unwrap();
     world.add(all[0], T(5)).unwrap();
     let copy = world.instantiate(all[1]).unwrap();
@@ -230,7 +230,7 @@ fn a_panic_in_the_midst_of_a_chunk() {
     assert_eq!(changed::<Changed<T>>(&world, seen), all[..26]);
     let seen = advance(&mut world);
     panic_message(|| world.query_mut::<&mut T>().for_each(|t| assert_ne!(t.0, 25, "enough")));
-    // Those that lie side by side are noted before the first of them is given.
+    // Contiguous rows are marked before the first of them is yielded.
     assert_eq!(changed::<Changed<T>>(&world, seen), all[..30]);
     let seen = advance(&mut world);
     panic_message(|| {

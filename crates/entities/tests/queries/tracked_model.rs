@@ -1,4 +1,4 @@
-//! Random changes of components that track them, compared with a note of when each value was written.
+//! Random changes of tracked components, compared with the recorded version of each write.
 
 use ancho_entities::{
     Changed, ComponentType, Entity, Or, Present, QueryDescriptor, QueryFilter, Shared, TrackedMut,
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::cases::{cases, time_is_up};
 use crate::common::*;
 
-/// What an entity of the model has: when it was written, and whether it is on.
+/// A model entity: the version of each write, and whether the component is enabled.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     t: Option<Version>,
@@ -20,14 +20,14 @@ struct Row {
 }
 
 impl Row {
-    /// The same with everything written now.
+    /// Returns the row with everything written now.
     fn written(self, now: Version) -> Self {
         let e = self.e.map(|(_, on)| (now, on));
         Self { t: self.t.map(|_| now), e, s: self.s.map(|_| now), ..self }
     }
 }
 
-/// Whether something was written after a version.
+/// Returns whether the write is newer than a version.
 fn is_new(written: Option<Version>, since: Version) -> bool {
     written.is_some_and(|written| written.is_newer_than(since))
 }
@@ -41,12 +41,12 @@ enum Op {
     DespawnMany(usize, usize),
     Add(usize, u8),
     Remove(usize, u8),
-    /// In one of several ways.
+    /// Writes by one of several methods.
     Write(usize, u8),
     Switch(usize, bool),
     SetTeams(usize, usize, u32),
     Swap(usize, usize),
-    /// All that are found.
+    /// Writes all matches.
     WriteAll(u8),
     WriteChanged(usize),
     WriteFirst(usize),
@@ -54,7 +54,7 @@ enum Op {
     WriteOptional,
     CopyFrom,
     SliceMut,
-    /// To all that one of the filters finds, the second number says what.
+    /// Applies a batch to the matches of a filter; the second number selects the batch.
     ByQuery(u8, u8, usize),
     Read,
     Advance,
@@ -95,9 +95,9 @@ fn op() -> impl Strategy<Value = Op> {
 struct Model {
     world: World,
     rows: Vec<(Entity, Row)>,
-    /// Versions that were, the newest last.
+    /// Past versions, the newest last.
     seen: Vec<Version>,
-    /// Shares memory with the world, once there was a fork.
+    /// Shares memory with the world, after a fork.
     other: Option<World>,
 }
 
@@ -118,7 +118,7 @@ impl Model {
         Some((&mut self.world, &mut self.rows[at]))
     }
 
-    /// So many entities side by side in the list.
+    /// Returns the range of at most `count` consecutive entities in the list.
     fn some(&self, at: usize, count: usize) -> std::ops::Range<usize> {
         let first = at.min(self.rows.len());
         first..(first + count).min(self.rows.len())
@@ -373,7 +373,7 @@ impl Model {
         }
     }
 
-    /// Does something to all that a filter finds, which are the rows that are wanted.
+    /// Applies a batch to the matches of a filter, which are the wanted rows.
     fn by_query<F: QueryFilter>(
         &mut self,
         what: u8,
@@ -478,7 +478,7 @@ impl Model {
             self.asks::<(Changed<E>, Or<(Changed<T>, Without<E>)>)>(since, |row| {
                 e(row) && (t(row) || !is_on(row))
             });
-            // What is not tracked lets whole chunks pass, and nothing is missed.
+            // An untracked component passes whole chunks, and no change is missed.
             let either = self.world.query_filtered::<(), Changed<(T, A)>>().since(since);
             assert!(self.rows.iter().all(|(entity, row)| !t(row) || either.matches(*entity)));
         }

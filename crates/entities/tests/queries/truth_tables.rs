@@ -1,4 +1,4 @@
-//! Which entities each filter finds.
+//! Truth tables of filters.
 
 use ancho_entities::{
     Absent, Any, Entity, IgnoreEnabled, IsDisabled, Present, QueryFilter, With, Without, World,
@@ -6,7 +6,7 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// Absent, on or off.
+/// Absent, enabled or disabled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     No,
@@ -18,7 +18,7 @@ use State::{No, Off, On};
 
 const STATES: [State; 3] = [No, On, Off];
 
-/// An entity for each combination of X, Y and A, in chunks with others of its kind.
+/// Creates an entity for each combination of X, Y and A, in chunks with others of the same archetype.
 fn entities(world: &mut World) -> Vec<(Entity, State, State, bool)> {
     let mut all = Vec::new();
     for round in 0..150 {
@@ -53,7 +53,7 @@ fn entities(world: &mut World) -> Vec<(Entity, State, State, bool)> {
 
 #[track_caller]
 fn finds<F: QueryFilter>(expected: impl Fn(State, State, bool) -> bool) {
-    // Chunks of less than a word, of some words, and as large as they get.
+    // Chunks of less than a word, of some words, and of maximum size.
     for limit in [7, 64, 100, 10_000] {
         let mut world = chunks_of(limit);
         let all = entities(&mut world);
@@ -116,7 +116,7 @@ fn conditions_of_a_tuple_are_all_needed() {
     finds::<(IsDisabled<X>, Any<(Y, A)>)>(|x, y, a| x == Off && (y == On || a));
     finds::<(Present<X>, Absent<A>, With<Y>)>(|x, y, a| x != No && !a && y == On);
     finds::<((With<X>,), (Without<A>, (Present<Y>, ())))>(|x, y, a| x == On && !a && y != No);
-    // What contradicts itself finds nothing.
+    // A contradiction matches nothing.
     finds::<(With<X>, Without<X>)>(|_, _, _| false);
     finds::<(With<A>, Without<A>)>(|_, _, _| false);
 }

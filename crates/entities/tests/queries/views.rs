@@ -1,4 +1,4 @@
-//! What can be asked of a world as a whole can be asked of a view of it.
+//! Views offer the same queries as the whole world.
 
 use ancho_entities::{
     Buffer, Changed, EnabledMut, Entity, EntityError, Query, Shared, Version, With, Without, World,
@@ -6,7 +6,7 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// Entities in two archetypes, with every fourth switched off.
+/// Creates entities in two archetypes, with every fourth disabled.
 fn fill(world: &mut World) -> Vec<Entity> {
     let all: Vec<Entity> = (0..50_u32)
         .map(|at| {
@@ -158,7 +158,7 @@ fn what_can_be_changed_is_looked_at_and_counts_as_it_was() {
     let read = some.as_read_only();
     let on = read.iter().filter(|(_, x)| x.get()).map(|(a, _)| a.0);
     assert_eq!(on.collect::<Vec<_>>(), expected);
-    // Loops nest, also with those of another view that read.
+    // Loops nest, also with read-only loops of another view.
     let (first, _) = read.get(all[0]).unwrap();
     assert!(some.as_read_only().iter().all(|(a, _)| a.0 >= first.0));
     assert_eq!(lists.as_read_only().iter().flatten().flatten().collect::<Vec<_>>(), [&Item(3)]);

@@ -1,4 +1,4 @@
-//! Entities whose components somebody else writes in a special way.
+//! Write groups: queries that skip entities with another member of the group.
 //!
 //! ```text
 //! Out  <── First, Second, Switch (can be switched off), List (a buffer), Object (managed)
@@ -46,7 +46,7 @@ struct Deeper;
 #[component(name = "queries::Deepest", write_group(Deeper))]
 struct Deepest;
 
-/// The names of the entities that a query finds, among some with all combinations of interest.
+/// Returns the names of the entities that a query finds, among all combinations of interest.
 fn found<D: QueryData, F: QueryFilter>() -> String {
     let mut world = world();
     let all = [
@@ -114,7 +114,7 @@ fn who_reads_a_target_knows_its_members() {
     assert_eq!(found::<&mut First, ()>(), "first both");
     // `Out` is read, `First` is one of its members, and `Deeper` a member of that.
     assert_eq!(found::<(&mut First, &Out), ()>(), "first both deeper");
-    // What must not be there is not read.
+    // An excluded component is not read.
     assert_eq!(found::<&mut First, Without<Out>>(), "");
     assert_eq!(found::<&mut A, ()>(), "");
     // `Second` is in the groups of both.
@@ -169,7 +169,7 @@ fn queries_of_run_time() {
     assert_eq!(reading.query(&world).count(), 2);
 }
 
-/// Whether a union finds what one of two queries finds, and nothing else, whichever comes first. Returns what that is.
+/// Checks that a union finds exactly the matches of both queries, in either order. Returns the matches.
 #[track_caller]
 fn union_of(world: &World, left: &QueryDescriptor, right: &QueryDescriptor) -> Vec<Entity> {
     let (of_left, of_right) = (left.query(world).to_entities(), right.query(world).to_entities());
@@ -200,20 +200,20 @@ fn each_query_of_a_union_knows_what_it_names() {
     ];
     let query = QueryDescriptor::new;
     let writing = || query().all_mut([out]).filter_write_groups();
-    // What the other names does not make it known.
+    // A member named by the other alternative is not named by this one.
     let other = || query().all([of_first, tag]);
     assert_eq!(union_of(&world, &writing(), &other()), [plain, tagged, off]);
     assert_eq!(union_of(&world, &writing(), &other().filter_write_groups()), [plain, tagged, off]);
-    // What the other finds is found, though it has what excludes.
+    // The matches of the other alternative are found despite the excluding member.
     assert_eq!(union_of(&world, &writing(), &query().all([of_second])), [plain, both, off]);
     let switched = query().present([switch]);
     assert_eq!(union_of(&world, &writing(), &switched), [plain, on, off]);
-    // Both write, and each knows another member.
+    // Both write, and each names another member.
     let of_both = union_of(&world, &writing().all([of_first]), &writing().all([of_second]));
     assert_eq!(of_both, [first, tagged]);
     let all = writing().or(writing()).ignore_enabled();
     assert_eq!(all.query(&world).to_entities(), [plain]);
-    // What is said afterwards is said of both.
+    // Later options apply to both alternatives.
     let later = query().all_mut([out]).or(query().all_mut([out]).all([of_first]));
     assert_eq!(
         later.filter_write_groups().query(&world).to_entities(),

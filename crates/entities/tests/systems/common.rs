@@ -1,4 +1,4 @@
-//! Components, and a log that systems write to.
+//! Components, and a log for systems.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,11 +20,11 @@ pub(crate) struct Switch(pub(crate) u32);
 #[component(name = "Tag")]
 pub(crate) struct Tag;
 
-/// What systems have done, in their order: a resource.
+/// The actions of systems, in order: a resource.
 #[derive(Default)]
 pub(crate) struct Log(pub(crate) Vec<String>);
 
-/// A log that is reached from outside, also when the world is gone.
+/// A log that is accessible from outside, even after the world is dropped.
 #[derive(Clone, Default)]
 pub(crate) struct Shared(Arc<Mutex<Vec<String>>>);
 
@@ -38,19 +38,19 @@ impl Shared {
     }
 }
 
-/// A world with a log.
+/// Creates a world with a log.
 pub(crate) fn world() -> World {
     let mut world = World::new("test");
     world.insert_resource(Log::default());
     world
 }
 
-/// Takes what the log has.
+/// Returns and clears the log.
 pub(crate) fn take(world: &mut World) -> Vec<String> {
     std::mem::take(&mut world.resource_mut::<Log>().0)
 }
 
-/// A system that writes a line.
+/// Returns a system that logs a line.
 pub(crate) fn say(line: &'static str) -> impl FnMut(ResMut<'_, Log>) + Send + 'static {
     move |mut log: ResMut<'_, Log>| log.0.push(line.to_owned())
 }

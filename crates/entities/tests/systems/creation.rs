@@ -1,4 +1,4 @@
-//! In which order systems are created that are added together, and destroyed.
+//! The order in which systems that are added together are created and destroyed.
 
 use ancho_entities::{
     CommandPoint, IntoSystem, System, SystemGroup, SystemResult, World, system_type,
@@ -6,7 +6,7 @@ use ancho_entities::{
 
 use crate::common::{Shared, say, take, world};
 
-/// A system that tells when it is created, updated and destroyed.
+/// A system that logs its creation, updates and destruction.
 struct Told<const N: u32>(Shared);
 
 impl<const N: u32> System for Told<N> {

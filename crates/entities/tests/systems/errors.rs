@@ -1,4 +1,4 @@
-//! What is told when something goes wrong, and that the others run.
+//! Error reports, while the other systems run.
 
 use ancho_entities::{
     Commands, Entity, IntoSystem, ParamSet, Query, Res, Single, System, SystemFault, SystemResult,
@@ -163,7 +163,7 @@ fn a0078_of_two_buffers_of_one_function_both_are_told() {
     assert_eq!(world.entity_count(), 2);
 }
 
-/// Runs the test of this name in a process whose standard error nobody reads. Returns whether this is that process.
+/// Runs the test with this name in a process whose standard error has no reader. Returns whether this is that process.
 fn in_process_without_reader(test: &str) -> bool {
     const KEY: &str = "ANCHO_TEST_WITHOUT_READER";
     if std::env::var_os(KEY).is_some() {

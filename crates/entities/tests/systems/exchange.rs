@@ -1,4 +1,4 @@
-//! Systems that put another world, or other entities, in the place of their own.
+//! Systems that replace their world, or its entities, during an update.
 
 use std::sync::{Arc, Mutex};
 
@@ -59,7 +59,7 @@ fn a_world_that_is_put_back_goes_on() {
     assert_eq!(crate::common::take(&mut world), ["after"]);
 }
 
-/// A system that keeps its world, and puts another in its place.
+/// Returns a system that keeps its world, and puts another in its place.
 fn steal(kept: &Arc<Mutex<Option<World>>>) -> impl FnMut(&mut World) + Send + use<> {
     let kept = Arc::clone(kept);
     move |world| {
@@ -135,7 +135,7 @@ fn queries_know_that_their_world_was_given_other_entities() {
     fn both_and(both: &mut Query<(&mut A, &B)>) {
         both.for_each(|(a, b)| a.0 += b.0);
     }
-    // A query of the same component twice, one of which writes, is not for one system.
+    // A system cannot have two queries of the same component, one of which writes.
     let mut world = World::new("one");
     assert!(world.try_add_system(count).is_err());
 
@@ -159,7 +159,7 @@ fn queries_know_that_their_world_was_given_other_entities() {
         other.spawn_many((A(2), B(1)), 5);
         std::mem::swap::<EntityManager>(&mut world, &mut other);
     }
-    // The first entities are gone with the other world, and with them what was kept of queries.
+    // The first entities are gone with the other world, and so is the cached query state.
     world.try_update(0.1).unwrap();
     world.try_update(0.1).unwrap();
     assert_eq!(log.take(), ["3", "15", "20"]);

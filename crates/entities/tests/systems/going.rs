@@ -1,4 +1,4 @@
-//! Systems that come to groups while these do not run, or go.
+//! Systems that are added to groups that do not run, and systems that are removed.
 
 use ancho_entities::{
     IntoSystem, Query, QueryDescriptor, Root, Simulation, System, SystemGroup, SystemResult, World,
@@ -24,7 +24,7 @@ impl SystemGroup for Inner {
 
 type Hook = Box<dyn FnMut(&mut World) + Send>;
 
-/// Notes what it is told, and does something when it is created or destroyed.
+/// A system that logs its lifecycle, and runs an action on creation or destruction.
 struct Told {
     log: Shared,
     create: Hook,
@@ -124,7 +124,7 @@ fn what_leaves_a_group_that_goes_stays() {
     let saved = world.add_system(say("saved").in_group(Group));
     let mut told = Told::new(&log);
     told.destroy = Box::new(move |world| world.set_group(saved, Simulation).unwrap());
-    // The last one is destroyed first.
+    // The last system is destroyed first.
     world.add_system(told.in_group(Group));
     world.remove_system(group).unwrap();
     assert!(world.has_system(saved) && !world.has_system(group));
@@ -184,7 +184,7 @@ fn a_system_that_moves_while_it_is_created_is_in_one_group() {
     assert_eq!(log.take(), ["stop"]);
 }
 
-/// Removes itself when it is told this.
+/// A system that removes itself at the given event.
 struct Leaves(Shared, &'static str);
 
 impl Leaves {
@@ -232,7 +232,7 @@ fn a_system_that_removes_itself_goes_once_whatever_it_is_told() {
         }
         assert!(!world.has_system(id), "{moment}");
         assert_eq!(log.take(), told, "{moment}");
-        // There is room for another of its type.
+        // Another system of the type can be added.
         let again = world.add_system(Leaves(log.clone(), "destroy"));
         world.try_update(0.1).unwrap();
         world.remove_system(again).unwrap();
@@ -255,7 +255,7 @@ fn a0107_jobs_of_systems_that_are_gone_are_told_by_their_names() {
     world.try_update(0.1).unwrap();
     world.update_system(id).unwrap();
     world.remove_system(id).unwrap();
-    // Another one has its place, and is not the one that is meant.
+    // Another system reuses the slot, and is not blamed.
     world.add_system(say("other").named("other"));
     let errors = world.try_update(0.1).unwrap_err();
     let told: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
@@ -284,7 +284,7 @@ fn a0107_a_system_that_removes_itself_is_named_too() {
     assert!(told.starts_with("A0107: a job of system `miner` failed: "), "{told}");
 }
 
-/// Notes when it stops and is destroyed, with its number.
+/// A system that logs its stop and its destruction, with its number.
 struct Numbered<const NUMBER: u32>(Shared);
 
 impl<const NUMBER: u32> System for Numbered<NUMBER> {
@@ -303,7 +303,7 @@ impl<const NUMBER: u32> System for Numbered<NUMBER> {
     }
 }
 
-/// A world with a group in a group: created as 1, 2, 3, updated as 2, 1, 3.
+/// Creates a world with a nested group: created as 1, 2, 3, updated as 2, 1, 3.
 fn numbered(log: &Shared) -> World {
     let mut world = World::new("test");
     world.add_system(Group);

@@ -1,4 +1,4 @@
-//! In which order systems run, and how often.
+//! The order and the frequency of systems.
 
 use ancho_entities::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
@@ -285,7 +285,7 @@ fn patches_follow_every_system() {
 
 #[test]
 fn patches_follow_systems_and_points_and_not_groups() {
-    /// Spawned at a point: which one.
+    /// Spawned at a point, with the point's name.
     #[derive(Component)]
     struct PlayedAt(&'static str);
 
@@ -324,7 +324,8 @@ fn patches_follow_systems_and_points_and_not_groups() {
          BeginSimulation patch BeginFixedStep patch EndFixedStep patch BeginVariableStep patch EndVariableStep patch \
          system patch EndSimulation patch BeginPresentation patch"
     );
-    // Steps are due neither by the time of the world nor by the clock, which nobody looks at. Points run also if nothing waits for them.
+    // No step is due, neither by the world's time nor by the clock, which is not read. Points run even without
+    // commands.
     world.try_update(0.001).unwrap();
     assert_eq!(
         take(&mut world).join(" "),

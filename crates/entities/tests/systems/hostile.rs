@@ -1,4 +1,4 @@
-//! Programs that mean no good.
+//! Hostile programs.
 
 use std::sync::{Arc, Mutex};
 
@@ -89,7 +89,7 @@ fn values_that_panic_when_they_go_do_not_stop_updates() {
     let errors = world.try_update(0.1).unwrap_err().to_string();
     assert!(errors.contains("boom"), "{errors}");
     assert_eq!(*dropped.lock().unwrap(), 1);
-    // The point goes while something waits for it.
+    // The point is removed while commands wait for it.
     let remove = move |world: &mut World| world.remove_system(point);
     let remove = world.add_system(remove.last().before(Point));
     let errors = world.try_update(0.1).unwrap_err().to_string();
@@ -236,8 +236,8 @@ fn commands_are_recorded_in_the_midst_of_loops_over_what_others_lend() {
     assert_eq!(hash(), hash());
 }
 
-/// Updates a world whose system updates another world, and so on. Returns how many of the worlds refused a second update inside of
-/// the first.
+/// Updates a world whose system updates another world, and so on. Returns the number of worlds that refused a nested
+/// update.
 fn update_nested(depth: usize) -> usize {
     let Some(depth) = depth.checked_sub(1) else { return 0 };
     let refused = Arc::new(Mutex::new(0));

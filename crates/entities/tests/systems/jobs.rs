@@ -1,4 +1,4 @@
-//! Jobs that systems schedule.
+//! Jobs scheduled by systems.
 
 use ancho_entities::{IntoSystem, Local, Query, ResMut, SystemFault, World, WorldSettings};
 use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, ScheduleError};
@@ -44,7 +44,7 @@ fn a0107_a_job_of_a_system_that_is_updated_alone_is_told_with_it() {
         let _ = all.job().named("Divide").schedule(move |_| panic!("run {runs}"));
     };
     let id = world.add_system(system.named("scheduler"));
-    // It starts to run with the first, and runs on with the second.
+    // The first update starts the system, and the second continues.
     world.update_system(id).unwrap();
     world.update_system(id).unwrap();
     world.set_system_enabled(id, false).unwrap();
@@ -105,7 +105,7 @@ fn systems_schedule_jobs_over_containers_beside_those_over_entities() {
             **sum += a.0;
         });
         let double = jobs.schedule(&[add], sum.write(), |sum| *sum *= 2).unwrap();
-        // It is the system's own to wait for: it does not use the world.
+        // The system has to complete this job itself: it does not use the world.
         jobs.complete(double);
     }
 

@@ -1,4 +1,4 @@
-//! Orders that leave jobs more time.
+//! System orders that leave jobs more time.
 
 use ancho_entities::{
     Changed, CommandPoint, Commands, CommandsAt, Component, EndSimulation, EntityManager,
@@ -42,7 +42,7 @@ fn write_a(mut all: Query<&mut A>) {
 
 fn nothing() {}
 
-/// The functions of a world, in the order in which they run.
+/// Returns the function systems of a world, in their order.
 fn order(world: &mut World) -> String {
     let order = world.system_order();
     let mut names = Vec::new();
@@ -54,7 +54,7 @@ fn order(world: &mut World) -> String {
     names.join(" ")
 }
 
-/// A world with two systems that schedule jobs, and those that wait for them.
+/// Creates a world with two systems that schedule jobs, and two that wait for them.
 fn four() -> World {
     let mut world = world();
     world.add_system(add_to_a.named("+a").in_jobs());
@@ -202,7 +202,7 @@ fn nobody_passes_who_may_use_anything() {
         let found = order(&mut world).replace("barrier ", "");
         assert_eq!(found, "+a +b a b after");
     }
-    // Without one, it passes.
+    // Without a barrier, the system runs earlier.
     let mut world = four();
     world.add_system(add_to_sum.named("after").in_jobs());
     world.order_systems_for_latency(true);

@@ -1,4 +1,4 @@
-//! What structs are told, and when.
+//! The lifecycle of struct systems.
 
 use ancho_entities::{
     IntoSystem, QueryDescriptor, ResMut, Simulation, System, SystemError, SystemGroup,
@@ -7,7 +7,7 @@ use ancho_entities::{
 
 use crate::common::{A, B, Log, Shared, say, take};
 
-/// Notes everything that it is told.
+/// A system that logs each lifecycle call.
 struct Noting {
     log: Shared,
     name: &'static str,
@@ -46,7 +46,7 @@ impl System for Noting {
     }
 }
 
-/// A second type, since there is one system of a type.
+/// A second type, since a world has one system of a type.
 struct Other(Noting);
 
 impl System for Other {
@@ -245,7 +245,7 @@ fn a_group_stops_its_systems_in_the_order_in_which_they_run() {
     world.set_system_enabled(Group, true).unwrap();
     world.update(0.1);
     log.take();
-    // The order is found out anew when something has changed.
+    // The order is computed again after a change.
     let third = world.find_system(system_type::<Third>()).unwrap();
     world.set_group(third, Group).unwrap();
     world.set_system_enabled(Group, false).unwrap();
@@ -311,7 +311,7 @@ fn a0150_removing_a_system_returns_what_failed_when_it_ended() {
     );
     assert_eq!(world.find_system("saves"), None);
 
-    // A system that removes another decides what becomes of the error.
+    // A system that removes another one handles the error.
     let id = world.add_system(Fails.named("saves"));
     world.add_system((move |world: &mut World| world.remove_system(id)).named("removes").first());
     world.update(0.1);

@@ -1,6 +1,6 @@
-//! Systems: what functions are given, how structs live, groups, points, and what is told when something goes wrong.
+//! Systems: function parameters, struct lifecycles, groups, points, and error reports.
 //!
-//! Names begin with the row of the specification that they show.
+//! Test names begin with the row of the specification that they show.
 #![cfg(feature = "derive")]
 
 #[path = "../common/panic_message.rs"]

@@ -1,7 +1,6 @@
-//! Random systems and groups that come, go, move and are switched, also by systems that are told something.
+//! Random systems and groups that are added, removed, moved, enabled and disabled, also by lifecycle calls of systems.
 //!
-//! What each is told has to alternate, whoever does what meanwhile. An update in which nobody does anything is compared with what
-//! follows from who is where.
+//! The lifecycle calls of each system must alternate. An update without changes is compared with the model.
 
 #[path = "../common/model.rs"]
 mod cases;
@@ -24,7 +23,7 @@ struct Group<const N: usize>;
 
 impl<const N: usize> SystemGroup for Group<N> {}
 
-/// A system or a group. Groups that are not there stand for where systems are if nothing is said.
+/// A system or a group. A group that does not exist stands for the default group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
     Probe(usize),
@@ -43,7 +42,7 @@ impl Key {
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// In a group, and whether it requires something.
+    /// Adds to a group; the flag adds a requirement.
     Add(Key, usize, bool),
     Remove(Key),
     Enable(Key, bool),
@@ -54,21 +53,21 @@ enum Op {
 #[derive(Clone, Debug)]
 enum Step {
     Do(Op),
-    /// A system does something the next time that it is told something.
+    /// Makes a system apply operations at its next lifecycle call of a kind.
     When(usize, usize, Vec<Op>),
     Update,
 }
 
 const MOMENTS: [&str; 5] = ["create", "start", "update", "stop", "destroy"];
 
-/// What happened, in its order.
+/// An event, in the order of occurrence.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
     Told(usize, &'static str),
     Done(Done),
 }
 
-/// What was done, and did not fail: how, to whom, in which group, and one thing more.
+/// A successful operation: its kind, its target, the group, and a flag.
 type Done = (u8, Key, usize, bool);
 
 #[derive(Default)]
@@ -131,7 +130,7 @@ fn builder(key: Key, plans: &SharedPlans) -> SystemBuilder {
     builder.named(key.name())
 }
 
-/// Does it, and notes it unless it was refused.
+/// Applies the operation, and records it unless it was refused.
 fn perform(world: &mut World, op: &Op, plans: &SharedPlans) {
     let done = match *op {
         Op::Add(key, group, requires) => {
@@ -178,7 +177,7 @@ fn perform(world: &mut World, op: &Op, plans: &SharedPlans) {
     plans.lock().unwrap().events.extend(done.map(Event::Done));
 }
 
-/// What is known of a system or group that is there.
+/// The model of an existing system or group.
 #[derive(Clone, Debug)]
 struct Known {
     key: Key,
@@ -186,20 +185,20 @@ struct Known {
     requires: bool,
     is_enabled: bool,
     is_started: bool,
-    /// Whether it is just being created, and has come to no group yet.
+    /// True while it is being created, and not yet in a group.
     is_new: bool,
-    /// How many were created before it.
+    /// The number of systems created before it.
     created: usize,
 }
 
-/// Who is there, those of each group in their order.
+/// The existing systems and groups, those of each group in order.
 #[derive(Clone, Debug, Default)]
 struct Model {
     all: Vec<Known>,
     is_needed: bool,
-    /// What each probe was told last.
+    /// The last lifecycle call of each probe.
     last: [&'static str; PROBES],
-    /// How many were created.
+    /// The number of created systems.
     created: usize,
 }
 
@@ -220,7 +219,7 @@ impl Model {
         self.all.iter().filter(move |known| known.group == group)
     }
 
-    /// Takes note of an event.
+    /// Applies an event to the model.
     fn see(&mut self, event: &Event) {
         match *event {
             Event::Told(number, moment) => {
@@ -241,9 +240,9 @@ impl Model {
                     known.is_started = ["start", "update"].contains(&moment);
                 }
             }
-            // It is being created, and others may do something to it.
+            // The system is being created, and other systems may already change it.
             Event::Done((5, key, group, requires)) => {
-                // If it is known, it has just gone with its group, which is still going.
+                // A known system was just removed with its group, which is still being removed.
                 self.remove(key);
                 let (is_enabled, is_started, is_new, created) = (true, false, true, self.created);
                 self.created += 1;
@@ -275,7 +274,7 @@ impl Model {
         }
     }
 
-    /// What is told in an update in which nobody does anything.
+    /// Appends the expected calls of an update without changes.
     fn update(&self, group: usize, told: &mut Vec<Event>) {
         for known in self.children(group) {
             let runs = known.is_enabled && (self.is_needed || !known.requires);
@@ -290,7 +289,8 @@ impl Model {
         }
     }
 
-    /// What is told when the world goes, and nobody does anything: those that run stop, then all are destroyed, the last first.
+    /// Returns the expected calls when the world is dropped without changes: running systems stop, then all are
+    /// destroyed, the last first.
     fn end(&self) -> Vec<Event> {
         let mut all: Vec<_> = self.all.iter().collect();
         all.sort_by_key(|known| known.created);
@@ -352,7 +352,7 @@ fn check(steps: &[Step]) -> Vec<Event> {
     }
     if steps.len().is_multiple_of(2) {
         plans.lock().unwrap().ops.as_flattened_mut().iter_mut().for_each(Vec::clear);
-        // Some come to a group that may be younger than others.
+        // Some systems move to a group that may be younger than others.
         let moves = (0..2).map(|probe| Op::Move(Key::Probe(probe), 3));
         let ops = std::iter::once(Op::Add(Key::Group(3), GROUPS, false)).chain(moves);
         ops.for_each(|op| perform(&mut world, &op, &plans));

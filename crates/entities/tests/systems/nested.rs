@@ -184,7 +184,7 @@ fn a0109_the_world_is_not_updated_by_a_system_that_is_updated_alone() {
         (|world: &mut World| {
             let told = world.try_update(0.1).unwrap_err().to_string();
             world.resource_mut::<Log>().0.push(told);
-            // It is still known whose jobs these are.
+            // The jobs still belong to the outer system.
             let job = world.query_mut::<&mut A>().schedule(|_| panic!("in the job"));
             let _ = job;
         })

@@ -1,4 +1,4 @@
-//! What functions are given.
+//! Function parameters.
 
 use ancho_collections::NativeList;
 use ancho_entities::{

@@ -1,4 +1,4 @@
-//! Points at which commands are carried out.
+//! Points at which commands are applied.
 
 use ancho_entities::{
     BeginInitialization, BeginPresentation, BeginSimulation, CommandPoint, CommandsAt,

@@ -1,4 +1,4 @@
-//! Points wait for the jobs that record commands for them, and report the failures of these jobs.
+//! Points wait for the jobs that record commands for them, and report their failures.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ impl CommandPoint for Point {
     }
 }
 
-/// A component that counts how often one was dropped.
+/// A component that counts its drops.
 #[derive(Component)]
 struct Counted(#[field(opaque)] Arc<AtomicUsize>);
 
@@ -32,7 +32,7 @@ impl Drop for Counted {
     }
 }
 
-/// A world with a point, on so many workers.
+/// Creates a world with a point, and `workers` worker threads.
 fn world(workers: usize) -> World {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let settings = WorldSettings::new().job_pool(&pool).chunk_capacity_limit(100);
@@ -41,7 +41,7 @@ fn world(workers: usize) -> World {
     world
 }
 
-/// Whether an update fails, and in which words.
+/// Returns the error message of an update, or an empty string.
 fn update(world: &mut World) -> String {
     world.try_update(0.1).map_or_else(|errors| errors.to_string(), |()| String::new())
 }
@@ -159,7 +159,7 @@ fn of_a_recording_job_that_panics_no_command_is_played_and_of_the_others_all_are
         assert!(dropped.load(Ordering::Relaxed) >= 900, "values of commands are dropped");
         let added = world.query::<(&A, &B)>().iter().map(|(_, b)| b.0).collect::<Vec<_>>();
         assert_eq!(added, (0..1_000).step_by(100).collect::<Vec<_>>());
-        // Their ids follow those of the last entities, as if the other job had recorded nothing.
+        // The ids follow those of the last entities, as if the other job had recorded nothing.
         let query = world.query_filtered::<(Entity, &B), Without<A>>();
         let created = query.iter().map(|(entity, b)| (entity.index(), b.0)).collect::<Vec<_>>();
         assert_eq!(created, (0..=10).map(|at| (1_000 + at, at * 100)).collect::<Vec<_>>());

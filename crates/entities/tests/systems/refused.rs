@@ -1,4 +1,4 @@
-//! Parameters that exclude each other, and what else cannot be added.
+//! Conflicting parameters, and other systems that cannot be added.
 
 use ancho_entities::{
     Absent, CommandPoint, Commands, EnabledMut, EnabledRef, EntityManager, FixedRateSimple,
@@ -10,7 +10,7 @@ use ancho_jobs::JobScheduler;
 use crate::common::{A, B, Log, Switch, Tag};
 use crate::panic_message::panic_message;
 
-/// Why a system is not added.
+/// Returns the reason why a system is refused.
 #[track_caller]
 fn refusal<M>(system: impl IntoSystem<M>) -> String {
     let mut world = World::new("test");
@@ -167,7 +167,7 @@ fn a0097_sy16_nobody_is_before_or_after_a_patch() {
             )
         );
     }
-    // Those that are meant and have a place are enough.
+    // One target that is not a patch is enough.
     let mut world = World::new("test");
     world.add_system(nothing.patch());
     world.add_system(nothing);

@@ -1,4 +1,4 @@
-//! Entities of a snapshot, or of another world, in the place of those of a world.
+//! Replacing the entities of a world by those of a snapshot or of another world.
 
 use std::mem;
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ fn all_is_new_after_entities_were_exchanged_with_those_of_an_unrelated_world() {
     world.get_mut::<A>(entity).unwrap().0 += 1;
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["1", "0", "1"]);
-    // And once more when the first ones come back, since systems have run without them.
+    // All entities count as changed again when the first ones return, since systems have run without them.
     mem::swap::<EntityManager>(&mut world, &mut other);
     world.try_update(0.1).unwrap();
     world.try_update(0.1).unwrap();
@@ -83,7 +83,7 @@ fn a_restored_world_finds_the_changes_that_it_found_after_the_snapshot() {
     let entities = [world.spawn(A(1)), world.spawn((A(1), B(1)))];
     world.add_system(watch);
     world.try_update(0.1).unwrap();
-    // It was written before the snapshot, and no system has seen it yet.
+    // The write precedes the snapshot, and no system has seen it yet.
     world.get_mut::<A>(entities[1]).unwrap().0 = 2;
     let mut snapshot = world.fork().unwrap();
     for _ in 0..3 {
@@ -106,7 +106,7 @@ fn all_is_new_to_systems_that_were_added_after_the_snapshot() {
     let first = world.add_system(watch);
     world.try_update(0.1).unwrap();
     let mut snapshot = world.fork().unwrap();
-    // It gets the slot of the first.
+    // The second system reuses the slot of the first.
     world.remove_system(first).unwrap();
     let second = world.add_system(watch);
     (0..5).for_each(|_| world.try_update(0.1).unwrap());
@@ -136,7 +136,7 @@ fn a_snapshot_that_was_changed_is_restored_with_its_changes() {
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["1", "0"]);
     assert_eq!(world.get(entity), Ok(&A(7)));
-    // Each goes on by itself.
+    // World and snapshot are independent.
     world.get_mut::<A>(entity).unwrap().0 = 8;
     assert_eq!(snapshot.get(entity), Ok(&A(7)));
 }
@@ -273,7 +273,7 @@ fn ids_that_commands_have_given_back_are_used_up_in_a_snapshot_as_in_its_world()
     assert_eq!(world.state_hash(), snapshot.state_hash());
 }
 
-/// Runs while there is an `A`, and spawns when it starts and stops.
+/// A system that runs while an `A` exists, and spawns when it starts and stops.
 struct Spawning;
 
 impl System for Spawning {
@@ -292,7 +292,7 @@ impl System for Spawning {
     }
 }
 
-/// The values of all `B`, in order.
+/// Returns the values of all `B`, in order.
 fn values(world: &World) -> Vec<u32> {
     let mut values: Vec<u32> = world.query::<&B>().iter().map(|b| b.0).collect();
     values.sort();
@@ -322,7 +322,7 @@ fn systems_start_and_stop_in_a_replay_as_in_the_original_run() {
                 world.restore(&mut snapshot).unwrap();
             }
         };
-        // It is stopped now, and stops once more.
+        // The system is stopped now, and stops once more.
         roll_back(&mut world, 1);
         world.despawn(entity).unwrap();
         world.try_update(0.1).unwrap();
@@ -331,7 +331,7 @@ fn systems_start_and_stop_in_a_replay_as_in_the_original_run() {
         world.spawn(A(1));
         world.try_update(0.1).unwrap();
         assert_eq!(values(&world), [1, 1, 2]);
-        // It is started now, and starts once more.
+        // The system is started now, and starts once more.
         roll_back(&mut world, 2);
         world.spawn(A(1));
         world.try_update(0.1).unwrap();
@@ -340,14 +340,14 @@ fn systems_start_and_stop_in_a_replay_as_in_the_original_run() {
         world.spawn(A(1));
         world.try_update(0.1).unwrap();
         assert_eq!(values(&world), [1]);
-        // It has started already.
+        // The system has already started.
         roll_back(&mut world, 1);
         world.try_update(0.1).unwrap();
         assert_eq!(values(&world), [1]);
     }
 }
 
-/// The rollbacks that the system `roll back` makes, and what the system `outer` has read as its last run after it.
+/// The snapshot for the system `roll back`, and the last runs that the system `outer` reads afterwards.
 #[derive(Clone, Default)]
 struct Rollbacks(Arc<Mutex<(Option<World>, Vec<Version>)>>);
 
@@ -366,7 +366,7 @@ impl Rollbacks {
         world.add_system(outer.named("outer"))
     }
 
-    /// Checks that the last run of `outer` is that of the snapshot after the other system has rolled back.
+    /// Checks that the last run of `outer` is that of the snapshot after the rollback.
     #[track_caller]
     fn check(&self, world: &mut World, outer: SystemId) {
         (0..3).for_each(|_| world.try_update(0.1).unwrap());

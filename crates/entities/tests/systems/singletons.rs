@@ -1,4 +1,4 @@
-//! Components that one entity has.
+//! Singleton components.
 
 use ancho_entities::{
     Buffer, BufferElement, Component, ComponentType, Disabled, EntityError, IntoSystem, Prefab,
@@ -48,7 +48,7 @@ fn singletons_of_a_world() {
     assert_eq!(world.try_singleton::<A>(), Err(two));
 }
 
-/// DIFFERENCE: Unity refuses to get and set a tag. Here it is a value like others.
+/// DIFFERENCE: Unity refuses to get and set a tag singleton. Here a tag is a value like others.
 #[test]
 fn tags_are_singletons_too() {
     let mut world = World::new("test");
@@ -94,7 +94,7 @@ fn buffers_are_singletons_too() {
     let refused = world.create_singleton_buffer(Buffer::<Order>::default()).unwrap_err();
     assert_eq!(refused, EntityError::SingletonExists { component: orders, entity });
     assert!(refused.to_string().contains("change it with `singleton_buffer_mut`"), "{refused}");
-    // An empty one is one all the same.
+    // An empty buffer counts as well.
     world.spawn(Buffer::<Order>::default());
     let two = EntityError::NotSingleton { component: orders, found: 2 };
     assert_eq!(world.singleton_buffer::<Order>(), Err(two));
@@ -197,7 +197,7 @@ fn a0137_a_singleton_that_is_switched_off_is_there() {
     let component = ComponentType::of_buffer::<Order>();
     let there = Err(EntityError::SingletonExists { component, entity });
     assert_eq!(world.create_singleton_buffer(Buffer::<Order>::default()), there);
-    // A prefab is none: it is what others are made of.
+    // A prefab is no singleton: it is a template.
     let prefab = world.spawn((A(1), Prefab));
     let entity = world.create_singleton(A(2)).unwrap();
     assert_ne!(entity, prefab);

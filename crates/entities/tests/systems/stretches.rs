@@ -1,4 +1,4 @@
-//! Systems for which nothing has to be done but to call them, and groups that have nothing to do.
+//! Function systems that are called directly, and groups without work.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn the_order_is_told_also_while_the_group_is_updated() {
                 let functions = order.iter().filter(|info| info.kind == SystemKind::Function);
                 let names = functions.map(|info| info.name.clone()).collect::<Vec<_>>().join(" ");
                 world.resource_mut::<Log>().0.push(names);
-                // From then on the group is to be sorted anew.
+                // From now on the group must be sorted again.
                 world.add_system(say("new").named("new"));
             }
         })
@@ -115,7 +115,7 @@ fn the_clock_is_not_looked_at_while_a_variable_group_is_empty() {
         }
         world.profile_systems(is_measured);
         world.set_rate(VariableStep, VariableRate::default().with_clock(clock)).unwrap();
-        // In the first update groups and points start, and it is not known yet that there is nothing in them.
+        // In the first update groups and points start, and are not yet known to be empty.
         world.try_update(0.1).unwrap();
         looks.take();
         world.try_update(0.1).unwrap();
@@ -126,10 +126,10 @@ fn the_clock_is_not_looked_at_while_a_variable_group_is_empty() {
     }
 }
 
-/// What a rate does.
+/// The function that computes the next update of a rate.
 type Next = fn() -> Option<Time>;
 
-/// A rate that does this in its second turn.
+/// A rate that calls the function in its second turn.
 struct Second(Next, u32);
 
 impl RateManager for Second {

@@ -1,4 +1,4 @@
-//! What tools are told of systems.
+//! Information about systems for tools.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn systems_tell_what_they_are_and_how_often_they_ran() {
 
 #[test]
 fn systems_are_of_their_kind_also_while_they_are_created_updated_and_destroyed() {
-    /// Tells what it is, by itself and among all.
+    /// A system that logs its own kind, from its info and from the system order.
     #[derive(Clone)]
     struct Asks(Shared);
 
@@ -90,7 +90,7 @@ fn times_of_systems_add_up_and_those_of_groups_hold_their_systems() {
     let mut world = world();
     let ids = [world.add_system(say("one")), world.add_system(both)];
     let group = world.find_system(Simulation).unwrap();
-    // Before times are measured, there are none.
+    // No times exist before profiling is enabled.
     world.try_update(0.1).unwrap();
     for id in [ids[0], ids[1], group] {
         let info = world.system_info(id).unwrap();
@@ -114,7 +114,7 @@ fn times_of_systems_add_up_and_those_of_groups_hold_their_systems() {
         assert_eq!((info.runs, info.total_time), (run, of_group));
     }
     assert!(of_group >= totals[0] + totals[1]);
-    // What was measured stays when measuring ends.
+    // Measured times stay when profiling ends.
     world.profile_systems(false);
     world.try_update(0.1).unwrap();
     let info = world.system_info(ids[0]).unwrap();
@@ -180,7 +180,7 @@ fn systems_tell_how_many_entities_they_may_find() {
     assert_eq!(count(&mut world, id), Some(3));
     world.spawn_many((A(1), Switch(1)), 2);
     assert_eq!(count(&mut world, id), Some(3 + 2 + 2), "once for each query");
-    // What is switched off may be switched on.
+    // A disabled component may be enabled again.
     world.set_component_enabled::<Switch>(switches[0], false).unwrap();
     assert_eq!(count(&mut world, id), Some(7));
     world.despawn(switches[0]).unwrap();

@@ -1,4 +1,4 @@
-//! What others have changed since a system ran is newer than its last run, whoever did it, and when.
+//! Changes since a system's last run are newer than it, whatever made them.
 
 use ancho_entities::{
     Changed, CommandsAt, EndSimulation, IntoSystem, OrderChanged, Query, Res, ResMut, System,
@@ -7,12 +7,12 @@ use ancho_entities::{
 
 use crate::common::{A, B, Log, Shared, say, take, world};
 
-/// Says in how many chunks `A` has changed, and how many entities these have.
+/// Logs the entities in chunks with a changed `A`, and in reordered chunks.
 fn watch(changed: Query<(), Changed<A>>, moved: Query<&A, OrderChanged>, mut log: ResMut<Log>) {
     log.0.push(format!("{} {}", changed.count(), moved.count()));
 }
 
-/// Does something when it starts, stops or is destroyed.
+/// A system that calls a function when it starts, updates, stops or is destroyed.
 #[derive(Default)]
 struct Hooks {
     start: Option<fn(&mut World)>,
@@ -78,7 +78,7 @@ fn what_a_system_changes_when_it_is_destroyed_is_new_for_the_one_before_it() {
     let mut world = world();
     world.spawn(A(1));
     world.add_system(watch);
-    // It removes itself before it runs, and goes right after the watcher.
+    // The system removes itself before it runs, right after the watcher.
     fn go(world: &mut World) {
         let own = world.executing_system().unwrap();
         world.remove_system(own).unwrap();
@@ -229,7 +229,7 @@ fn what_has_changed_stays_new_for_a_system_that_was_not_run() {
         log.0.push(changed.count().to_string());
     }
 
-    // Systems are updated in another way if it is measured how long they take.
+    // Profiling uses another code path for updates.
     for profiled in [false, true] {
         let mut world = world();
         world.profile_systems(profiled);

@@ -1,4 +1,4 @@
-//! Commands that jobs record: the same ids and values for any number of threads, and in any order of batches.
+//! Commands recorded by jobs: the same ids and values for any number of threads, and in any order of batches.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
@@ -49,7 +49,8 @@ const MODES: [ExecutionMode; 4] = [
     ExecutionMode::Shuffle { seed: 7 },
 ];
 
-/// A world with so many entities in chunks of a hundred: some with text, some with a lamp, every seventh of which is off.
+/// Creates a world with `count` entities in chunks of a hundred: some with text, some with a lamp, every seventh of
+/// which is disabled.
 fn world(workers: usize, mode: ExecutionMode, count: u32) -> World {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let settings = WorldSettings::new().job_pool(&pool).chunk_capacity_limit(100);
@@ -65,19 +66,19 @@ fn world(workers: usize, mode: ExecutionMode, count: u32) -> World {
             world.set_component_enabled::<Lamp>(entity, false).unwrap();
         }
     }
-    // Ids are not handed out in a row.
+    // Freed ids are out of order.
     let some: Vec<_> = world.iter_entities().step_by(11).collect();
     world.batch(&some).despawn().unwrap();
     world
 }
 
-/// What can be told of a world: who is there, in order, and everything that they have.
+/// Returns the observable state of a world: the state hash, and the entities in order.
 fn told(world: &World) -> (u64, Vec<Entity>) {
     world.check_invariants().unwrap();
     (world.state_hash(), world.all_entities())
 }
 
-/// Records and plays for all numbers of workers in all modes, and compares.
+/// Records and plays with all numbers of workers in all modes, and compares.
 #[track_caller]
 fn same_everywhere(count: u32, record: impl Fn(&mut World, &mut EntityCommandBuffer)) {
     let mut first = None;
@@ -85,7 +86,7 @@ fn same_everywhere(count: u32, record: impl Fn(&mut World, &mut EntityCommandBuf
         for mode in MODES {
             let mut world = world(workers, mode, count);
             let mut buffer = EntityCommandBuffer::new();
-            // Twice, since buffers are used again, and worlds are not empty.
+            // Twice, since buffers are reused, and worlds are not empty.
             for _ in 0..2 {
                 record(&mut world, &mut buffer);
                 world.jobs().complete_everything();
@@ -134,7 +135,7 @@ fn jobs_over_entities_record_the_same_everywhere() {
 #[test]
 fn shared_values_with_placeholders_are_the_same_everywhere() {
     same_everywhere(300, |world, buffer| {
-        // Those of the playback before stand for entities that are there.
+        // The placeholders of the last playback were resolved to live entities.
         let crews: Vec<_> = world.shared_values::<Crew>().collect();
         assert!(crews.iter().all(|crew| world.exists(crew.0)), "{crews:?}");
         let query = world.query::<(Entity, &A)>();
@@ -429,7 +430,7 @@ fn values_that_jobs_have_recorded_are_dropped_with_the_buffer() {
         } else {
             drop(buffer);
         }
-        // The job's own may still be in its memory.
+        // The job's own value may still be in its memory.
         assert!(Arc::strong_count(&count) < 4, "{}", Arc::strong_count(&count));
     }
 }
@@ -459,7 +460,7 @@ fn two_buffers_are_recorded_side_by_side_and_played_in_two_worlds() {
         }
         told(&world)
     };
-    // Worlds on two threads at a time take stamps from each other.
+    // Two worlds on two threads take stamps from one counter.
     let alone = [run(1, &pool), run(2, &pool)];
     let together = std::thread::scope(|scope| {
         let (pool, run) = (&pool, &run);
@@ -527,7 +528,7 @@ fn very_many_entities_are_created_on_all_threads_as_on_one() {
 
 #[test]
 fn a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
-    /// So many that all threads move them, where there are any to be had.
+    /// Enough entities for all worker threads to move them.
     const MANY: u64 = 70_000;
 
     let record = || {
@@ -552,11 +553,12 @@ fn a_buffer_is_played_by_the_job_that_a_world_is_lent_to() {
     }
 }
 
-/// So large that a thousand of them are moved by all threads.
+/// Large enough for a thousand of them to be moved by all threads.
 #[derive(Component, Clone, Copy)]
 struct Large(#[field(opaque)] [u8; 8192]);
 
-/// Plays commands with the ids of two worlds, of which some are the same. Returns the world, and which command was refused.
+/// Plays commands with the ids of two worlds, some of which are equal. Returns the world, and the number of the refused
+/// command.
 fn play_ids_of_two_worlds(workers: usize, counts: [usize; 2]) -> (World, usize) {
     let mut one = world(workers, ExecutionMode::Parallel, 0);
     let other = world(workers, ExecutionMode::Parallel, 0);

@@ -1,7 +1,7 @@
-//! At which CPU level the loops of queries run.
+//! The CPU level at which query loops run.
 //!
-//! Results are the same at every level, so the test looks at who called the function: every level is a function of its own. It has
-//! a program to itself, since the level in use is the program's.
+//! Results are the same at every level, so the test looks at the call stack: each level has its own function. The test
+//! is a separate program, since the level is global.
 #![cfg(all(feature = "derive", target_arch = "x86_64"))]
 #![forbid(unsafe_code)]
 
@@ -22,20 +22,20 @@ struct Number(u32);
 #[component(name = "dispatch::Switch", enableable)]
 struct Switch;
 
-/// The functions that a loop was called through.
+/// The call stack of a loop's function.
 #[derive(Clone, Default)]
 struct Callers(Arc<Mutex<String>>);
 
 impl Callers {
     fn note(&self) {
         let mut callers = self.0.lock().unwrap();
-        // Once is enough: it takes long to find the names.
+        // One stack is enough: resolving the names takes long.
         if callers.is_empty() {
             *callers = Backtrace::force_capture().to_string();
         }
     }
 
-    /// The levels whose functions are among them.
+    /// Returns the levels whose functions are on the stack.
     fn levels(&self, way: &str) -> Vec<CpuLevel> {
         let callers = self.0.lock().unwrap();
         assert!(callers.contains("note"), "{way} has run, and names are known:\n{callers}");
@@ -57,7 +57,7 @@ impl EntityJob for Note {
     }
 }
 
-/// A way to go over what a query finds, whose function notes its callers.
+/// A kind of query loop whose function records its call stack.
 type Way = fn(&mut World, Callers);
 
 const WAYS: &[(&str, Way)] = &[
@@ -148,7 +148,7 @@ fn every_loop_runs_at_the_level_in_use() {
             let callers = Callers::default();
             dispatch(|| callers.note());
             let expected = callers.levels("dispatch");
-            // The containers that entities need ask for dispatch, so that no build of this is without it.
+            // The containers that entities depend on enable dispatch, so every build has it.
             assert_eq!(expected, [level]);
             for &(name, way) in WAYS {
                 let callers = Callers::default();

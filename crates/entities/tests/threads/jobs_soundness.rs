@@ -1,4 +1,4 @@
-//! What jobs over entities and the thread of the world use at the same time: never the same thing, unless both read it.
+//! Data that jobs and the world's thread use at the same time: never the same, unless both read it.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
@@ -14,15 +14,14 @@ use ancho_jobs::{JobPool, ParallelJobData};
 
 use crate::common::*;
 
-/// A world whose jobs so many threads do, beside the one that has it. Without any, they run when they are completed, and not
-/// before.
+/// Creates a world with this number of worker threads. Without workers, jobs run only when they are completed.
 fn world_with(workers: usize) -> Checked {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let settings = WorldSettings::new().chunk_capacity_limit(100).job_pool(&pool);
     Checked(World::with_settings("Simulation", settings))
 }
 
-/// A number that a job leaves.
+/// A number that a job stores.
 #[derive(Clone, Default)]
 struct Left(Arc<AtomicU32>);
 
@@ -36,7 +35,7 @@ impl Left {
     }
 }
 
-/// Values of chunks have no bytes in a column, and are used all the same.
+/// Chunk components are not in a column, but count as access.
 #[test]
 fn the_value_of_a_chunk_is_not_set_while_a_job_reads_it() {
     for workers in [0, 2] {
@@ -55,7 +54,7 @@ fn the_value_of_a_chunk_is_not_set_while_a_job_reads_it() {
     }
 }
 
-/// Whether or not the query fetches more than the component.
+/// The query may fetch only the component, or more.
 #[test]
 fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
     for (workers, forked) in [(0, false), (2, false), (0, true), (2, true)] {
@@ -80,7 +79,7 @@ fn values_are_not_copied_from_a_slice_while_a_job_reads_them() {
     }
 }
 
-/// Anybody can ask a batch for an element, with any number.
+/// Safe code can read any element index of a batch.
 #[test]
 fn a_batch_gives_no_entity_of_another_batch() {
     type Array<'a> = QueryArray<'a, &'static mut A>;
@@ -94,7 +93,7 @@ fn a_batch_gives_no_entity_of_another_batch() {
         let jobs = array.jobs();
         let job = jobs
             .schedule_parallel(&[], array, 1000, 10, move |mut batch, range| {
-                // In debug builds this is refused, too. Elsewhere it must not be given.
+                // Debug builds panic, too. Other builds must not return an element.
                 for offset in 0..range.len() + 1 {
                     Array::item(&mut batch, offset).0 += 1;
                     counted.fetch_add(1, Ordering::Relaxed);
@@ -109,23 +108,23 @@ fn a_batch_gives_no_entity_of_another_batch() {
     }
 }
 
-/// Views tell entities apart by what they give. They may ask whether the same component is on, or has changed, in turns: a job of
-/// one of them does not take turns, unless it is done at once.
+/// Views are checked for disjoint values only. They may share enabled state and change versions in turns. A job cannot
+/// take turns, so it runs immediately.
 #[test]
 fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
     for workers in [0, 2] {
         let mut world = world_with(workers);
         world.spawn_batch((0..1000).map(|at| (A(at), B(1), X(1), T(1))));
-        // Rows are found by what the job switches.
+        // Rows match by the bits that the job writes.
         let (switches, found, flush) =
             world.split::<(Query<EnabledMut<X>>, Query<&A, With<X>>, Query<&B>)>();
         let mut first = found.iter();
         assert_eq!(first.next(), Some(&A(0)));
         let _job = switches.job().schedule_parallel(|mut x| x.set(false));
         flush.job().into_array().jobs().flush();
-        // As in a loop on this thread: what was entered is gone on with.
+        // As in a loop on this thread: a chunk that was entered is finished.
         assert_eq!(first.count(), 99, "{workers} workers");
-        // Rows are switched that a job finds.
+        // The world's thread writes the bits that a job filters by.
         let (mut switches, found, flush) =
             world.split::<(Query<EnabledMut<X>>, Query<&mut A, With<X>>, Query<&B>)>();
         let mut all: Vec<_> = switches.iter_mut().collect();
@@ -135,7 +134,7 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         all.iter_mut().for_each(|x| x.set(false));
         world.query_mut::<EnabledMut<X>>().for_each(|mut x| x.set(true));
         assert!(world.query::<&A>().iter().all(|a| a.0 == 7));
-        // Chunks are found by what the job changes.
+        // Chunks match by the versions that the job writes.
         let since = world.version();
         world.advance_version();
         type Parts<'w> =
@@ -148,7 +147,7 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         let _job = writes.job().schedule_parallel(|a| a.0 = 8);
         flush.job().into_array().jobs().flush();
         assert!(first.next().is_some());
-        // Rows are noted as changed that a job finds.
+        // The world's thread marks rows that a job filters by.
         let since = world.version();
         world.advance_version();
         type TrackedParts<'w> = (
@@ -164,7 +163,7 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
         flush.job().into_array().jobs().flush();
         all.iter_mut().for_each(|t| t.0 = 3);
         assert!(world.query::<&A>().iter().all(|a| a.0 == 9));
-        // The same, of lookups.
+        // The same for lookups.
         let entities = world.query::<&A>().to_entities();
         let (mut switches, found, flush) =
             world.split::<(Lookup<EnabledMut<X>>, Query<&mut A, With<X>>, Query<&B>)>();
@@ -177,7 +176,7 @@ fn a_job_of_a_view_takes_turns_with_views_that_meet_it() {
     }
 }
 
-/// To open the slot of an entity copies its page, if a fork has it too, also if the entity turns out to be gone.
+/// Accessing an entity's slot for writing copies its page if a fork shares it, even if the entity is dead.
 #[test]
 fn a_lookup_of_a_job_sees_pages_that_stay() {
     type Act = fn(&mut World, Entity);
@@ -206,7 +205,7 @@ fn a_lookup_of_a_job_sees_pages_that_stay() {
             }
             act(&mut world, gone);
             drop(fork);
-            // What the fork has left is used again.
+            // The fork's freed memory is reused.
             let mut other = World::new("Other");
             other.spawn_many(B(7), 5000);
             world.jobs().complete(job);
@@ -215,7 +214,7 @@ fn a_lookup_of_a_job_sees_pages_that_stay() {
     }
 }
 
-/// Once a world has been forked, some of its memory may be shared. Mostly it is not.
+/// After a fork, memory may be shared. Mostly it is not.
 #[test]
 fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() {
     let mut world = world_with(0);
@@ -233,7 +232,7 @@ fn who_writes_to_memory_of_its_own_waits_for_no_job_that_reads_something_else() 
     let _ = (job, other);
 }
 
-/// It cannot wait for itself, so that what other jobs use has to stay.
+/// The job cannot wait for itself, so the data of other jobs has to stay.
 #[test]
 fn jobs_go_on_when_one_of_them_drops_their_world() {
     let pool = JobPool::builder().workers(2).build().unwrap();
@@ -271,7 +270,7 @@ fn jobs_go_on_when_one_of_them_drops_their_world() {
     }
 }
 
-/// Numbers in no order, the same in every run.
+/// Unordered numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -281,7 +280,7 @@ impl Numbers {
     }
 }
 
-/// Schedules one of many jobs, which leave a number if they only read.
+/// Schedules one of many jobs, which store a number if they only read.
 fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
     let left = left.clone();
     let since = world.version();
@@ -361,7 +360,7 @@ fn schedule_some(world: &mut World, numbers: &mut Numbers, left: &Left) {
     let _job = scheduled;
 }
 
-/// Does one of many things on the thread of the world.
+/// Runs one of many operations on the world's thread.
 fn do_some(world: &mut World, numbers: &mut Numbers, left: &Left, forks: &mut Vec<World>) {
     let all = world.all_entities();
     let entity = match all.len() as u32 {
@@ -408,7 +407,7 @@ fn do_some(world: &mut World, numbers: &mut Numbers, left: &Left, forks: &mut Ve
     }
 }
 
-/// Whatever happens, it is as if each job were done where it is scheduled.
+/// The result is the same as if each job ran when it is scheduled.
 #[test]
 fn jobs_and_the_thread_of_the_world_do_the_same_on_every_number_of_threads() {
     for seed in 0..12 {

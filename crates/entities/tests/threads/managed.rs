@@ -1,4 +1,4 @@
-//! Managed components, which may not be shared, in worlds on several threads. For the race detector, too.
+//! Managed components, which are not `Sync`, in worlds on several threads. Also for ThreadSanitizer.
 #![cfg(feature = "derive")]
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ use ancho_entities::{
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u32);
 
-/// Changes through shared references, without atomics.
+/// A value that changes through shared references, without atomics.
 #[derive(ManagedComponent, Clone)]
 struct Diary {
     #[field(opaque)]
@@ -49,7 +49,7 @@ fn world(owner: &Arc<()>) -> (World, Vec<Entity>) {
     (world, all)
 }
 
-/// Reads and writes, and returns what there is in the end.
+/// Reads and writes, and returns the final state.
 fn work(world: &mut World, all: &[Entity], owner: &Arc<()>, seed: usize) -> Vec<(u32, u64)> {
     for round in 0..10 {
         for (at, &entity) in all.iter().enumerate() {
@@ -65,7 +65,7 @@ fn work(world: &mut World, all: &[Entity], owner: &Arc<()>, seed: usize) -> Vec<
                 }
             }
         }
-        // A fork that goes at once, on this thread.
+        // A fork that is dropped at once, on this thread.
         let fork = world.fork().unwrap();
         for diary in fork.chunks().filter_map(|chunk| chunk.managed::<Diary>()).flatten() {
             diary.note("nobody reads this");
@@ -111,7 +111,7 @@ fn a_world_takes_its_values_to_another_thread() {
     });
     let (mut first, all) = moved.join().unwrap();
     assert_eq!(*first.managed::<Diary>(all[0]).unwrap().pages.borrow(), ["here", "there"]);
-    // One chunk, changed by another thread while this one waits.
+    // Another thread changes a chunk while this one waits.
     first.for_each_chunk_mut(|mut chunk| {
         thread::scope(|scope| {
             scope.spawn(move || {
@@ -126,7 +126,7 @@ fn a_world_takes_its_values_to_another_thread() {
     assert_eq!(Arc::strong_count(&owner), 1);
 }
 
-/// Stands for a type that may be one that can be sent, or shared. Its own constant goes before that of the trait.
+/// A test for `Send` and `Sync`: the inherent constant takes precedence over that of the trait.
 struct Type<T>(PhantomData<T>);
 
 trait IsNot {
@@ -167,12 +167,12 @@ fn what_leads_to_values_stays_on_its_thread() {
     assert_eq!(threads!(StorageInfoLookup<'static>), (false, false));
     assert_eq!(threads!(Query<'static, Entity>), (false, false));
     assert_eq!(threads!(Lookup<'static, Entity>), (false, false));
-    // Others have bits of the same word.
+    // Other rows have bits in the same word.
     assert_eq!(threads!(EnabledRef<'static, Number>), (false, false));
     assert_eq!(threads!(EnabledMut<'static, Number>), (false, false));
-    // They are lent to one at a time, and so may go to another thread.
+    // An exclusive chunk may be sent to another thread.
     assert_eq!(threads!(ArchetypeChunkMut<'static>), (true, false));
-    // They have nothing of a world.
+    // A descriptor holds nothing of a world.
     assert_eq!(threads!(QueryDescriptor), (true, true));
     assert_eq!((threads!(Diary), threads!(Managed<Diary>)), ((true, false), (true, true)));
     assert_eq!(threads!(&'static World), (false, false));
@@ -180,7 +180,7 @@ fn what_leads_to_values_stays_on_its_thread() {
 
 #[test]
 fn what_is_refused_can_be_shared_and_not_seen() {
-    // As when a world on another thread has refused it.
+    // As in an error that a world on another thread returned.
     let managed = Diary::new(&Arc::new(()));
     thread::scope(|scope| {
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Loops over entities on all threads, which do what loops on one do.
+//! Parallel loops over entities, which have the same result as loops on one thread.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
@@ -19,7 +19,7 @@ fn world_with(workers: usize, rows: usize) -> Checked {
     Checked(World::with_settings("Simulation", settings))
 }
 
-/// Entities of several archetypes, with some of their components switched off.
+/// Creates entities of several archetypes, with some components disabled.
 fn fill(world: &mut World, count: u32) -> Vec<Entity> {
     let mut all: Vec<_> = world.spawn_batch((0..count).map(|at| (A(at), X(at)))).collect();
     all.extend(world.spawn_batch((0..count / 3).map(|at| (A(at), X(at), B(at.into())))));
@@ -57,7 +57,7 @@ fn every_number_of_threads_does_the_same() {
 
 #[test]
 fn each_entity_comes_once() {
-    // Few rows and many, in chunks that have to be divided and in so many that memory is fetched ahead.
+    // Few rows and many, in chunks large enough to divide, and in enough chunks to trigger prefetching.
     for (count, rows) in [(0, 10), (1, 10), (63, 64), (1000, 1000), (3000, 10), (3000, 700)] {
         let mut world = world_with(3, rows);
         fill(&mut world, count);
@@ -87,8 +87,8 @@ fn bits_are_switched_on_all_threads() {
 
 #[test]
 fn bits_that_are_asked_for_are_switched_on_all_threads() {
-    // In chunks that are divided, and in so many that memory is fetched ahead: nobody looks at bits that another thread
-    // switches.
+    // Chunks large enough to divide, and enough chunks to trigger prefetching: no thread reads bits that another thread
+    // writes.
     for (workers, count, rows) in [(0, 6000, 300), (3, 6000, 900), (3, 20_000, 64)] {
         let mut world = world_with(workers, rows);
         let all: Vec<_> = world.spawn_batch((0..count).map(|at| (A(at), X(at)))).collect();
@@ -98,7 +98,7 @@ fn bits_that_are_asked_for_are_switched_on_all_threads() {
             world.query_mut::<(&A, &X, EnabledMut<X>)>().for_each_parallel(|(a, x, mut on)| {
                 assert_eq!(a.0, x.0);
                 if given.fetch_add(1, Ordering::Relaxed).is_multiple_of(50) {
-                    // So that other threads have their turn in the same chunk.
+                    // Lets other threads work on the same chunk.
                     std::thread::yield_now();
                 }
                 on.set(a.0 % pass != 0);
@@ -169,7 +169,7 @@ fn changes_that_are_noted_for_each_entity_are_noted_for_those_that_were_given() 
     let given = all.iter().copied().enumerate().filter(|(at, _)| at % 3 != 0);
     assert_eq!(changed, given.map(|(_, entity)| entity).collect::<Vec<_>>());
 
-    // Those that have changed, once more.
+    // Once more, for the changed entities.
     let then = world.version();
     world.advance_version();
     world.get_mut::<Noted>(all[7]).unwrap();
@@ -202,7 +202,7 @@ fn chunks_that_are_not_picked_are_left_as_they_are() {
         let settings = settings.arena(arena.clone());
         let mut world = Checked(World::with_settings("Simulation", settings));
         let all: Vec<_> = world.spawn_batch((0..50).map(|at| (A(at), X(at)))).collect();
-        // In the last chunk all are off. It is shown all the same.
+        // In the last chunk all are disabled. The chunk is visited all the same.
         for &entity in &all[40..] {
             world.set_component_enabled::<X>(entity, false).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Forks of a world, on several threads at once. For the race detector, too.
+//! Forks of a world, on several threads at once. Also for ThreadSanitizer.
 #![cfg(feature = "derive")]
 
 use std::iter;
@@ -14,11 +14,11 @@ use ancho_entities::{
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
 
-/// Counts its copies.
+/// A component that counts its copies.
 #[derive(Component, Clone)]
 struct Text(String, #[field(opaque)] Arc<()>);
 
-/// Changes through shared references.
+/// A component that changes through shared references.
 #[derive(Component)]
 struct Hits(AtomicU32);
 
@@ -32,7 +32,7 @@ fn settings() -> WorldSettings {
     WorldSettings::new().chunk_size(4 << 10).chunk_capacity_limit(8).arena(ChunkArena::new())
 }
 
-/// A world with entities in many chunks.
+/// Creates a world with entities in many chunks.
 fn world(counter: &Arc<()>) -> (World, Vec<Entity>) {
     let mut world = World::with_settings("threads", settings());
     let sets = (0..40).map(|at| (Number(at), Text(format!("number {at}"), Arc::clone(counter))));
@@ -41,7 +41,7 @@ fn world(counter: &Arc<()>) -> (World, Vec<Entity>) {
     (world, all)
 }
 
-/// Does what a world of its own would do, and returns a hash of how it went.
+/// Uses the world like an unshared one, and returns a hash of the results.
 fn work(world: &mut World, all: &[Entity], seed: usize) -> u64 {
     let mut tracker = EntityTracker::new();
     for round in 0..12 {
@@ -92,7 +92,7 @@ fn forks_that_write_at_once_do_not_see_each_other() {
             let (start, all) = (Arc::clone(&start), all.clone());
             thread::spawn(move || {
                 start.wait();
-                // The world goes here, and with it the last owner of some chunks.
+                // The world is dropped here, and with it the last owner of some chunks.
                 work(&mut fork, &all, seed)
             })
         });
@@ -141,7 +141,7 @@ fn threads_use_what_a_query_gave_while_it_goes_on() {
     let (mut world, _) = world(&counter);
     let mut fork = world.fork().unwrap();
     thread::scope(|scope| {
-        // Both write to what they share, and hand on what they have while they copy more.
+        // Both write to shared chunks, and send items to threads while they copy more.
         for world in [&mut world, &mut fork] {
             scope.spawn(move || {
                 let mut iter = world.query_mut::<(&mut Number, &mut Text)>().into_iter();
@@ -183,7 +183,7 @@ fn threads_use_what_a_view_gave_while_others_are_asked() {
                 let (mut texts, mut numbers, hits) =
                     world.split::<(Query<&mut Text>, Lookup<&mut Number>, Query<&Hits>)>();
                 thread::scope(|scope| {
-                    // The same chunks are marked meanwhile, and other columns of them written.
+                    // The loop marks the same chunks and writes other columns meanwhile.
                     for (text, &entity) in texts.iter_mut().zip(all) {
                         scope.spawn(move || text.0.push('!'));
                         numbers.get_mut(entity).unwrap().0 += 1000;
@@ -211,7 +211,7 @@ fn trackers_follow_a_world_on_another_thread() {
     let (mut world, all) = world(&Arc::new(()));
     let mut tracker = EntityTracker::new();
     world.entity_changes(&mut tracker);
-    // The tracker's memory is the world's, until that writes to it.
+    // The tracker shares its memory with the world, until the world writes to it.
     let thread = thread::spawn(move || {
         world.batch(&all[..10]).despawn().unwrap();
         world
@@ -224,7 +224,7 @@ fn trackers_follow_a_world_on_another_thread() {
 
 #[test]
 fn types_are_registered_by_several_threads_at_once() {
-    /// Another type for each number.
+    /// A separate type for each number.
     #[derive(Component, Clone, Copy, Default)]
     struct Numbered<const N: usize>;
 

@@ -1,5 +1,4 @@
-//! A world goes the same way whatever the number of threads that work for it, the order they do that in, and the instructions
-//! that they have.
+//! A world has the same states for any number of threads, order of work, and CPU level.
 #![cfg(feature = "derive")]
 
 use std::sync::{Arc, Mutex};
@@ -32,7 +31,7 @@ fn swing(mut all: Query<(&Position, &mut Velocity)>) {
     all.schedule_parallel(|(position, velocity)| velocity.0 -= math::sin(position.0) * 0.25);
 }
 
-/// Jobs create and destroy entities: each in its own batch, whoever works on it.
+/// Creates and destroys entities in parallel; each batch has its own commands, on any thread.
 fn breed(all: Query<(Entity, &Position, &mut Age)>, mut commands: CommandsAt<EndSimulation>) {
     let job = all.job().with(commands.writer());
     let _ = job.schedule_parallel(|(entity, position, age), commands| {
@@ -51,7 +50,7 @@ fn breed(all: Query<(Entity, &Position, &mut Age)>, mut commands: CommandsAt<End
     });
 }
 
-/// Loops on the main thread wait for the jobs.
+/// Loops on the main thread, which wait for the jobs.
 fn follow(mut children: Query<(&mut Velocity, &Parent)>, parents: Lookup<&Position, With<Age>>) {
     children.for_each(|(velocity, parent)| {
         if let Some(position) = parents.get(parent.0) {
@@ -60,7 +59,7 @@ fn follow(mut children: Query<(&mut Velocity, &Parent)>, parents: Lookup<&Positi
     });
 }
 
-/// The hashes of the frames, and the systems in the order they ran in.
+/// Returns the hashes of the frames, and the systems in their order.
 fn run(workers: usize, mode: ExecutionMode) -> (Vec<u64>, String) {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings("Simulation", WorldSettings::new().job_pool(&pool));
@@ -83,7 +82,7 @@ fn run(workers: usize, mode: ExecutionMode) -> (Vec<u64>, String) {
     );
     let mut hashes = Vec::new();
     for frame in 0..40 {
-        // Frames that are not alike: some have no fixed step, some have several.
+        // Frames differ: some have no fixed step, some have several.
         world.try_update(f64::from(frame % 4) / 90.0).unwrap();
         hashes.push(world.state_hash());
     }
@@ -92,7 +91,7 @@ fn run(workers: usize, mode: ExecutionMode) -> (Vec<u64>, String) {
     (hashes, text)
 }
 
-/// Threads, and the order in which they work.
+/// Numbers of threads, and execution modes.
 const WAYS: [(usize, ExecutionMode); 9] = [
     (0, ExecutionMode::Parallel),
     (1, ExecutionMode::Parallel),

@@ -1,4 +1,4 @@
-//! Who waits for jobs of systems, and who does not.
+//! Systems that wait for jobs of other systems, and systems that do not.
 #![cfg(feature = "derive")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,7 +24,7 @@ struct Tag;
 #[component(enableable)]
 struct Switch;
 
-/// Those who wait at it go on when it is opened. If it never is, they panic, which is told: nothing hangs.
+/// A gate that blocks threads until it is opened. If it stays closed, they panic, so nothing hangs.
 #[derive(Clone, Default)]
 struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
@@ -52,7 +52,7 @@ fn what_counts_is_what_a_job_uses_and_not_what_its_system_has() {
     let (mut world, gate) = (world(), Gate::default());
     world.spawn((Position(0), Velocity(1)));
     let waits = gate.clone();
-    // It has positions, too, and schedules a job without them.
+    // The system has positions, too, and schedules a job without them.
     let first = move |_: Query<&mut Position>, mut velocities: Query<&mut Velocity>| {
         let gate = waits.clone();
         velocities.schedule(move |velocity| {
@@ -131,7 +131,7 @@ fn who_reads_a_tag_that_can_be_switched_waits_for_who_switches_it() {
     world.try_update(0.1).unwrap();
 }
 
-/// What two systems have jobs write.
+/// An array that jobs of two systems write.
 struct Grid(NativeArray<u32>);
 
 #[test]

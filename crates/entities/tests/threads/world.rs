@@ -19,9 +19,9 @@ struct Name(String);
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Health(u32);
 
-/// Is implemented once for types that are not `Sync` and twice for others, so that `_` is then ambiguous.
+/// A trait that is implemented once for types that are not `Sync` and twice for others, so that `_` is then ambiguous.
 ///
-/// A program that must not compile would have to name all private types that a world is made of.
+/// A test that must not compile would have to name all private types in a world.
 trait NotSync<Marker> {
     fn holds() -> bool {
         true
@@ -79,7 +79,7 @@ fn a_world_and_its_fork_go_on_in_two_threads() {
             assert_eq!(fork.get(*entity), Ok(&Name(format!("{number}!"))));
         }
     }
-    // Each is dropped in the thread that has it last.
+    // Each world is dropped on the thread that owns it last.
     thread::spawn(move || drop(world)).join().unwrap();
     fork.check_invariants().unwrap();
 }
@@ -115,7 +115,7 @@ fn a0115_a_world_that_was_updated_elsewhere_and_put_back_has_lost_the_system() {
         let mut own = std::mem::replace(world, World::new("new"));
         let elsewhere = thread::spawn(move || {
             own.try_update(0.1).unwrap();
-            // It has the place of the system that is gone.
+            // It reuses the slot of the removed system.
             own.add_system(say("new"));
             own
         });
@@ -154,7 +154,7 @@ fn a_world_that_was_updated_elsewhere_keeps_the_times_that_were_pushed_outside()
     assert!(world.pop_time().is_err());
 }
 
-/// Uses its world in every way when it is destroyed, and sends what became of it.
+/// A system that uses its world in every way when it is destroyed, and sends the result.
 struct Last(mpsc::Sender<String>);
 
 impl Last {
@@ -181,7 +181,7 @@ impl System for Last {
     }
 }
 
-/// A world with a system that uses it when it is destroyed, and a job that writes what the system reads.
+/// Creates a world with a system that uses it on destruction, and a job that writes data of that system.
 fn world_with_last(name: &str, workers: usize, sender: &mpsc::Sender<String>) -> World {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let mut world = World::with_settings(name, WorldSettings::new().job_pool(&pool));
@@ -197,7 +197,7 @@ fn a_world_in_a_thread_local_ends_with_its_thread() {
     thread_local! {
         static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
     }
-    // Thread locals go in an order that depends on which was used first.
+    // Thread locals are dropped in an order that depends on their first use.
     for (workers, local_first) in [(0, false), (0, true), (1, false), (1, true)] {
         let (sender, ended) = mpsc::channel();
         let thread = thread::spawn(move || {
@@ -246,7 +246,7 @@ fn a_job_that_fails_when_a_job_of_another_world_drops_its_world_is_reported() {
     assert!(errors.recv().is_err(), "once");
 }
 
-/// Says that it was destroyed.
+/// A system that reports its destruction.
 struct Ends(mpsc::Sender<()>);
 
 impl System for Ends {

@@ -1,4 +1,4 @@
-//! All entities, and how many they are.
+//! All entities, and their count.
 
 use ancho_entities::Entity;
 

@@ -1,4 +1,4 @@
-//! Archetypes: sets without order that never go.
+//! Archetypes: unordered sets that are never removed.
 
 use ancho_entities::{ComponentType, EntityError, World};
 
@@ -27,7 +27,7 @@ fn an_archetype_is_a_set_without_order() {
         for entity in spawned.into_iter().chain([built]) {
             assert_eq!(world.entity_archetype(entity), Ok(archetype));
         }
-        // `C` and `(B, C)`, on the way.
+        // At most `C` and `(B, C)` as intermediate archetypes.
         assert!(world.archetype_count() <= count + 2);
         assert_ne!(world.archetype::<(A, B)>(), archetype);
     }
@@ -77,7 +77,7 @@ fn archetypes_of_other_worlds_are_refused() {
     assert_eq!(ours.set_archetype(entity, archetype), Err(refused));
 }
 
-/// The sum of all order versions, which every structural change moves.
+/// Returns the sum of all order versions, which every structural change increments.
 fn structural(world: &World) -> u32 {
     let entities = world;
     entities.component_order_version::<A>()

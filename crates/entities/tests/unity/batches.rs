@@ -1,4 +1,4 @@
-//! Changes of slices and of the members of groups.
+//! Batches over slices and over the members of groups.
 
 use ancho_entities::{
     Buffer, Component, ComponentType, Entity, EntityError, Linked, LinkedEntityGroup, World,
@@ -11,7 +11,7 @@ struct Health(u32);
 #[component(enableable)]
 struct Engine(u32);
 
-/// A world with a group of three, and another entity.
+/// Creates a world with a group of three, and another entity.
 fn group() -> (World, [Entity; 4]) {
     let mut world = World::new("Simulation");
     let all: Vec<_> = world.spawn_many(Health(20), 4).collect();

@@ -1,10 +1,10 @@
-//! When values changed.
+//! Change versions.
 
 use ancho_entities::{ComponentType, Entity, Version, World};
 
 use crate::common::{A, B, C, Tag, both, chunks_of, ignore, world};
 
-/// The versions of a component in the chunk of an entity, and of the order in it.
+/// Returns the change versions of a component in the chunk of an entity, and the chunk's order version.
 fn versions(world: &World, entity: Entity) -> (Option<u32>, Option<u32>, u32) {
     let chunk = world.chunks().find(|chunk| chunk.entities().contains(&entity)).unwrap();
     let number = |version: Option<Version>| version.map(Version::number);

@@ -1,4 +1,4 @@
-//! How chunks are laid out, and how many entities they hold.
+//! The layout and capacity of chunks.
 
 use ancho_entities::{
     Archetype, Buffer, BufferElement, Component, ComponentType, Entity, IgnoreEnabled,
@@ -8,7 +8,7 @@ use ancho_entities::{
 
 use crate::common::{A, B, C, Checked, Tag, Text, both, world};
 
-/// The largest number of entities whose ids and columns, each from a multiple of 64 on, fit a chunk.
+/// Computes the largest number of entities whose ids and columns fit a chunk, with each column aligned to 64 bytes.
 fn formula(types: &[ComponentType], chunk: usize) -> usize {
     let end = |count: usize| {
         types
@@ -31,7 +31,7 @@ fn capacity(world: &mut World, types: &[ComponentType]) -> (Archetype, usize) {
 
 #[test]
 fn the_capacity_is_the_largest_that_fits() {
-    // DIFFERENCE: nothing but ids and components is in a chunk, so that its 16,384 bytes are all for them.
+    // DIFFERENCE: a chunk has no header, so that all its 16,384 bytes are for ids and components.
     let sets: [&[(usize, usize)]; 9] = [
         &[],
         &[(1, 1)],
@@ -63,7 +63,7 @@ fn well_known_capacities() {
     let mut world = world();
     assert_eq!(capacity(&mut world, &[]).1, 2048);
     let a = ComponentType::of::<A>();
-    // 16,384 / 12 = 1365; its ids end at 10,920, and the column begins at 10,944.
+    // 16,384 / 12 = 1365; the ids end at 10,920, and the column begins at 10,944.
     assert_eq!(capacity(&mut world, &[a]).1, 1360);
     // 16,384 / 308 = 53
     assert_eq!(capacity(&mut world, &[runtime(300, 4)]).1, 53);
@@ -71,7 +71,7 @@ fn well_known_capacities() {
 
 #[test]
 fn the_capacity_can_be_limited() {
-    // DIFFERENCE: to 128 only if it is asked for.
+    // DIFFERENCE: the capacity is limited to 128 only on request.
     let mut world = Checked::with_settings(WorldSettings::new().chunk_capacity_limit(128));
     assert_eq!(capacity(&mut world, &[]).1, 128);
     assert_eq!(capacity(&mut world, &[ComponentType::of::<A>()]).1, 128);
@@ -142,7 +142,7 @@ fn addresses_stay_while_others_come_and_go() {
     assert_eq!((std::ptr::from_ref(here), here.0), (place, 7));
 }
 
-/// Components that say how many entities their chunks have room for.
+/// Components with a maximum chunk capacity.
 mod limited {
     use super::*;
 
@@ -170,12 +170,12 @@ mod limited {
     #[managed(name = "unity::Two", maximum_chunk_capacity = 2)]
     pub(super) struct Two(pub(super) String);
 
-    /// More than fit.
+    /// A maximum larger than the chunk's capacity.
     #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
     #[component(name = "unity::Many", maximum_chunk_capacity = 4_000_000_000)]
     pub(super) struct Many(pub(super) [u64; 32]);
 
-    /// Stays when its entity is despawned.
+    /// A component that stays when its entity is despawned.
     #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
     #[component(name = "unity::StaysInOnes", cleanup, maximum_chunk_capacity = 1)]
     pub(super) struct StaysInOnes;
@@ -196,7 +196,7 @@ fn an_archetype_takes_the_least_maximum_of_its_components() {
     assert_eq!(of(&mut world, &[ComponentType::of_chunk::<Sixteen>()]), 16, "a value of chunks");
     let many = ComponentType::of::<Many>();
     assert_eq!(of(&mut world, &[many]), formula(&[many], 16 * 1024));
-    // The limit of the world counts too.
+    // The limit of the world counts, too.
     let mut limited = Checked::with_settings(WorldSettings::new().chunk_capacity_limit(10));
     assert_eq!(of(&mut limited, &[sixteen]), 10);
     assert_eq!(of(&mut limited, &[seven]), 7);
@@ -216,7 +216,7 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
                 assert_eq!(world.get(entity), Ok(&A(at as u32)));
             }
         };
-        // A tag, by query: chunks cannot go as a whole.
+        // A tag, by query: the limit prevents moving whole chunks.
         assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).add(Seven).unwrap(), 40);
         check(&world, 7);
         assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Seven>(), Ok(40));
@@ -227,7 +227,7 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
         );
         check(&world, 3);
         assert_eq!(world.batch(QueryDescriptor::of::<&A, ()>()).remove::<Shared<Three>>(), Ok(40));
-        // One by one, with bits.
+        // One by one, with enabled bits.
         for (at, &entity) in (0..).zip(&all) {
             world.add(entity, (Five(at), Buffer::<Four>::from([Four(at)]))).unwrap();
             world.set_component_enabled::<Five>(entity, at % 3 == 0).unwrap();
@@ -242,7 +242,7 @@ fn entities_that_come_to_a_component_with_a_maximum_are_divided() {
             let is_on = world.is_component_enabled::<Five>(entity);
             assert_eq!((world.get(entity), is_on), (Ok(&Five(at)), Ok(at % 3 == 0)));
         }
-        // Forks, copies, instances and other worlds divide in the same way.
+        // Forks, copies, instances and other worlds have the same limits.
         let mut fork = world.fork();
         fork.batch(QueryDescriptor::of::<(), IgnoreEnabled>()).add(Seven).unwrap();
         check(&fork, 5);

@@ -1,7 +1,7 @@
 //! Chunk components: one value for all entities of a chunk.
 //!
-//! DIFFERENCE: there is no meta entity for a chunk. The value lies beside the chunk, and nothing has to be hidden from
-//! those who list entities.
+//! DIFFERENCE: a chunk has no meta entity. The value is stored beside the chunk, and no entity has to be hidden from
+//! listings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use ancho_entities::{
 
 use crate::common::{A, B, C, Checked, Hundred, Tag, Text, both, chunk_entities, chunks_of, world};
 
-/// Owns memory, and tells who owns it.
+/// A component that owns memory, and counts its instances by its owner.
 #[derive(Component, Clone, Debug, Default)]
 #[component(name = "unity::chunk::Note")]
 struct Note {
@@ -22,7 +22,7 @@ struct Note {
     owner: Option<Arc<()>>,
 }
 
-/// Can neither be copied nor cloned.
+/// A component that can be neither copied nor cloned.
 #[derive(Component, Debug, Default, PartialEq)]
 #[component(name = "unity::chunk::Unique")]
 struct Unique(u32);
@@ -50,14 +50,14 @@ fn per<T: Component + Default>() -> PerChunk<T> {
     PerChunk::new()
 }
 
-/// The value of each chunk that has one.
+/// Returns the value of each chunk that has one.
 fn values<T: Component + Default + Clone>(world: &World) -> Vec<T> {
     world.chunks().filter_map(|chunk| chunk.chunk_component::<T>().cloned()).collect()
 }
 
 #[test]
 fn a_type_of_its_own() {
-    // Part of the archetype as a type that is not T.
+    // Part of the archetype as a type other than `T`.
     let (chunk, entity) = (ComponentType::of_chunk::<A>(), ComponentType::of::<A>());
     assert_ne!(chunk, entity);
     assert_eq!((chunk.name(), chunk.size(), chunk.align()), ("PerChunk<unity::A>", 0, 1));
@@ -84,7 +84,7 @@ fn entities_of_a_chunk_have_one_value() {
         assert_eq!(world.chunk_component(all[0]), Ok(&B(0)));
         world.set_chunk_component(all[1], B(5)).unwrap();
         assert!(all.iter().all(|&entity| world.chunk_component(entity) == Ok(&B(5))));
-        // The component of the same type is another.
+        // The plain component of the same type is independent.
         world.add(all[2], B(9)).unwrap();
         assert_eq!((world.get(all[2]), world.chunk_component(all[2])), (Ok(&B(9)), Ok(&B(0))));
         assert_eq!(world.chunk_component(all[0]), Ok(&B(5)));
@@ -100,7 +100,7 @@ fn a_new_chunk_begins_with_the_default() {
     world.set_chunk_component(all[0], Hundred(1)).unwrap();
     world.set_chunk_component(all[4], Text("second".into())).unwrap();
     assert_eq!(values::<Hundred>(&world), [Hundred(1), Hundred(100), Hundred(100)]);
-    // A chunk that went and one that came are two.
+    // A removed chunk and a new one are different chunks.
     world.batch(&all[..4]).despawn().unwrap();
     assert_eq!(values::<Hundred>(&world), [Hundred(100); 2]);
     world.spawn_many((A(1), per::<Hundred>(), per::<Text>()), 6);
@@ -131,7 +131,7 @@ fn moving_entities_alters_no_value() {
         world.despawn(first[2]).unwrap();
         is(&world, first[1], 1);
         assert_eq!(values::<B>(&world), [B(1), B(2)]);
-        // Removed and added, it is that of another chunk.
+        // Removed and added again, the component is that of another chunk.
         world.remove::<PerChunk<B>>(first[1]).unwrap();
         assert!(!world.has::<PerChunk<B>>(first[1]));
         world.add(first[1], (per::<B>(), C(1))).unwrap();
@@ -143,7 +143,7 @@ fn moving_entities_alters_no_value() {
 
 #[test]
 fn values_go_with_their_chunk() {
-    // However the last entity goes.
+    // The ways in which the last entity of a chunk can leave.
     type Ending = fn(&mut Checked, Entity);
     let endings: [(&str, Ending); 7] = [
         ("despawn", |world, entity| assert_eq!(world.despawn(entity), Ok(true))),
@@ -160,7 +160,7 @@ fn values_go_with_their_chunk() {
     for (what, end) in endings {
         for mut world in both() {
             let owner = Arc::new(());
-            // Twice, since what was done once may be done in a quicker way.
+            // Twice, since a repeated change may take a faster path.
             for _ in 0..2 {
                 let entity = world.spawn((A(1), per::<Note>()));
                 let note = Note { text: "mine".into(), owner: Some(Arc::clone(&owner)) };
@@ -213,7 +213,7 @@ fn setting_is_not_structural() {
     assert_eq!(seen, [B(1), B(4)]);
     assert_eq!(versions(&world), [(later, before); 2]);
     assert_eq!(chunk_entities(&world), places);
-    // New entities count as a change of everything in their chunk, as for all columns.
+    // New entities count as a change of all components of their chunk, as for all columns.
     world.despawn(all[3]).unwrap();
     let last = world.advance_version();
     world.spawn((A(1), per::<B>()));
@@ -259,7 +259,7 @@ fn what_is_not_there_is_an_error() {
 
 #[test]
 fn the_values_have_a_budget_of_their_own() {
-    // 10 KB for the chunk beside 10 KB for an entity.
+    // 10 KB for the chunk and 10 KB for an entity.
     let mut world = world();
     let entity = world.spawn((Large([1; 10 << 10]), per::<Large>(), per::<Line>(), per::<Tag>()));
     assert_eq!(world.chunk_component(entity), Ok(&Large::default()));
@@ -274,7 +274,7 @@ fn the_values_have_a_budget_of_their_own() {
 
 #[test]
 fn values_stay_where_they_are() {
-    // Jobs will be given their addresses.
+    // Jobs use the addresses.
     let mut world = chunks_of(8);
     let all: Vec<_> = world.spawn_many((A(1), per::<C>()), 5).collect();
     let address = |world: &World| std::ptr::from_ref(world.chunk_component::<C>(all[0]).unwrap());
@@ -283,7 +283,7 @@ fn values_stay_where_they_are() {
     world.despawn(all[3]).unwrap();
     world.set_chunk_component(all[1], C(4)).unwrap();
     let fork = world.fork();
-    // The chunk's memory is copied, and the value stays.
+    // The chunk's memory is copied, and the value stays in place.
     world.set(all[0], A(2)).unwrap();
     assert!(std::ptr::eq(address(&world), before));
     assert!(!std::ptr::eq(address(&fork), before));
@@ -297,7 +297,7 @@ fn instances_have_the_values_of_their_chunks() {
     world.set_chunk_component(prefab, Unique(7)).unwrap();
     let all: Vec<_> = world.instantiate_many(prefab, 3).unwrap().collect();
     assert_eq!(values::<B>(&world), [B(7), B(0), B(0)]);
-    // What cannot be cloned need not be.
+    // The instance's chunk has its default, so nothing is cloned.
     assert_eq!(world.chunk_component(all[0]), Ok(&Unique(0)));
     world.set_chunk_component(all[0], B(1)).unwrap();
     world.despawn(all[1]).unwrap();
@@ -323,7 +323,7 @@ fn forks_have_values_of_their_own() {
         world.batch(&all[..2]).despawn().unwrap();
         assert_eq!(Arc::strong_count(&owner), 2);
         assert_eq!(fork.chunk_component::<Note>(all[0]).unwrap().text, "first");
-        // A chunk that both still share, and one that comes.
+        // A chunk that both still share, and a new one.
         fork.set(all[4], A(9)).unwrap();
         fork.spawn_many((A(1), per::<Note>(), per::<B>()), 3);
         assert_eq!(values::<B>(&fork), [B(0), B(4), B(0), B(0)]);
@@ -366,7 +366,7 @@ fn references_in_them_are_replaced() {
     let (old, new) = (world.spawn(()), world.spawn(()));
     let marked = world.spawn((A(1), per::<Target>()));
     world.set_chunk_component(marked, Target(old)).unwrap();
-    // An instance is in a chunk, and not the other way round: its value stays.
+    // The value belongs to the chunk, so instantiation does not remap it.
     let instance = world.instantiate(marked).unwrap();
     assert_eq!(world.chunk_component(instance), Ok(&Target(old)));
     let now = world.advance_version();
@@ -411,7 +411,7 @@ fn beside_managed_components() {
 
 #[test]
 fn values_against_a_plain_map() {
-    // Whatever entities do, the value of a chunk is what was last set, and the default before.
+    // Whatever entities do, the value of a chunk is the last one set, or the default.
     let mut world = chunks_of(3);
     let mut expected = BTreeMap::<u64, Hundred>::new();
     let mut entities = Vec::new();

@@ -1,4 +1,4 @@
-//! Chunk components whose code panics: chunks come with a value or not at all, and each value is dropped once.
+//! Chunk components whose code panics: a chunk is created with its value or not at all, and each value is dropped once.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -17,7 +17,7 @@ enum Call {
     Drop,
 }
 
-/// The values that live, and which call panics after how many that do not.
+/// The live values, the kind of call that panics, and the number of calls before it that succeed.
 #[derive(Default)]
 struct Registry {
     made: u64,
@@ -46,7 +46,7 @@ fn tick(call: Call) {
     }
 }
 
-/// Two of them are in each chunk, so that one is there when the other panics.
+/// Each chunk has two of them, so that one exists when the other panics.
 #[derive(Component)]
 struct Fragile<const N: usize>(u64);
 
@@ -86,7 +86,7 @@ impl<const N: usize> Drop for Fragile<N> {
     }
 }
 
-/// A generic type says of itself that it can neither be cloned nor begins with anything, so these wrap it.
+/// A wrapper: the derive makes generic types neither cloneable nor default.
 #[derive(Component, Clone, Default)]
 #[component(name = "unity::Left")]
 struct Left(#[field(opaque)] Fragile<0>);
@@ -103,7 +103,7 @@ fn marks() -> Marks {
 
 type Action = fn(&mut Checked, &[Entity]);
 
-/// Every value that lives is one of a chunk.
+/// Checks that every live value is that of a chunk.
 #[track_caller]
 fn check(world: &Checked, what: &str) {
     if let Err(violation) = world.check_invariants() {
@@ -120,8 +120,8 @@ fn check(world: &Checked, what: &str) {
     assert_eq!(alive, found, "{what}");
 }
 
-/// Makes the first call of a kind panic during the action, then the second, and so on, until none panics. Returns what the
-/// hash of the state was each time: before, and after if it panicked.
+/// Makes the first call of a kind panic during the action, then the second, and so on, until none panics. Returns the
+/// state hashes before and after each panic.
 fn survives(call: Call, what: &str, action: Action) -> Vec<(u64, u64)> {
     let mut hashes = Vec::new();
     for position in 0.. {
@@ -194,7 +194,7 @@ fn no_chunk_is_opened_if_a_default_panics() {
             assert_eq!(before, after, "{what}");
         }
     }
-    // Those before it are there.
+    // The entities before the panic exist.
     survives(Call::Default, "spawn_batch", |world, _| {
         world.spawn_batch((0..8).map(|at| (A(at), marks())));
     });
@@ -225,7 +225,7 @@ fn values_that_panic_are_dropped_once_with_their_chunk() {
             world.add(all[4], B(1)).unwrap();
         }),
         ("add again and again", |world, all| {
-            // The second takes the quick way, if there is one, and fills the chunk it goes to.
+            // The second change may take a faster path, and fills the target chunk.
             world.add(all[0], B(1)).unwrap();
             world.add(all[1], B(1)).unwrap();
         }),
@@ -273,7 +273,7 @@ fn a_chunk_without_memory_has_no_values() {
         let entity = world.spawn((A(1), marks()));
         let archetype = world.archetype::<(A, Marks)>();
         let hash = world.state_hash();
-        // Chunks that were opened go again, and with them what panics when it is dropped.
+        // New chunks are removed again, and their values panic when dropped.
         REGISTRY.with_borrow_mut(|registry| registry.fuse = Some((Call::Drop, position)));
         let create = || world.create_many(archetype, 9).map(|new| new.len());
         let result = catch_unwind(AssertUnwindSafe(create));

@@ -1,4 +1,4 @@
-//! How chunks fill, empty and are listed.
+//! Filling, emptying and listing of chunks.
 
 use ancho_entities::{Entity, World};
 
@@ -19,7 +19,7 @@ fn chunks_are_filled_before_another_is_begun() {
         let entity = world.spawn(A(1));
         let chunks = chunk_entities(&world);
         assert_eq!(chunks.len(), count.div_ceil(10));
-        // At the end of the one that has room.
+        // At the end of the chunk with room.
         assert_eq!(chunks.last().unwrap().last(), Some(&entity));
     }
     assert_eq!(lengths(&world), [10, 10, 10, 5]);
@@ -54,7 +54,7 @@ fn the_last_of_the_chunk_fills_the_hole() {
         assert_eq!(world.get(*entity), Ok(&A(number)));
         assert_eq!(world.get(*entity), Ok(&Text(number.to_string())));
     }
-    // The last itself leaves no hole.
+    // The last row leaves no hole.
     world.despawn(all[98]).unwrap();
     assert_eq!(chunk_entities(&world)[0][..37], all[..37]);
     assert_eq!(chunk_entities(&world)[0].len(), 98);
@@ -97,7 +97,7 @@ fn a_chunk_goes_when_its_last_entity_leaves() {
     assert_eq!(lengths(&world), [4, 1, 4]);
     world.despawn(all[7]).unwrap();
     assert_eq!(lengths(&world), [4, 4]);
-    // By leaving for another archetype as well.
+    // Moving to another archetype frees rows as well.
     for entity in &all[..4] {
         world.add(*entity, Tag).unwrap();
     }
@@ -124,7 +124,7 @@ fn entities_are_listed_by_archetype_chunk_and_index() {
     let ab: Vec<_> = world.spawn_many((A(1), B(1)), 2).collect();
     let b: Vec<_> = world.spawn_many(B(1), 4).collect();
     let a_again = world.spawn(A(2));
-    // The archetype of `B` alone was made first.
+    // The archetype of `B` alone was created first.
     let expected = [&b[..], &a[..], &[a_again], &ab[..]].concat();
     assert_eq!(world.all_entities(), expected);
     let expected: [&[Entity]; 5] = [&b[..3], &b[3..], &a[..3], &[a[3], a_again], &ab[..]];
@@ -139,7 +139,7 @@ fn the_last_chunk_takes_the_place_of_one_that_goes() {
     world.batch(&all[2..4]).despawn().unwrap();
     assert_eq!(sequence(&world), [before[0], before[4], before[2], before[3]]);
     assert_eq!(chunk_entities(&world), [&all[..2], &all[8..], &all[4..6], &all[6..8]]);
-    // The last in the list leaves the others where they are.
+    // The last chunk of the list leaves the others in place.
     world.batch(&all[6..8]).despawn().unwrap();
     assert_eq!(sequence(&world), [before[0], before[4], before[2]]);
 }

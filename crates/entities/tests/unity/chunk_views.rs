@@ -22,7 +22,7 @@ fn a_chunk_says_what_it_has() {
 
 #[test]
 fn a_component_may_be_in_some_chunks_only() {
-    // DIFFERENCE: what a chunk does not have is `None`, not an empty array.
+    // DIFFERENCE: a missing column is `None`, not an empty array.
     for mut world in both() {
         world.spawn_many(A(1), 2);
         world.spawn_many((A(2), B(3)), 3);

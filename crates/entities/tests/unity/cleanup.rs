@@ -1,4 +1,4 @@
-//! Components that stay when their entity is despawned.
+//! Cleanup components, which stay when their entity is despawned.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ struct Handle(u32);
 #[component(name = "unity::Registered", cleanup)]
 struct Registered;
 
-/// Tells whether it was dropped.
+/// A component that counts its instances, to detect drops.
 #[derive(Component, Clone, Debug)]
 #[component(name = "unity::Resource", cleanup)]
 struct Resource(#[field(opaque)] Arc<()>);
@@ -36,7 +36,7 @@ fn despawning_leaves_what_stays() {
         assert_eq!(world.get(entity), Ok(&Handle(7)));
         assert!(world.has::<Registered>(entity));
         assert!(!world.has::<A>(entity) && !world.has::<Text>(entity) && !world.has::<Tag>(entity));
-        // What is left can be written.
+        // Remaining components can be written.
         world.get_mut::<Handle>(entity).unwrap().0 = 8;
         assert_eq!(world.get(entity), Ok(&Handle(8)));
     }
@@ -55,14 +55,14 @@ fn what_is_left_is_told_from_what_lives() {
         assert!(world.is_cleanup_only(entity) && !world.is_cleanup_only(other));
         assert!(!world.is_cleanup_only(plain), "nothing is left of it");
         assert!(!world.is_cleanup_only(Entity::NULL));
-        // Whatever it is given, and whatever of it goes.
+        // Adding and removing components does not change this.
         world.add(entity, B(2)).unwrap();
         world.remove::<Handle>(entity).unwrap();
         assert!(world.is_cleanup_only(entity));
         world.remove::<Registered>(entity).unwrap();
         world.remove::<B>(entity).unwrap();
         assert!(!world.is_cleanup_only(entity));
-        // Another one that has its index.
+        // Another entity that reuses the index.
         let next = world.spawn(Handle(9));
         assert!(!world.is_cleanup_only(next) && !world.is_cleanup_only(entity));
     }
@@ -78,7 +78,7 @@ fn despawning_what_is_left_changes_nothing() {
         let (hash, places) = (world.state_hash(), chunk_entities(&world));
         let orders: Vec<_> = world.chunks().map(|chunk| chunk.order_version()).collect();
         world.advance_version();
-        // Also in a strict world: it is there.
+        // Also in a strict world: the entity exists.
         assert_eq!(world.despawn(all[1]), Ok(false));
         assert_eq!(world.batch(&all).despawn(), Ok(0));
         assert_eq!(world.despawn_all(), Ok(0));
@@ -109,7 +109,7 @@ fn the_entity_goes_with_the_last_that_stays() {
             assert_eq!(world.remove::<Registered>(entity), Ok(true));
             assert!(!world.exists(entity));
             assert_eq!((world.entity_count(), world.exists(other)), (1, true));
-            // The other way round, and at once.
+            // In the reverse order, and both at once.
             assert_eq!(world.remove::<Registered>(other), Ok(true));
             remove(&mut world, other);
             assert_eq!(world.entity_count(), 0);
@@ -175,7 +175,7 @@ fn what_is_left_may_get_more_and_lives_until_that_is_gone() {
         world.despawn(entity).unwrap();
         assert_eq!(world.add(entity, (A(2), Text("x".into()))), Ok(true));
         assert_eq!(world.get(entity), Ok(&A(2)));
-        // What stays goes first.
+        // The cleanup component is removed first.
         world.remove::<Handle>(entity).unwrap();
         assert!(world.exists(entity));
         world.remove::<A>(entity).unwrap();
@@ -201,7 +201,7 @@ fn what_is_left_and_got_more_can_be_despawned_again() {
         world.add(entity, A(2)).unwrap();
         assert_eq!(world.despawn(entity), Ok(true));
         assert!(world.exists(entity) && !world.has::<A>(entity));
-        // Without one that stays, it goes for good.
+        // Without a cleanup component, the entity is destroyed.
         world.add(entity, A(3)).unwrap();
         world.remove::<Handle>(entity).unwrap();
         assert_eq!(world.despawn(entity), Ok(true));
@@ -223,7 +223,7 @@ fn archetypes_are_set_only_if_nothing_that_stays_is_lost() {
         world.set_archetype(entity, with).unwrap();
         assert_eq!((world.get(entity), world.get(entity)), (Ok(&B(0)), Ok(&Handle(7))));
         assert!(world.has::<Registered>(entity) && !world.has::<A>(entity));
-        // What was despawned does not come back to life.
+        // A despawned entity does not become alive again.
         world.despawn(entity).unwrap();
         let before = world.state_hash();
         let refused = EntityError::CleanupOnly { entity };
@@ -252,7 +252,7 @@ fn slices_and_all_of_them() {
             world.remove::<Handle>(entity).unwrap();
         }
         assert_eq!((world.entity_count(), world.chunks().count()), (0, 0));
-        // Nothing stays any more, so ids begin again.
+        // No entity is left, so ids begin again.
         world.spawn_many(A(1), 5);
         assert_eq!(world.despawn_all(), Ok(5));
         assert_eq!(world.spawn(A(1)).index(), 0);
@@ -300,7 +300,7 @@ fn each_value_is_dropped_once_and_when_it_is_removed() {
         drop(taken);
         assert_eq!(counts(), (7, 0));
         assert_eq!(world.entity_count(), 7);
-        // Replaced in what is left.
+        // The value is replaced in the cleanup-only entity.
         world.set(all[1], Resource(stays.clone())).unwrap();
         assert_eq!(counts(), (7, 0));
         drop(world);
@@ -315,7 +315,7 @@ fn forks_have_what_is_left_for_themselves() {
     let all: Vec<_> = world.spawn_many((Resource(value.clone()), A(1)), 7).collect();
     world.despawn(all[0]).unwrap();
     for mut copy in [world.fork(), world.duplicate()] {
-        // DIFFERENCE: a copy of a world goes on as the world would, so it has what stays.
+        // DIFFERENCE: a copied world continues like the original, so it has the cleanup-only entities.
         assert_eq!(copy.state_hash(), world.state_hash());
         let before = world.state_hash();
         copy.remove::<Resource>(all[0]).unwrap();
@@ -380,7 +380,7 @@ fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
             assert_eq!(result, Err(refused));
         }
         assert_eq!(world.state_hash(), before);
-        // Also if it got more since: it was despawned.
+        // Also after adding components: the entity was despawned.
         world.add(source, A(2)).unwrap();
         assert_eq!(world.instantiate(source), Err(refused));
     }
@@ -407,19 +407,19 @@ fn the_mark_of_what_was_despawned_is_nobodys_to_give_or_take() {
         let types = world.component_types(archetype).unwrap();
         let mark = *types.iter().find(|&&ty| ty != ComponentType::of::<Handle>()).unwrap();
 
-        // Taken alone, it stays: the entity does not come back to life.
+        // The mark alone cannot be removed: the entity does not become alive again.
         assert_eq!(world.remove_types(residue, &[mark]), Ok(false));
         assert_eq!(world.despawn(residue), Ok(false));
-        // Given to one that lives, it does not let it die.
+        // The mark cannot be added to a live entity, which stays alive.
         let living = world.spawn(A(2));
         assert_eq!(world.add_types(living, &[mark]), Ok(false));
         assert_eq!(world.remove::<A>(living), Ok(true));
         assert!(world.exists(living));
-        // An archetype does not have it.
+        // An archetype is created without the mark.
         let plain = world.archetype::<Handle>();
         let handle = ComponentType::of::<Handle>();
         assert_eq!(world.archetype_of(&[mark, handle]), Ok(plain));
-        // Nor does who lives get it with the archetype of one that has it.
+        // A live entity does not get the mark from the archetype of a cleanup-only one.
         let created = world.create(archetype).unwrap();
         let moved = world.spawn(A(3));
         world.set_archetype(moved, archetype).unwrap();
@@ -428,7 +428,7 @@ fn the_mark_of_what_was_despawned_is_nobodys_to_give_or_take() {
             assert_eq!(world.remove::<Handle>(entity), Ok(true));
             assert!(world.exists(entity));
         }
-        // What was despawned may well be told to stay as it is.
+        // A cleanup-only entity may be set to its own archetype.
         assert_eq!(world.set_archetype(residue, archetype), Ok(()));
         assert_eq!(world.entity_archetype(residue), Ok(archetype));
 

@@ -1,4 +1,4 @@
-//! What was added, removed and destroyed is found without callbacks.
+//! Added, removed and destroyed components, detected without callbacks.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use ancho_entities::{Component, Entity, World};
 
 use crate::common::{A, Checked, both};
 
-/// What others give to entities, and take away.
+/// A component that other code adds and removes.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "unity::Sound")]
 struct Sound(u32);
 
-/// What this side keeps for each: the number of its voice.
+/// The state kept for each sound: the number of its voice.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "unity::Voice", cleanup)]
 struct Voice(u32);
 
-/// Entities that have one component and not another.
+/// Returns the entities that have one component and not another.
 fn with_without<T: Component, U: Component>(world: &World) -> Vec<Entity> {
     let chunks = world.chunks().filter(|chunk| chunk.has::<T>() && !chunk.has::<U>());
     chunks.flat_map(|chunk| chunk.entities().to_vec()).collect()
 }
 
-/// Something outside of the world that has to hear of what comes and goes.
+/// A service outside of the world that mirrors the sounds.
 #[derive(Default)]
 struct Mixer {
     voices: BTreeMap<u32, u32>,
@@ -30,7 +30,7 @@ struct Mixer {
 }
 
 impl Mixer {
-    /// Returns how many came, and how many went.
+    /// Returns the number of added and of removed sounds.
     fn update(&mut self, world: &mut Checked) -> (usize, usize) {
         let added = with_without::<Sound, Voice>(world);
         for &entity in &added {
@@ -55,9 +55,9 @@ fn added_removed_and_destroyed_are_each_noticed_once() {
         assert_eq!(mixer.update(&mut world), (6, 0));
         assert_eq!(mixer.update(&mut world), (0, 0));
         assert!(mixer.voices.values().eq(&[0, 10, 20, 30, 40, 50]));
-        // Removed: the entity lives on.
+        // Removed: the entity stays alive.
         world.remove::<Sound>(all[1]).unwrap();
-        // Destroyed: it is there until it was noticed.
+        // Destroyed: the entity exists until the mixer has processed it.
         world.despawn(all[2]).unwrap();
         world.batch(&all[4..]).despawn().unwrap();
         assert_eq!(world.entity_count(), 6);
@@ -66,12 +66,12 @@ fn added_removed_and_destroyed_are_each_noticed_once() {
         assert!(mixer.voices.values().eq(&[0, 30]));
         assert!(world.exists(all[1]) && !world.has::<Voice>(all[1]));
         assert!([2, 4, 5].iter().all(|&at| !world.exists(all[at])));
-        // Added again, and copied: a copy is new to it.
+        // Added again, and copied: a copy counts as new.
         world.add(all[1], Sound(11)).unwrap();
         let copies: Vec<_> = world.instantiate_many(all[0], 3).unwrap().collect();
         assert_eq!(mixer.update(&mut world), (4, 0));
         assert_eq!(mixer.voices.len(), 6);
-        // Created and destroyed in between: never noticed.
+        // Created and destroyed in between: never seen.
         let short = world.spawn(Sound(1));
         world.despawn(short).unwrap();
         assert_eq!(mixer.update(&mut world), (0, 0));
@@ -84,7 +84,7 @@ fn added_removed_and_destroyed_are_each_noticed_once() {
 
 #[test]
 fn of_many_entities_each_is_noticed_for_what_happened_to_it() {
-    // A third keep their sound, a third lose it, a third are despawned, by every means there is.
+    // A third keep their sound, a third lose it, a third are despawned, by every available call.
     for mut world in both() {
         let mut mixer = Mixer::default();
         let all: Vec<_> = world.spawn_batch((0..512).map(|n| (A(n), Sound(n)))).collect();
@@ -97,7 +97,7 @@ fn of_many_entities_each_is_noticed_for_what_happened_to_it() {
         let (one_by_one, at_once) = despawned.split_at(100);
         for &entity in one_by_one {
             assert_eq!(world.despawn(entity), Ok(true));
-            // A second time it is no change.
+            // A second despawn changes nothing.
             assert_eq!(world.despawn(entity), Ok(false));
         }
         assert_eq!(world.batch(at_once).despawn(), Ok(at_once.len()));
@@ -116,7 +116,7 @@ fn of_many_entities_each_is_noticed_for_what_happened_to_it() {
             removed.iter().all(|&entity| world.has::<A>(entity) && !world.has::<Voice>(entity))
         );
         assert!(despawned.iter().all(|&entity| !world.exists(entity)));
-        // Now they are: each is handed out once.
+        // Now the ids are free: each is handed out once.
         let next: Vec<_> = world.spawn_many(A(0), despawned.len()).collect();
         assert!(next.iter().all(|entity| entity.version() == 2));
         assert_eq!(world.entity_count(), 513);

@@ -1,4 +1,4 @@
-//! Worlds that are checked when they go, and components to put into them.
+//! Worlds that are checked when dropped, and components for them.
 
 use ancho_entities::{Component, Entity, World, WorldSettings};
 
@@ -24,17 +24,17 @@ impl Checked {
     }
 }
 
-/// A world in which what would change nothing is an error.
+/// Creates a strict world: changes without effect are errors.
 pub(crate) fn strict() -> Checked {
     Checked::with_settings(WorldSettings::new().strict(true))
 }
 
-/// One of each.
+/// Returns a lenient and a strict world.
 pub(crate) fn both() -> [Checked; 2] {
     [world(), strict()]
 }
 
-/// The entities of each chunk.
+/// Returns the entities of each chunk.
 pub(crate) fn chunk_entities(world: &World) -> Vec<Vec<Entity>> {
     world.chunks().map(|chunk| chunk.entities().to_vec()).collect()
 }
@@ -51,7 +51,7 @@ pub(crate) struct B(pub(crate) u32);
 #[component(name = "unity::C")]
 pub(crate) struct C(pub(crate) u64);
 
-/// Owns memory.
+/// A component that owns memory.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
 #[component(name = "unity::Text")]
 pub(crate) struct Text(pub(crate) String);
@@ -60,12 +60,12 @@ pub(crate) struct Text(pub(crate) String);
 #[component(name = "unity::Tag")]
 pub(crate) struct Tag;
 
-/// Has no default.
+/// A component without a default.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "unity::Given")]
 pub(crate) struct Given(pub(crate) u32);
 
-/// Its default is not zero.
+/// A component whose default is not zero.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "unity::Hundred")]
 pub(crate) struct Hundred(pub(crate) u32);
@@ -76,5 +76,5 @@ impl Default for Hundred {
     }
 }
 
-/// Does nothing with what a call returned.
+/// Discards the result of a call.
 pub(crate) fn ignore<R>(_: R) {}

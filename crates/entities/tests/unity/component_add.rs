@@ -23,7 +23,7 @@ fn adding_a_value_replaces_one_that_is_there() {
     let entity = world.spawn((A(1), Text("old".into())));
     assert!(!world.add(entity, A(2)).unwrap());
     assert_eq!(world.get(entity), Ok(&A(2)));
-    // One is new, the other replaced.
+    // One component is new, the other is replaced.
     assert!(world.add(entity, (B(3), Text("new".into()))).unwrap());
     assert_eq!(world.get(entity), Ok(&Text("new".into())));
     assert_eq!(world.get(entity), Ok(&B(3)));
@@ -115,7 +115,7 @@ fn a_set_is_added_in_one_move() {
         let entity = world.spawn(A(1));
         let archetypes = world.archetype_count();
         world.add(entity, (B(2), C(3), Tag)).unwrap();
-        // No archetype with just some of them came to be on the way.
+        // No intermediate archetype with only some of them was created.
         assert_eq!(world.archetype_count(), archetypes + 1);
         assert_eq!(world.component_order_version::<A>(), 3);
         assert_eq!(world.component_order_version::<B>(), 1);
@@ -130,7 +130,7 @@ fn a_set_is_added_in_one_move() {
 
 #[test]
 fn a_set_may_have_more_than_fifteen_types() {
-    // DIFFERENCE: sets nest, so that they have no limit.
+    // DIFFERENCE: sets nest, so they have no size limit.
     use ancho_entities::Component;
 
     #[derive(Component, Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Reading, writing and asking for components.
+//! Reading, writing and testing for components.
 
 use ancho_entities::{ComponentType, Entity, EntityError, Version};
 
@@ -67,10 +67,10 @@ fn writing_counts_as_a_change_and_reading_does_not() {
         world.set(entity, A(2)).unwrap();
         assert_eq!(version(&world), (second, first));
         let third = world.advance_version();
-        // Also if nothing is written to it then.
+        // Also without an actual write.
         world.get_mut::<B>(entity).unwrap();
         assert_eq!(version(&world), (second, third));
-        // What is refused is no change.
+        // A refused call is no change.
         world.advance_version();
         world.set(entity, (A(3), Tag)).unwrap_err();
         assert_eq!(version(&world), (second, third));
@@ -107,14 +107,14 @@ fn a_lookup_reads_one_component_of_many_entities() {
         let (lookup, tags) = (world.lookup::<&A>(), world.lookup::<&Tag>());
         for (number, entity) in (0..3000).zip(&all).rev() {
             assert_eq!(lookup.get(*entity), Some(&A(number)));
-            // DIFFERENCE: a tag has a value, also when it is looked up.
+            // DIFFERENCE: a tag has a value, also in lookups.
             assert_eq!(
                 (tags.get(*entity).is_some(), tags.has(*entity)),
                 (number % 3 == 0, number % 3 == 0)
             );
         }
         assert!(lookup.get(other).is_none() && !lookup.has(Entity::NULL));
-        // Many at once are the same as one by one, also where there are fewer than are looked for ahead.
+        // A lookup of many is the same as one by one, also for fewer than are prefetched.
         let mixed = [Entity::NULL, other, Entity::from_parts(5, 2), Entity::from_parts(1 << 30, 1)];
         let asked: Vec<_> = all.iter().rev().chain(&mixed).chain(&all[..40]).copied().collect();
         for asked in [&asked[..], &asked[2990..3010], &asked[..1], &[]] {

@@ -35,7 +35,7 @@ fn removing_what_is_not_there_does_nothing() {
         assert_eq!(world.remove_types(missing, &[b]), Ok(false));
     }
     assert_eq!(world.state_hash(), before);
-    // Of a set, what is there goes.
+    // Of a set, the existing components are removed.
     assert_eq!(world.remove::<(B, A, Tag)>(entity), Ok(true));
     assert!(!world.has::<A>(entity));
 }
@@ -73,7 +73,7 @@ fn several_are_removed_in_one_move() {
         assert_eq!(world.component_order_version::<A>(), 2);
         assert!(!world.has::<A>(entity) && !world.has::<C>(entity));
         assert_eq!(world.get(entity), Ok(&Text("kept".into())));
-        // The last as well: an entity without components.
+        // The last components as well: the entity has none.
         assert_eq!(world.remove::<(B, Text)>(entity), Ok(true));
         assert!(world.exists(entity));
     }

@@ -6,7 +6,7 @@ use crate::common::{A, B, Tag, Text, both, chunks_of};
 
 #[test]
 fn all_components_are_exchanged() {
-    // DIFFERENCE: entities are named, where the reference has chunks and indices. So no index is out of range.
+    // DIFFERENCE: calls name entities, where the reference uses chunks and indices. So no index is out of range.
     for mut world in both() {
         let one = world.spawn((A(1), Text("one".into()), Tag));
         let two = world.spawn((A(2), Text("two".into()), Tag));
@@ -33,7 +33,7 @@ fn entities_of_two_chunks_can_be_exchanged_and_both_count_as_changed() {
         .map(|chunk| (chunk.did_change::<A>(before), chunk.did_change::<B>(before)))
         .collect();
     assert_eq!(changed, [(true, true), (false, false), (true, true)]);
-    // The entities stay where they are.
+    // The entities keep their rows.
     assert_eq!(world.all_entities(), all);
 }
 

@@ -34,7 +34,7 @@ fn a_tag_can_be_added_and_removed() {
 
 #[test]
 fn a_tag_has_a_value() {
-    // DIFFERENCE: in Rust a type without bytes has a value like any other, so that it can be read and set.
+    // DIFFERENCE: in Rust a zero-sized type has a value like any other, which can be read and set.
     for mut world in both() {
         let entity = world.spawn((A(1), Tag));
         assert_eq!(world.get(entity), Ok(&Tag));

@@ -1,4 +1,4 @@
-//! What a component is, and what is known of its type.
+//! Component types and their properties.
 
 use ancho_entities::{
     BufferElement, Component, ComponentType, Entity, EntityError, FieldKind, RegisterError,
@@ -51,7 +51,7 @@ fn a_type_twice_is_refused_for_entities_that_are_there_too() {
 
 #[test]
 fn components_hold_what_rust_types_hold() {
-    // DIFFERENCE: any type that can cross threads, also one that owns memory. What cannot, does not compile.
+    // DIFFERENCE: any type that can cross threads, also one that owns memory. Other types do not compile.
     #[derive(Component, Clone, Debug, PartialEq)]
     struct Rich {
         sign: char,
@@ -71,7 +71,7 @@ fn components_hold_what_rust_types_hold() {
 
 #[test]
 fn components_are_never_called_by_storage() {
-    // A component's methods are its own. `Drop` alone is called, when the value goes.
+    // A world calls no method of a component except `Drop`.
     #[derive(Component)]
     struct Quiet;
 
@@ -125,7 +125,7 @@ fn a_type_says_what_it_is() {
 
 #[test]
 fn the_hash_of_a_type_is_made_of_its_name_alone() {
-    // These numbers stand in files, and must not change.
+    // These hashes are stored in files, and must not change.
     assert_eq!(ComponentType::of::<A>().stable_hash(), 13_331_027_316_148_935_613);
     let runtime = ComponentType::register(RuntimeType::new("unity::types::rt", 4, 4)).unwrap();
     assert_eq!(runtime.stable_hash(), 11_770_617_382_273_320_961);
@@ -252,7 +252,7 @@ fn two_types_of_a_world_with_one_stable_name_have_no_state_hash() {
          `unity::component_types::there::Tag`, which share the stable name `Tag`, so a state hash cannot tell them apart; \
          give one of them another name, with `#[component(name = \"…\")]`"
     );
-    // All else works with them.
+    // All other operations work with them.
     world.add(other, here::Tag).unwrap();
     let again = world.spawn((here::Tag, there::Tag));
     let reversed = world.spawn((there::Tag, here::Tag));

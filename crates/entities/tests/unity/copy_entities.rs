@@ -36,7 +36,7 @@ struct Script(Entity);
 #[component(name = "unity::copies::Stays", cleanup)]
 struct Stays(u32);
 
-/// Neither copied nor cloned.
+/// A component that can be neither copied nor cloned.
 #[derive(Component, Debug)]
 #[component(name = "unity::copies::Alone")]
 struct Alone;
@@ -67,7 +67,7 @@ fn references_inside_are_replaced_and_those_outside_are_kept() {
             let friends = [outside, inside, copy, Entity::NULL].map(Friend);
             assert_eq!(world.buffer::<Friend>(copy), Ok(&friends[..]));
             assert_eq!(world.managed::<Script>(copy), Ok(&Script(inside)));
-            // What was copied is as it was.
+            // The originals are unchanged.
             let inside = all[(at + 7) % 20];
             assert_eq!(world.get(own), Ok(&Links { inside, outside, own }));
         }
@@ -118,7 +118,7 @@ fn copies_of_prefabs_are_prefabs_and_groups_are_not_followed() {
         assert!(world.has::<Prefab>(copy) && world.entity_count() == 3);
         let group = [copy, member].map(LinkedEntityGroup);
         assert_eq!(world.buffer::<LinkedEntityGroup>(copy), Ok(&group[..]));
-        // Named together, they are a group of their own.
+        // Copied together, they form their own group.
         let copies = world.copy_entities(&[root, member]).unwrap();
         let group = [root, member].map(|entity| LinkedEntityGroup(copies.get(entity).unwrap()));
         let copy = copies.get(root).unwrap();
@@ -155,7 +155,7 @@ fn a_copy_that_cannot_be_made_leaves_nothing() {
     assert_eq!((world.entity_count(), world.state_hash()), (2, hash));
 }
 
-/// Panics when it is cloned so many times.
+/// A component that panics at the clone with the given number.
 #[derive(Component)]
 #[component(name = "unity::copies::Fuse")]
 struct Fuse(#[field(opaque)] Arc<AtomicUsize>);

@@ -1,4 +1,4 @@
-//! Components that are switched off and on.
+//! Enabling and disabling components.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ pub(crate) struct Engine(pub(crate) u32);
 #[component(name = "unity::Lit", enableable)]
 pub(crate) struct Lit;
 
-/// Owns memory.
+/// A component that owns memory.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
 #[component(name = "unity::Label", enableable)]
 struct Label(String);
@@ -89,7 +89,7 @@ fn what_cannot_be_switched_is_refused() {
         assert_eq!(entities.set_component_enabled::<A>(entity, false), refused);
         assert_eq!(entities.set_component_enabled::<A>(entity, true), refused);
         assert_eq!(entities.is_component_enabled::<A>(entity), Ok(true));
-        // What is missing is named before it is asked whether it could be switched.
+        // A missing component is reported before one that is not enableable.
         for component in [ComponentType::of::<Lit>(), ComponentType::of::<B>(), *AIM] {
             let missing = EntityError::MissingComponent { entity, component };
             assert_eq!(entities.set_type_enabled(entity, component, false), Err(missing));
@@ -149,7 +149,7 @@ fn adding_what_is_switched_off_keeps_it_so() {
     assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(false));
     assert_eq!(entities.add_types(entity, &[ComponentType::of::<Engine>()]), Ok(false));
     assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(false));
-    // Also if the entity moves, since something else is new.
+    // Also if another new component moves the entity.
     assert_eq!(entities.add(entity, (Engine(3), A(1))), Ok(true));
     assert_eq!(entities.get(entity), Ok(&Engine(3)));
     assert_eq!(entities.is_component_enabled::<Engine>(entity), Ok(false));
@@ -209,7 +209,7 @@ fn switching_counts_as_a_change_of_the_chunk_even_to_the_same() {
             .collect();
         assert_eq!(changed, [(false, false), (true, false), (false, false)]);
     }
-    // What is refused, and asking, is no change.
+    // Refused and read-only calls are no change.
     let before = world.version();
     world.advance_version();
     world.set_component_enabled::<A>(all[0], false).unwrap_err();
@@ -230,7 +230,7 @@ fn masks_and_counts_tell_of_whole_chunks() {
     assert_eq!(chunks[1].enabled_mask::<Engine>(), Some(&[(1 << 29) - 2, 0][..]));
     let counts: Vec<_> = chunks.iter().map(|chunk| chunk.enabled_count::<Engine>()).collect();
     assert_eq!(counts, [66, 28]);
-    // What cannot be switched has no mask, and is always on.
+    // A component that is not enableable has no mask, and is always enabled.
     assert_eq!((chunks[0].enabled_mask::<A>(), chunks[0].enabled_count::<A>()), (None, 70));
     assert_eq!((chunks[0].enabled_mask::<Lit>(), chunks[0].enabled_count::<Lit>()), (None, 0));
 }
@@ -268,7 +268,7 @@ fn one_after_the_other_is_switched_in_its_own_mask_and_marked_in_its_own_column(
         let before = world.version();
         let entities = &mut world;
         entities.advance_version();
-        // Those of the first two chunks, many in a row.
+        // Entities of the first two chunks, many in a row.
         for (at, &entity) in all[..300].iter().enumerate() {
             entities.set_component_enabled::<Lit>(entity, at % (round + 2) == 0).unwrap();
         }

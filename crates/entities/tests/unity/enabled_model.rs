@@ -1,6 +1,6 @@
-//! Bits follow their entities through everything that can be done with them.
+//! Enabled bits follow their entities through every operation.
 //!
-//! Random scripts of fixed seeds, against a map of what should be enabled.
+//! Random scripts of fixed seeds, compared with a map of the expected bits.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use ancho_entities::{ArchetypeChunk, Component, ComponentType, Entity, Version};
 use crate::common::{A, Checked, Tag, Text, chunks_of, ignore};
 use crate::enabled_bits::{AIM, Engine, Lit};
 
-/// The kinds of components; those before `ALWAYS_ON` can be switched.
+/// The number of component kinds; those before `ALWAYS_ON` are enableable.
 const KINDS: usize = 6;
 const ALWAYS_ON: usize = 3;
 const ENGINE: usize = 0;
@@ -30,15 +30,15 @@ fn type_of(kind: usize) -> ComponentType {
     }
 }
 
-/// Whether an entity has a kind, and then whether it is enabled.
+/// For each kind, `Some` if the entity has it, with its enabled state.
 type Row = [Option<bool>; KINDS];
 
-/// What has just been created.
+/// Returns the row of a new entity.
 fn enabled(kinds: &[usize]) -> Row {
     std::array::from_fn(|kind| kinds.contains(&kind).then_some(true))
 }
 
-/// A world, and what it should be.
+/// A world, and its expected state.
 struct Pair {
     world: Checked,
     shadow: BTreeMap<Entity, Row>,
@@ -49,7 +49,7 @@ struct Script {
     seed: u64,
 }
 
-/// How many entities there are at most before some are despawned.
+/// The number of entities above which some are despawned.
 const MOST: usize = 400;
 
 #[test]
@@ -71,7 +71,7 @@ impl Script {
         Self { pairs: vec![Pair { world, shadow: BTreeMap::new() }], seed }
     }
 
-    /// A number below another (SplitMix64).
+    /// Returns a number below `end` (SplitMix64).
     fn below(&mut self, end: usize) -> usize {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.seed;
@@ -179,7 +179,7 @@ impl Script {
         self.created(new, row);
     }
 
-    /// Notes that an entity has kinds now, of which some may be new.
+    /// Records that an entity has the kinds; new ones are enabled.
     fn has_now(&mut self, entity: Entity, kinds: &[usize]) {
         let row = self.now().shadow.get_mut(&entity).unwrap();
         for &kind in kinds {
@@ -276,7 +276,7 @@ impl Script {
         shadow.remove(&entity);
     }
 
-    /// Neighbours, or entities from anywhere.
+    /// Despawns neighbours, or entities from anywhere.
     fn despawn_slice(&mut self, count: usize) {
         let living = self.now().shadow.len();
         let slice: Vec<Entity> = if self.below(2) == 0 {
@@ -343,7 +343,7 @@ impl Script {
         }
     }
 
-    /// Switches one component, which only its chunk and type take as a change, and only the hash.
+    /// Toggles one component. Only its chunk and type count as changed, besides the state hash.
     fn toggle(&mut self) {
         let Some(entity) = self.any_entity() else { return };
         let kind = self.below(ALWAYS_ON);
@@ -365,7 +365,7 @@ impl Script {
             }
         }
         if *bit != to {
-            // All at one version, so that nothing differs but the bit.
+            // All at one version, so that only the bit differs.
             let after = entities.state_hash();
             entities.set_type_enabled(entity, type_of(kind), !to).unwrap();
             assert_ne!(entities.state_hash(), after);
@@ -394,12 +394,12 @@ impl Script {
     }
 }
 
-/// When each kind last changed in each chunk.
+/// Returns the change version of each kind in each chunk.
 fn versions<'w>(chunks: impl Iterator<Item = ArchetypeChunk<'w>>) -> Vec<[Option<Version>; KINDS]> {
     chunks.map(|chunk| std::array::from_fn(|kind| chunk.change_version_of(type_of(kind)))).collect()
 }
 
-/// The mask has the bits of the map, and none behind the last entity.
+/// Checks that the mask has the bits of the map, and none after the last entity.
 fn check_mask<T: Component>(
     chunk: &ArchetypeChunk<'_>,
     kind: usize,

@@ -1,4 +1,4 @@
-//! Which entities came and went.
+//! Created and destroyed entities.
 
 use ancho_entities::{Entity, EntityChanges, EntityTracker, World};
 
@@ -21,7 +21,7 @@ fn the_lists_are_exact_over_several_calls() {
         world.despawn(old).unwrap();
         assert_eq!(changes(&mut world, &mut tracker), (many.clone(), vec![old]));
 
-        // Its index is used again: one went and one came.
+        // The index is reused: one entity was destroyed and one created.
         let again = world.spawn(A(3));
         assert_eq!(again.index(), old.index());
         world.batch(&many[1..3]).despawn().unwrap();

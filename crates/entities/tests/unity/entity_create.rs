@@ -23,7 +23,7 @@ fn an_entity_is_created_empty_from_values_or_from_an_archetype() {
 
 #[test]
 fn nothing_else_is_added_to_an_entity() {
-    // DIFFERENCE: no `Simulate` tag. An archetype lists what was asked for and nothing else.
+    // DIFFERENCE: no `Simulate` tag. An archetype lists exactly the requested types.
     let mut world = world();
     let entity = world.spawn(A(1));
     let archetype = world.entity_archetype(entity).unwrap();
@@ -36,7 +36,7 @@ fn nothing_else_is_added_to_an_entity() {
 
 #[test]
 fn to_create_none_is_allowed_and_does_nothing() {
-    // DIFFERENCE: counts are `usize`, so that none is negative.
+    // DIFFERENCE: counts are `usize`, so none is negative.
     for mut world in both() {
         let archetype = world.archetype::<(A, Text)>();
         assert_eq!(world.spawn_many(A(1), 0).len(), 0);
@@ -79,7 +79,7 @@ fn memory_that_was_used_before_begins_with_defaults_too() {
 
 #[test]
 fn a_component_without_a_default_has_to_be_given() {
-    // DIFFERENCE: a type may have no value that could be there without being given.
+    // DIFFERENCE: a type may have no initial value.
     for mut world in both() {
         let archetype = world.archetype::<(A, Given)>();
         let component = ComponentType::of::<Given>();
@@ -156,7 +156,7 @@ fn columns_are_lists_arrays_or_slices_of_one_length() {
     assert_eq!(world.state_hash(), before);
 }
 
-/// Of a size that is written in a way of its own.
+/// A component of a size with a specialized write.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Place([f32; 3]);
 

@@ -1,4 +1,4 @@
-//! Ids: which exist, and in which order they are handed out.
+//! Ids: validity, and the order of allocation.
 
 use ancho_entities::{Entity, EntityError};
 
@@ -132,7 +132,7 @@ fn the_table_grows_and_keeps_everything() {
 
 #[test]
 fn an_entity_without_components_exists() {
-    // What exists in spite of its destruction comes with cleanup components.
+    // Entities that exist after their destruction are tested with cleanup components.
     for mut world in both() {
         let entity = world.spawn(A(1));
         world.remove::<A>(entity).unwrap();

@@ -1,4 +1,4 @@
-//! Names for people.
+//! Names of entities.
 
 use ancho_entities::{Entity, EntityError};
 
@@ -18,7 +18,7 @@ fn an_entity_can_have_a_name() {
 
 #[test]
 fn names_have_any_length() {
-    // DIFFERENCE: there is no fixed string, so that nothing is cut off after 61 bytes.
+    // DIFFERENCE: there is no fixed string, so nothing is cut off after 61 bytes.
     let mut world = world();
     let entity = world.spawn(());
     for length in [61, 62, 1000] {
@@ -38,7 +38,7 @@ fn what_is_not_there_has_no_name() {
         let refused = EntityError::NoSuchEntity { entity, slot_version: Some(2) };
         assert_eq!(world.set_name(entity, "new"), Err(refused));
         assert!(world.set_name(Entity::NULL, "null").is_err());
-        // Nor has the next with its index.
+        // The next entity with the index has no name either.
         let next = world.spawn(());
         assert_eq!(next.index(), entity.index());
         assert_eq!(world.entity_name(next), None);
@@ -51,7 +51,7 @@ fn what_is_not_there_has_no_name() {
 
 #[test]
 fn a_name_follows_its_entity() {
-    // Through moves, and into copies of the world.
+    // Names follow moves, and are copied with the world.
     let mut world = world();
     let [first, second] = [world.spawn(A(1)), world.spawn(A(2))];
     world.set_name(second, "second").unwrap();

@@ -1,4 +1,4 @@
-//! How large entities and their components may be.
+//! Size limits of entities and their components.
 
 use ancho_entities::{Component, ComponentType, EntityError, RuntimeType, World, WorldSettings};
 
@@ -51,7 +51,7 @@ fn what_makes_an_entity_too_large_cannot_be_added() {
 
 #[test]
 fn a_larger_chunk_has_room_for_more() {
-    // DIFFERENCE: a component may be larger than 32,767 bytes, if a chunk is.
+    // DIFFERENCE: a component may be larger than 32,767 bytes, if the chunk is.
     #[derive(Component, Clone, Copy)]
     struct Huge([u8; 100_000]);
 
@@ -66,7 +66,7 @@ fn a_larger_chunk_has_room_for_more() {
 
 #[test]
 fn components_are_aligned_as_they_ask_for() {
-    // DIFFERENCE: 16 bytes are not the most.
+    // DIFFERENCE: alignments above 16 bytes are allowed.
     #[derive(Component, Clone, Copy)]
     #[repr(align(64))]
     struct Line(u8);
@@ -79,7 +79,7 @@ fn components_are_aligned_as_they_ask_for() {
 
 #[test]
 fn there_may_be_more_than_8192_types() {
-    // DIFFERENCE: nothing limits how many types there are.
+    // DIFFERENCE: the number of types is not limited.
     let types: Vec<_> = (0..9000)
         .map(|number| RuntimeType::new(format!("unity::sizes::{number}"), 4, 4))
         .map(|ty| ComponentType::register(ty).unwrap())

@@ -1,4 +1,4 @@
-//! Entities that begin as copies of others.
+//! Entities created as copies of others.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use ancho_entities::{
 use crate::common::{A, B, C, Checked, Tag, Text, both, chunk_entities, chunks_of, world};
 use crate::enabled_bits::{AIM, Engine, Lit};
 
-/// Tells how many there are.
+/// A component that counts its instances.
 #[derive(Component, Clone, Debug)]
 #[component(name = "unity::Shared")]
 struct Counted(#[field(opaque)] Arc<()>);
@@ -22,12 +22,12 @@ struct Links {
     others: [Entity; 2],
 }
 
-/// Owns memory in which there are entities.
+/// A component that owns memory with entities.
 #[derive(Component, Clone, Debug, PartialEq)]
 #[component(name = "unity::Members")]
 struct Members(Vec<Entity>);
 
-/// Neither copied nor cloned.
+/// A component that can be neither copied nor cloned.
 #[derive(Component, Debug)]
 #[component(name = "unity::Alone")]
 struct Alone(u32);
@@ -48,11 +48,11 @@ fn ten_thousand_copies_are_equal() {
             assert_eq!(world.get(entity), Ok(&Text("orc".into())));
             assert!(world.has::<(Tag, Counted)>(entity));
         }
-        // Each is its own.
+        // Each instance has its own value.
         world.get_mut::<Text>(all[5000]).unwrap().0.push('!');
         assert_eq!(world.get(source), Ok(&Text("orc".into())));
         assert_eq!(world.get(all[4999]), Ok(&Text("orc".into())));
-        // Of one archetype, as if they had been created one by one.
+        // All have the source's archetype, as if created one by one.
         let entities = &world;
         let home = entities.entity_archetype(source);
         assert!(all.iter().all(|&entity| entities.entity_archetype(entity) == home));
@@ -145,7 +145,7 @@ fn references_to_the_source_are_to_the_instance() {
         }
         assert_eq!(world.get(source), Ok(&Links { own: source, others: [near, source] }));
         assert_eq!(world.get(source), Ok(&Members(vec![far, source, Entity::NULL, old, source])));
-        // An instance of an instance is no other.
+        // An instance of an instance behaves the same.
         let own = world.instantiate(all[4]).unwrap();
         assert_eq!(world.get(own), Ok(&Links { own, others: [near, own] }));
     }
@@ -172,7 +172,7 @@ fn references_in_runtime_types_are_followed() {
     let source = world.spawn(A(1));
     let bytes = |entity: Entity| {
         let bits = entity.to_bits().to_ne_bytes();
-        // The number looks like the entity, and is none.
+        // The last number has the bits of the entity, but is not one.
         [[9; 8], bits, source.to_bits().to_ne_bytes()].concat()
     };
     world.add_bytes(source, ty, &bytes(source)).unwrap();
@@ -227,7 +227,7 @@ fn instances_are_new_entities() {
     all.sort_unstable();
     let changes = world.entity_changes(&mut tracker);
     assert_eq!((changes.created, changes.destroyed), (all, vec![]));
-    // The chunk of the source has not changed, where the instances are has.
+    // The chunk of the source has not changed; the chunks of the instances have.
     let changed: Vec<_> = world
         .chunks()
         .map(|chunk| (chunk.did_change::<A>(before), chunk.did_order_change(before)))

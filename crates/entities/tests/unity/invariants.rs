@@ -1,10 +1,10 @@
-//! Everything at once, checked after each step.
+//! All operations at once, checked after each step.
 
 use ancho_entities::{ComponentType, Entity};
 
 use crate::common::{A, B, C, Checked, Tag, Text, both, chunks_of, ignore};
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -79,7 +79,7 @@ fn invariants_hold_in_forks_too() {
         step(&mut worlds[chosen], &mut numbers, &mut known);
         for (index, world) in worlds.iter().enumerate() {
             world.check_invariants().unwrap();
-            // What one of them does is not seen by the others.
+            // Changes in one world are invisible in the others.
             assert!(index == chosen || world.state_hash() == hashes[index]);
         }
         match numbers.below(20) {

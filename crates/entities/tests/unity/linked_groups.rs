@@ -1,4 +1,4 @@
-//! Groups of entities that are instantiated, despawned and switched off as one.
+//! Linked groups, which are instantiated, despawned and disabled as one.
 
 use ancho_entities::{
     Buffer, ChunkArena, Component, Entity, EntityError, LinkedEntityGroup, OmitLinkedEntityGroup,
@@ -11,7 +11,7 @@ use crate::common::{A, Checked, both, world};
 #[component(name = "unity::Refers")]
 struct Refers(Entity, Entity);
 
-/// Neither can be copied.
+/// A component that can be neither copied nor cloned.
 #[derive(Component, Debug)]
 #[component(name = "unity::Ticket")]
 struct Ticket;
@@ -33,7 +33,7 @@ fn members(world: &World, root: Entity) -> Vec<Entity> {
 
 #[test]
 fn a_group_is_instantiated_with_its_root() {
-    // References inside lead to the instances, others stay.
+    // References inside the group lead to the instances; others stay.
     for mut world in both() {
         let outside = world.spawn(A(9));
         let root = world.spawn((Prefab, A(0)));
@@ -51,7 +51,7 @@ fn a_group_is_instantiated_with_its_root() {
         assert_eq!(world.get(all[1]), Ok(&Refers(instance, outside)));
         assert_eq!(world.get(all[2]), Ok(&Refers(all[1], Entity::NULL)));
         assert_eq!(world.get(all[3]), Ok(&Refers(all[2], all[2])));
-        // The originals are as they were.
+        // The originals are unchanged.
         assert_eq!(members(&world, root), [root, arm, hand, foot]);
         assert_eq!(world.get(arm), Ok(&Refers(root, outside)));
         assert_eq!(world.entity_count(), 9);
@@ -78,7 +78,7 @@ fn many_instances_have_groups_of_their_own() {
 
 #[test]
 fn groups_of_members_are_data_when_their_root_is_instantiated() {
-    // Not recursive.
+    // Instantiation is not recursive.
     let mut world = world();
     let (root, member, grandchild) = (world.spawn(A(0)), world.spawn(A(1)), world.spawn(A(2)));
     group(&mut world, member, &[grandchild]);
@@ -141,7 +141,7 @@ fn an_empty_group_is_none() {
 
 #[test]
 fn a_group_goes_with_its_root_and_so_do_the_groups_of_its_members() {
-    // Recursive, each entity once; groups may lead in circles, and name what is gone.
+    // Recursive, each entity once; groups may be cyclic, and name dead entities.
     for mut world in both() {
         let outside = world.spawn(A(9));
         let all: Vec<_> = world.spawn_many(A(1), 6).collect();

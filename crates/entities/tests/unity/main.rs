@@ -1,6 +1,6 @@
-//! How entities, components, archetypes, chunks and versions behave, by the rows of the specification.
+//! Behaviour of entities, components, archetypes, chunks and versions, by the rows of the specification.
 //!
-//! Each test names the rows it was written from. `README.md` says which parts of them are not here.
+//! Each test names the rows it was written from. `README.md` lists the parts that are not covered here.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]

@@ -1,4 +1,4 @@
-//! Managed components: values of one thread, each in a box of its own.
+//! Managed components: values of one thread, each in its own box.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use ancho_entities::{
 
 use crate::common::{A, B, Checked, Text, both, chunks_of, strict, world};
 
-/// Not to be shared between threads, and counted by its owner.
+/// A value that is not `Sync`, and counted by its owner.
 #[derive(ManagedComponent, Clone, Debug, Default)]
 #[managed(name = "unity::Voice")]
 struct Voice {
@@ -25,7 +25,7 @@ fn voice(text: &str, owner: &Arc<()>) -> Managed<Voice> {
     Managed::new(Voice { text: text.into(), spoken: Cell::new(0), owner: Arc::clone(owner) })
 }
 
-/// Can neither be copied nor cloned, and has no default.
+/// A value that can be neither copied nor cloned, and has no default.
 #[derive(ManagedComponent, Debug)]
 #[managed(name = "unity::Handle of a window")]
 struct Window(#[field(opaque)] Arc<()>);
@@ -37,12 +37,12 @@ struct Party {
     members: Vec<Option<Entity>>,
 }
 
-/// Copied as bytes.
+/// A value that is copied as bytes.
 #[derive(ManagedComponent, Clone, Copy, Debug, Default, PartialEq)]
 #[managed(name = "unity::Level", enableable)]
 struct Level(u32);
 
-/// Takes no memory.
+/// A zero-sized value.
 #[derive(ManagedComponent, Clone, Debug, Default, PartialEq)]
 #[managed(name = "unity::Nothing")]
 struct Nothing;
@@ -141,7 +141,7 @@ fn values_are_added_and_replaced() {
 
 #[test]
 fn what_is_refused_is_given_back() {
-    // Strict or not.
+    // In strict and lenient worlds.
     let owner = Arc::new(());
     for mut world in both() {
         let (plain, dead) = (world.spawn(A(1)), world.spawn(A(2)));
@@ -291,7 +291,7 @@ fn many_are_made_of_one() {
     let owner = Arc::new(());
     let mut world = chunks_of(4);
     let all: Vec<_> = world.spawn_many((voice("x", &owner), A(1)), 10).collect();
-    // The one that was given is gone.
+    // The original value was dropped.
     assert_eq!(Arc::strong_count(&owner), 11);
     world.managed_mut::<Voice>(all[3]).unwrap().text.push('y');
     assert_eq!(world.managed::<Voice>(all[4]).unwrap().text, "x");
@@ -314,7 +314,7 @@ fn a_type_of_its_own() {
     assert!(!ty.shape().has_entities && ComponentType::of_managed::<Party>().shape().has_entities);
     let mut world = world();
     let entity = world.spawn(voice("x", &Arc::new(())));
-    // An address is not for reading.
+    // An address cannot be read as bytes.
     let entities = &mut world;
     assert!(matches!(entities.get_bytes(entity, ty), Err(EntityError::NotBytes { .. })));
     assert!(matches!(entities.set_bytes(entity, ty, &[0; 8]), Err(EntityError::NotBytes { .. })));
@@ -370,7 +370,7 @@ fn the_state_is_what_the_values_are() {
     assert_eq!(one.state_hash(), two.state_hash());
     assert_ne!(one.state_hash(), other.state_hash());
     let entity = one.all_entities()[3];
-    // What is opaque does not count.
+    // Opaque fields are not hashed.
     one.managed::<Voice>(entity).unwrap().spoken.set(9);
     assert_eq!(one.state_hash(), two.state_hash());
     one.managed_mut::<Voice>(entity).unwrap().text.push('x');
@@ -379,7 +379,7 @@ fn the_state_is_what_the_values_are() {
 
 #[test]
 fn forks_have_values_of_their_own() {
-    // No two worlds share a value, from the beginning.
+    // Two worlds never share a value.
     let owner = Arc::new(());
     for copy in [Checked::fork as fn(&mut Checked) -> Checked, Checked::duplicate] {
         let mut world = chunks_of(3);
@@ -398,7 +398,7 @@ fn forks_have_values_of_their_own() {
         assert_eq!(fork.managed::<Voice>(all[4]).unwrap().spoken.get(), 0);
         fork.set(all[4], A(40)).unwrap();
         assert_eq!((world.get(all[4]), fork.get(all[4])), (Ok(&A(4)), Ok(&A(40))));
-        // Forks of forks, and what moves in them.
+        // Forks of forks, and moves in them.
         let mut again = copy(&mut fork);
         again.remove::<A>(all[5]).unwrap();
         again.add(plain[0], voice("new", &owner)).unwrap();

@@ -10,7 +10,7 @@ use ancho_entities::{Entity, Managed, ManagedComponent};
 
 use crate::common::{A, B, Checked, chunks_of};
 
-/// Panics when it is told to: as the so manieth from now.
+/// A value that panics at the call with the requested number.
 #[derive(ManagedComponent)]
 #[managed(name = "unity::Fuse")]
 struct Fuse {
@@ -52,7 +52,7 @@ impl Drop for Fuse {
 
 type Action = fn(&mut Checked, &[Entity], &Arc<Count>);
 
-/// Does something in a world of eight such values, lets the first call panic, then the second, and so on.
+/// Runs an action in a world of eight such values, with a panic in the first call, then in the second, and so on.
 #[track_caller]
 fn survives(fuse: fn(&Count) -> &AtomicUsize, what: &str, action: Action) {
     for position in 1.. {

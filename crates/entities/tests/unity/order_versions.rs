@@ -1,4 +1,4 @@
-//! When entities came, went or moved.
+//! Order versions: entities added, removed or moved.
 
 use ancho_entities::World;
 
@@ -77,7 +77,7 @@ fn the_order_of_a_chunk_changes_with_what_comes_and_goes() {
         world.advance_version();
         world.spawn(A(3));
         world.advance_version();
-        // It leaves one chunk and comes to another.
+        // The entity leaves one chunk and enters another.
         world.add(entity, B(1)).unwrap();
         assert_eq!(orders(&world), [5, 1, 5]);
         world.advance_version();

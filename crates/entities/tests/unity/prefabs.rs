@@ -1,6 +1,6 @@
-//! Entities to be instantiated, and entities that do not take part.
+//! Prefabs, and disabled entities.
 //!
-//! That queries pass over them is tested with queries.
+//! The tests of queries cover that queries skip them.
 
 use ancho_entities::{ComponentType, Disabled, Entity, EntityError, Prefab};
 
@@ -67,7 +67,7 @@ fn entities_are_switched_off_and_on_with_a_component() {
         let home = world.entity_archetype(entity);
         let entities = &mut world;
         assert!(entities.is_enabled(entity));
-        // To what it is already: no change, and no error, also if the world is strict.
+        // Setting the current state is neither a change nor an error, also in a strict world.
         assert_eq!(entities.set_enabled(entity, true), Ok(false));
         assert_eq!(entities.set_enabled(entity, false), Ok(true));
         assert_eq!(entities.set_enabled(entity, false), Ok(false));
@@ -76,7 +76,7 @@ fn entities_are_switched_off_and_on_with_a_component() {
         assert_eq!(entities.get(entity), Ok(&Text("x".into())));
         assert_eq!(entities.set_enabled(entity, true), Ok(true));
         assert_eq!(entities.entity_archetype(entity), home);
-        // The component is one like others.
+        // `Disabled` is a component like others.
         entities.add(entity, Disabled).unwrap();
         assert!(!entities.is_enabled(entity));
         assert!(entities.exists(entity));

@@ -55,7 +55,7 @@ fn what_cannot_be_created_is_refused() {
         let refused = EntityError::NoInitialValue { component };
         assert_eq!(world.set_archetype(entity, target), Err(refused));
         assert_eq!(world.state_hash(), before);
-        // It need not be created if it is there.
+        // An existing value is kept, so none has to be created.
         world.set_archetype(kept, target).unwrap();
         assert_eq!(world.get(kept), Ok(&Given(3)));
     }

@@ -1,4 +1,4 @@
-//! Components whose value all entities of a chunk have in common.
+//! Shared components, whose value all entities of a chunk have in common.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use ancho_entities::{
 
 use crate::common::{A, B, Text, both, chunk_entities, chunks_of, strict, world};
 
-/// Has a default.
+/// A shared value with a default.
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[shared(name = "unity::Team")]
 pub(crate) struct Team(pub(crate) u32);
 
-/// Has none.
+/// A shared value without a default.
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[shared(name = "unity::Mesh")]
 pub(crate) struct Mesh(pub(crate) u64);
 
-/// Owns memory, and cannot be cloned.
+/// A shared value that owns memory, and cannot be cloned.
 #[derive(SharedComponent, Debug, Default, PartialEq, Eq, Hash)]
 #[shared(name = "unity::Caption")]
 pub(crate) struct Caption(pub(crate) String);
 
-/// Stays.
+/// A cleanup component.
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[shared(name = "unity::Registry", cleanup)]
 pub(crate) struct Registry(pub(crate) u32);
 
-/// Tells whether it was dropped. Only the number is compared.
+/// A shared value that counts its instances. Only the number is compared.
 #[derive(SharedComponent, Debug)]
 #[shared(name = "unity::Counted")]
 pub(crate) struct Counted(pub(crate) u32, #[field(opaque)] pub(crate) Arc<()>);
@@ -64,7 +64,7 @@ pub(crate) fn references(world: &World, number: u32) -> usize {
     world.shared_reference_count(&Team(number))
 }
 
-/// The chunk of an entity, by its number in all of time.
+/// Returns the sequence number of the chunk of an entity.
 pub(crate) fn chunk_of(world: &World, entity: Entity) -> u64 {
     let mut chunks = world.chunks();
     chunks.find(|chunk| chunk.entities().contains(&entity)).unwrap().sequence_number()
@@ -140,7 +140,7 @@ fn setting_a_value_moves_the_entity_to_those_that_have_it() {
         assert_eq!(world.set_shared(red, Team(2)), Ok(true));
         assert_eq!(chunk_entities(&world), [vec![third], vec![blue, red]]);
         assert_eq!(world.set_shared(third, Team(3)), Ok(true));
-        // The chunk that is empty goes, and the last takes its place.
+        // The empty chunk is removed, and the last takes its place.
         assert_eq!(chunk_entities(&world), [vec![third], vec![blue, red]]);
         assert_eq!([red, blue, third].map(|entity| world.get::<A>(entity).unwrap().0), [1, 2, 3]);
         assert_eq!(
@@ -181,7 +181,7 @@ fn what_is_not_shared_is_set_where_it_is() {
     let chunk = world.chunks().next().unwrap();
     assert_eq!(chunk.change_version::<Text>(), Some(version));
     assert_ne!(chunk.change_version_of(ComponentType::of_shared::<Team>()), Some(version));
-    // With another value all of it goes elsewhere.
+    // With another value the entity moves to another chunk.
     world.set(entity, (Text("z".into()), team(2))).unwrap();
     assert_ne!(chunk_of(&world, entity), place);
     assert_eq!(world.get(entity), Ok(&Text("z".into())));
@@ -319,7 +319,7 @@ fn entities_begin_with_the_default_or_not_at_all() {
         assert_eq!(world.shared(entity), Ok(&Caption(String::new())));
         world.create_many(archetype, 5000).unwrap();
         assert_eq!(world.entity_count(), 5001);
-        // Given, it is the same.
+        // A spawned default is the same value.
         let given = world.spawn((A(1), team(0), Shared::new(Caption::default())));
         assert_eq!(references(&world, 0), world.chunks().count());
         assert_eq!(world.shared(given), Ok(&Team(0)));
@@ -384,7 +384,7 @@ fn a_value_that_stays_keeps_what_it_is() {
             assert!(!world.has::<A>(entity) && !world.has::<Shared<Team>>(entity));
         }
         assert_eq!(world.shared(other), Ok(&Registry(8)));
-        // It can be set, and goes for good when it is removed.
+        // It can be set, and removing it destroys the entity.
         assert_eq!(world.set_shared(other, Registry(7)), Ok(true));
         assert_eq!(world.despawn(other), Ok(false));
         assert_eq!(world.take::<Shared<Registry>>(other), Ok(Shared::new(Registry(7))));
@@ -443,7 +443,7 @@ fn batches_go_on_in_the_chunks_of_their_values() {
 
 #[test]
 fn as_many_shared_types_as_one_likes() {
-    // DIFFERENCE: Unity has at most sixteen on an archetype.
+    // DIFFERENCE: Unity allows at most sixteen on an archetype.
     #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     struct Part<const N: usize>(u32);
 
@@ -521,7 +521,7 @@ fn bytes_of_a_value_are_neither_read_nor_written() {
 fn the_order_version_of_a_value_never_falls() {
     for mut world in both() {
         let (mut last, mut other) = (0, 0);
-        // More often than a count that doubles each time could bear.
+        // More rounds than a count that doubles each time could represent.
         for round in 0..100 {
             let entity = world.spawn((A(round), team(3)));
             assert!(order(&world, 3) > last, "round {round}: it came");

@@ -52,7 +52,7 @@ fn a_whole_chunk_is_set_where_it_is() {
     let version = world.advance_version();
     world.batch(&all[..20]).set_shared(Team(2)).unwrap();
     assert_eq!((look(&world), chunk_entities(&world)), (before, places));
-    // For who looks at one value only, all of them went, or came.
+    // For a filter by one value, all rows were removed or added.
     let moved = world.chunks().map(|chunk| chunk.order_version() == version);
     assert!(moved.eq([true, true, false]));
     assert_eq!((references(&world, 1), references(&world, 2)), (1, 2));
@@ -62,12 +62,12 @@ fn a_whole_chunk_is_set_where_it_is() {
     let written = |at| world.chunks().nth(at).unwrap().change_version_of(ty);
     assert_eq!(written(0), Some(version));
     assert_ne!(written(2), Some(version));
-    // The last has room, and takes that with it.
+    // The last chunk has room, and keeps it.
     world.batch(&all[20..]).set_shared(Team(3)).unwrap();
     assert_eq!(references(&world, 1), 0);
     let new = world.spawn((A(1), team(3), Shared::new(Mesh(1))));
     assert_eq!(chunk_of(&world, new), chunk_of(&world, all[20]));
-    // A chunk can come to a group that is there.
+    // A chunk can join a value that already has chunks.
     let everybody = world.all_entities();
     world.batch(&everybody).set_shared(Team(2)).unwrap();
     assert_eq!((teams(&world), references(&world, 2)), (vec![0, 2], 3));

@@ -1,4 +1,4 @@
-//! Shared components beside everything else that entities have.
+//! Shared components beside all other kinds.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ fn bits_stay_in_a_chunk_that_gets_another_value() {
         all.iter().map(|&e| world.is_component_enabled::<Engine>(e).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(enabled(&world), [true, true, true, false, true, true, true, true]);
-    // Both are exchanged where the values are, too.
+    // Swapping exchanges bits and shared values, too.
     let other = world.spawn((Engine(9), team(5)));
     world.swap_components(all[3], other).unwrap();
     assert_eq!(world.is_component_enabled::<Engine>(other), Ok(false));
@@ -137,7 +137,7 @@ fn forks_and_duplicates_count_for_themselves() {
     assert_eq!([1, 2].map(|number| count(&world, number)), [0, 0]);
     assert_eq!([1, 2].map(|number| count(&fork, number)), [3, 1]);
     assert_eq!([1, 2].map(|number| count(&copy, number)), [3, 0]);
-    // Who goes first does not matter.
+    // The order of drops does not matter.
     drop(world);
     drop(copy);
     fork.batch(&all).set_shared(Team(3)).unwrap();
@@ -180,7 +180,7 @@ fn what_stays_is_apart_by_the_values_that_stay() {
             assert_eq!(world.get(entity), Ok(&Handle(at)));
             assert!(!world.has::<Shared<Team>>(entity) && !world.has::<Buffer<Item>>(entity));
         }
-        // What is left may be given more, and lives until that is gone.
+        // A cleanup-only entity may get more components, and exists until they are removed.
         world.add(all[0], Shared::new(Team(5))).unwrap();
         world.remove::<(Handle, Shared<Registry>)>(all[0]).unwrap();
         assert_eq!(world.shared(all[0]), Ok(&Team(5)));

@@ -1,4 +1,4 @@
-//! The values of shared components: each once, counted, listed, and gone with its last chunk.
+//! The values of shared components: stored once, counted, listed, and dropped with their last chunk.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn a_world_keeps_each_value_once() {
         for (at, &entity) in (0..).zip(&all) {
             assert_eq!(world.shared::<Counted>(entity).unwrap().0, at % 4);
         }
-        // The same one, not an equal one.
+        // The same allocation, not an equal value.
         let [first, other] =
             [all[1], all[97]].map(|entity| world.shared::<Counted>(entity).unwrap());
         assert!(std::ptr::eq(first, other));
@@ -97,7 +97,7 @@ fn values_are_listed_with_the_default_first() {
         world.remove::<Shared<Team>>(two).unwrap();
         assert_eq!(teams(&world), [0]);
         assert_eq!(references(&world, 0), 1);
-        // What comes takes the places of what went, the last first.
+        // New values reuse freed slots, the last first.
         for number in [7, 8, 9] {
             world.spawn(team(number));
         }
@@ -117,14 +117,14 @@ fn each_value_counts_what_comes_and_goes() {
         assert_eq!((one, two), (2, 0));
         world.spawn((B(1), team(2)));
         assert_eq!((order(&world, 1), order(&world, 2)), (2, 1));
-        // A move counts for both, and where both chunks have the value twice.
+        // A move counts for both values, and twice if both chunks have the value.
         world.set_shared(first, Team(2)).unwrap();
         assert_eq!((order(&world, 1), order(&world, 2)), (3, 2));
         world.add(second, Tag).unwrap();
         assert_eq!((order(&world, 1), order(&world, 2)), (5, 2));
         world.add(first, Tag).unwrap();
         assert_eq!((order(&world, 1), order(&world, 2)), (5, 4));
-        // What is written or switched does not.
+        // Writing and enabling do not count.
         world.get_mut::<A>(second).unwrap().0 = 7;
         assert_eq!(order(&world, 1), 5);
     }
@@ -169,9 +169,9 @@ fn values_may_own_memory_and_need_no_clone() {
 
 #[test]
 fn values_may_refer_to_entities() {
-    // Who moves or is copied gets a value that refers to what the others became (`tests/worlds/shared_references.rs`), and
-    // commands replace placeholders (`tests/commands/shared_values.rs`). An instance keeps the value. A field that is opaque is not
-    // looked into.
+    // Moved and copied entities get a value with mapped references (`tests/worlds/shared_references.rs`), and commands
+    // replace placeholders (`tests/commands/shared_values.rs`). An instance keeps the value. An opaque field is not
+    // remapped.
     // DIFFERENCE: a type with entities that is not `Clone` does not compile (`tests/ui/shared`).
     #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[shared(name = "unity::Origin")]
@@ -196,7 +196,7 @@ fn values_may_refer_to_entities() {
 #[test]
 fn state_is_of_values_and_not_of_their_numbers() {
     let (mut left, mut right) = (world(), world());
-    // The one world has met other values before.
+    // One world has stored other values before.
     let passing = left.spawn((A(1), team(9)));
     left.set_shared(passing, Team(5)).unwrap();
     left.despawn(passing).unwrap();
@@ -237,7 +237,7 @@ fn without_memory_nothing_changes() {
     assert_eq!(world.state_hash(), before);
     assert_eq!(Arc::strong_count(&owner), 2, "what was refused is gone");
     world.check_invariants().unwrap();
-    // A chunk that only changes its value needs none.
+    // A chunk that only changes its value needs no memory.
     world.batch(&all[..4]).set_shared(Counted(2, owner.clone())).unwrap();
     assert_eq!(world.shared::<Counted>(all[3]).unwrap().0, 2);
 }

@@ -1,4 +1,4 @@
-//! Kinds of components that do not know of each other, on the same entities.
+//! Independent kinds of components on the same entities.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ struct Team(u32);
 #[shared(name = "kinds::Register", cleanup)]
 struct Register(u32);
 
-/// Three words of memory.
+/// A component of three words.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "kinds::Engine", enableable)]
 struct Engine([u32; 3]);
@@ -69,7 +69,7 @@ fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
     let group: Buffer<_> = all.iter().copied().map(LinkedEntityGroup).collect();
     world.add(all[0], group).unwrap();
     let mut fork = world.fork();
-    // Only in one of them, and before the others are instantiated.
+    // Only in the fork, and before the instantiation.
     fork.set_shared(all[8], Team(7)).unwrap();
     fork.set_component_enabled::<Engine>(all[8], true).unwrap();
     for (world, changed) in [(&mut world, false), (&mut fork, true)] {
@@ -90,7 +90,7 @@ fn groups_of_several_values_keep_their_bits_in_worlds_and_forks() {
                 assert!(!world.has::<Prefab>(instance));
             }
         }
-        // Switching moves all of them to other archetypes, with values and bits.
+        // Disabling moves all of them to other archetypes, with values and bits.
         world.set_enabled(roots[1], false).unwrap();
         for (at, &instance) in (0_u32..).zip(&members(world, roots[1])) {
             assert!(!world.is_enabled(instance));
@@ -126,14 +126,14 @@ fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
     let bounds = |world: &World, at: usize| {
         world.chunk_component::<Bounds>(all[at]).unwrap().0.first().copied()
     };
-    // A whole chunk becomes one of another value; of the other, two rows go to a chunk that begins anew.
+    // A whole chunk changes its value in place; two rows of the other chunk move to a new one.
     world.batch(&all[..6]).set_shared(Team(2)).unwrap();
     let found: Vec<_> = (0..8).map(|at| bounds(&world, at)).collect();
     let (first, second) = (Some(0), Some(1));
     assert_eq!(found, [first, first, first, first, None, None, second, second]);
     let found: Vec<_> = (0..8).map(|at| bounds(&fork, at)).collect();
     assert_eq!(found, [first, first, first, first, second, second, second, second]);
-    // The fork has boxes of its own.
+    // The fork has its own boxes.
     world.managed::<Script>(all[5]).unwrap().runs.set(50);
     fork.batch(&all[4..]).set_shared(Team(3)).unwrap();
     fork.set_chunk_component(all[7], Bounds(vec![9])).unwrap();
@@ -144,7 +144,7 @@ fn what_chunks_have_stays_with_them_when_their_values_change_and_boxes_move() {
         assert_eq!(fork.managed::<Script>(entity).unwrap().here, entity);
     }
     assert_eq!(Arc::strong_count(&owner), 1 + 8 + 8);
-    // The last row of a chunk takes along what the chunk had.
+    // The last row of a chunk drops the chunk's values.
     world.batch(&all[..4]).despawn().unwrap();
     fork.despawn_all().unwrap();
     assert_eq!(Arc::strong_count(&owner), 1 + 4);
@@ -172,7 +172,7 @@ fn shared_values_that_stay_are_kept_when_a_group_goes() {
         assert!(!world.has::<A>(entity) && !world.has::<Text>(entity));
         assert!(!world.has::<Shared<Team>>(entity));
     }
-    // The values that do not stay are gone, and of the others there are three entities each, two in a chunk.
+    // The other values are gone. Each cleanup value has three entities, two in a chunk.
     assert_eq!(world.shared_values::<Team>().count(), 0);
     assert_eq!(world.shared_reference_count(&Register(0)), 2);
     assert_eq!(world.shared_reference_count(&Register(1)), 2);
@@ -182,7 +182,7 @@ fn shared_values_that_stay_are_kept_when_a_group_goes() {
         assert!(!world.exists(entity));
     }
     assert_eq!((world.entity_count(), world.shared_values::<Register>().count()), (0, 0));
-    // The fork has not heard of it.
+    // The fork is unchanged.
     assert_eq!((fork.entity_count(), fork.shared_values::<Team>().count()), (7, 3));
     assert_eq!(fork.despawn_all(), Ok(7));
     assert_eq!((fork.entity_count(), fork.shared_values::<Register>().count()), (6, 2));
@@ -199,7 +199,7 @@ fn instances_have_boxes_and_lists_that_refer_to_them() {
             let script =
                 Script { here: entity, root, runs: Cell::new(3), owner: Arc::clone(&owner) };
             let targets = [all[0], all[1], all[2], other].map(|to| Target(to, Arc::clone(&owner)));
-            // One in the chunk, or all of them on the heap.
+            // One inline, or all of them on the heap.
             let targets = if entity == root { targets[1..2].to_vec() } else { targets.to_vec() };
             world.add(entity, (Managed::new(script), Buffer::from(targets))).unwrap();
         }
@@ -237,7 +237,7 @@ fn columns_that_are_made_are_switched_on_in_chunks_of_any_size() {
     let owner = Arc::new(());
     for limit in [1, 2, 3, 4, 5, 63, 64, 65, 130] {
         let mut world = chunks_of(limit);
-        // The first ones go to a chunk that has entities, some of which are off.
+        // The first rows go to a chunk with entities, one of which has the component disabled.
         let mut all: Vec<_> =
             world.spawn_batch((0..3).map(|at| (Engine([at; 3]), Text(at.to_string())))).collect();
         world.set_component_enabled::<Engine>(all[2], false).unwrap();
@@ -254,7 +254,7 @@ fn columns_that_are_made_are_switched_on_in_chunks_of_any_size() {
         let on: usize = world.chunks().map(|chunk| chunk.enabled_count::<Engine>()).sum();
         assert_eq!(on, 152);
         assert!(world.chunks().all(|chunk| chunk.len() <= limit));
-        // What is gone leaves no bits for who comes next, in rows and under ids that were used before.
+        // Despawned entities leave no bits for new ones in reused rows and ids.
         world.batch(&all[1..140]).despawn().unwrap();
         world.despawn_all().unwrap();
         let columns = Columns::new(10)
@@ -264,7 +264,7 @@ fn columns_that_are_made_are_switched_on_in_chunks_of_any_size() {
         assert!(again.iter().zip(&all).all(|(new, old)| new.index() == old.index() && new != old));
         assert!(again.iter().all(|&entity| is_on(&world, entity)));
         assert!(all.iter().all(|&entity| !world.exists(entity)));
-        // And the fork is as it was.
+        // The fork is unchanged.
         assert_eq!((fork.entity_count(), is_on(&fork, all[2])), (3, false));
         let made = fork.spawn_columns(Columns::new(5).with(|at| Engine([at as u32; 3]))).unwrap();
         assert_eq!(made.len(), 5);

@@ -14,12 +14,12 @@ use crate::common::{A, Checked, chunks_of};
 #[component(name = "together_model::Word")]
 struct Word(u32, #[field(opaque)] Arc<()>);
 
-/// Three words of memory, which columns are made of four at a time.
+/// A component of three words, which are written to columns four at a time.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "together_model::Engine", enableable)]
 struct Engine([u32; 3]);
 
-/// Too large for the quick ways.
+/// A component too large for the fast paths.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "together_model::Large")]
 struct Large([u64; 12]);
@@ -50,7 +50,7 @@ impl std::hash::Hash for Team {
 #[shared(name = "together_model::Badge", cleanup)]
 struct Badge(u32);
 
-/// Of chunks.
+/// A chunk component.
 #[derive(Component, Clone, Debug, Default)]
 #[component(name = "together_model::Bounds")]
 struct Bounds(#[field(opaque)] Vec<Arc<()>>);
@@ -68,7 +68,7 @@ struct Script {
 #[buffer(name = "together_model::Item", inline = 2)]
 struct Item(u32, #[field(opaque)] Arc<()>);
 
-/// What an entity has.
+/// The components of an entity.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Row {
     a: Option<u32>,
@@ -83,7 +83,7 @@ struct Row {
     items: Option<Vec<u32>>,
     group: Option<Vec<Entity>>,
     disabled: bool,
-    /// Whether it was despawned, and only what stays is there.
+    /// True if it was despawned, and only its cleanup components exist.
     residue: bool,
 }
 
@@ -151,7 +151,7 @@ fn compare(world: &Checked, plain: &Plain) {
     }
 }
 
-/// The entities of a group that are there, and of the groups of those.
+/// Returns the live entities of a group, and of the groups of those.
 fn whole_group(plain: &Plain, root: Entity) -> BTreeSet<Entity> {
     let mut all = BTreeSet::new();
     let mut next = vec![root];
@@ -168,7 +168,7 @@ fn whole_group(plain: &Plain, root: Entity) -> BTreeSet<Entity> {
 fn despawn(plain: &mut Plain, root: Entity) {
     for entity in whole_group(plain, root) {
         let Row { stays, badge, .. } = plain.remove(&entity).unwrap();
-        // What was added since it was despawned before goes, too.
+        // Components added since an earlier despawn are removed, too.
         if stays.is_some() || badge.is_some() {
             plain.insert(entity, Row { stays, badge, residue: true, ..Row::default() });
         }
@@ -189,7 +189,7 @@ fn instantiate(world: &mut Checked, plain: &mut Plain, source: Entity, count: us
         return;
     }
     for root in made.unwrap() {
-        // Each member's instance is where the member was in the group.
+        // Each instance has the position of its member in the group.
         let instances: Vec<_> = match world.buffer::<LinkedEntityGroup>(root) {
             Ok(group) if !group.is_empty() => group.iter().map(|member| member.0).collect(),
             _ => vec![root],

@@ -1,4 +1,4 @@
-//! Worlds that are checked when they go, components to put into them, and what can be seen of an entity.
+//! Worlds that are checked when dropped, components for them, and the observable state of an entity.
 
 use std::sync::Arc;
 
@@ -28,12 +28,12 @@ pub(crate) struct Tag;
 #[component(name = "worlds::Link")]
 pub(crate) struct Link(pub(crate) Entity);
 
-/// Some have room in the chunk, and some are on the heap.
+/// A buffer element; some are inline, and some on the heap.
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
 #[buffer(name = "worlds::Friend", inline = 2)]
 pub(crate) struct Friend(pub(crate) Entity);
 
-/// Can be switched off, and changes are noted row by row.
+/// An enableable component that tracks changes per entity.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "worlds::Lamp", enableable, track_changes)]
 pub(crate) struct Lamp(pub(crate) u8);
@@ -46,7 +46,7 @@ pub(crate) struct Team(pub(crate) String);
 #[shared(name = "worlds::Mesh")]
 pub(crate) struct Mesh(pub(crate) u32);
 
-/// Those with the same captain are in the same chunks.
+/// A shared value: entities with the same captain are in the same chunks.
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[shared(name = "worlds::Crew")]
 pub(crate) struct Crew(pub(crate) Entity);
@@ -55,22 +55,22 @@ pub(crate) struct Crew(pub(crate) Entity);
 #[managed(name = "worlds::Script")]
 pub(crate) struct Script(pub(crate) String);
 
-/// Stays when the entity is despawned.
+/// A component that stays when its entity is despawned.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "worlds::Handle", cleanup)]
 pub(crate) struct Handle(pub(crate) u64);
 
-/// What chunks have.
+/// A chunk component.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "worlds::Focus")]
 pub(crate) struct Focus(pub(crate) Entity);
 
-/// Its clones are counted.
+/// A component that counts its clones.
 #[derive(Component, Clone, Debug)]
 #[component(name = "worlds::Owned")]
 pub(crate) struct Owned(#[field(opaque)] pub(crate) Arc<()>);
 
-/// Cannot be duplicated.
+/// A component that cannot be duplicated.
 #[derive(Component, Debug, PartialEq)]
 #[component(name = "worlds::Ticket")]
 pub(crate) struct Ticket(pub(crate) u32);
@@ -79,12 +79,12 @@ pub(crate) fn team(name: &str) -> Shared<Team> {
     Shared::new(Team(name.to_owned()))
 }
 
-/// A world with chunks of so many bytes.
+/// Creates a world with chunks of the given size in bytes.
 pub(crate) fn chunk_bytes(bytes: usize) -> Checked {
     Checked(World::with_settings("Simulation", WorldSettings::new().chunk_size(bytes)))
 }
 
-/// What can be seen of an entity but its id.
+/// The observable state of an entity, except for its id.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Portrait {
     types: Vec<&'static str>,
@@ -124,7 +124,7 @@ impl Portrait {
         }
     }
 
-    /// As it is in another world, with what took the place of the entities it refers to.
+    /// Returns the state in another world, with mapped references.
     pub(crate) fn in_other_world(mut self, map: &EntityMap) -> Self {
         map.remap(&mut self.link);
         map.remap(&mut self.friends);
@@ -133,12 +133,12 @@ impl Portrait {
     }
 }
 
-/// All entities, each with what can be seen of it.
+/// Returns all entities with their observable state.
 pub(crate) fn portraits(world: &World) -> Vec<(Entity, Portrait)> {
     world.iter_entities().map(|entity| (entity, Portrait::of(world, entity))).collect()
 }
 
-/// Entities with components of all kinds, which refer to each other: so many of each sort.
+/// Spawns `each` entities of each sort, with components of all kinds, which refer to each other.
 pub(crate) fn populate(world: &mut World, each: u32) -> Vec<Entity> {
     let mut all = Vec::new();
     for number in 0..each {
@@ -162,7 +162,7 @@ pub(crate) fn populate(world: &mut World, each: u32) -> Vec<Entity> {
             world.set_name(all[last], &format!("name {number}")).unwrap();
         }
         if number % 4 == 0 {
-            // Only what stays of it is there.
+            // Only its cleanup components remain.
             world.despawn(all[last - 1]).unwrap();
         }
     }

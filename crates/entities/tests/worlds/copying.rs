@@ -1,4 +1,4 @@
-//! Entities are copied to another world.
+//! Copying entities to another world.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn copies_have_everything_and_the_source_stays() {
         for (entity, portrait) in here {
             assert_eq!(Portrait::of(&destination, entity), portrait);
         }
-        // Once more, and they are apart.
+        // A second copy has other ids.
         let again = destination.copy_entities_from(&source).unwrap();
         assert!(again.iter().zip(copied.iter()).all(|(one, other)| one.1 != other.1));
     }
@@ -89,7 +89,7 @@ fn what_cannot_be_duplicated_is_named() {
         matches!(refused, EntityError::NotDuplicable { component } if component.name() == "worlds::Ticket")
     );
     assert_eq!((destination.state_hash(), destination.entity_count()), (before, 0));
-    // What has none can be.
+    // Entities without the component can be copied.
     let others: Vec<_> = source.iter_entities().filter(|&entity| entity != ticket).collect();
     assert_eq!(source.batch(&others).copy_to(&mut destination).unwrap().len(), others.len());
 }

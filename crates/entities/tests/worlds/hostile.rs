@@ -1,4 +1,4 @@
-//! Code of the user that does what it can to confuse worlds between which entities go.
+//! User code that misbehaves while entities move between worlds.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use ancho_entities::{Shared, SharedComponent};
 
 use crate::common::*;
 
-/// Whether all values are equal: they change their mind.
+/// Switch that makes all values compare equal.
 static ARE_ALL_EQUAL: AtomicBool = AtomicBool::new(false);
 
-/// A value that is equal to others at times.
+/// A value that sometimes compares equal to others.
 #[derive(SharedComponent, Clone, Debug, Eq)]
 #[shared(name = "worlds::Fickle")]
 struct Fickle(u32);

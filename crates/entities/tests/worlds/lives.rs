@@ -1,4 +1,4 @@
-//! Random lives of worlds with components of all kinds.
+//! Random operations on worlds with components of all kinds.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use proptest::prelude::*;
 
 use crate::common::*;
 
-/// One step in the life of a world. Numbers choose among the entities that there were.
+/// One random operation. Numbers select among all entities so far.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// With the components of these bits, referring to others.
+    /// Spawns with the components of these bits, referring to others.
     Spawn(u16, u16, u16),
     Despawn(u16),
     Switch(u16, bool),
     Team(u16, u8),
     Name(u16),
     Tag(u16),
-    /// Writes all values that the entity has.
+    /// Writes all values of an entity.
     Write(u16, u16),
     /// Removes the components of these bits.
     Remove(u16, u16),
@@ -40,7 +40,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Goes through the steps. What is in the world already can be chosen too.
+/// Applies the steps. They also select among the existing entities.
 pub(crate) fn live(world: &mut World, steps: &[Step], owner: &Arc<()>) {
     let mut all = vec![Entity::NULL];
     all.extend(world.iter_entities());
@@ -104,7 +104,7 @@ pub(crate) fn live(world: &mut World, steps: &[Step], owner: &Arc<()>) {
     }
 }
 
-/// Writes all values that an entity has.
+/// Writes all values of an entity.
 fn write(world: &mut World, entity: Entity, other: Entity, number: u32) {
     if let Ok(a) = world.get_mut::<A>(entity) {
         a.0 = number;
@@ -134,7 +134,7 @@ fn write(world: &mut World, entity: Entity, other: Entity, number: u32) {
     _ = world.set_chunk_component(entity, Focus(other));
 }
 
-/// Removes components, of those that an entity has.
+/// Removes components of an entity.
 fn remove(world: &mut World, entity: Entity, bits: u16) {
     let has = |bit: u16| bits >> bit & 1 != 0;
     if has(0) {
@@ -169,7 +169,7 @@ fn remove(world: &mut World, entity: Entity, bits: u16) {
     }
 }
 
-/// How many values the world has that are counted.
+/// Returns the number of counted values in a world.
 pub(crate) fn owned(world: &World) -> usize {
     world.query_filtered::<&Owned, (IncludeDisabled, IncludePrefabs)>().count()
 }

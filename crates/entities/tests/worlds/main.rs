@@ -1,4 +1,4 @@
-//! Entities move from world to world, worlds are copied, and lent to jobs.
+//! Moving entities between worlds, copying worlds, and lending them to jobs.
 //!
 //! Each test names the rows of the specification it was written from.
 #![cfg(feature = "derive")]

@@ -1,4 +1,4 @@
-//! Random worlds are moved and copied, and compared with what was there entity by entity.
+//! Random worlds are moved and copied, and compared entity by entity.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::cases;
 use crate::common::*;
 use crate::lives::{Step, live, owned, step};
 
-/// What is moved or copied.
+/// The entities to move or copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Extent {
     All,
@@ -19,7 +19,7 @@ enum Extent {
     Linked,
 }
 
-/// How.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verb {
     Move,
@@ -104,9 +104,9 @@ fn check(
             assert_eq!(fork.state_hash(), before);
         }
     }
-    // Each value is somewhere, once.
+    // Each value exists once.
     assert_eq!(Arc::strong_count(&owner), 1 + owned(&source) + owned(&destination));
-    // Both go on.
+    // Both worlds still work.
     live(&mut source, &lives[1], &owner);
     live(&mut destination, &lives[0], &owner);
     let hashes = [source.state_hash(), destination.state_hash()];

@@ -1,4 +1,4 @@
-//! All entities of a world move to another.
+//! Moving all entities of a world to another.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// What all entities of a world are in another.
+/// Returns the expected entities in the other world.
 fn expected(before: &[(Entity, Portrait)], moved: &EntityMap) -> Vec<(Entity, Portrait)> {
     let new = before.iter().map(|(old, portrait)| {
         (moved.get(*old).expect("it has moved"), portrait.clone().in_other_world(moved))
@@ -69,7 +69,7 @@ fn chunks_of_another_size_are_not_taken_even_if_they_have_room_for_as_many() {
         });
         source.spawn_batch((0..10).map(A));
         destination.move_entities_from(&mut source).unwrap();
-        // Memory that chunks have left is used again.
+        // Freed chunk memory is reused.
         destination.batch(QueryDescriptor::of::<&A, ()>()).add(Wide([7; 500])).unwrap();
         let wide = destination.query::<(&A, &Wide)>();
         assert_eq!(wide.iter().filter(|(_, wide)| wide.0 == [7; 500]).count(), 10);
@@ -98,7 +98,7 @@ fn chunks_are_not_merged() {
     destination.move_entities_from(&mut source).unwrap();
     let lengths: Vec<_> = destination.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [4, 3]);
-    // Both have room, and the last is used first.
+    // Both have room, and the last is filled first.
     destination.spawn_many(A(3), 9);
     let lengths: Vec<_> = destination.chunks().map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [6, 10]);
@@ -147,7 +147,7 @@ fn shared_values_are_those_of_the_other_world() {
     let moved = destination.move_entities_from(&mut source).unwrap();
     let at = |at: usize| moved.get(there[at]).unwrap();
     assert_eq!(destination.shared::<Team>(at(0)).unwrap().0, "blue");
-    // The value that was there already is the same one.
+    // The existing equal value is used.
     let address = |entity| std::ptr::from_ref(destination.shared::<Team>(entity).unwrap());
     assert_eq!(address(here), address(at(1)));
     let mut names: Vec<_> =
@@ -298,7 +298,7 @@ fn the_source_may_be_dropped_with_its_arena() {
     assert_eq!(Arc::strong_count(&owner), 50_001);
     let sum: u64 = destination.query::<(&A, &Owned)>().iter().map(|(a, _)| u64::from(a.0)).sum();
     assert_eq!(sum, 350_000);
-    // Chunks of another arena are written, emptied and given back.
+    // Chunks of another arena are written, emptied and freed.
     destination.query_mut::<&mut A>().for_each(|a| a.0 += 1);
     destination.batch(QueryDescriptor::of::<&Owned, ()>()).despawn().unwrap();
     assert_eq!(Arc::strong_count(&owner), 1);
@@ -339,7 +339,7 @@ fn forks_of_both_worlds_stay_as_they_are() {
             let new = moved.get(old).unwrap();
             assert_eq!(Portrait::of(&destination, new), portrait.in_other_world(&moved));
         }
-        // A world is not moved into itself, but a fork of it may be.
+        // A world cannot be moved into itself, but its fork can.
         let [fork, _] = &mut forks;
         source.move_entities_from(fork).unwrap();
         assert_eq!((source.entity_count(), fork.entity_count()), (moved.len(), 0));
@@ -372,7 +372,7 @@ fn an_entity_that_is_too_large_for_the_other_world_is_refused() {
 
 #[test]
 fn commands_of_the_source_that_were_promised_ids_are_refused() {
-    // CB
+    // Command buffers.
     let (mut source, mut destination) = (world(), world());
     source.spawn_many(A(1), 3);
     let mut buffer = EntityCommandBuffer::new();
@@ -403,13 +403,13 @@ fn only_transfers_of_entities_that_may_refer_to_others_are_counted() {
         |here: &World, there: &World| (here.world_transfer_count(), there.world_transfer_count());
     let plain = there.spawn(A(1));
     let linked = there.spawn((A(1), Link(plain)));
-    // Nothing, or nothing that refers to entities.
+    // No entities, or none with references.
     there.batch(&[]).move_to(&mut here).unwrap();
     there.batch(&[]).copy_to(&mut here).unwrap();
     there.batch(&[plain]).copy_to(&mut here).unwrap();
     there.batch(&[plain]).move_to(&mut here).unwrap();
     assert_eq!(counts(&here, &there), (0, 0));
-    // A copy is not missing where it comes from.
+    // A copy leaves the source unchanged.
     there.batch(&[linked]).copy_to(&mut here).unwrap();
     assert_eq!(counts(&here, &there), (1, 0));
     here.move_entities_from(&mut there).unwrap();

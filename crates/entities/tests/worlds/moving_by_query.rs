@@ -1,4 +1,4 @@
-//! What a query finds moves to another world, or what a slice names.
+//! Moving the matches of a query, or a slice of entities, to another world.
 
 use ancho_entities::{
     Changed, ComponentType, Entity, EntityError, EntityMap, IgnoreEnabled, QueryDescriptor, With,
@@ -7,7 +7,7 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// Whether those and only those have moved that were to, each with what it had.
+/// Checks that exactly the chosen entities have moved, each with its components.
 #[track_caller]
 fn check(
     before: &[(Entity, Portrait)],

@@ -1,4 +1,4 @@
-//! Entities are to come to a world, and there is no memory.
+//! Moving entities without enough memory.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn nothing_moves_if_what_forks_share_cannot_be_copied() {
     assert!(matches!(refused, EntityError::OutOfMemory(_)));
     assert_eq!((seen(&source), seen(&destination)), (there.clone(), here));
     assert_eq!(seen(&fork), there);
-    // With nobody to share with, nothing has to be copied.
+    // Without another owner, nothing has to be copied.
     fork.despawn_all().unwrap();
     destination.move_entities_from(&mut source).unwrap();
     assert_eq!((destination.entity_count(), arena.stats().used), (32, 8 * CHUNK));

@@ -1,4 +1,4 @@
-//! Code of the user panics while entities come from another world.
+//! User code that panics while entities arrive from another world.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -12,7 +12,7 @@ use ancho_entities::{Component, Entity, Field, PerChunk, Shared, SharedComponent
 use crate::common::*;
 
 thread_local! {
-    /// After how many calls one panics.
+    /// The number of calls that succeed before one panics.
     static FUSE: Cell<u32> = const { Cell::new(u32::MAX) };
 }
 
@@ -24,7 +24,7 @@ fn burn() {
     }
 }
 
-/// Panics when it is cloned, or dropped if that is said.
+/// A component that panics in clone, and on request in drop.
 #[derive(Component, Debug)]
 #[component(name = "worlds::Brittle")]
 struct Brittle(#[field(opaque)] Arc<()>);
@@ -36,7 +36,7 @@ impl Clone for Brittle {
     }
 }
 
-/// Panics when it is compared or hashed.
+/// A shared value that panics in comparison and hash.
 #[derive(SharedComponent, Clone, Debug, Eq)]
 #[shared(name = "worlds::Fussy")]
 struct Fussy(u32);
@@ -55,7 +55,7 @@ impl Hash for Fussy {
     }
 }
 
-/// What chunks have: panics when it is dropped.
+/// A chunk component that panics in drop.
 #[derive(Component, Clone, Debug, Default)]
 #[component(name = "worlds::Loud")]
 struct Loud(bool);
@@ -68,7 +68,7 @@ impl Drop for Loud {
     }
 }
 
-/// Does something with a fuse of this length. Returns whether it burned down.
+/// Runs an action with a fuse of this length. Returns `None` if it panicked.
 fn with_fuse<R>(length: u32, action: impl FnOnce() -> R) -> Option<R> {
     FUSE.set(length);
     let result = catch_unwind(AssertUnwindSafe(action));
@@ -144,7 +144,7 @@ fn everything_has_moved_if_what_is_left_panics_when_it_is_dropped() {
     assert!(destination.exists(link.0), "references were replaced by then");
 }
 
-/// Panics when it is compared.
+/// A value that panics in comparison.
 #[derive(Field, Clone, Copy, Debug, PartialEq, Eq)]
 struct Rival(Entity);
 
@@ -167,7 +167,7 @@ struct Rivals(BTreeSet<Rival>);
 
 #[test]
 fn references_of_all_other_values_are_replaced_if_those_of_one_panic() {
-    // Values of other components, of other entities, and of entities behind the one
+    // Values of other components, of other entities, and of later entities.
     for fuse in 0..10 {
         let (mut source, mut destination) = (world(), world());
         destination.spawn_many((), 7);
@@ -183,13 +183,13 @@ fn references_of_all_other_values_are_replaced_if_those_of_one_panic() {
         let mut panicked = 0;
         for (link, focus, rivals) in destination.query::<(&Link, &Focus, &Rivals)>().iter() {
             assert_eq!((link.0, focus.0), (here[1], here[2]));
-            // Where the order of its values panicked, a set is as it was in the source.
+            // If sorting panicked, the set is as it was in the source.
             let is_replaced = rivals.0.iter().all(|rival| here[..2].contains(&rival.0));
             let is_old = rivals.0.iter().all(|rival| all[..2].contains(&rival.0));
             assert!(rivals.0.len() == 2 && is_replaced != is_old);
             panicked += usize::from(is_old);
         }
-        // From then on, all of them.
+        // All later comparisons panic, too.
         assert_eq!(panicked > 0, moved.is_none());
     }
 }

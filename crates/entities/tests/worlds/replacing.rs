@@ -1,4 +1,4 @@
-//! A world becomes like another.
+//! Replacing the contents of a world by those of another.
 
 use ancho_entities::{
     Changed, ChunkArena, EntityError, EntityTracker, Managed, OrderChanged, Shared, World,
@@ -9,7 +9,7 @@ use crate::common::*;
 
 const CHUNK: usize = 16 * 1024;
 
-/// Two worlds with chunks of so many entities, and the arena of both.
+/// Creates two worlds with at most `limit` entities in a chunk, and their arena.
 fn two(limit: usize) -> (Checked, Checked, ChunkArena) {
     let arena = ChunkArena::new();
     let settings = WorldSettings::new().chunk_capacity_limit(limit).arena(arena.clone());
@@ -25,7 +25,7 @@ fn the_world_is_like_the_other_with_the_same_ids() {
     destination.copy_and_replace_from(&mut source).unwrap();
     assert_eq!(destination.state_hash(), source.state_hash());
     assert_eq!(portraits(&destination), portraits(&source));
-    // And they go on alike.
+    // Later operations have the same results.
     assert_eq!(populate(&mut destination, 5), populate(&mut source, 5));
     assert_eq!(destination.state_hash(), source.state_hash());
 }
@@ -45,7 +45,7 @@ fn what_one_writes_the_other_does_not_see() {
 
 #[test]
 fn only_what_differs_is_copied() {
-    // Touching only chunks whose versions differ
+    // Only chunks whose versions differ are touched.
     let (mut source, mut destination, arena) = two(10);
     let all: Vec<_> = source.spawn_batch((0..1000).map(A)).collect();
     let used = || arena.stats().used / CHUNK;
@@ -53,7 +53,7 @@ fn only_what_differs_is_copied() {
     destination.copy_and_replace_from(&mut source).unwrap();
     assert_eq!(used(), 100, "all memory is shared");
     for round in 1..5 {
-        // Three chunks are written, each of which is copied then, and no other.
+        // Three chunks are written, each of which is then copied, and no other.
         for at in [5, 333, 999] {
             source.get_mut::<A>(all[at]).unwrap().0 += round;
         }
@@ -93,7 +93,7 @@ fn only_what_differs_was_changed() {
         source.add(entity, Tag).unwrap();
     }
     assert_eq!(replace(&mut source, &mut destination), (10, 10));
-    // What was changed in the destination goes back to what it was.
+    // Changes in the destination are reverted.
     let since = destination.version();
     destination.advance_version();
     destination.get_mut::<A>(all[99]).unwrap().0 = 0;
@@ -132,7 +132,7 @@ fn the_order_versions_of_shared_values_never_fall() {
         destination.spawn_many((A(1), of(2)), 30);
     }
     let mut before = counts(&destination);
-    // The source has not met the type, or has other values, or the same.
+    // The source has never used the type, or has other values, or the same.
     for round in 0..4 {
         destination.copy_and_replace_from(&mut source).unwrap();
         let after = counts(&destination);

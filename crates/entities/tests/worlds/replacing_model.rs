@@ -1,4 +1,4 @@
-//! Random worlds become like others, again and again.
+//! Random worlds replaced by others, repeatedly.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::cases;
 use crate::common::*;
 use crate::lives::{Step, live, owned, step};
 
-/// All that can be seen of a world, in the order in which it is gone through.
+/// Returns the observable state of a world, in iteration order.
 fn seen(world: &World) -> Vec<(Entity, Portrait, Option<Focus>)> {
     let all = portraits(world).into_iter();
     all.map(|(entity, portrait)| {
@@ -21,7 +21,7 @@ fn seen(world: &World) -> Vec<(Entity, Portrait, Option<Focus>)> {
     .collect()
 }
 
-/// How many entities there are in each chunk.
+/// Returns the number of entities in each chunk.
 fn chunks(world: &World) -> Vec<usize> {
     world.chunks().map(|chunk| chunk.entities().len()).collect()
 }
@@ -44,7 +44,7 @@ fn numbers(world: &World) -> BTreeMap<Entity, A> {
     world.query::<(Entity, &A)>().iter().map(|(entity, a)| (entity, *a)).collect()
 }
 
-/// One round: both worlds go on, and one becomes like the other.
+/// One round: both worlds change, and one replaces the other.
 #[derive(Clone, Debug)]
 struct Round {
     source: Vec<Step>,
@@ -53,7 +53,7 @@ struct Round {
 }
 
 fn round() -> impl Strategy<Value = Round> {
-    // Often little changes, and sometimes nothing does.
+    // Often little changes, and sometimes nothing.
     let few =
         || prop_oneof![1 => Just(Vec::new()), 2 => vec(step(), 0..6), 1 => vec(step(), 0..80)];
     (few(), few(), any::<bool>()).prop_map(|(source, destination, is_forked)| Round {
@@ -80,11 +80,11 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
         destination.copy_and_replace_from(&mut source).unwrap();
         assert_eq!((seen(&source), source.state_hash()), before, "the source is as it was");
         assert_alike(&destination, &source);
-        // Step by step it is the same as at once.
+        // Repeated replacing has the same result as replacing once.
         let mut fresh = chunks_of(limit);
         fresh.copy_and_replace_from(&mut source).unwrap();
         assert_alike(&destination, &fresh);
-        // What differs has changed, for those who ask.
+        // Different values count as changed.
         let changed: BTreeMap<_, _> = destination
             .query_filtered::<(Entity, &A), Changed<A>>()
             .since(since)
@@ -112,7 +112,7 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
         assert_eq!(owned(&source), owned(&destination));
         hashes.push(destination.state_hash());
     }
-    // Both go on alike, with the same ids, and neither sees what the other does.
+    // Both worlds behave the same, with the same ids, and neither sees the other's changes.
     let steps = rounds.iter().flat_map(|round| round.source.clone()).collect::<Vec<_>>();
     live(&mut source, &steps, &owner);
     assert_eq!(hashes.last().copied(), rounds.last().map(|_| destination.state_hash()));

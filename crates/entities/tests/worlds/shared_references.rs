@@ -1,4 +1,4 @@
-//! Shared values that refer to entities, when those go to another world, or get other names.
+//! Shared values that refer to entities, when those move to another world, or are remapped.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,7 +14,7 @@ fn crew(captain: Entity) -> Shared<Crew> {
     Shared::new(Crew(captain))
 }
 
-/// Two captains, and so many of each crew, the captains too. The captains first.
+/// Spawns two captains, and crews of `each` with their captains. The captains are first.
 fn crews(world: &mut World, each: usize) -> Vec<Entity> {
     let mut all: Vec<_> = world.spawn_many(A(0), 2).collect();
     for at in 0..2 {
@@ -29,13 +29,13 @@ fn captain(world: &World, entity: Entity) -> Entity {
     world.shared::<Crew>(entity).unwrap().0
 }
 
-/// How many values there are that entities have.
+/// Returns the number of shared values in use.
 fn values(world: &World) -> usize {
     let values = world.shared_values::<Crew>();
     values.filter(|value| world.shared_reference_count(&**value) > 0).count()
 }
 
-/// A world in which some indices are used already, and some of them free.
+/// Creates a world in which some indices are used, and some are free.
 fn used(limit: usize) -> Checked {
     let mut world = chunks_of(limit);
     let all: Vec<_> = world.spawn_many(A(7), 20).collect();
@@ -72,7 +72,7 @@ fn values_refer_to_what_their_captains_became() {
 
 #[test]
 fn values_whose_captains_stay_behind_refer_to_nobody_and_are_one() {
-    /// Brings all but the captains.
+    /// A function that transfers all but the captains.
     type Bring = fn(&mut World, &mut World, &[Entity]) -> Result<EntityMap, EntityError>;
     let bring: [(bool, Bring); 4] = [
         (false, |here, there, all| there.batch(&all[2..]).move_to(here)),
@@ -103,7 +103,7 @@ fn values_whose_captains_stay_behind_refer_to_nobody_and_are_one() {
     }
 }
 
-/// Has no default, and entities where they are not seen at once.
+/// A shared value without a default, with entities in nested types.
 #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
 #[shared(name = "worlds::Ranks")]
 struct Ranks {
@@ -198,11 +198,11 @@ fn nothing_is_left_of_values_if_there_is_no_memory() {
 }
 
 thread_local! {
-    /// After how many clones one panics.
+    /// The number of clones that succeed before one panics.
     static FUSE: Cell<u32> = const { Cell::new(u32::MAX) };
 }
 
-/// Panics when it is cloned.
+/// A shared value that panics when it is cloned.
 #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
 #[shared(name = "worlds::BrittleCrew")]
 struct BrittleCrew(Entity, u32);
@@ -264,7 +264,7 @@ fn names_of_entities_are_replaced_in_values_too() {
         let third = world.spawn((A(1), crew(all[2]), team("red")));
         let fork = world.fork().unwrap();
         let places: Vec<_> = world.iter_entities().collect();
-        // The crews change captains, and the third is of the first crew then.
+        // The crews swap captains, and the third entity joins the first crew.
         let other = |entity| match all.iter().position(|&one| one == entity) {
             Some(0) => all[1],
             Some(1) => all[0],
@@ -282,7 +282,7 @@ fn names_of_entities_are_replaced_in_values_too() {
         assert!(world.iter_entities().eq(places));
         assert_eq!(captain(&fork, third), all[2]);
         fork.check_invariants().unwrap();
-        // All refer to one.
+        // All refer to one entity.
         world.remap_references(|_| third).unwrap();
         assert_eq!((values(&world), captain(&world, all[0])), (1, third));
         let before = world.state_hash();

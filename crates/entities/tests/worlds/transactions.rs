@@ -1,4 +1,4 @@
-//! The entities of a world are lent to jobs.
+//! Lending the entities of a world to jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use ancho_jobs::{AccessError, JobCell, JobPool, JobSlice, ScheduleError};
 
 use crate::common::*;
 
-/// Worlds without threads, with one, and with three.
+/// Returns worlds without worker threads, with one, and with three.
 fn worlds() -> impl Iterator<Item = World> {
     [0, 1, 3].into_iter().map(|workers| {
         let pool = JobPool::builder().workers(workers).build().unwrap();
@@ -130,7 +130,7 @@ fn jobs_over_entities_are_completed_first() {
         let entities = transaction.entities_mut().unwrap();
         assert!(entities.query::<&A>().iter().all(|a| a.0 == 2));
         let mut world = transaction.end().unwrap();
-        // The scheduler is the same, and goes on.
+        // The scheduler is the same, and still works.
         _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
         assert!(world.query::<&A>().iter().all(|a| a.0 == 3));
     }
@@ -164,7 +164,7 @@ fn nothing_is_scheduled_from_inside() {
                 let schedule = || entities.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
                 assert!(catch_unwind(AssertUnwindSafe(schedule)).is_err());
                 assert!(entities.jobs().schedule(&[], (), |()| ()).is_err());
-                // What is waited for at once can be done by the thread at hand.
+                // Loops that complete immediately run on the current thread.
                 entities.query_mut::<&mut A>().for_each(|a| a.0 += 1);
                 entities.query_mut::<&mut A>().for_each_parallel(|a| a.0 += 1);
             })
@@ -197,7 +197,7 @@ fn a_transaction_that_is_forgotten_is_a_leak_and_no_more() {
         world.spawn_many(A(1), 5);
         let mut transaction = world.begin_transaction();
         _ = transaction.schedule(&[], |entities| _ = entities.spawn(A(1))).unwrap();
-        // Kept where those who look for leaks find it.
+        // Keeps the transactions reachable for leak detectors.
         static LEDGER: std::sync::Mutex<Vec<ExclusiveEntityTransaction>> =
             std::sync::Mutex::new(Vec::new());
         LEDGER.lock().unwrap().push(transaction);
@@ -206,7 +206,7 @@ fn a_transaction_that_is_forgotten_is_a_leak_and_no_more() {
 
 #[test]
 fn a_filled_world_moves_to_another() {
-    // The pattern of streaming
+    // The pattern of streaming.
     let mut game = world();
     game.spawn_many(A(0), 10);
     for loaded in worlds() {

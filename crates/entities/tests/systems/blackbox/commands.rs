@@ -1,4 +1,4 @@
-//! When commands are carried out.
+//! The points at which commands are applied.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ struct Orc(u32);
 #[derive(Component, Clone, Copy, Debug)]
 struct Armed;
 
-/// A system that notes how many orcs there are.
+/// Returns a system that records the number of orcs.
 fn counting(trace: &Trace, name: &'static str) -> impl FnMut(Query<&Orc>) + Send + use<> {
     let trace = trace.clone();
     move |orcs: Query<&Orc>| trace.note(format!("{name}:{}", orcs.count()))
@@ -51,7 +51,7 @@ fn commands_of_each_point_are_there_when_it_has_passed() {
     world.add_system(counting(&trace, "fixed").in_group(FixedStep).named("fixed"));
     world.add_system(counting(&trace, "sim").after(FixedStep).named("sim"));
     world.add_system(counting(&trace, "draw").in_group(Presentation).named("draw"));
-    // All are recorded before everything else, at the very beginning of `Initialization`'s own systems.
+    // All commands are recorded first, at the very beginning of `Initialization`'s own systems.
     world.add_system(spawn_at::<EndInitialization>.in_group(Initialization).before("init"));
     world.add_system(spawn_at::<BeginSimulation>.in_group(Initialization).before("init"));
     world.add_system(spawn_at::<BeginFixedStep>.in_group(Initialization).before("init"));
@@ -60,8 +60,8 @@ fn commands_of_each_point_are_there_when_it_has_passed() {
     world.add_system(spawn_at::<BeginPresentation>.in_group(Initialization).before("init"));
     world.add_system(spawn_at::<BeginInitialization>.in_group(Initialization).before("init"));
     world.try_update(0.0).unwrap();
-    // End of initialization and begin of simulation: two; begin of the fixed step: three; its end: four; end of simulation and
-    // begin of presentation: six. The begin of initialization is in the next frame, before everything.
+    // End of initialization and begin of simulation: two; begin of the fixed step: three; its end: four. End of
+    // simulation and begin of presentation: six. The begin of initialization is in the next frame, before everything.
     assert_eq!(trace.take(), "init:0 fixed:3 sim:4 draw:6");
     world.try_update(0.0).unwrap();
     assert!(trace.take().starts_with("init:7 "));
@@ -86,7 +86,7 @@ fn commands_for_the_variable_step_wait_until_it_comes() {
     world.try_update(0.0).unwrap();
     assert_eq!(trace.take(), "fixed:0 variable:1 sim:2");
     world.try_update(0.1).unwrap();
-    // It is no time yet for the variable step, and the fixed one comes for each of its steps.
+    // The variable step is not due yet, and the fixed step runs once for each of its steps.
     assert_eq!(trace.take().replace("fixed:2 ", ""), "sim:2");
     world.try_update(0.0).unwrap();
     assert_eq!(trace.take(), "variable:4 sim:6", "those of two frames, before and after");
@@ -138,7 +138,7 @@ fn one_failing_buffer_does_not_stop_the_others_and_both_names_are_told() {
     assert!(told.contains("; those of `second bad`: "), "{told}");
     assert!(!told.contains("good"), "{told}");
     assert_eq!(trace.take(), "draw:2");
-    // The next one is clean, but for what is recorded anew.
+    // The next update plays only what is recorded in it.
     world.add_system(
         (move |mut commands: CommandsAt<EndSimulation>| commands.commands().add(victim, Armed))
             .named("arms"),

@@ -1,4 +1,4 @@
-//! Jobs wait for each other by what they use, and nobody waits for what it does not use.
+//! Jobs wait for each other by the data they use, and for nothing else.
 
 use ancho_entities::{
     Changed, Component, EntityManager, IntoSystem, Lookup, Presentation, Query, World,
@@ -47,7 +47,7 @@ fn jobs_of_systems_run_in_the_order_of_what_they_write() {
 fn who_writes_waits_for_who_reads() {
     let mut world = World::new("Simulation");
     world.spawn_many((Position(0.0), Velocity(1.0)), 500);
-    // Reads velocities in a job, which the next one overwrites.
+    // The job reads velocities, which the next system overwrites.
     world.add_system(drift);
     world.add_system(
         (|mut all: Query<&mut Velocity>| all.for_each(|velocity| velocity.0 = 100.0)).after(drift),

@@ -1,4 +1,4 @@
-//! What goes wrong with one system is told, and does not stop the others.
+//! The failure of one system is reported, and does not stop the others.
 
 use ancho_entities::{
     Component, IntoSystem, Presentation, Query, Res, ResMut, Single, SystemGroup, World,
@@ -131,7 +131,7 @@ fn a_failing_job_is_told_with_the_system_that_scheduled_it() {
     world.add_system(dies.named("dies"));
     world.add_system(noting(&trace, "other"));
     let mut told = String::new();
-    // It is told in this update, or at the beginning of the next one at the latest.
+    // The failure is reported in this update, or at the beginning of the next one at the latest.
     for _ in 0..2 {
         if let Err(errors) = world.try_update(0.1) {
             told = errors.to_string();

@@ -1,4 +1,4 @@
-//! Groups, and systems that come and go while they are updated.
+//! Groups, and systems that are added and removed during their update.
 
 use ancho_entities::{Component, IntoSystem, QueryDescriptor, Simulation, SystemGroup, World};
 
@@ -42,7 +42,7 @@ fn disabling_a_group_stops_all_that_run_in_it() {
     stopped.sort_unstable();
     assert_eq!(stopped, ["a.stop", "c.stop"]);
     assert_eq!(frame(&mut world, &trace), "");
-    // Who was disabled on its own stays so.
+    // A system that was disabled itself stays disabled.
     world.set_system_enabled(Outer, true).unwrap();
     let words = frame(&mut world, &trace);
     assert!(words.contains("a.start a.update"), "{words}");
@@ -57,7 +57,7 @@ fn a_group_cannot_be_in_itself() {
     assert!(told.starts_with("A0110: "), "{told}");
     assert!(told.contains("Outer"), "{told}");
     world.add_system(Outer);
-    // It is there once.
+    // A group can be added once.
     let told = world.try_add_system(Outer).unwrap_err().to_string();
     assert_eq!(
         told,
@@ -144,7 +144,7 @@ fn a_system_that_removes_itself_finishes_its_update() {
     });
     world.add_system(suicidal.named("own"));
     world.add_system(noting(&trace, "other"));
-    // It goes when it is done, before the next one runs.
+    // The system is removed after its update, before the next one runs.
     assert_eq!(
         frame(&mut world, &trace),
         "own.create own.start own.update removed again own.stop own.destroy other"
@@ -197,7 +197,7 @@ fn a_group_that_is_removed_takes_what_is_in_it_along() {
     assert_eq!(trace.take(), "child.stop child.destroy");
     assert!(!world.has_system(child));
     assert_eq!(frame(&mut world, &trace), "other");
-    // They can come again.
+    // They can be added again.
     world.add_system(Outer);
     world.add_system(noting(&trace, "again").in_group(Outer));
     assert_eq!(frame(&mut world, &trace), "other again");
@@ -211,7 +211,7 @@ fn removing_what_is_gone_is_an_error_and_changes_nothing() {
     world.remove_system(id).unwrap();
     let told = world.remove_system(id).unwrap_err().to_string();
     assert!(told.starts_with("A0108: this world has no system "), "{told}");
-    // A new one at the same place is another one.
+    // A new system in the same slot has another id.
     let other = world.add_system(noting(&trace, "b").named("b"));
     assert!(world.remove_system(id).is_err());
     assert!(world.has_system(other));

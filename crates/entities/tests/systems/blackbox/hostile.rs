@@ -1,4 +1,4 @@
-//! Systems that do what nobody should: a clear answer, and the world goes on.
+//! Systems that misbehave: a clear error, and the world still works.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ impl SystemGroup for Group {
     }
 }
 
-/// What an update tells, one sentence after the other.
+/// Returns the errors of an update, one string each.
 fn told(world: &mut World) -> Vec<String> {
     match world.try_update(0.1) {
         Ok(()) => Vec::new(),
@@ -67,7 +67,7 @@ fn a_system_that_removes_the_default_groups_leaves_a_world_that_can_be_updated()
     let root = world.find_system(Root).unwrap();
     let _ = world.remove_system(root);
     told(&mut world);
-    // Whatever there is now, it is told and no surprise.
+    // Any failure after this is an error with a code.
     if let Err(error) = world.try_add_system(noting(&trace, "late")) {
         assert!(error.to_string().starts_with("A01"), "{error}");
     }
@@ -95,7 +95,7 @@ fn hooks_that_switch_their_own_system_are_heard_next_time() {
         world.try_update(0.1).unwrap();
     }
     drop(world);
-    // Whether the first update is still made is open; starting and stopping alternate, and nothing else happens.
+    // It is unspecified whether the first update still runs. Starts and stops alternate, and nothing else happens.
     let words = trace.take();
     let ends: Vec<_> =
         words.split(' ').filter(|word| *word == "start" || *word == "stop").collect();

@@ -1,4 +1,4 @@
-//! When systems start, run and stop.
+//! The start, update and stop of systems.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ struct Other;
 #[component(enableable)]
 struct Awake;
 
-/// What the system requires, and whether it is there at first.
+/// The requirement of the system, and whether it is met at first.
 #[derive(Clone, Copy)]
 enum Requires {
     Nothing,
@@ -28,20 +28,21 @@ enum Requires {
 }
 use Requires::{Lacking, Nothing, There};
 
-/// What is done between the first update and the second.
+/// The change between the first update and the second.
 #[derive(Clone, Copy)]
 enum Then {
     Keep,
-    /// Enabled if it was not, and the other way round.
+    /// Enables the system if it was disabled, and the reverse.
     Switch,
-    /// Twice, so that no update sees it.
+    /// Toggles twice, so that no update sees it.
     SwitchTwice,
-    /// What is required comes if it was lacking, and goes if it was there.
+    /// Adds the requirement if it was missing, and removes it if it was present.
     Exchange,
 }
 use Then::{Exchange, Keep, Switch, SwitchTwice};
 
-/// Adds a system, updates, does something, updates, removes it; a bar after each.
+/// Adds a system, updates, applies the change, updates, and removes the system. Returns the trace with a bar after
+/// each.
 fn life(enabled: bool, requires: Requires, then: Then) -> String {
     let trace = Trace::default();
     let mut world = World::new("Simulation");
@@ -168,7 +169,7 @@ fn a_world_that_goes_stops_who_runs_and_destroys_all_in_reverse() {
     trace.take();
     drop(world);
     let words = trace.take();
-    // All that run are stopped before one is destroyed; they go in reverse order of creation.
+    // All running systems are stopped before one is destroyed; they are destroyed in reverse order of creation.
     let (stops, destroys) = words.split_at(words.find("c.destroy").unwrap());
     let mut stops: Vec<_> = stops.split_whitespace().collect();
     stops.sort_unstable();
@@ -176,7 +177,7 @@ fn a_world_that_goes_stops_who_runs_and_destroys_all_in_reverse() {
     assert_eq!(destroys, "c.destroy b.destroy a.destroy");
 }
 
-/// Whether a system with these requirements runs.
+/// Returns whether a system with these requirements runs.
 fn runs(world: &mut World, flag: &Arc<AtomicBool>) -> bool {
     flag.store(false, Ordering::Relaxed);
     world.update(0.1);
@@ -234,7 +235,7 @@ fn own_queries_count_if_it_is_said_and_nothing_else_is() {
     world.despawn(one).unwrap();
     assert!(!runs(&mut world, &flag));
 
-    // What is required wins over what is asked for.
+    // Explicit requirements override those of the parameters.
     let mut world = World::new("Simulation");
     let mut own = raising(&flag);
     let asks = move |_: Query<&Needed>| own();

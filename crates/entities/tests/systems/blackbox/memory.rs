@@ -9,12 +9,12 @@ use ancho_jobs::JobHandle;
 
 use crate::blackbox::support::Trace;
 
-/// Containers, in the order in which they were made.
+/// Containers, in the order of creation.
 #[derive(Default)]
 struct Made(Vec<NativeArray<u32>>);
 
 impl Made {
-    /// Which of them can be used, the last one last.
+    /// Returns for each container whether it is usable, the newest last.
     fn usable(&self) -> Vec<bool> {
         self.0.iter().map(|array| array.get().is_ok()).collect()
     }
@@ -44,7 +44,7 @@ fn what_is_made_in_an_update_lives_for_two() {
         world.try_update(0.1).unwrap();
         let made = &world.resource::<Made>().0;
         assert_eq!(made.len(), update);
-        // Also after the update, until the next but one begins.
+        // Also after the update, until the second next one begins.
         for (at, array) in made.iter().enumerate().skip(update.saturating_sub(2)) {
             assert_eq!(array.get().unwrap(), [at as u32; 10]);
         }
@@ -100,7 +100,7 @@ fn jobs_that_have_a_container_go_on_when_it_is_taken_back() {
         })
         .unwrap();
     drop(numbers);
-    // Nobody has flushed it: it runs when it is waited for, three updates later.
+    // No call flushes the job: it runs when it is completed, three updates later.
     for _ in 0..3 {
         world.update(0.1);
         let _other = NativeArray::from_fn_in(1000, |_| 1_u32, &world.update_allocator());
@@ -175,7 +175,7 @@ fn memory_of_a_group_is_that_of_its_systems_alone() {
     world.add_system(note("outer", &trace).in_group(FixedStep).after(Inner));
     world.add_system(note("world", &trace));
     world.try_update(1.0).unwrap();
-    // Two steps of the outer group: in the first the inner one has a step, in the second two.
+    // Two steps of the outer group: in the first the inner group has one step, in the second two.
     assert_eq!(trace.take(), "inner:1 outer:1 inner:1 inner:0 outer:1 world:1");
 }
 

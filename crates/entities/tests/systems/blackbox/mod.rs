@@ -1,4 +1,4 @@
-//! Systems as the specification has them, row by row, written without a look at how they are made.
+//! Systems by the rows of the specification, written without knowledge of the implementation.
 #![cfg(feature = "derive")]
 
 mod commands;

@@ -1,4 +1,4 @@
-//! Who runs before whom.
+//! The order of systems.
 
 use ancho_entities::{Initialization, IntoSystem, Presentation, Simulation, SystemGroup, World};
 
@@ -18,13 +18,13 @@ fn traced() -> (World, Trace) {
     (World::new("Simulation"), Trace::default())
 }
 
-/// What one update notes.
+/// Returns the trace of one update.
 fn frame(world: &mut World, trace: &Trace) -> String {
     world.try_update(0.1).unwrap();
     trace.take()
 }
 
-/// What is wrong with the order, as an update tells it.
+/// Returns the ordering error of an update.
 fn refused(world: &mut World) -> String {
     world.try_update(0.1).unwrap_err().to_string()
 }
@@ -114,7 +114,7 @@ fn a_cycle_stops_its_group_alone_until_it_is_broken() {
     assert!(world.try_update(0.1).is_err());
     trace.take();
     world.remove_system(b).unwrap();
-    // Now `b` is unknown.
+    // Now `b` does not exist.
     assert_eq!(
         refused(&mut world),
         "A0124: `a` of `Simulation` is to run before `b`, which this world does not have; add it to `Simulation`, or take \
@@ -212,7 +212,7 @@ fn only_groups_have_systems() {
         told.to_string(),
         "A0110: system `a` cannot be in `plan`, which is no group of this world; add the group first, or name another"
     );
-    // A group that is not there.
+    // The group does not exist.
     let told = world.try_add_system(noting(&trace, "a").named("a").in_group(Physics)).unwrap_err();
     assert_eq!(
         told.to_string(),
@@ -225,7 +225,7 @@ fn an_unsorted_group_runs_as_it_was_added() {
     let (mut world, trace) = traced();
     world.add_system(Physics.unsorted());
     for (name, target) in [("a", "c"), ("b", "a"), ("c", "b")] {
-        // A cycle, which nobody follows.
+        // A cycle, which an unsorted group ignores.
         world.add_system(noting(&trace, name).named(name).in_group(Physics).after(target));
     }
     assert_eq!(frame(&mut world, &trace), "a b c");

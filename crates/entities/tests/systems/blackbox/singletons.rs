@@ -1,4 +1,4 @@
-//! What there is one of.
+//! Singletons: components that exist once per world.
 
 use ancho_entities::{Component, EnabledMut, ParamSet, Query, Single, World};
 
@@ -38,7 +38,7 @@ fn a_system_has_its_singleton_or_none() {
     let one = world.spawn(Score(1));
     world.try_update(0.1).unwrap();
     assert_eq!(world.get(one), Ok(&Score(2)));
-    // With several, not even an option says which.
+    // With several entities, even an `Option` parameter is ambiguous.
     world.spawn(Score(9));
     let told = world.try_update(0.1).unwrap_err().to_string();
     assert!(told.contains("finds 2 entities"), "{told}");
@@ -70,7 +70,7 @@ fn a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
          `Query<&systems::blackbox::singletons::Shield>` in its place"
     );
 
-    // Now the other one is found, or both.
+    // After the toggle, the single finds two entities.
     let mut world = World::new("Simulation");
     let off: Vec<_> = world.spawn_many(Shield(8), 2).collect();
     for entity in off {

@@ -1,10 +1,10 @@
-//! What the tests note: who was called, in which order.
+//! A trace of calls, in their order.
 
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{System, SystemResult, World};
 
-/// Words, in the order in which they were noted.
+/// Words, in the order of recording.
 #[derive(Clone, Default)]
 pub(crate) struct Trace(Arc<Mutex<Vec<String>>>);
 
@@ -13,13 +13,13 @@ impl Trace {
         self.0.lock().unwrap().push(word.into());
     }
 
-    /// What was noted since it was last asked.
+    /// Returns and clears the recorded words.
     pub(crate) fn take(&self) -> String {
         std::mem::take(&mut *self.0.lock().unwrap()).join(" ")
     }
 }
 
-/// A system that notes its name.
+/// Returns a system that records its name.
 pub(crate) fn noting(trace: &Trace, name: &str) -> impl FnMut() + Send + use<> {
     let (trace, name) = (trace.clone(), String::from(name));
     move || trace.note(name.as_str())
@@ -27,7 +27,7 @@ pub(crate) fn noting(trace: &Trace, name: &str) -> impl FnMut() + Send + use<> {
 
 type Hook = Box<dyn FnMut(&mut World) -> SystemResult + Send>;
 
-/// A struct that notes what happens to it. Each number is a type, and so a system, of its own.
+/// A system that records its lifecycle. Each number is a separate type, and so a separate system.
 pub(crate) struct Probe<const N: usize> {
     name: &'static str,
     trace: Trace,
@@ -39,12 +39,12 @@ pub(crate) struct Probe<const N: usize> {
 }
 
 impl<const N: usize> Probe<N> {
-    /// Notes only what happens, not to whom.
+    /// Records the events without a name.
     pub(crate) fn new(trace: &Trace) -> Self {
         Self::called("", trace)
     }
 
-    /// Notes its name before what happens.
+    /// Records the events with a name.
     pub(crate) fn called(name: &'static str, trace: &Trace) -> Self {
         let trace = trace.clone();
         Self { name, trace, create: None, start: None, update: None, stop: None, destroy: None }

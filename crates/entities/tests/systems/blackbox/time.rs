@@ -1,4 +1,4 @@
-//! What time it is, and how often groups update.
+//! World time, and the update rates of groups.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Seen {
     }
 }
 
-/// A world with a group of this rate.
+/// Creates a world with a group of this rate.
 fn stepping(rate: impl ancho_entities::RateManager + 'static) -> (World, Seen) {
     let seen = Seen::default();
     let mut world = World::new("Simulation");
@@ -121,7 +121,7 @@ fn catch_up_ticks_up_to_the_time_of_the_world() {
     assert!(times.iter().all(|time| time.delta() == 1.0 && time.frame() == 1));
     let elapsed: Vec<_> = times.iter().map(Time::elapsed).collect();
     assert_eq!(elapsed, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
-    // Around the group, it is the time of the world.
+    // Outside the group, the world's time applies.
     assert_eq!(world.time().elapsed(), 8.5);
 }
 
@@ -290,7 +290,7 @@ fn a0122_a_system_pops_no_time_that_it_has_not_pushed() {
     let probe = Probe::<0>::new(&trace).creating(pop).starting(pop).updating(pop);
     let id = world.add_system(probe.stopping(pop).destroying(pop).in_group(Steps));
     world.add_system(seen.system().in_group(Steps));
-    // Nor one that was pushed from outside.
+    // A time pushed from outside cannot be popped either.
     world.push_time(Time::new(100.0, 1.0)).unwrap();
     world.try_update(0.25).unwrap();
     world.try_update(0.25).unwrap();

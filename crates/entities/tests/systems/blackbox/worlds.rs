@@ -1,4 +1,4 @@
-//! Worlds, and how they end.
+//! Worlds, and their end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What a query finds, by number, for ordinary jobs.
+//! Query results as arrays, indexed by ordinary jobs.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use ancho_jobs::{ParallelFor, ParallelForBatch, ParallelJobStruct};
 
 use crate::jobs::common::*;
 
-/// Entities of several archetypes and many chunks.
+/// Creates entities of several archetypes and many chunks.
 fn crowd_of(workers: usize) -> Checked {
     let mut world = world_of(workers, 30);
     world.spawn_batch((0..100).map(|at| (A(at), B(u64::from(at)))));
@@ -67,7 +67,7 @@ impl ParallelForBatch for Neighbours<'_> {
         assert_eq!(job.own.range(), range);
         assert_eq!((job.all.len(), job.own.len()), (340, 300));
         for index in range {
-            // Read anywhere, back and forth, and kept side by side.
+            // Items are read in any order, and two are kept at the same time.
             let (left, right) = (job.all.get(339 - index), job.all.get((index + 1) % 300));
             job.own.get_mut(index).0 = u64::from(left.0) * 10_000 + u64::from(right.0);
         }
@@ -188,7 +188,7 @@ fn more_indices_than_entities_are_refused() {
     );
     assert!(message.ends_with(" has 340 elements; pass a smaller count"), "{message}");
     assert_eq!(world.jobs().uncompleted(), 0);
-    // Fewer are fine.
+    // Fewer elements are allowed.
     let all = world.query_mut::<&mut A>().job().into_array();
     let job = all.jobs().schedule_for_each(&[], all, 40, 16, |a, _| a.0 = 1).unwrap();
     world.jobs().complete(job);
@@ -219,7 +219,7 @@ fn jobs_of_arrays_are_ordered_by_what_they_use() {
     gate.after("A", || assert!(world.query::<&A>().iter().all(|a| a.0 == 5)));
     world.jobs().complete(read.unwrap());
     assert_eq!(*sum.lock().unwrap(), 340 * 5);
-    // Structure: an array is of the archetypes that it goes through.
+    // Structural changes of the array's archetypes wait for the job.
     let gate = Gate::default();
     let stand = gate.stand();
     let all = world.query::<&A>().job().into_array();

@@ -1,4 +1,4 @@
-//! Random calls, of which jobs in the background make the same as jobs that are each completed at once.
+//! Random calls: background jobs have the same result as jobs that are each completed immediately.
 
 use ancho_collections::{NativeArray, NativeList};
 use ancho_entities::{
@@ -26,7 +26,7 @@ type WrittenUnion = Or<((Changed<A>, With<X>), Changed<T>)>;
 type WrittenAndUnion = (Changed<T>, Or<(Without<X>, Changed<A>)>);
 type SwitchOrTag = Or<(Changed<X>, With<Tag>)>;
 
-/// What jobs listed, what forks were, what counts as changed in the end, and the hash of the world.
+/// Returns the lists of jobs, the states of forks and the changed entities at the end, and the hash of the world.
 fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
     let mut world: World = into_world(world_of(workers, 10 + (seed % 3) as usize * 60));
     world.spawn_batch((0..135).map(|at| (A(at), X(at), T(0))));
@@ -88,7 +88,7 @@ fn run(workers: usize, at_once: bool, seed: u64) -> (Vec<Vec<u64>>, u64) {
                 texts.push(list);
             }
             5 | 6 => {
-                // Read the values of T, write them to T of the same, changed in between.
+                // Reads the values of `T` to a list, changes them, and writes the list back.
                 let mut list: NativeList<T> = NativeList::new();
                 macro_rules! go {
                     ($f:ty) => {{

@@ -1,4 +1,4 @@
-//! What has changed and what is off is found out when a job runs.
+//! Enabled state and changes are evaluated when a job runs.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use crate::jobs::common::*;
 
 type Found = Arc<Mutex<Vec<Entity>>>;
 
-/// Schedules a job that notes whom it finds.
+/// Schedules a job that records the entities it finds.
 fn note(job: QueryJob<'_, Entity>) -> (Found, JobHandle) {
     let found = Found::default();
     let kept = Arc::clone(&found);
@@ -27,7 +27,7 @@ fn some(workers: usize) -> (Checked, Vec<Entity>) {
     (world, all)
 }
 
-/// The first is scheduled while nothing can run, as is the second.
+/// Without workers, no job runs before the second one is scheduled.
 const WORKER_COUNTS: [usize; 2] = [0, 2];
 
 #[test]
@@ -37,7 +37,7 @@ fn a_job_sees_what_jobs_before_it_have_changed() {
         let since = world.version();
         world.advance_version();
         let early = note(world.query_filtered::<Entity, Changed<A>>().since(since).job());
-        // Writes the chunks of the first entity and of the last.
+        // Writes to the chunks of the first and the last entity.
         let ends = [all[0], all[39]];
         let (marks, lookup) = world.split::<(Query<(Entity, &B)>, Lookup<&mut A>)>();
         let write = marks.job().with(lookup.into_job()).schedule(move |(entity, _), a| {
@@ -100,13 +100,13 @@ fn who_asks_for_changes_among_others_waits_for_who_writes() {
     assert_eq!(*found.lock().unwrap(), all);
 }
 
-/// A chunk to which rows came has one version for all columns. Jobs side by side must not both take that apart.
+/// A chunk with new rows has one version for all columns. Concurrent jobs must not both split it.
 #[test]
 fn jobs_side_by_side_mark_their_columns_after_rows_have_come() {
     for workers in WORKER_COUNTS {
         let mut world = world_of(workers, 10);
         for round in 1..6 {
-            // Fills up a chunk, comes from another archetype, and takes the place of another.
+            // Fills a chunk, arrives from another archetype, and swaps rows.
             let new = world.spawn((A(0), B(0), T(0)));
             let moved = world.spawn((A(0), B(0)));
             world.add(moved, T(0)).unwrap();
@@ -131,7 +131,7 @@ fn a_job_marks_with_the_version_it_was_scheduled_at() {
         let (mut world, _) = some(workers);
         let first = world.advance_version();
         let _ = world.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
-        // The world goes on before the job runs.
+        // The version advances before the job runs.
         let second = world.advance_version();
         assert_eq!(world.query_filtered::<(), Changed<A>>().since(first).count(), 0);
         let before = world.query_filtered::<(), Changed<A>>();
@@ -154,7 +154,7 @@ fn rows_that_are_tracked_are_those_that_were_given() {
         let mut query = world.query_filtered_mut::<&mut T, Without<X>>();
         let _ = query.schedule_parallel(|t| t.0 += 100);
         let late = note(world.query_filtered::<Entity, Changed<T>>().since(since).job());
-        // One that writes what has changed marks its own, and no others.
+        // A job that writes changed entities marks only its own chunks.
         let mut query = world.query_filtered_mut::<(&mut A, &T), Changed<T>>().since(since);
         let _ = query.schedule_parallel(|(a, t)| a.0 = t.0);
         for job in [&early, &late] {

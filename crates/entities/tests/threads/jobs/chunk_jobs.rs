@@ -1,4 +1,4 @@
-//! Jobs chunk by chunk, and what is called before and after the entities of one.
+//! Chunk jobs, and the calls before and after the entities of a chunk.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use ancho_jobs::{JobHandle, JobSlice, ParallelJobStruct, SliceWrite};
 
 use crate::jobs::common::*;
 
-/// What a chunk job was given: the chunk, the rows of each run, and the values.
+/// The input of a chunk job: the chunk, the rows of each run, and the values.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     chunk: usize,
@@ -43,7 +43,7 @@ impl ChunkJob for Look {
     }
 }
 
-/// Does the job in three ways and in all modes, and returns what it was given, which is always the same.
+/// Runs the job in three ways and in all modes, and returns its input, which is always the same.
 fn look(
     world: &World,
     job: impl Fn(&World) -> ancho_entities::QueryJob<'_, &'static A>,
@@ -94,7 +94,7 @@ fn chunks_without_matches_are_passed_over_and_keep_their_numbers() {
     let switch = |world: &mut World, at: usize| {
         world.set_component_enabled::<X>(all[at], false).unwrap();
     };
-    // All of the second, and some of the third.
+    // All of the second chunk, and some of the third.
     (10..20).for_each(|at| switch(&mut world, at));
     [20, 21, 25, 29].into_iter().for_each(|at| switch(&mut world, at));
     let log = look(&world, |world| world.query_filtered::<&A, With<X>>().job());
@@ -143,7 +143,7 @@ fn rows_that_have_changed_are_runs() {
     assert_eq!((log[0].chunk, log[0].in_query.clone()), (1, 0..3));
 }
 
-/// What happened, in a chunk.
+/// The events in each chunk.
 type Events = Arc<Mutex<Vec<(usize, String)>>>;
 
 #[derive(ParallelJobStruct)]
@@ -184,7 +184,7 @@ fn begin_comes_before_the_entities_of_a_chunk_and_end_after() {
             let mut world = world_of(3, 4);
             world.jobs().set_mode(mode);
             let all: Vec<_> = world.spawn_batch((0..14).map(|at| (A(at), X(at)))).collect();
-            // One of the first, all of the third.
+            // One of the first chunk, all of the third.
             for at in [1, 8, 9, 10, 11] {
                 world.set_component_enabled::<X>(all[at], false).unwrap();
             }
@@ -218,7 +218,7 @@ fn begin_comes_before_the_entities_of_a_chunk_and_end_after() {
 
 #[derive(ParallelJobStruct)]
 struct Shout {
-    /// The numbers of chunks that are told, to see that a chunk is never begun twice.
+    /// The numbers of begun chunks, to check that no chunk is begun twice.
     begun: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -247,7 +247,7 @@ fn a_large_chunk_is_begun_once() {
     assert!(begun.into_iter().eq(0..chunks));
 }
 
-/// Writes one element for each chunk: the sum of what is found in it.
+/// A job that writes one element for each chunk: the sum of its matches.
 #[derive(ParallelJobStruct)]
 struct Sum<'a> {
     sums: SliceWrite<'a, u32>,
@@ -262,7 +262,7 @@ impl ChunkJob for Sum<'_> {
     }
 }
 
-/// The sums of a query's chunks, done in three ways and in all modes.
+/// Returns the sums of a query's chunks, computed in three ways and in all modes.
 fn sums(
     world: &World,
     chunks: usize,
@@ -335,7 +335,7 @@ fn a0158_a_slice_with_fewer_elements_than_chunks_is_refused() {
     world.spawn_batch((0..40).map(|at| (A(at), X(at), Shared::new(Team(at / 10)))));
     assert_eq!(world.query::<&A>().with_shared(Team(1)).count_chunks_unfiltered(), 4);
     let mut short = JobSlice::new(3, 0).named("sums");
-    // What a filter leaves out makes no difference.
+    // Chunks excluded by a filter make no difference.
     for way in 0..3 {
         let job = world.query_filtered::<&A, With<X>>().with_shared(Team(0)).job().named("Sum");
         let sum = Sum { sums: short.write() };
@@ -354,7 +354,7 @@ fn a0158_a_slice_with_fewer_elements_than_chunks_is_refused() {
     assert_eq!(short.as_slice().unwrap(), [0; 3]);
 }
 
-/// Notes the numbers of chunks, by both forms of jobs.
+/// A job that records the numbers of chunks, by both forms of jobs.
 #[derive(ParallelJobStruct)]
 struct Numbers {
     seen: Arc<Mutex<Vec<usize>>>,
@@ -377,7 +377,7 @@ fn chunk_numbers_are_those_without_shared_filters() {
     world.spawn_batch((0..25).map(|at| (A(at), B(0), Shared::new(Team(0)))));
     world.spawn_batch((25..75).map(|at| (A(at), Shared::new(Team(at / 10 % 2)))));
     let log = look(&world, |world| world.query::<&A>().with_shared(Team(1)).job());
-    // Three chunks of the first archetype come before.
+    // The three chunks of the first archetype are numbered before.
     let all: Vec<_> = look(&world, |world| world.query_filtered::<&A, With<Shared<Team>>>().job());
     let of_one: Vec<_> = all
         .iter()
@@ -392,7 +392,7 @@ fn chunk_numbers_are_those_without_shared_filters() {
     assert_eq!(*seen.lock().unwrap(), of_one);
 }
 
-/// Adds to what is found, but passes over one chunk.
+/// A job that adds to the matches, but skips one chunk.
 #[derive(ParallelJobStruct)]
 struct Add {
     passed_over: usize,
@@ -439,7 +439,7 @@ fn a_chunk_that_begin_passes_over_does_not_count_as_changed() {
             world.jobs().complete(handle);
             let changed = world.query_filtered::<(), Changed<A>>().since(since).to_entities();
             assert_eq!(changed, [&all[..10], &all[20..]].concat(), "A counts by chunk");
-            // Rows are as they were found, although the job has disabled them.
+            // The rows are those of the match, although the job has disabled them.
             let rows = [&all[..10], &all[20..21], &all[22..]].concat();
             let changed = world.query_filtered::<(), Changed<T>>().since(since).to_entities();
             assert_eq!(changed, rows, "T counts by entity");
@@ -450,7 +450,7 @@ fn a_chunk_that_begin_passes_over_does_not_count_as_changed() {
     }
 }
 
-/// Takes the values of one chunk alone.
+/// A job that uses the values of one chunk only.
 #[derive(ParallelJobStruct)]
 struct Choosy {
     taken: usize,
@@ -487,11 +487,11 @@ fn a_chunk_whose_values_a_job_does_not_take_does_not_count_as_changed() {
     }
 }
 
-/// A value of a chunk.
+/// A chunk component.
 #[derive(Component, Clone, Copy, Default, Debug, PartialEq)]
 struct Total(u64);
 
-/// The facts that a job reads of its chunk.
+/// The facts that a job reads from its chunk.
 #[derive(Clone, Debug, PartialEq)]
 struct Facts {
     team: Option<u32>,
@@ -632,7 +632,7 @@ fn a0092_a_chunk_component_is_not_read_beside_a_job_that_writes_it() {
     assert!(message.contains("PerChunk<"), "{message}");
 }
 
-/// Writes the chunk's value before its entities, and reads it after them.
+/// A job that writes the chunk component before its entities, and reads it after them.
 #[derive(ParallelJobStruct)]
 struct CountRows {
     done: Arc<Mutex<Vec<u64>>>,
@@ -671,7 +671,7 @@ fn an_entity_job_writes_the_chunk_component_when_a_chunk_begins() {
     assert_eq!(done, [5, 10, 10]);
 }
 
-/// Uses a chunk component or a version that its query does not declare.
+/// A job that uses a chunk component or a version that its query does not declare.
 #[derive(ParallelJobStruct)]
 struct Undeclared {
     way: u32,

@@ -1,4 +1,4 @@
-//! Gates for jobs to stand at, and worlds with threads.
+//! Gates that block jobs, and worlds with threads.
 
 #[path = "../../../../jobs/tests/jobs/common/mod.rs"]
 mod flags;
@@ -14,7 +14,7 @@ use ancho_jobs::ExecutionMode;
 pub(crate) use crate::common::*;
 pub(crate) use flags::{WORKERS, a_while, eventually, must_end, pool};
 
-/// How long a job stands at a gate that nobody opens. Only a test that fails waits for this.
+/// Time limit for a job at a gate that stays closed. Only a failing test waits this long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The modes in which results must be the same.
@@ -25,23 +25,23 @@ pub(crate) const MODES: [ExecutionMode; 4] = [
     ExecutionMode::Shuffle { seed: 7 },
 ];
 
-/// A world with so many worker threads.
+/// Creates a world with this number of worker threads.
 pub(crate) fn world_with(workers: usize) -> Checked {
     world_of(workers, 1 << 20)
 }
 
-/// A world with so many worker threads, and so many entities in a chunk.
+/// Creates a world with this number of worker threads, and at most `rows` entities in a chunk.
 pub(crate) fn world_of(workers: usize, rows: usize) -> Checked {
     let settings = WorldSettings::new().chunk_capacity_limit(rows).job_pool(&pool(workers));
     Checked(World::with_settings("Simulation", settings))
 }
 
-/// The world alone, which is not checked when it goes.
+/// Returns the inner world, which is not checked when dropped.
 pub(crate) fn into_world(mut world: Checked) -> World {
     std::mem::replace(&mut world.0, World::new("Nothing"))
 }
 
-/// A gate that jobs stand at until it is opened. Opens when dropped, so that a test that fails does not hang.
+/// A gate that blocks jobs until it is opened. Opens when dropped, so that a failing test does not hang.
 #[derive(Default)]
 pub(crate) struct Gate(Arc<State>);
 
@@ -65,28 +65,28 @@ impl State {
 }
 
 impl Gate {
-    /// What a job calls to stand at the gate.
+    /// Returns a function that blocks a job at the gate.
     pub(crate) fn stand(&self) -> impl Fn() + Clone + Send + Sync + 'static {
         let state = Arc::clone(&self.0);
         move || state.stand()
     }
 
-    /// What a job calls to learn whether somebody has stood at the gate, and is gone.
+    /// Returns a function that tells whether a job has passed the gate.
     pub(crate) fn was_left_asker(&self) -> impl Fn() -> bool + Clone + Send + Sync + 'static {
         let state = Arc::clone(&self.0);
         move || state.left.load(Ordering::SeqCst) > 0
     }
 
-    /// Starts what is scheduled, and waits until somebody stands at the gate.
+    /// Starts the scheduled jobs, and waits until one is blocked at the gate.
     #[track_caller]
     pub(crate) fn await_job(&self, world: &World) {
         world.jobs().flush();
         eventually(|| self.0.arrived.load(Ordering::SeqCst) > 0);
     }
 
-    /// Whether somebody stands there now.
+    /// Returns whether a job is blocked now.
     pub(crate) fn is_occupied(&self) -> bool {
-        // In this order: who has left has arrived before.
+        // In this order: a job arrives before it leaves.
         let left = self.0.left.load(Ordering::SeqCst);
         self.0.arrived.load(Ordering::SeqCst) > left
     }
@@ -99,7 +99,7 @@ impl Gate {
         self.0.is_open.store(true, Ordering::SeqCst);
     }
 
-    /// Does something that must not wait for the job at the gate.
+    /// Runs an action that must not wait for the job at the gate.
     #[track_caller]
     pub(crate) fn beside<R>(&self, name: &str, action: impl FnOnce() -> R) -> R {
         assert!(self.is_occupied(), "{name}: nobody is at the gate");
@@ -108,7 +108,7 @@ impl Gate {
         result
     }
 
-    /// Does something that has to wait for the job at the gate, which is opened when there was time enough to do it.
+    /// Runs an action that must wait for the job at the gate, and opens the gate after a while.
     #[track_caller]
     pub(crate) fn after<R>(&self, name: &str, action: impl FnOnce() -> R) -> R {
         assert!(self.is_occupied(), "{name}: nobody is at the gate");
@@ -130,7 +130,7 @@ impl Drop for Gate {
     }
 }
 
-/// Schedules jobs over one entity or several, which stand at a gate: the first argument says how they use it.
+/// Schedules jobs over one or several entities that block at a gate; the first argument selects the kind of access.
 macro_rules! stand_at {
     ($gate:expr, $job:expr) => {{
         let stand = $gate.stand();

@@ -1,4 +1,4 @@
-//! Jobs are given each entity once, with its number, however they run.
+//! Jobs get each entity once, with its index, in every execution mode.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use ancho_jobs::{ExecutionMode, JobHandle, JobSlice, ParallelJobStruct, SliceWri
 
 use crate::jobs::common::*;
 
-/// How a job is started.
+/// The way to run a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Start {
     Run,
@@ -18,7 +18,7 @@ enum Start {
     Parallel,
 }
 
-/// All ways to run a job, in worlds with so many entities.
+/// Runs the test in all ways, in worlds with `count` entities.
 fn each_way(count: u32, mut test: impl FnMut(Checked, Start)) {
     for workers in WORKERS {
         for mode in MODES {
@@ -32,7 +32,7 @@ fn each_way(count: u32, mut test: impl FnMut(Checked, Start)) {
     }
 }
 
-/// So many entities that a query of `A` and `X` finds, in several archetypes, and as many that it does not.
+/// Spawns `count` entities that a query of `A` and `X` finds, in several archetypes, and as many that it does not.
 fn fill(world: &mut World, count: u32) {
     let half = count / 2;
     world.spawn_batch((0..count - half).map(|at| (A(at), X(at))));
@@ -106,7 +106,7 @@ fn slices_have_each_entity_once() {
     }
 }
 
-/// What was given, in the order of the numbers, which must be those from zero on.
+/// Returns the recorded values in the order of their indices, which must be consecutive from zero.
 fn in_order(given: &Given) -> Vec<u32> {
     let mut given = given.lock().unwrap().clone();
     given.sort_unstable_by_key(|&(_, index)| index);
@@ -118,7 +118,7 @@ fn in_order(given: &Given) -> Vec<u32> {
 fn numbers_are_those_of_the_query() {
     for count in [0, 1, 1000] {
         each_way(count, |world, start| {
-            // Those of one thread know the number by counting.
+            // Jobs on one thread can count themselves.
             if start == Start::Parallel {
                 let given = Given::default();
                 let kept = Arc::clone(&given);
@@ -189,7 +189,7 @@ fn structs_are_given_each_entity_with_its_number_and_its_element() {
 fn what_is_taken_along_is_in_step() {
     for count in [0, 1, 1000] {
         each_way(count, |world, start| {
-            // There are more than the job needs.
+            // The slice has more elements than the job needs.
             let mut elements = JobSlice::new(count as usize + 3, u32::MAX);
             let mut next = 0;
             let job = world.query::<(&A, &X)>().job().with(elements.write());
@@ -233,7 +233,7 @@ fn a_job_that_runs_now_may_borrow_and_says_what_was_wrong() {
 
 #[test]
 fn large_chunks_are_divided_and_large_values_are_whole() {
-    // So many rows in a chunk that several threads share one.
+    // Enough rows in a chunk for several threads to share one.
     let mut world = world_with(4);
     world.spawn_batch((0..20_000).map(|at| (A(at), B(0), Text(String::new()))));
     let _ = world.query_mut::<(&A, &mut B)>().schedule_parallel(|(a, b)| b.0 += u64::from(a.0));

@@ -1,4 +1,4 @@
-//! Who waits for whom.
+//! The jobs that each access waits for.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use ancho_entities::{
 
 use crate::jobs::common::*;
 
-/// A world with one entity, which has much.
+/// Creates a world with one entity of many components.
 fn small() -> (Checked, Entity) {
     let mut world = world_with(3);
     let items: Buffer<Item> = [Item(1), Item(2)].into_iter().collect();
@@ -104,7 +104,7 @@ fn jobs_on_other_types_go_on() {
     let other = world.query_mut::<(&mut B, &T)>().schedule(|(b, t)| b.0 += u64::from(t.0));
     gate.beside("complete", || world.jobs().complete(other));
     assert_eq!(gate.beside("get", || world.get::<B>(entity).copied()), Ok(B(6)));
-    // One that reads what is written, but of other archetypes only in name: what it uses is told by type.
+    // The job uses the written type only in a filter: access is tracked by type.
     let changed = world.query_filtered_mut::<&mut T, With<A>>().schedule(|t| t.0 = 0);
     gate.beside("With", || world.jobs().complete(changed));
 }
@@ -125,13 +125,13 @@ fn a_question_for_changes_is_a_read() {
     assert!(gate.is_occupied() && seen.lock().unwrap().is_none());
     gate.open();
     world.jobs().complete(job);
-    // Whether it has changed since depends on the version, which the test is not about.
+    // The result depends on the version, which this test does not check.
     assert_ne!(*seen.lock().unwrap(), Some(false));
 }
 
 type Read = (&'static str, fn(&World, Entity) -> u32);
 
-/// Everything that reads the `A` of the one entity that there is.
+/// Every operation that reads `A` of the only entity.
 const READS: [Read; 15] = [
     ("get", |world, entity| world.get::<A>(entity).unwrap().0),
     ("iter", |world, _| world.query::<&A>().iter().map(|a| a.0).sum()),
@@ -184,7 +184,7 @@ const READS: [Read; 15] = [
     }),
 ];
 
-/// As above, by chunks, of which everything can be asked when they are given: these wait for all jobs.
+/// Every read of `A` through chunks. A chunk gives access to all its components, so these wait for all jobs.
 const READS_OF_CHUNKS: [Read; 3] = [
     ("chunks", |world, _| world.chunks().map(|chunk| chunk.slice::<A>().unwrap()[0].0).sum()),
     ("dynamic", |world, _| {
@@ -215,7 +215,7 @@ fn who_reads_does_not_wait_for_writers_of_something_else() {
     let _ = stand_at!(gate, world.query_mut::<(&mut B, &mut T, &A)>().job());
     gate.await_job(&world);
     for (name, read) in READS {
-        // This one has been asked for `B` too.
+        // These read `B`, too.
         if name != "iter with others" && name != "iter of what may be there" {
             assert_eq!(gate.beside(name, || read(&world, entity)), 1, "{name}");
         }
@@ -259,7 +259,7 @@ fn buffers_are_waited_for() {
 
 type Write = (&'static str, fn(&mut World, Entity));
 
-/// Everything that changes the `A` of the one entity that there is to 7, in its place.
+/// Every operation that sets `A` of the only entity to 7, in place.
 const WRITES: [Write; 13] = [
     ("get_mut", |world, entity| world.get_mut::<A>(entity).unwrap().0 = 7),
     ("set", |world, entity| world.set(entity, A(7)).unwrap()),
@@ -285,7 +285,7 @@ const WRITES: [Write; 13] = [
     }),
 ];
 
-/// As above, by chunks.
+/// Every write of `A` through chunks.
 const WRITES_OF_CHUNKS: [Write; 1] = [("slice_mut", |world, _| {
     world.for_each_chunk_mut(|mut chunk| chunk.slice_mut::<A>().unwrap()[0].0 = 7);
 })];
@@ -338,7 +338,7 @@ fn who_writes_does_not_wait_for_jobs_on_something_else() {
 
 type Question = (&'static str, fn(&World, Entity) -> bool);
 
-/// What can be asked without a look at values or masks.
+/// Calls that read neither values nor enabled state.
 const QUESTIONS: [Question; 12] = [
     ("count", |world, _| world.query::<&A>().count() == 1),
     ("count of both", |world, _| world.query::<(&A, &B)>().count() == 1),
@@ -432,7 +432,7 @@ fn what_is_said_is_added_to_what_is_known() {
     for by in ["depends_on", "after"] {
         let (mut world, _) = small();
         let (one, two) = (Gate::default(), Gate::default());
-        // Known by `B`, and said of the one on `A`.
+        // The dependency on `B` is implicit, the one on `A` explicit.
         let _ = stand_at!(one, world.query_mut::<&mut B>().job());
         let said = [stand_at!(two, world.query_mut::<&mut A>().job())];
         let were_left = (one.was_left_asker(), two.was_left_asker());
@@ -468,7 +468,7 @@ fn handles_are_kept_and_combined() {
     jobs.complete(then);
     assert!(handles.iter().all(|&handle| jobs.is_completed(handle)));
     assert_eq!(*seen.lock().unwrap(), Some(true));
-    // Once more, and when the world has gone on.
+    // Completing again works, also after the world has changed.
     jobs.complete(all);
     world.despawn(entity).unwrap();
     handles.iter().for_each(|&handle| world.jobs().complete(handle));
@@ -477,7 +477,8 @@ fn handles_are_kept_and_combined() {
 
 #[test]
 fn a_job_that_was_waited_for_is_not_in_the_way_of_others() {
-    // The reader of `A` waits for its writer. The one of `B` was scheduled later, by the same code, and does not.
+    // The reader of `A` waits for its writer. The reader of `B` was scheduled later, by the same code, and does not
+    // wait.
     let (mut world, _) = small();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query_mut::<&mut A>().job());
@@ -488,7 +489,7 @@ fn a_job_that_was_waited_for_is_not_in_the_way_of_others() {
     gate.after("get", || world.query::<&T>().single().unwrap().0);
 }
 
-/// Something that a job says once, and the test asks for.
+/// Returns a flag, and a function for a job to set it once.
 fn flag() -> (Arc<Mutex<Option<bool>>>, impl Fn(bool) + Send + Sync + 'static) {
     let seen = Arc::new(Mutex::new(None));
     let kept = Arc::clone(&seen);

@@ -1,4 +1,4 @@
-//! Scripts of jobs that give the same world on any number of threads, and in a loop on one.
+//! Scripts of jobs that produce the same world on any number of threads, and in a loop on one thread.
 
 use ancho_entities::{
     Buffer, Changed, ChunkInJob, ChunkJob, Component, EnabledMut, Entity, EntityAt, EntityJob,
@@ -9,12 +9,12 @@ use ancho_jobs::{ExecutionMode, ParallelFor, ParallelJobStruct};
 
 use crate::jobs::common::*;
 
-/// Refers to another entity, which may be gone.
+/// A reference to another entity, which may be dead.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(name = "jobs::Link")]
 struct Link(Entity);
 
-/// A small generator of numbers (SplitMix64), so that scripts are the same each time.
+/// A small random number generator (SplitMix64), so that scripts are the same each time.
 #[derive(Clone)]
 struct Numbers(u64);
 
@@ -28,7 +28,7 @@ impl Numbers {
     }
 }
 
-/// One step of a script, by number, with a number to do it with.
+/// One step of a script: its kind, and a number for its arguments.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     kind: u32,
@@ -86,7 +86,7 @@ impl ParallelFor for ByNumber<'_> {
     }
 }
 
-/// Does steps by jobs, or by loops.
+/// A player that runs steps by jobs, or by loops.
 struct Player {
     world: World,
     all: Vec<Entity>,
@@ -272,7 +272,7 @@ impl Player {
         let mut hashes = Vec::new();
         for (at, &step) in script.iter().enumerate() {
             self.step(step);
-            // Seldom, so that jobs pile up.
+            // Rarely, so that jobs pile up.
             if at % 50 == 49 {
                 hashes.push(self.world.state_hash());
             }

@@ -1,4 +1,4 @@
-//! Jobs that are refused, and what is said.
+//! Refused jobs, and their error messages.
 
 use std::any::type_name;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ fn small() -> Checked {
     world
 }
 
-/// What is said of a job that was refused. Nothing has changed.
+/// Returns the message of a refused job, and checks that nothing has changed.
 #[track_caller]
 fn refused<T>(world: &World, uncompleted: usize, schedule: impl FnOnce() -> T) -> String {
     let message = panic_message(|| _ = schedule());
@@ -46,7 +46,7 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     let second = second.schedule(|a, total| **total += a.0);
     world.jobs().complete(second);
     assert_eq!(*total.get().unwrap(), 2 * 435);
-    // Waiting on the way by what is used of the world completes containers as well.
+    // Waiting for a job by its access to the world completes its containers as well.
     let third = world.query_mut::<&mut A>().job().with(total.write());
     let _ = third.schedule(|a, total| a.0 = **total);
     assert_eq!(world.query::<&A>().iter().next(), Some(&A(870)));
@@ -61,7 +61,7 @@ fn in_turn_containers_order_jobs_as_components_do() {
         world.jobs().set_mode(mode);
         world.spawn_batch((0..30).map(|at| (A(at), B(1))));
         let mut total = JobCell::new(0_u64);
-        // By the container alone: what they use of the world they only read.
+        // The container alone orders the jobs: they only read the world.
         for _ in 0..3 {
             let sum = world.query::<&A>().job().wait_for_containers().with(total.write());
             let _ = sum.schedule(|a, total| **total = (**total * 2 + u64::from(a.0)) % 1_000_003);
@@ -99,7 +99,7 @@ fn a0006_jobs_do_not_schedule() {
             other.query_mut::<&mut A>().job().named("Inner").schedule(|a| a.0 = 0);
         });
         assert_eq!(other.jobs().uncompleted(), 0);
-        // Whatever does not wait is done.
+        // Calls that do not wait succeed.
         other.query_mut::<&mut A>().for_each(|a| a.0 += 1);
         let inner = panic_message(|| {
             other.query_mut::<&mut A>().job().named("Inner").schedule_parallel(|a| a.0 = 0);
@@ -129,7 +129,7 @@ fn a0006_jobs_do_not_wait_for_jobs_of_a_world() {
     let failed = world.jobs().try_complete(outer.unwrap()).unwrap_err();
     let told = "A0006: job `Outer` tried to complete a job";
     assert!(failed.message().starts_with(told), "{failed}");
-    // The world is as it was, and its job runs when its owner waits.
+    // The world is unchanged, and its job runs when its owner waits.
     let mut other = other.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take().unwrap();
     assert_eq!(other.query::<&A>().iter().map(|a| a.0).sum::<u32>(), 435 + 30);
     other.spawn(A(1));
@@ -151,7 +151,7 @@ fn a0004_handles_of_other_worlds_are_refused() {
     assert_eq!((message.as_str(), world.jobs().uncompleted()), (said, 0));
     let message = panic_message(|| world.jobs().complete(foreign[0]));
     assert!(message.starts_with("A0004: "), "{message}");
-    // Also when it is over.
+    // Also after the job is completed.
     other.jobs().complete(foreign[0]);
     let late = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         world.query_mut::<&mut A>().job().named("Mine").after(&foreign).schedule(|_| {})
@@ -194,7 +194,7 @@ fn a0010_containers_are_long_enough_for_all_entities() {
     let write = Write { to: short.write(), from: one.read() };
     check(refused(&world, 0, || job().run_job(write)));
     assert!(short.as_slice().unwrap().iter().all(|&number| number == 0));
-    // A single job has the container as a whole, and does with it what it likes.
+    // A job on one thread gets the whole container, and may use it freely.
     let job = job().with(short.write()).schedule(|a, short| short[0] += a.0);
     world.jobs().complete(job);
     assert_eq!(short.as_slice().unwrap()[0], 435);
@@ -214,7 +214,7 @@ fn a0074_what_is_of_a_world_is_scheduled_there() {
         assert!(message.ends_with(end), "{message}");
         assert_eq!(jobs.uncompleted(), 0);
     }
-    // A lookup of one world does not go with a query of another.
+    // A lookup of one world does not work with a query of another.
     let lookup = world.split::<(Lookup<&B>,)>().0.into_job();
     let job = other.query::<&A>().job().named("Lost").with(lookup);
     let message = refused(&other, 0, || job.schedule_parallel(|_, _| {}));
@@ -258,7 +258,7 @@ fn a0008_a_pool_that_is_full_says_so() {
     let mut world = Checked(World::with_settings("Simulation", settings));
     let entity = world.spawn(A(0));
     let mut scheduled = 0;
-    // Jobs that take containers along are not forgotten by themselves.
+    // Jobs that capture containers are not removed automatically.
     let mut cells: Vec<_> = (0..100).map(JobCell::new).collect();
     let message = cells
         .iter_mut()

@@ -24,7 +24,7 @@ fn a_panic_is_told_with_the_job_the_query_and_the_entities() {
         )
     );
     assert_eq!(failed.job(), "Divide");
-    // A job without a name is called by the type of its function.
+    // The default name of a job is the type of its function.
     let bad = world.query::<&A>().schedule(|_| panic!("no name"));
     let failed = world.jobs().try_complete(bad).unwrap_err();
     assert!(failed.job().contains("a_panic_is_told"), "{failed}");
@@ -42,7 +42,7 @@ fn most_entities_are_done_all_the_same() {
                 assert!(a.0 != 1001, "this one");
                 a.0 += 10_000;
             });
-            // Somebody waits on the way.
+            // Reading a value waits for the job.
             assert_eq!(world.get::<A>(all[1001]), Ok(&A(1001)));
             let values: Vec<_> = world.query::<&A>().iter().map(|a| a.0).collect();
             assert!((0..).zip(&values).all(|(at, &value)| value == at || value == at + 10_000));
@@ -66,7 +66,7 @@ fn other_entities_are_done_all_the_same() {
                 assert!(a.0 != 1001, "this one");
                 a.0 += 10_000;
             });
-            // Somebody waits on the way.
+            // Reading a value waits for the job.
             for (at, &entity) in (0..).zip(&all) {
                 let is_done = world.get::<A>(entity).unwrap().0 == at + 10_000;
                 let is_of_the_chunk = (1000..1004).contains(&at);
@@ -115,7 +115,7 @@ fn who_completed_a_job_on_the_way_does_not_keep_its_failure() {
     let mut world = world_with(1);
     let entity = world.spawn(A(1));
     let bad = world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("so bad"));
-    // Each of these completes it.
+    // Each of these calls completes it.
     assert_eq!(world.get::<A>(entity), Ok(&A(1)));
     world.spawn(A(2));
     assert!(world.jobs().is_completed(bad));
@@ -195,13 +195,13 @@ fn a_container_that_turns_out_too_short_is_a_failure() {
     let mut world = world_of(2, 10);
     world.spawn_batch((0..30).map(|at| (A(at), X(at))));
     let mut elements = JobSlice::new(29, 0);
-    // How many are found is not known before.
+    // The number of matches is not known in advance.
     let job = world.query::<&X>().job().named("Long").with(elements.write());
     let job = job.schedule_parallel(|x, element| *element = x.0);
     let failed = world.jobs().try_complete(job).unwrap_err();
     assert_eq!(failed.job(), "Long");
     assert_eq!(elements.as_slice().unwrap().len(), 29);
-    // One of them is off: then it is long enough.
+    // With one component disabled, the slice is long enough.
     let first = world.query::<&X>().to_entities()[0];
     world.set_component_enabled::<X>(first, false).unwrap();
     let job = world.query::<&X>().job().with((elements.write(), IndexInQuery));

@@ -80,7 +80,7 @@ fn a_fork_goes_while_a_job_reads_what_they_share() {
     });
     gate.await_job(&world);
     gate.beside("drop", || drop(fork));
-    // Of what the fork is said to share, chunks may have to be copied: the job is in them.
+    // The chunks still count as shared, and a write would copy them under the job; a read need not wait.
     gate.beside("get", || assert_eq!(world.get::<B>(all[3]), Ok(&B(1))));
     gate.open();
     world.get_mut::<A>(all[0]).unwrap().0 = 7;
@@ -113,7 +113,7 @@ fn a_fork_writes_while_a_job_of_its_parent_reads_what_they_share() {
 
 #[test]
 fn whoever_has_to_copy_waits_for_jobs_that_read_there() {
-    // `B` is written on its own thread: no job uses it. But its chunk is copied, and jobs are at the old place.
+    // No job uses `B`. But writing it copies the chunk, and jobs read the old memory.
     let (mut world, fork, all) = forked();
     let gate = Gate::default();
     let _ = stand_at!(gate, world.query::<&A>().job());
@@ -142,7 +142,7 @@ fn a_parent_goes_while_a_job_of_its_fork_reads_what_they_shared() {
     assert_eq!(sum(&fork), SUM);
 }
 
-/// A world with three chunks and a fork, and room for so many more chunks.
+/// Creates a world with three chunks and a fork, and room for `more` chunks.
 fn limited(more: usize) -> (World, World, ChunkArena) {
     let arena = ChunkArena::with_limit((3 + more) * 16 * 1024);
     let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena.clone());
@@ -192,7 +192,7 @@ fn without_memory_for_a_copy_nothing_is_scheduled() {
             assert_eq!(versions(&world), marks, "{name}: nothing counts as changed");
             assert_eq!(fork.state_hash(), before.0);
             world.check_invariants().unwrap();
-            // When there is memory, it goes on.
+            // With enough memory, it succeeds.
             drop(fork);
             schedule(&mut world);
             assert_eq!(world.query::<&A>().iter().map(|a| a.0).sum::<u32>(), 66 + 12, "{name}");

@@ -1,4 +1,4 @@
-//! What jobs can be given: aspects, and all that queries can be told.
+//! Data of jobs: aspects, and all query options.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ fn jobs_are_given_aspects() {
         }
         let _ = world.query_mut::<Pair>().schedule(add);
         let _ = world.query_mut::<Pair>().schedule_parallel(add);
-        // Reading what the aspect writes waits for both.
+        // Reading a component that the aspect writes waits for both jobs.
         let mut all: Vec<_> = world.query::<&A>().iter().map(|a| a.0).collect();
         all.sort_unstable();
         let expected = (0..50).map(|at| at + 200 + if at < 25 { 0 } else { 2 });

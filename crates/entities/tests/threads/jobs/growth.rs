@@ -1,10 +1,10 @@
-//! What is remembered of jobs does not grow.
+//! The records of jobs do not grow.
 
 use ancho_entities::World;
 
 use crate::jobs::common::*;
 
-/// Nobody ever waits, and this is how many jobs may be uncompleted at most.
+/// The maximum number of uncompleted jobs, if no call ever waits.
 const MOST: usize = 2048;
 
 #[test]
@@ -56,7 +56,7 @@ fn failures_that_nobody_asks_for_do_not_pile_up() {
 
 #[test]
 fn a_job_at_a_gate_holds_up_those_behind_it_and_no_more() {
-    // As many as may be uncompleted wait behind it. Then whoever schedules waits, too, until it is opened.
+    // The maximum number of uncompleted jobs waits behind it. Then scheduling blocks, until the gate is opened.
     let mut world = world_with(2);
     world.spawn((A(0), B(0)));
     let gate = Gate::default();

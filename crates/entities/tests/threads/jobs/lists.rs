@@ -1,4 +1,4 @@
-//! Jobs that list what a query finds, and that write lists to it.
+//! Jobs that list query results, and jobs that write lists back.
 
 use ancho_collections::{NativeArray, NativeList};
 use ancho_entities::{
@@ -10,7 +10,7 @@ use crate::jobs::common::*;
 
 const WORKER_COUNTS: [usize; 2] = [0, 2];
 
-/// Entities of several archetypes and teams, some of them switched off.
+/// Creates entities of several archetypes and teams, some of them disabled.
 fn mixed(workers: usize) -> Checked {
     let mut world = world_of(workers, 10);
     world.spawn_batch((0..35).map(|at| (A(at), X(at), T(0))));
@@ -23,14 +23,14 @@ fn mixed(workers: usize) -> Checked {
     world
 }
 
-/// Ends a moment. Returns it.
+/// Advances the version. Returns the previous one.
 fn advance(world: &mut World) -> Version {
     let seen = world.version();
     world.advance_version();
     seen
 }
 
-/// Jobs find what a query finds at once.
+/// Checks that jobs list the same as an immediate query.
 #[track_caller]
 fn lists_the_same<F: QueryFilter>(world: &World, since: Version) {
     let query = world.query_filtered::<&A, F>().since(since);
@@ -79,7 +79,7 @@ fn what_is_found_is_settled_when_the_job_runs() {
         let mut switch = world.query_mut::<(&A, EnabledMut<X>)>();
         let _ = switch.schedule_parallel(|(a, mut on)| on.set(a.0 % 3 == 0));
         let list = world.query::<&X>().job().schedule_to_entities(late.write());
-        // Nobody knows yet how many there are.
+        // The length is not known yet.
         let said = late.get().unwrap_err().to_string();
         assert!(said.contains("to_entities"), "{said}");
         world.jobs().complete(list);
@@ -118,7 +118,7 @@ fn listing_entities_does_not_wait_for_who_writes_their_values() {
     gate.open();
     world.jobs().complete(written);
     assert_eq!(found.get().unwrap().len(), 90);
-    // Who comes to change the structure waits for the list.
+    // Structural changes wait for the list.
     let list = world.query::<&A>().job().schedule_to_entities(found.write());
     let first = world.query::<&A>().to_entities()[0];
     world.despawn(first).unwrap();
@@ -145,7 +145,7 @@ fn a_list_is_written_back() {
         let before = [raise];
         let job = query.job().depends_on(&before);
         let back = job.schedule_copy_from(values.read_elements());
-        // Who asks for values waits for it, as for every job.
+        // Reading values waits for the job, as for every job.
         let on = |world: &World| world.query_filtered::<&A, With<X>>().to_components::<A>();
         assert_eq!(on(&world).unwrap()[..], values.get().unwrap()[..]);
         assert!(on(&world).unwrap().iter().all(|a| a.0 >= 500));
@@ -205,7 +205,7 @@ fn values_that_the_query_does_not_give_are_refused() {
     let read = world.query_mut::<&A>().job();
     let refused = panic_message(|| read.schedule_copy_from(values.read_elements()));
     assert!(refused.contains("`&mut queries::A`"));
-    // Nothing was scheduled, so that the list is free.
+    // Nothing was scheduled, so the list is not borrowed.
     assert!(values.get().unwrap().is_empty());
     assert_eq!(world.jobs().uncompleted(), 0);
 }

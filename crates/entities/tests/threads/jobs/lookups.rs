@@ -1,4 +1,4 @@
-//! Data of many entities in any order, in jobs.
+//! Lookups of many entities in any order, in jobs.
 
 use ancho_entities::{
     ChunkInJob, ChunkJob, EnabledMut, EnabledRef, Entity, JobLookup, JobLookupView, Lookup,
@@ -12,7 +12,7 @@ use crate::jobs::common::*;
 struct Compare<'a> {
     all: JobLookup<'a, &'static B>,
     asked: SliceRead<'a, Entity>,
-    /// How many of them.
+    /// The number of entities to look up.
     count: usize,
 }
 
@@ -40,7 +40,7 @@ fn many_are_what_each_is_however_many_they_are() {
         let mut asked: Vec<_> = with.iter().rev().copied().collect();
         asked.splice(20..20, [gone, without, Entity::NULL]);
         let asked = JobSlice::from(asked);
-        // Fewer than are looked for ahead, just as many, and more.
+        // Fewer than are prefetched, exactly as many, and more.
         for count in [0, 1, 15, 16, 17, 31, 32, 33, 64, 203] {
             let (takers, all) = world.split::<(Query<&mut A>, Lookup<&B>)>();
             let job = Compare { all: all.into_job(), asked: asked.read(), count };
@@ -92,7 +92,7 @@ fn jobs_know_in_which_chunks_something_was_written() {
         let since = world.version();
         world.advance_version();
         world.get_mut::<A>(all[15]).unwrap().0 += 1;
-        // A job writes more, which is waited for, and other components do not count.
+        // Another job writes more, and is waited for; other components do not count.
         let _ = world.query_mut::<&mut B>().schedule_parallel(|b| b.0 += 1);
         let (write, values) = world.split::<(Query<&T>, Lookup<&mut A>)>();
         let last = all[29];
@@ -107,7 +107,7 @@ fn jobs_know_in_which_chunks_something_was_written() {
             assert!(!a.did_change(marker, since) && !a.did_change(Entity::NULL, since));
         });
         world.jobs().complete(job);
-        // The world's own thread goes on writing another component while such a job is under way.
+        // The world's thread writes another component while the job runs.
         let (ask, values) = world.split::<(Query<&T>, Lookup<&A>)>();
         let asked = all.clone();
         let job = ask.job().with(values.into_job()).schedule(move |_, a| {
@@ -146,10 +146,10 @@ fn jobs_know_which_entities_were_written_if_that_is_tracked() {
     }
 }
 
-/// Something that is done to an entity.
+/// An operation on an entity.
 type Write = fn(&mut World, Entity);
 
-/// Sees to it that who writes waits for a job that asks when that was last done, of data that it looks for.
+/// Checks that writers wait for a job that reads change versions of its lookup's data.
 fn writers_wait_for<D>(spawn: fn(&mut World) -> Entity, writes: &[(&str, Write)])
 where
     D: ReadOnlyData<Static = D> + ParallelData + 'static,
@@ -173,7 +173,7 @@ where
     }
 }
 
-/// Goes through something in a job, and waits for it.
+/// Runs a job over the data, and waits for it.
 fn go_through<D: ParallelData<Static: ParallelData> + 'static>(world: &mut World) {
     let job = world.query_mut::<D>().job().schedule(|_| ());
     world.jobs().complete(job);
@@ -181,7 +181,7 @@ fn go_through<D: ParallelData<Static: ParallelData> + 'static>(world: &mut World
 
 #[test]
 fn who_writes_waits_for_jobs_that_ask_when_that_was_done() {
-    // Whether the component is on is looked for, and not its values.
+    // The lookup uses enabled bits, and not values.
     writers_wait_for::<EnabledRef<'static, X>>(
         |world| world.spawn(X(1)),
         &[
@@ -190,7 +190,7 @@ fn who_writes_waits_for_jobs_that_ask_when_that_was_done() {
             ("a job that writes", |world, _| go_through::<&'static mut X>(world)),
         ],
     );
-    // Of a tag there are no values.
+    // A tag has no values.
     writers_wait_for::<&'static Y>(
         |world| world.spawn(Y),
         &[

@@ -1,4 +1,4 @@
-//! Jobs that switch components off and on, and those that ask.
+//! Jobs that enable and disable components, and jobs that read enabled state.
 
 use ancho_entities::{
     Absent, EnabledMut, Entity, IgnoreEnabled, Or, Present, With, Without, World,
@@ -16,7 +16,7 @@ fn two() -> (Checked, [Entity; 2]) {
 
 type Question = (&'static str, fn(&World, [Entity; 2]) -> usize);
 
-/// What depends on whether `X` is on. It is, of the second alone, after the job.
+/// Calls that depend on whether `X` is enabled. After the job, only that of the second entity is.
 const QUESTIONS: [Question; 12] = [
     ("count", |world, _| world.query::<(&A, &X)>().count()),
     ("count With", |world, _| world.query_filtered::<&A, With<X>>().count()),
@@ -43,7 +43,7 @@ const QUESTIONS: [Question; 12] = [
     }),
 ];
 
-/// A job that switches all `X`, at a gate.
+/// Schedules a job that toggles all `X`, at a gate.
 fn switch(world: &mut World, gate: &Gate) {
     let stand = gate.stand();
     let job = world.query_mut::<EnabledMut<X>>().schedule(move |mut on| {

@@ -1,6 +1,6 @@
-//! Jobs over entities: what they wait for, whom they keep waiting, and what they do.
+//! Jobs over entities: dependencies, blocked operations, and results.
 //!
-//! Tests are named after the rows of the behaviour they check. Where it matters who waits for whom, a job stands at a
+//! Tests are named after the rows of the behaviour they check. Where the order of waiting matters, a job blocks at a
 //! [`Gate`](common::Gate), so that it is known to run meanwhile.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Worlds that move, go to other threads and end while jobs run.
+//! Worlds that are moved, sent to other threads and dropped while jobs run.
 
 use std::mem;
 use std::sync::{Arc, Mutex, mpsc};
@@ -8,7 +8,7 @@ use ancho_entities::{Entity, Lookup, Query, World};
 
 use crate::jobs::common::*;
 
-/// A world with entities of which each has a goal, and a job at the gate that looks for the goals.
+/// Creates a world whose entities each have a goal, and a job at the gate that looks the goals up.
 fn busy(gate: &Gate) -> (Checked, Vec<Entity>) {
     let mut world = world_of(2, 10);
     let all: Vec<_> = world.spawn_batch((0..50).map(|at| (A(at), B(0)))).collect();
@@ -37,7 +37,7 @@ fn a_world_moves_while_jobs_run() {
     let mut list = Vec::new();
     gate.beside("moving", || {
         list.push(Box::new(world));
-        // The list moves, too.
+        // The list reallocates, too.
         (0..10).for_each(|_| list.push(Box::new(world_with(0))));
     });
     let mut world = *list.swap_remove(0);
@@ -74,7 +74,7 @@ fn worlds_are_swapped_while_jobs_run() {
     let (mut first, _) = busy(&one);
     let (mut second, all) = busy(&two);
     one.beside("swapping", || two.beside("swapping", || mem::swap(&mut first.0, &mut second.0)));
-    // What was the second is waited for by its own gate.
+    // The job of the swapped world waits for its own gate only.
     two.open();
     one.beside("the other", || {
         assert!(is_done(&first));
@@ -125,7 +125,7 @@ fn a_world_ends_inside_one_of_its_own_jobs() {
             let mut is_first = true;
             let job = world.query_mut::<(&mut A, &mut Text)>().schedule(move |(a, text)| {
                 if mem::take(&mut is_first) {
-                    // Its own world ends here, with the memory that it is about to write.
+                    // The job drops its own world, with the memory that it is about to write.
                     drop(receive.lock().unwrap().recv().unwrap());
                 }
                 a.0 += 1;

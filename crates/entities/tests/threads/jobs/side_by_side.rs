@@ -1,4 +1,4 @@
-//! Jobs that use different things of the same chunks at the same time.
+//! Jobs that use different components of the same chunks at the same time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ fn fill(world: &mut World, count: u32) -> Vec<Entity> {
     world.spawn_batch(sets).collect()
 }
 
-/// What a job calls to say that it is there, and to go on when all are.
+/// Returns a function that signals a job's arrival, and blocks until all have arrived.
 fn meet(here: &Arc<AtomicUsize>, all: usize) -> impl FnMut() + Send + use<> {
     let here = Arc::clone(here);
     let mut is_first = true;

@@ -1,8 +1,8 @@
 //! Jobs of one part of a split world, while values of other parts are in use.
 //!
-//! What a part has borrowed is in use when a job of another part is scheduled. So the job must not change what the other part asks
-//! for, nor ask for what it changes, beside it: not only values, but what is switched off and what has changed, too. Such a job
-//! is done before the call that schedules it returns.
+//! Values borrowed from one part may be in use when a job of another part is scheduled. The job must not run
+//! concurrently if it changes what the other part filters by, or the reverse. This includes values, enabled state and
+//! change versions. Such a job is completed before the call that schedules it returns.
 
 use ancho_entities::{
     Changed, EnabledMut, IgnoreEnabled, JobLookupView, Lookup, Query, With, World,
@@ -12,13 +12,13 @@ use crate::jobs::common::*;
 
 fn crowd() -> Checked {
     let mut world = world_of(2, 100);
-    // So that entities have other numbers in a query of `A` than in one of `X`.
+    // Entities have other indices in a query of `A` than in one of `X`.
     world.spawn_many(A(1), 40);
     world.spawn_batch((0..1000).map(|at| (A(at), X(at), B(1))));
     world
 }
 
-/// Sees to it that a job that is scheduled has its turn at once.
+/// Runs the action, which checks that a scheduled job is completed at once.
 #[track_caller]
 fn takes_its_turn(action: impl FnOnce(&mut World)) {
     action(&mut crowd());
@@ -47,7 +47,7 @@ fn a_job_does_not_switch_what_another_part_asks_for() {
         found.next();
         let _ = switches.job().schedule_parallel(|mut on| on.set(false));
         assert_eq!(jobs.uncompleted(), 0, "it was done");
-        // How many there are depends on how far the job is.
+        // The count depends on the progress of the job.
         found.for_each(drop);
     });
 }
@@ -84,7 +84,7 @@ fn a_job_does_not_write_what_another_part_asks_for_changes_of() {
 fn an_array_does_not_ask_what_is_on() {
     let mut world = crowd();
     let (switches, all) = world.split::<(Query<EnabledMut<X>>, Query<(&A, Option<&X>)>)>();
-    // The number of an entity in the array is not that in the query, so that they would share words of bits with others.
+    // The index of an entity in the array differs from that in the query, so threads would share words of bits.
     assert!(panic_message(|| _ = all.job().into_array()).starts_with("A0076: "));
     drop(switches);
     type All<'w> = Query<'w, (&'static A, Option<&'static X>), IgnoreEnabled>;
@@ -104,7 +104,7 @@ fn a_job_does_not_ask_when_another_part_switched_what_it_looks_for() {
         switches.next();
         let _ = asking.job().with(values.into_job()).schedule(|_, _| {});
         assert_eq!(jobs.uncompleted(), 0, "it was done");
-        // In other chunks it counts as changed from then on.
+        // In other chunks it counts as changed from now on.
         switches.for_each(|mut on| on.set(false));
     });
 }
@@ -120,7 +120,7 @@ fn a_job_takes_along_a_lookup_of_what_its_own_query_switches() {
             world.split::<(Query<EnabledMut<X>>, Lookup<&X>, Query<&B>)>();
         let jobs = other.job().into_array().jobs();
         let job = switches.job().with(values.into_job());
-        // All that it is given counts as changed before the first is.
+        // All yielded entities count as changed before the first is yielded.
         let all_changed = move |values: JobLookupView<'_, &X>| {
             assert!(all.iter().step_by(50).all(|&entity| values.did_change(entity, seen)));
         };

@@ -1,10 +1,10 @@
-//! What is added and removed while jobs run.
+//! Structural changes while jobs run.
 
 use ancho_entities::{ComponentType, Entity, Lookup, Query, QueryDescriptor, Shared, With, World};
 
 use crate::jobs::common::*;
 
-/// Entities of two archetypes: one with `A` and `Tag`, one with `A`, and one with `B` alone.
+/// Creates three entities: one with `A` and `Tag`, one with `A`, and one with `B` alone.
 fn three() -> (Checked, [Entity; 3]) {
     let mut world = world_with(3);
     let both = world.spawn((A(1), Tag));
@@ -15,7 +15,7 @@ fn three() -> (Checked, [Entity; 3]) {
 
 type Change = (&'static str, fn(&mut World, [Entity; 3]));
 
-/// Changes of the archetype of `A` alone: of its rows, or of what the rows hold beside components.
+/// Changes of the archetype of `A` alone: of its rows, or of their data other than components.
 const CHANGES: [Change; 22] = [
     ("spawn", |world, _| _ = world.spawn(A(5))),
     ("try_spawn", |world, _| _ = world.try_spawn(A(5)).unwrap()),
@@ -73,7 +73,7 @@ fn changes_of_an_archetype_wait_for_jobs_that_go_through_it() {
 
 #[test]
 fn changes_of_an_archetype_do_not_wait_for_jobs_on_others() {
-    // Of `despawn_all` and `fork` there is no other archetype, and others are moved to or from one with `Tag` or `B`.
+    // `despawn_all` and `fork` affect all archetypes; the other changes move entities to or from one with `Tag` or `B`.
     let elsewhere = CHANGES.into_iter().filter(|(name, _)| !["despawn_all", "fork"].contains(name));
     for (name, change) in elsewhere {
         let (mut world, entities) = three();
@@ -100,7 +100,7 @@ fn a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
     });
     gate.await_job(&world);
     gate.beside("thousands of changes", || {
-        // Archetypes, chunks, entities and queries come, so that what lists them has to grow.
+        // Creates archetypes, chunks, entities and queries, so that their lists grow.
         let more: Vec<_> = world.spawn_many((A(1), B(1)), 5000).collect();
         world.batch(&more[..4000]).despawn().unwrap();
         for at in 0..8_u32 {
@@ -120,7 +120,7 @@ fn a_job_at_its_gate_goes_on_after_much_has_happened_elsewhere() {
         }
         world.archetype::<(X, T, Text, Y)>();
         world.advance_version();
-        // The state of this query is that of the job, and learns of archetypes that it finds.
+        // This query has the same state as the job's, and adds new archetypes to it.
         assert_eq!(world.query::<(&T, &B)>().count(), 0);
     });
     gate.open();
@@ -137,7 +137,7 @@ fn a_lookup_delays_every_structural_change() {
         world.spawn(X(1));
         let gate = Gate::default();
         let stand = gate.stand();
-        // Neither the query nor the lookup has to do with the archetypes that change.
+        // Neither the query nor the lookup matches the archetypes that change.
         let (query, lookup) = world.split::<(Query<&mut X>, Lookup<&T>)>();
         let job = query.job().with(lookup.into_job()).schedule(move |x, lookup| {
             stand();
@@ -215,7 +215,7 @@ fn values_of_shared_components_outlive_the_wait() {
     });
     let _ = job;
     gate.await_job(&world);
-    // The list of values grows and shrinks, and another entity comes to have the same.
+    // The list of values grows and shrinks, and another entity gets the same value.
     gate.beside("other values", || {
         for team in 100..1000 {
             world.set_shared(second, Team(team)).unwrap();

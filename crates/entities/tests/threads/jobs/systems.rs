@@ -1,4 +1,4 @@
-//! Jobs that systems have scheduled.
+//! Jobs scheduled by systems.
 
 use std::sync::{Arc, Barrier};
 
@@ -12,7 +12,7 @@ fn jobs_of_a_frame_are_worked_on_in_any_order_when_all_are_awaited() {
     let pool = JobPool::builder().workers(1).build().unwrap();
     let mut world = World::with_settings("test", WorldSettings::new().job_pool(&pool));
     let entity = world.spawn((A(1), B(2)));
-    // Each job waits for the other, so that two threads have to be at them.
+    // Each job waits for the other, so that two threads have to run them.
     let met = Arc::new(Barrier::new(2));
     let also_met = Arc::clone(&met);
     world.add_system(move |mut all: Query<&mut A>| {

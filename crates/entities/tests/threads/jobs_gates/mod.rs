@@ -1,7 +1,7 @@
-//! What the thread of a world does while jobs run: it waits for those in its way, finds what they have done, and waits for no
+//! Operations on a world's thread while jobs run: it waits for conflicting jobs, sees their results, and waits for no
 //! others.
 //!
-//! Jobs stand at a gate until it is opened, so that it can be seen whether somebody has waited for them.
+//! Jobs block at a gate until it is opened, so that a test can see whether the operation has waited for them.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
@@ -22,20 +22,20 @@ use ancho_jobs::{JobHandle, JobPool};
 use crate::common::{A, B, Checked, Item, Script, T, Team, Text, X};
 use operations::{NEAR, OTHER, Operation, WHOLE};
 
-/// Of an archetype of its own, with which nobody has to do but the jobs of the far.
+/// A component in an archetype of its own, which only the `far` jobs use.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Far(u32);
 
-/// Stays.
+/// A cleanup component.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(cleanup)]
 struct Stays(u32);
 
-/// Of chunks.
+/// A chunk component.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Detail(u32);
 
-/// Where jobs stand until it is opened.
+/// A gate that blocks jobs until it is opened.
 #[derive(Clone, Default)]
 struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
@@ -54,7 +54,7 @@ impl Gate {
         drop(opened.unwrap());
     }
 
-    /// Opens the gate after a time, unless what is returned goes before.
+    /// Opens the gate after a time, unless the returned sender is dropped before.
     fn open_after(&self, time: Duration) -> mpsc::Sender<()> {
         let (gate, (sender, gone)) = (self.clone(), mpsc::channel::<()>());
         thread::spawn(move || {
@@ -66,17 +66,17 @@ impl Gate {
     }
 }
 
-/// How long jobs stand at the gate if somebody has to wait for them.
+/// Blocking time of jobs that the operation has to wait for.
 const A_WHILE: Duration = Duration::from_millis(10);
-/// How long nobody has to wait for what does not concern him.
+/// Blocking time of jobs that the operation must not wait for.
 const FOR_EVER: Duration = Duration::from_secs(20);
 
-/// So much is added by jobs.
+/// The amount that jobs add.
 const MORE: u32 = 100;
 
 struct Stage {
     world: Checked,
-    /// What the values of `A` are: before the job and after it.
+    /// The value of `A`, before the job or after it.
     a: u32,
     alone: Entity,
     pair: [Entity; 2],
@@ -92,7 +92,7 @@ struct Stage {
     member: Entity,
     disabled: Entity,
     _fork: Option<World>,
-    /// Whoever drops the last of it waits for its threads.
+    /// Dropping the last handle waits for its threads.
     _pool: JobPool,
 }
 
@@ -144,22 +144,22 @@ impl Stage {
         }
     }
 
-    /// Those who do not take part are not found.
+    /// Returns the value of `A`, also of disabled entities.
     fn a_of(&self, entity: Entity) -> u32 {
         self.world.get::<A>(entity).unwrap().0
     }
 }
 
-/// A job, and how many entities it has gone through.
+/// A job, and the number of entities it has processed.
 struct Started {
     gate: Gate,
     done: Arc<AtomicUsize>,
-    /// How many there are.
+    /// The number of entities to process.
     all: usize,
 }
 
 impl Started {
-    /// Starts what the function schedules: for each entity it passes the gate, and counts.
+    /// Starts the jobs of the function, which pass the gate and count for each entity.
     fn new(
         world: &mut World,
         all: usize,
@@ -178,7 +178,7 @@ impl Started {
         Self { gate, done, all }
     }
 
-    /// Writes `A` of all that have it.
+    /// Starts a job that writes `A` of all entities.
     fn near(stage: &mut Stage) -> Self {
         stage.a += MORE;
         let all = stage.world.query_filtered::<&A, IncludeDisabled>().count();
@@ -192,7 +192,7 @@ impl Started {
         })
     }
 
-    /// Writes `Far`, which is on its own.
+    /// Starts a job that writes `Far`, in a separate archetype.
     fn far(stage: &mut Stage) -> Self {
         let all = stage.world.query::<&Far>().count();
         Self::new(&mut stage.world, all, |world, pass| {
@@ -476,7 +476,7 @@ fn a_world_that_goes_waits_for_its_jobs() {
     let Stage { world, .. } = stage;
     job.must_be_waited_for("drop", || drop(world));
 
-    // On another thread, too, and when it is replaced.
+    // Also on another thread, and when the world is replaced.
     let mut stage = Stage::new(2, false);
     let job = Started::near(&mut stage);
     let Stage { world, .. } = stage;
@@ -493,7 +493,7 @@ fn a_world_that_moves_does_not_wait() {
     let mut other = Stage::new(2, false);
     let job = Started::near(&mut stage);
     job.must_not_be_waited_for("swap", || std::mem::swap(&mut stage.world.0, &mut other.world.0));
-    // Entities have the same names in both.
+    // Entities have the same ids in both worlds.
     assert_eq!((stage.a_of(stage.alone), other.a_of(stage.alone)), (1, 1 + MORE));
 }
 
@@ -503,7 +503,7 @@ fn a_world_that_one_of_its_jobs_drops_leaves_what_the_others_use() {
     let (give, given) = mpsc::channel::<World>();
     let (tell, told) = mpsc::channel();
     let given = Mutex::new(given);
-    // One takes the world and drops it, while another, which leaves it a thread, is at its gate.
+    // One job takes the world and drops it, while another blocks at its gate on the other thread.
     let drops = stage.world.query::<&Stays>().schedule(move |_| {
         drop(given.lock().unwrap().recv().unwrap());
         tell.send(()).unwrap();

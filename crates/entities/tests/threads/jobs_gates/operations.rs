@@ -1,17 +1,17 @@
-//! What the thread of a world does, by what it has to do with.
+//! Operations of a world's thread, by the data they use.
 
 use super::*;
 
 pub(crate) type Operation = (&'static str, fn(&mut Stage));
 
-/// Another world, with an entity that has nothing to do with `A`.
+/// Creates another world, with an entity without `A`.
 fn elsewhere() -> Checked {
     let mut world = World::with_settings("Elsewhere", WorldSettings::new().chunk_capacity_limit(4));
     world.spawn((B(1), Text("elsewhere".into())));
     Checked(world)
 }
 
-/// What has to do with the values of `A`, or the archetypes that have it, and with nothing else.
+/// Operations that use only the values of `A`, or the archetypes with `A`.
 pub(crate) const NEAR: &[Operation] = &[
     ("get", |stage| assert_eq!(stage.a_of(stage.pair[0]), stage.a)),
     ("get_mut", |stage| {
@@ -253,7 +253,7 @@ pub(crate) const NEAR: &[Operation] = &[
     }),
 ];
 
-/// What has to do with everything.
+/// Operations that use everything.
 pub(crate) const WHOLE: &[Operation] = &[
     ("chunks", |stage| {
         let chunks = stage.world.chunks();
@@ -330,7 +330,7 @@ pub(crate) const WHOLE: &[Operation] = &[
     }),
 ];
 
-/// What a job that writes `A` is not in the way of.
+/// Operations that do not conflict with a job that writes `A`.
 pub(crate) const OTHER: &[Operation] = &[
     ("what only the world changes", |stage| {
         let entities = &stage.world;

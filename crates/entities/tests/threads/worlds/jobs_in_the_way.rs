@@ -12,7 +12,7 @@ struct Other(u32);
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Link(Entity);
 
-/// Two worlds over the same threads, both with chunks of so many entities.
+/// Creates two worlds on the same threads, with the given chunk limits.
 fn two(workers: usize, limits: [usize; 2]) -> [World; 2] {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     limits.map(|limit| {
@@ -21,7 +21,7 @@ fn two(workers: usize, limits: [usize; 2]) -> [World; 2] {
     })
 }
 
-/// Worlds with jobs that change all numbers and links.
+/// Creates worlds with jobs that change all numbers and links.
 fn busy(workers: usize, limits: [usize; 2]) -> [World; 2] {
     let mut worlds = two(workers, limits);
     for world in &mut worlds {
@@ -79,7 +79,7 @@ fn a_query_moves_what_jobs_have_left() {
         let moved =
             source.batch(QueryDescriptor::of::<&Link, ()>()).move_to(&mut destination).unwrap();
         assert_eq!((moved.len(), source.entity_count()), (3000, 101));
-        // Jobs over what has come, and over what has stayed.
+        // Jobs over the entities that arrived, and over those that stayed.
         for world in [&mut source, &mut destination] {
             _ = world.query_mut::<&mut Number>().schedule_parallel(|number| number.0 += 1);
         }

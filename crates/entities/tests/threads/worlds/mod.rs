@@ -1,4 +1,4 @@
-//! Worlds whose entities come from other worlds while jobs are under way, and worlds that change their thread.
+//! Worlds that receive entities of other worlds while jobs run, and worlds that change their thread.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]

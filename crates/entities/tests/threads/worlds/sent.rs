@@ -1,4 +1,4 @@
-//! Worlds and transactions change their thread.
+//! Worlds and transactions that change their thread.
 
 use std::sync::mpsc;
 use std::thread;
@@ -38,7 +38,7 @@ fn a_world_with_jobs_under_way_is_sent_updated_and_dropped() {
         }
         let sum = world.query::<&Number>().iter().map(|number| u64::from(number.0)).sum::<u64>();
         world.check_invariants().unwrap();
-        // Once more, and it is dropped while jobs may be under way.
+        // Once more, and the world is dropped while jobs may run.
         add_one(&mut world);
         sum
     });
@@ -61,7 +61,7 @@ fn worlds_of_other_threads_arrive_one_after_another() {
     }
     drop(send);
     let mut game = World::new("Game");
-    // In an order of their own, whoever comes first.
+    // Sorted, so that the order of arrival does not matter.
     let mut loaded: Vec<(u32, Entity, World)> = receive.iter().collect();
     loaded.sort_unstable_by_key(|(loader, ..)| *loader);
     for (loader, first, mut world) in loaded {

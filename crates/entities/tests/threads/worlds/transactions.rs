@@ -1,4 +1,4 @@
-//! Transactions that get into jobs.
+//! Transactions that are moved into jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -9,7 +9,7 @@ use ancho_jobs::JobPool;
 #[derive(Component, Clone, Debug, PartialEq)]
 struct Text(String);
 
-/// A world with a thread of its own.
+/// Creates a world with one worker thread.
 fn world() -> World {
     let pool = JobPool::builder().workers(1).build().unwrap();
     World::with_settings("Loading", WorldSettings::new().job_pool(&pool))
@@ -27,7 +27,7 @@ fn a_job_over_the_entities_does_not_end_the_transaction_that_lends_them() {
         if std::mem::take(&mut is_first) {
             let transaction = receiver.recv().unwrap();
             let ended = catch_unwind(AssertUnwindSafe(|| transaction.end().unwrap()));
-            // If that were possible, what the job has could go.
+            // If the call succeeded, the job's data could be dropped.
             tell.send(ended.map(|mut world| world.despawn_all()).is_err()).unwrap();
         }
         assert_eq!(text.0, "there");

@@ -1,4 +1,4 @@
-//! Buffers grow, shrink, come and go.
+//! Steps that grow, shrink, add and remove buffers.
 
 use ancho_entities::{Buffer, ComponentType, Entity, LinkedEntityGroup, World};
 
@@ -7,7 +7,7 @@ use crate::storage_model::plain::Row;
 use crate::storage_model::script::{Run, Step};
 use crate::storage_model::structure::error_of;
 
-/// Whether an entity has the buffers of a row.
+/// Checks that an entity has the buffers of a row.
 pub(crate) fn compare_buffers(world: &World, entity: Entity, row: &Row) {
     let list = |kind: usize| row.get(&kind).map(|value| value.list.clone());
     let items = world.buffer::<Item>(entity).ok();
@@ -41,7 +41,7 @@ impl Run {
         }
     }
 
-    /// The numbers that a step puts into buffers: now and then an entity.
+    /// Returns the numbers that a step puts into buffers: sometimes an entity.
     fn numbers(&self, step: &Step) -> Vec<u64> {
         let number = |at: usize| match at % 3 {
             0 => self.pick(step.other + 16 * at).to_bits(),
@@ -50,7 +50,7 @@ impl Run {
         (0..step.count).map(number).collect()
     }
 
-    /// Writes the list of an entity that is there to the plain world.
+    /// Writes the list of an existing entity to the plain world.
     fn write_list(&mut self, entity: Entity, list: Vec<u64>) {
         let plain = &mut self.current().plain;
         let mut row = plain.row(&[ITEMS], |_| 0);
@@ -63,7 +63,7 @@ impl Run {
         row.and_then(|row| row.get(&ITEMS)).map_or(Vec::new(), |value| value.list.clone())
     }
 
-    /// What is there stays, and something is added to it.
+    /// Adds a buffer, which keeps its elements, and pushes one.
     fn add_buffer(&mut self, step: &Step) {
         let entity = self.pick(step.entity);
         let found = self.current().world.add_buffer::<Item>(entity).map(|mut items| {
@@ -157,7 +157,7 @@ impl Run {
         }
     }
 
-    /// What stays of entities grows and shrinks too.
+    /// Grows and shrinks cleanup buffers.
     fn change_remains(&mut self, step: &Step) {
         let entity = self.pick_having(REMAINS, step.entity);
         let found = self.current().world.buffer_mut::<Remain>(entity).map(|mut remains| {

@@ -1,4 +1,4 @@
-//! Worlds are what the plain ones are.
+//! Comparison of worlds with the plain ones.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +18,7 @@ use crate::storage_model::sets::any_kind;
 use crate::storage_model::shared::{compare_shared, compare_shared_values};
 
 impl Run {
-    /// Checks the world that was worked on: what is quick, or everything.
+    /// Checks the current world: quickly, or everything.
     pub(crate) fn check_current(&mut self, thoroughly: bool) {
         let pair = self.current();
         pair.world.check_invariants().unwrap();
@@ -31,7 +31,7 @@ impl Run {
         pair.hash = pair.world.state_hash();
         let hash = pair.hash;
         self.hashes.extend([hash, order]);
-        // No world shares them with another, so that at any time there are as many as entities have.
+        // Worlds never share pages, so their number is always that of the entities with one.
         let pages =
             |plain: &Plain| plain.entities.values().filter(|r| r.contains_key(&PAGE)).count();
         let left = self.left.as_ref().map_or(0, |(_, _, pages)| *pages);
@@ -42,7 +42,7 @@ impl Run {
         }
     }
 
-    /// Compares all worlds with what they should be.
+    /// Compares all worlds with their expected state.
     pub(crate) fn check_all(&self) {
         for pair in &self.pairs {
             assert_eq!(pair.world.state_hash(), pair.hash, "another world's calls reached this");
@@ -130,7 +130,7 @@ fn compare_column<T: Kind>(chunk: &ArchetypeChunk<'_>, rows: &[&Row], now: u32) 
     }
 }
 
-/// The mask has the bits of the rows, and none behind the last.
+/// Checks that the mask has the bits of the rows, and none after the last.
 fn compare_mask<T: Kind>(chunk: &ArchetypeChunk<'_>, rows: &[&Row]) {
     let Some(mask) = chunk.enabled_mask::<T>() else {
         return assert!(!ENABLEABLE.contains(&T::KIND));

@@ -1,4 +1,4 @@
-//! Entities are created of columns, which are there or are made.
+//! Steps that create entities from columns, given or computed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -12,7 +12,7 @@ use crate::storage_model::plain::Row;
 use crate::storage_model::script::{Run, Step};
 use crate::storage_model::structure::error_of;
 
-/// The value of the entity with this number.
+/// Returns the value of the entity with this number.
 fn value<T: Kind>(number: u64) -> T {
     <T as Kind>::make(number_of(T::KIND, number))
 }
@@ -87,7 +87,7 @@ impl Run {
         }
     }
 
-    /// Nothing is created of columns if one cannot be made. The ids that the entities would have had are used up.
+    /// Creates nothing if one of the columns panics. The ids of the entities are used up.
     fn spawn_columns_that_panic(&mut self, step: &Step) {
         let world = &mut self.current().world;
         let make = |index: usize| -> Name {

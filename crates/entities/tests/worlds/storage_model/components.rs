@@ -1,4 +1,4 @@
-//! Components of every kind, each made of one number and read as that.
+//! Components of every kind, each made from one number and read back as one.
 
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicIsize;
@@ -12,10 +12,10 @@ use ancho_entities::{
 use crate::storage_model::managed::{Memo, Page};
 use crate::storage_model::shared::{Banner, Mesh, Registry, Team};
 
-/// How many values there are that must be dropped.
+/// The number of live values that have a destructor.
 pub(crate) static LIVE: AtomicIsize = AtomicIsize::new(0);
 
-/// Counts itself.
+/// A counter of its instances.
 pub(crate) struct Live;
 
 impl Live {
@@ -46,7 +46,7 @@ impl Drop for Live {
 #[derive(Component, Clone, Copy, Default)]
 pub(crate) struct Small(u32);
 
-/// 128 bytes, at lines of the cache.
+/// 128 bytes, aligned to cache lines.
 #[derive(Component, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(crate) struct Wide([u64; 16]);
@@ -61,12 +61,12 @@ pub(crate) struct Name {
     _live: Live,
 }
 
-/// Has no bytes, has to be dropped, and can be switched off.
+/// A zero-sized, enableable component with a destructor.
 #[derive(Component, Clone, Default)]
 #[component(enableable)]
 pub(crate) struct Ghost(#[field(opaque)] Live);
 
-/// Refers to an entity, has padding, and can be switched off.
+/// An enableable component with padding that refers to an entity.
 #[derive(Component, Clone, Copy, Default)]
 #[component(enableable)]
 pub(crate) struct Follow {
@@ -84,16 +84,16 @@ impl Default for Large {
     }
 }
 
-/// Neither duplicated nor created without a value.
+/// A component that can be neither duplicated nor created without a value.
 #[derive(Component)]
 pub(crate) struct Only(u32, #[field(opaque)] Live);
 
-/// Stays when its entity is despawned.
+/// A component that stays when its entity is despawned.
 #[derive(Component, Clone, Default)]
 #[component(cleanup)]
 pub(crate) struct Stays(u32, #[field(opaque)] Live);
 
-/// An element of a buffer. Refers to an entity, has to be dropped, and the buffer can be switched off.
+/// A buffer element. Refers to an entity, and has a destructor; the buffer is enableable.
 #[derive(BufferElement, Clone)]
 #[buffer(inline = 3, enableable)]
 pub(crate) struct Item(pub(crate) Entity, #[field(opaque)] Live);
@@ -104,7 +104,7 @@ impl Item {
     }
 }
 
-/// An element of a buffer that stays when its entity is despawned.
+/// An element of a cleanup buffer.
 #[derive(BufferElement, Clone)]
 #[buffer(inline = 2, cleanup)]
 pub(crate) struct Remain(pub(crate) u32, #[field(opaque)] Live);
@@ -115,13 +115,13 @@ impl Remain {
     }
 }
 
-/// 24 bytes, the middle ones an entity; can be switched off.
+/// 24 bytes, the middle ones an entity; enableable.
 pub(crate) static SCRIPT: LazyLock<ComponentType> = LazyLock::new(|| {
     let script = RuntimeType::new("model::Script", 24, 8).field("target", 8, FieldKind::Entity);
     ComponentType::register(script.enableable()).unwrap()
 });
 
-/// The bytes of the runtime type.
+/// Returns the bytes of the runtime type.
 pub(crate) fn script_bytes(number: u64) -> [u8; 24] {
     let mut bytes = [0; 24];
     bytes[8..16].copy_from_slice(&number.to_ne_bytes());
@@ -136,11 +136,11 @@ pub(crate) const FOLLOW: usize = 5;
 pub(crate) const LARGE: usize = 6;
 pub(crate) const ONLY: usize = 7;
 pub(crate) const STAYS: usize = 8;
-/// The runtime type. Those before it are typed components.
+/// The runtime type. The kinds before it are typed components.
 pub(crate) const RUNTIME: usize = 9;
-/// What entities have that were despawned and are still there. It is no kind to be named.
+/// The mark of cleanup-only entities, which cannot be named.
 pub(crate) const MARK: usize = 10;
-/// Buffers, and what ancho itself knows.
+/// Buffers, and built-in components.
 pub(crate) const ITEMS: usize = 11;
 pub(crate) const GROUP: usize = 12;
 pub(crate) const DISABLED: usize = 13;
@@ -158,18 +158,18 @@ pub(crate) const BANNER: usize = 23;
 /// All kinds that can be named.
 pub(crate) const NAMED: [usize; 23] =
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23];
-/// Which of them can be switched off.
+/// Enableable kinds.
 pub(crate) const ENABLEABLE: [usize; 5] = [GHOST, FOLLOW, RUNTIME, ITEMS, PAGE];
-/// Which of them stay when an entity is despawned.
+/// Cleanup kinds.
 pub(crate) const CLEANUP: [usize; 4] = [STAYS, REMAINS, REGISTRY, MEMO];
-/// Whose value is that of a chunk's entities, and decides which chunk they are in.
+/// Shared kinds, whose value selects the chunk.
 pub(crate) const SHARED: [usize; 4] = [TEAM, MESH, REGISTRY, BANNER];
-/// Whose value is the chunk's.
+/// Chunk components.
 pub(crate) const PER_CHUNK: [usize; 2] = [PER_NAME, PER_FOLLOW];
-/// Which of them are not created without a value.
+/// Kinds without a default.
 pub(crate) const NO_DEFAULT: [usize; 2] = [ONLY, MESH];
 
-/// A component that is made of a number, and knows which.
+/// A component that is made from a number, and returns it.
 pub(crate) trait Kind: Component {
     const KIND: usize;
 
@@ -219,12 +219,13 @@ kinds! {
     8 Stays, n => Self(n as u32, Live::new()), value => value.0.into();
 }
 
-/// Long enough to be on the heap. That of zero is the default.
+/// Returns a text long enough to be on the heap. That of zero is the default.
 fn text(number: u64) -> String {
     if number == 0 { String::new() } else { format!("number {number}") }
 }
 
-/// The number of a kind's value in a set that is made of a number. Some have only one value, shared ones few.
+/// Returns the number of a kind's value in a set that is made from a number. Some kinds have only one value, shared
+/// ones few.
 pub(crate) fn number_of(kind: usize, number: u64) -> u64 {
     match kind {
         TAG | GHOST => 0,
@@ -235,7 +236,7 @@ pub(crate) fn number_of(kind: usize, number: u64) -> u64 {
     }
 }
 
-/// The list of a kind's value of a number: the elements of buffers, and what is in pages beside the text.
+/// Returns the list of a kind's value for a number: the elements of buffers, and the entities of pages.
 pub(crate) fn list_of(kind: usize, number: u64) -> Vec<u64> {
     match kind {
         ITEMS | REMAINS => (0..number % 6).map(|at| number + at).collect(),

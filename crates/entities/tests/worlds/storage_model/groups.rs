@@ -1,4 +1,4 @@
-//! Entities are instantiated, alone and in groups, and groups are switched off and on.
+//! Steps that instantiate entities, alone and in groups, and enable and disable groups.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::storage_model::plain::{Plain, Row, home_of};
 use crate::storage_model::script::{Run, Step};
 use crate::storage_model::structure::error_of;
 
-/// Replaces the entities that a row refers to. Returns the kinds that can refer to some.
+/// Replaces the entities that a row refers to. Returns the kinds that can refer to entities.
 pub(crate) fn refer_to(row: &mut Row, map: impl Fn(Entity) -> Entity) -> Vec<usize> {
     let mut kinds = Vec::new();
     for (&kind, value) in row {
@@ -34,7 +34,7 @@ pub(crate) fn refer_to(row: &mut Row, map: impl Fn(Entity) -> Entity) -> Vec<usi
     kinds
 }
 
-/// Whether an entity has the tags of a row.
+/// Checks that an entity has the tags of a row.
 pub(crate) fn compare_tags(world: &World, entity: Entity, row: &Row) {
     assert_eq!(world.has::<Disabled>(entity), row.contains_key(&DISABLED));
     assert_eq!(world.is_enabled(entity), !row.contains_key(&DISABLED));
@@ -42,14 +42,14 @@ pub(crate) fn compare_tags(world: &World, entity: Entity, row: &Row) {
 }
 
 impl Plain {
-    /// The members of an entity's group, as they are in it.
+    /// Returns the members of an entity's group, in their order.
     fn members(&self, entity: Entity) -> Vec<Entity> {
         let group = self.entities.get(&entity).and_then(|row| row.get(&GROUP));
         group
             .map_or(Vec::new(), |group| group.list.iter().copied().map(Entity::from_bits).collect())
     }
 
-    /// Despawns an entity, its group, and the groups of that. Returns how many changed.
+    /// Despawns an entity, its group, and the groups of that. Returns the number of changed entities.
     pub(crate) fn despawn_group(&mut self, root: Entity) -> usize {
         let mut all = Vec::new();
         self.reach(root, &mut all);
@@ -63,7 +63,7 @@ impl Plain {
         }
     }
 
-    /// What the instances of an entity have.
+    /// Returns the components of an entity's instances.
     fn instance_of(&self, source: Entity) -> Row {
         let mut row = self.entities[&source].clone();
         row.retain(|kind, _| !CLEANUP.contains(kind));
@@ -75,7 +75,7 @@ impl Plain {
         row
     }
 
-    /// The entities that are instantiated with one, itself first, or why they cannot be.
+    /// Returns the entities that are instantiated with one, itself first, or the error code.
     fn sources(&self, source: Entity) -> Result<Vec<Entity>, &'static str> {
         if !self.entities.contains_key(&source) {
             return Err("A0050");
@@ -99,8 +99,8 @@ impl Plain {
         Ok(members)
     }
 
-    /// Instantiates entities, and returns the instances of the first. Those with the same components and the same shared
-    /// values come one after another.
+    /// Instantiates entities, and returns the instances of the first. Those with the same components and shared values
+    /// are created one after another.
     fn instantiate(&mut self, mut sources: Vec<Entity>, count: usize) -> Vec<Entity> {
         let home = |entity: &Entity| home_of(&self.instance_of(*entity));
         let homes: Vec<Vec<u64>> = sources.iter().map(home).collect();
@@ -147,7 +147,7 @@ impl Run {
         }
     }
 
-    /// Lets an entity refer to another, if it has what it takes.
+    /// Makes an entity refer to another, if it has the component.
     fn follow(&mut self, entity: Entity, other: Entity) {
         let pair = self.current();
         if let Ok(follow) = pair.world.get_mut::<Follow>(entity) {
@@ -160,7 +160,7 @@ impl Run {
         }
     }
 
-    /// Gives an entity a group: mostly of itself and others that refer to it, now and then of what cannot be.
+    /// Gives an entity a group: mostly of itself and others that refer to it, sometimes an invalid one.
     pub(crate) fn group(&mut self, step: &Step) {
         let root = self.pick(step.entity);
         if step.set % 8 == 7 {

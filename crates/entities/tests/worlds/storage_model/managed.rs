@@ -1,4 +1,4 @@
-//! Managed components: values in boxes, which one thread uses at a time.
+//! Managed components: values in boxes, used by one thread at a time.
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicUsize;
@@ -11,7 +11,7 @@ use crate::storage_model::plain::Row;
 use crate::storage_model::script::{Run, Step};
 use crate::storage_model::sets::{Part, Set};
 
-/// Refers to an entity, changes behind a shared reference, and can be switched off.
+/// An enableable value that refers to an entity, and changes behind a shared reference.
 #[derive(ManagedComponent, Clone, Default)]
 #[managed(enableable)]
 pub(crate) struct Page {
@@ -23,10 +23,10 @@ pub(crate) struct Page {
     _counted: Counted,
 }
 
-/// How many pages there are.
+/// The number of live pages.
 pub(crate) static PAGES: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts pages.
+/// A counter of pages.
 struct Counted;
 
 impl Counted {
@@ -54,12 +54,12 @@ impl Drop for Counted {
     }
 }
 
-/// Stays when its entity is despawned.
+/// A value that stays when its entity is despawned.
 #[derive(ManagedComponent, Clone, Default)]
 #[managed(cleanup)]
 pub(crate) struct Memo(#[field(opaque)] Cell<u32>, #[field(opaque)] Live);
 
-/// A managed component that is made of a number, and read as one and a list.
+/// A managed component that is made from a number, and read back as a number and a list.
 pub(crate) trait ManagedKind: ManagedComponent {
     const KIND: usize;
 
@@ -123,13 +123,13 @@ impl<T: ManagedKind> Set for Managed<T> {
     }
 }
 
-/// Whether an entity has the managed components of a row.
+/// Checks that an entity has the managed components of a row.
 pub(crate) fn compare_managed(world: &World, entity: Entity, row: &Row) {
     compare::<Page>(world.managed(entity).ok(), row);
     compare::<Memo>(world.managed(entity).ok(), row);
 }
 
-/// Whether the entities of a chunk have those of their rows.
+/// Checks that the entities of a chunk have the managed components of their rows.
 pub(crate) fn compare_managed_column(chunk: &ArchetypeChunk<'_>, rows: &[&Row]) {
     compare_column::<Page>(chunk, rows);
     compare_column::<Memo>(chunk, rows);
@@ -177,7 +177,7 @@ impl Run {
         }
     }
 
-    /// Changes a value behind a shared reference, which nobody notes.
+    /// Changes a value behind a shared reference, which is not tracked.
     fn turn(&mut self, step: &Step) {
         let entity = self.pick_having(PAGE, step.entity);
         let found = self.current().world.managed::<Page>(entity).map(|page| {

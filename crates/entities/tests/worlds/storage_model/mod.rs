@@ -1,12 +1,11 @@
-//! Random scripts of everything that can be done with worlds, against plain maps.
+//! Random scripts of all operations on worlds, compared with plain maps.
 //!
-//! All operations, on worlds and their forks, in worlds that are set up in several ways, some of them with little
-//! memory. Components are of every kind; those that have to be dropped are counted. Each script runs twice, and must
-//! come to the same hashes.
+//! All operations run on worlds and their forks, with several settings, some with little memory. Components are of
+//! every kind; those with a destructor are counted. Each script runs twice, and must produce the same hashes.
 //!
 //! `PROPTEST_CASES=10000` makes it a long run.
 #![cfg(feature = "derive")]
-// One thread at a time: there is nothing for a race detector.
+// One thread at a time: nothing for ThreadSanitizer to find.
 #![cfg(not(tsan))]
 
 mod buffers;
@@ -34,8 +33,8 @@ use sets::SETS;
 
 /// Runs a script in a world of these settings, and returns its hashes.
 ///
-/// The second time it goes on in a fork of its world every other step, which must make no difference, unless there is
-/// little memory: then a fork is refused what its world was not.
+/// The second run continues in a fork of its world every other step, which must make no difference. With little memory
+/// it does not, since a fork may be refused what its world was not.
 fn run(script: &[Step], setup: Setup, second: bool) -> Vec<u64> {
     let forks = second && setup.chunks.is_none();
     let mut run = Run::new(World::with_settings("model", setup.settings()), setup);
@@ -44,12 +43,12 @@ fn run(script: &[Step], setup: Setup, second: bool) -> Vec<u64> {
             run.go_on_in_fork();
         }
         if step.elsewhere {
-            // Everything goes to another thread, and comes back.
+            // Everything is sent to another thread, and back.
             std::thread::scope(|scope| scope.spawn(|| run.step(step)).join().unwrap());
         } else {
             run.step(step);
         }
-        // What the second run comes to is compared with the first, whose worlds were looked at after each step.
+        // The results of the second run are compared with the first, whose worlds were checked after each step.
         run.check_current(!second || number % 8 == 7);
         if number % 16 == 15 {
             run.check_all();
@@ -59,33 +58,33 @@ fn run(script: &[Step], setup: Setup, second: bool) -> Vec<u64> {
     run.hashes
 }
 
-/// What a script has to know of the settings.
+/// The settings that a script depends on.
 #[derive(Clone, Copy, Debug)]
 struct Setup {
     chunk_size: usize,
     strict: bool,
-    /// How many chunks there are, if that is few.
+    /// The number of chunks, if limited.
     chunks: Option<usize>,
-    /// How many entities a chunk holds at most.
+    /// The maximum number of entities in a chunk.
     limit: Option<usize>,
     focus: Focus,
 }
 
-/// Which components and calls a script is about. With fewer components more entities have the same, and with fewer calls
-/// more is done to what others have done.
+/// The components and calls of a script. With fewer components more entities have the same ones, and with fewer calls
+/// more of them interact.
 #[derive(Clone, Copy, Debug)]
 struct Focus {
-    /// The first set of those that are used, and how many are.
+    /// The first used set, and the number of used sets.
     first: usize,
     sets: usize,
-    /// The bits of kinds that are used.
+    /// The bits of used kinds.
     bits: usize,
-    /// The calls, a bit for each.
+    /// The used calls, one bit each.
     calls: u64,
 }
 
 impl Setup {
-    /// The set that a number is for.
+    /// Returns the set that a number selects.
     fn which(self, set: usize) -> usize {
         (self.focus.first + set % self.focus.sets) % SETS
     }

@@ -1,7 +1,7 @@
-//! Chunk components: which values the chunks have, found out by what must be true of them.
+//! Chunk components: the values of chunks, derived from invariants.
 //!
-//! The plain world knows no chunks, so it does not know where an entity goes. But every value that is set is another one,
-//! by which its chunk is known again; and what follows is enough to say of every entity which value it may see.
+//! The plain world has no chunks, so it does not know where an entity moves. But every value that is set is unique, and
+//! identifies its chunk. The invariants are enough to derive the value that every entity may see.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,16 +17,16 @@ use crate::storage_model::structure::error_of;
 /// The number of a chunk's value of each kind, if its entities have it.
 type Values = [Option<u64>; PER_CHUNK.len()];
 
-/// Where an entity was when it was last looked for.
+/// The last known chunk of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seat {
     kinds: Vec<usize>,
-    /// The kinds, and the shared values: entities with the same may be in one chunk.
+    /// The kinds and the shared values: entities with equal ones may be in one chunk.
     home: Vec<u64>,
     pub(crate) values: Values,
 }
 
-/// A component that is a chunk's.
+/// A chunk component.
 trait ChunkKind: Kind + Default {
     const CHUNK_KIND: usize;
 }
@@ -44,12 +44,12 @@ fn values_of(chunk: &ArchetypeChunk<'_>) -> Values {
     [name.map(Kind::number), follow.map(Kind::number)]
 }
 
-/// Checks the values of all chunks, and notes them in the plain world.
+/// Checks the values of all chunks, and records them in the plain world.
 ///
-/// - The entities of a chunk are of one kind, have the same shared values, and see one value.
-/// - An entity that has what it had, and the same shared values, is where it was, and sees what it saw.
-/// - A chunk with none of the entities that it had is new, and begins with the default.
-/// - No chunk has the value of another.
+/// - The entities of a chunk have the same kinds and shared values, and see one value.
+/// - An entity with unchanged kinds and shared values stays in its chunk, and sees the same value.
+/// - A chunk without any of its previous entities is new, and begins with the default.
+/// - No two chunks have the same value.
 pub(crate) fn follow_chunks(world: &World, plain: &mut Plain) {
     let mut seats = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -87,7 +87,7 @@ pub(crate) fn follow_chunks(world: &World, plain: &mut Plain) {
     plain.seats = seats;
 }
 
-/// Whether an entity sees what its chunk has.
+/// Checks that an entity sees the value of its chunk.
 pub(crate) fn compare_per_chunk(world: &World, plain: &Plain, entity: Entity) {
     let number = |kind| plain.entities[&entity].get(&kind).map(|value| value.number);
     assert_eq!(world.chunk_component(entity).ok().map(Name::number), number(PER_NAME));
@@ -95,7 +95,7 @@ pub(crate) fn compare_per_chunk(world: &World, plain: &Plain, entity: Entity) {
 }
 
 impl Plain {
-    /// Notes that the chunk of these entities has another value.
+    /// Records a new value of the chunk of these entities.
     fn set_chunk_value(&mut self, entities: &[Entity], kind: usize, number: u64) {
         let at = PER_CHUNK.iter().position(|&other| other == kind).unwrap();
         for entity in entities {
@@ -105,7 +105,7 @@ impl Plain {
         }
     }
 
-    /// Notes that two entities changed places, if that is what they do.
+    /// Records that two entities swapped chunks, if they did.
     pub(crate) fn swap_seats(&mut self, left: Entity, right: Entity) {
         if let (Some(one), Some(other)) = (self.seats.get(&left), self.seats.get(&right))
             && one.home != other.home
@@ -140,7 +140,7 @@ impl Run {
         }
     }
 
-    /// A number that no chunk has, also when all have been remapped.
+    /// Returns a number that no chunk has, even after remapping.
     fn unheard_of(&mut self) -> u64 {
         self.last_number += 1 << 12;
         self.last_number
@@ -159,7 +159,7 @@ impl Run {
         }
     }
 
-    /// Changes the values of all chunks, each to another one.
+    /// Changes the values of all chunks, each to a unique one.
     fn write_chunk_components<T: ChunkKind + Component>(&mut self) {
         let mut number = self.unheard_of();
         let mut written = Vec::new();

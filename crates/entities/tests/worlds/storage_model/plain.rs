@@ -1,4 +1,4 @@
-//! A world in the plainest way: maps of maps, and lists of ids.
+//! A plain model of a world: maps of maps, and lists of ids.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use ancho_entities::Entity;
 use crate::storage_model::components::{CLEANUP, ITEMS, MARK, PER_CHUNK, REMAINS, SHARED, list_of};
 use crate::storage_model::per_chunk::Seat;
 
-/// A component: its number, or its list, as of buffers, when it was last written, and whether it is switched on.
+/// A component: its number, its list for buffers, the version of its last write, and its enabled state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     pub(crate) number: u64,
@@ -23,13 +23,13 @@ pub(crate) fn kinds_of_row(row: &Row) -> Vec<usize> {
     row.keys().copied().collect()
 }
 
-/// What entities have in common that may be in one chunk: their kinds, and the values of those that are shared.
+/// Returns the key of the chunks that an entity may be in: its kinds and shared values.
 pub(crate) fn home_of(row: &Row) -> Vec<u64> {
     let shared = SHARED.iter().filter_map(|kind| row.get(kind)).map(|value| value.number);
     row.keys().map(|&kind| kind as u64).chain(shared).collect()
 }
 
-/// Whether something of an entity stays when it is despawned.
+/// Returns whether an entity has cleanup components.
 pub(crate) fn stays(row: &Row) -> bool {
     CLEANUP.iter().any(|kind| row.contains_key(kind))
 }
@@ -38,13 +38,13 @@ pub(crate) fn stays(row: &Row) -> bool {
 pub(crate) struct Plain {
     pub(crate) entities: BTreeMap<Entity, Row>,
     pub(crate) names: BTreeMap<Entity, String>,
-    /// Where the entities were that chunks have values for.
+    /// The last known chunks of entities with chunk components.
     pub(crate) seats: BTreeMap<Entity, Seat>,
-    /// The moment.
+    /// The current version.
     pub(crate) now: u32,
-    /// The version of the entity that has an index, or of its next one.
+    /// The version of the entity with an index, or of the next one.
     versions: Vec<u32>,
-    /// Indices that are free, the next one last.
+    /// Free indices, the next one last.
     free: Vec<u32>,
     /// The first index that was not used since everything was despawned.
     fresh: u32,
@@ -63,7 +63,7 @@ impl Plain {
         }
     }
 
-    /// The entity that is created next.
+    /// Returns the entity that is created next.
     pub(crate) fn next(&self) -> Entity {
         let index = self.free.last().copied().unwrap_or(self.fresh);
         let version = self.versions.get(index as usize).copied().unwrap_or(1);
@@ -92,7 +92,7 @@ impl Plain {
         entity
     }
 
-    /// Returns whether it was there.
+    /// Destroys an entity. Returns whether it existed.
     pub(crate) fn destroy(&mut self, entity: Entity) -> bool {
         let existed = self.entities.remove(&entity).is_some();
         if existed {
@@ -102,7 +102,7 @@ impl Plain {
         existed
     }
 
-    /// Destroys an entity, or leaves what stays of it. Returns whether that was a change.
+    /// Destroys an entity, or leaves its cleanup components. Returns whether anything changed.
     pub(crate) fn despawn(&mut self, entity: Entity) -> bool {
         let mark = Value { number: 0, list: Vec::new(), written: self.now, enabled: true };
         match self.entities.get_mut(&entity) {
@@ -119,7 +119,7 @@ impl Plain {
         }
     }
 
-    /// Removes components. What was despawned goes with the last.
+    /// Removes components. A cleanup-only entity is destroyed with its last one.
     pub(crate) fn remove(&mut self, entity: Entity, kinds: &[usize]) {
         if let Some(row) = self.entities.get_mut(&entity) {
             row.retain(|kind, _| !kinds.contains(kind));
@@ -139,8 +139,8 @@ impl Plain {
         std::mem::take(&mut self.entities).len()
     }
 
-    /// Writes components, and returns whether one was new. What is switched off stays so. Shared values that are equal
-    /// are not written, and those of chunks belong to others too.
+    /// Writes components, and returns whether one was new. Disabled ones stay disabled. Equal shared values and chunk
+    /// components are not written.
     pub(crate) fn write(&mut self, entity: Entity, values: Row) -> bool {
         let row = self.entities.get_mut(&entity).unwrap();
         let before = row.len();

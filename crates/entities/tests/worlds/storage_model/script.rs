@@ -1,4 +1,4 @@
-//! The steps of a script, and what they work on.
+//! The steps of a script, and their state.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ pub(crate) enum Call {
     Forget,
 }
 
-/// How often each is drawn.
+/// The weight of each call.
 const WEIGHTS: [(u32, Call); 36] = [
     (8, Call::Spawn),
     (6, Call::SpawnMany),
@@ -91,7 +91,7 @@ const WEIGHTS: [(u32, Call); 36] = [
     (3, Call::Forget),
 ];
 
-/// A call, and numbers that its arguments are made of.
+/// A call, and numbers for its arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) call: Call,
@@ -100,7 +100,7 @@ pub(crate) struct Step {
     pub(crate) other: usize,
     pub(crate) count: usize,
     pub(crate) number: u64,
-    /// Whether it is done by another thread.
+    /// Runs the step on another thread.
     pub(crate) elsewhere: bool,
 }
 
@@ -117,28 +117,28 @@ pub(crate) fn any_step() -> impl Strategy<Value = Step> {
     )
 }
 
-/// A world, and what it should be.
+/// A world, and its expected state.
 pub(crate) struct Pair {
     pub(crate) world: World,
     pub(crate) plain: Plain,
     pub(crate) orders: Orders,
-    /// The world's hash when it was last worked on.
+    /// The world's hash after its last step.
     pub(crate) hash: u64,
 }
 
-/// The worlds of a script. The last is worked on.
+/// The worlds of a script. The last is the current one.
 pub(crate) struct Run {
     pub(crate) pairs: Vec<Pair>,
     trackers: Vec<(EntityTracker, BTreeSet<Entity>)>,
     pub(crate) setup: Setup,
-    /// The world that a fork was made of to go on in, its hash, and how many pages are in it.
+    /// The original of the current fork, its hash, and its number of pages.
     pub(crate) left: Option<(World, u64, usize)>,
-    /// The last number that a chunk was given.
+    /// The last unique number of a chunk.
     pub(crate) last_number: u64,
     pub(crate) hashes: Vec<u64>,
 }
 
-/// The code of an error.
+/// Returns the code of an error.
 pub(crate) fn code(error: &EntityError) -> String {
     error.to_string()[..5].to_owned()
 }
@@ -155,7 +155,7 @@ impl Run {
         self.pairs.last_mut().unwrap()
     }
 
-    /// Mostly an entity that is there; else one that was, or will be, or never is.
+    /// Returns an entity: mostly a live one, otherwise a dead, future or invalid one.
     pub(crate) fn pick(&self, which: usize) -> Entity {
         let plain = &self.pairs.last().unwrap().plain;
         let living = plain.entities.len();
@@ -170,19 +170,19 @@ impl Run {
         }
     }
 
-    /// An entity that has a kind, if there is one.
+    /// Returns an entity that has a kind, if one exists.
     pub(crate) fn pick_having(&self, kind: usize, which: usize) -> Entity {
         self.pick_of(which, |row| row.contains_key(&kind))
     }
 
-    /// Whether a step finds too few entities of a kind, and makes some first.
+    /// Returns whether a step has too few entities of a kind, and should create some first.
     pub(crate) fn lacks(&self, kind: usize, step: &Step) -> bool {
         let entities = &self.pairs.last().unwrap().plain.entities;
         !step.other.is_multiple_of(8)
             && entities.values().filter(|row| row.contains_key(&kind)).count() < 4
     }
 
-    /// An entity with the kinds of another, if that is there.
+    /// Returns an entity with the kinds of another, if that exists.
     pub(crate) fn pick_alike(&self, entity: Entity, which: usize) -> Entity {
         let row = self.pairs.last().unwrap().plain.entities.get(&entity);
         self.pick_of(which, |other| row.is_some_and(|row| row.keys().eq(other.keys())))
@@ -195,8 +195,7 @@ impl Run {
         if meant.is_empty() { self.pick(which) } else { meant[which % meant.len()] }
     }
 
-    /// Compares a result with what was expected. Returns whether the call is to be done with the plain world too: not
-    /// if it failed.
+    /// Compares a result with the expected one. Returns whether the call has succeeded, and applies to the plain world.
     pub(crate) fn agrees<T: PartialEq + std::fmt::Debug>(
         &self,
         found: Result<T, EntityError>,
@@ -212,7 +211,7 @@ impl Run {
         expected.is_ok()
     }
 
-    /// The call of a step, or the next that the script is about. New entities are needed by all.
+    /// Returns the call of a step, or the next one that the script uses. All scripts use the calls that spawn.
     fn call(&self, step: &Step) -> Call {
         let is_meant = |call: Call| {
             matches!(call, Call::Spawn | Call::SpawnMany | Call::SpawnBatch)
@@ -264,7 +263,7 @@ impl Run {
         }
     }
 
-    /// Goes on with a fork or another copy, and keeps the world.
+    /// Continues with a fork or another copy, and keeps the world.
     fn copy(&mut self, copy: fn(&mut World) -> Result<World, EntityError>) {
         let Pair { world, plain, orders, .. } = self.current();
         let copied = copy(world);
@@ -286,7 +285,7 @@ impl Run {
         }
     }
 
-    /// Goes on in a fork, unless there can be none, and keeps the world for a while.
+    /// Continues in a fork, if possible, and keeps the original.
     pub(crate) fn go_on_in_fork(&mut self) {
         let Pair { world, plain, .. } = self.pairs.last_mut().unwrap();
         self.left = world.fork().ok().map(|fork| {
@@ -297,7 +296,7 @@ impl Run {
         });
     }
 
-    /// Notes the state of a world that is not worked on for a while.
+    /// Records the state of a world before another becomes the current one.
     fn leave(&mut self) {
         let pair = self.current();
         pair.hash = pair.world.state_hash();

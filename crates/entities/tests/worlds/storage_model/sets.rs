@@ -1,4 +1,4 @@
-//! Sets of components, each made of one number.
+//! Sets of components, each made from one number.
 
 use ancho_entities::{Buffer, CloneSet, ComponentSet, PerChunk};
 
@@ -6,16 +6,16 @@ use crate::storage_model::components::{
     Follow, ITEMS, Item, Kind, Name, PER_FOLLOW, PER_NAME, REMAINS, Remain, list_of, number_of,
 };
 
-/// What is in a set: the kind, its number, and its list.
+/// An element of a set: the kind, its number, and its list.
 pub(crate) type Part = (usize, u64, Vec<u64>);
 
-/// A set of components of a number.
+/// A set of components, made from a number.
 pub(crate) trait Set: ComponentSet {
     fn kinds(into: &mut Vec<usize>);
 
     fn make(number: u64) -> Self;
 
-    /// What is in it. Chunk components have no value there.
+    /// Appends the contents. Chunk components have no value here.
     fn read(self, into: &mut Vec<Part>);
 }
 
@@ -100,19 +100,19 @@ macro_rules! sets {
 
 sets! { () (A) (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) }
 
-/// The kinds of a set, in its order.
+/// Returns the kinds of a set, in its order.
 pub(crate) fn kinds_of<S: Set>() -> Vec<usize> {
     let mut kinds = Vec::new();
     S::kinds(&mut kinds);
     kinds
 }
 
-/// What is needed of sets that are cloned.
+/// Bounds of cloneable sets.
 pub(crate) trait Cloned: Set + CloneSet {}
 
 impl<S: Set + CloneSet> Cloned for S {}
 
-/// How many sets there are.
+/// The number of sets.
 pub(crate) const SETS: usize = 38;
 
 /// Calls a method with one of the sets: `any_set!(which, S => self.method::<S>())`.
@@ -133,7 +133,7 @@ macro_rules! any_set {
     }};
 }
 
-/// The same, of those that can be cloned and have no type twice.
+/// Calls a method with one of the sets that are cloneable and have no duplicate type.
 macro_rules! clone_set {
     ($which:expr, $set:ident => $call:expr) => {{
         use ancho_entities::{Buffer, Managed, PerChunk, Shared};

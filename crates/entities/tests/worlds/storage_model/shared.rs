@@ -1,4 +1,4 @@
-//! Shared components: entities get other values, one by one, many at once, and whole chunks.
+//! Steps that set shared components: one by one, many at once, and of whole chunks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
@@ -12,7 +12,7 @@ use crate::storage_model::plain::{Plain, Row};
 use crate::storage_model::script::{Pair, Run, Step};
 use crate::storage_model::sets::{Part, Set};
 
-/// A shared component that is made of a number, and knows which.
+/// A shared component that is made from a number, and returns it.
 pub(crate) trait SharedKind: SharedComponent {
     const KIND: usize;
     const HAS_DEFAULT: bool;
@@ -27,7 +27,7 @@ macro_rules! shared {
         $(#[$option])*
         pub(crate) struct $name($inner, #[field(opaque)] Live);
 
-        // Only the number is compared, and many are found in one place.
+        // Only the number is compared, and many hashes collide.
         impl PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
                 self.0 == other.0
@@ -57,7 +57,7 @@ macro_rules! shared {
     )*};
 }
 
-/// What is in a shared component.
+/// The contents of a shared component.
 trait Inner {
     fn inner(number: u64) -> Self;
 
@@ -87,7 +87,7 @@ impl Inner for Entity {
 shared! {
     TEAM Team(u32) true, #[derive(SharedComponent, Default)];
     MESH Mesh(u32) false, #[derive(SharedComponent)];
-    // Stays when its entity is despawned.
+    // A cleanup component.
     REGISTRY Registry(u32) true, #[derive(SharedComponent, Default)] #[shared(cleanup)];
     // Refers to an entity.
     BANNER Banner(Entity) true, #[derive(SharedComponent, Clone, Default)];
@@ -131,7 +131,7 @@ macro_rules! any_shared {
     };
 }
 
-/// Whether an entity has the shared values of a row.
+/// Checks that an entity has the shared values of a row.
 pub(crate) fn compare_shared(world: &World, entity: Entity, row: &Row) {
     for which in 0..4 {
         any_shared!(which, T => {
@@ -141,10 +141,10 @@ pub(crate) fn compare_shared(world: &World, entity: Entity, row: &Row) {
     }
 }
 
-/// The order versions of values when they were last asked for, by kind and number.
+/// The last read order versions of values, by kind and number.
 pub(crate) type Orders = BTreeMap<(usize, u64), u32>;
 
-/// Compares the values that a world has with those of its chunks. Returns a number for the order in which they are listed.
+/// Compares the values of a world with those of its chunks. Returns a number for their order.
 pub(crate) fn compare_shared_values(world: &World, plain: &Plain, orders: &mut Orders) -> u64 {
     let mut order = 0;
     for which in 0..4 {
@@ -209,7 +209,7 @@ impl Run {
         }
     }
 
-    /// Gives entities that are there a value in the plain world.
+    /// Sets a shared value of existing entities in the plain world.
     fn write_shared<T: SharedKind>(&mut self, entities: &[Entity], number: u64) {
         let plain = &mut self.current().plain;
         for &entity in entities {
@@ -250,7 +250,7 @@ impl Run {
         self.removed(entity, &[T::KIND], found);
     }
 
-    /// Whole chunks, of which nothing has to move.
+    /// Sets the value of whole chunks, which moves nothing.
     fn set_shared_of_chunks<T: SharedKind>(&mut self, step: &Step) {
         let chunks = self.current().world.chunks();
         let chunks: Vec<Vec<Entity>> = chunks
@@ -264,8 +264,8 @@ impl Run {
         }
     }
 
-    /// Neighbours, in their order and from the last on, and now and then some that do not have the component, or are
-    /// there twice.
+    /// Sets the value of neighbours, in order or reversed, and sometimes of entities without the component, or listed
+    /// twice.
     fn set_shared_of_some<T: SharedKind>(&mut self, step: &Step) {
         let all = self.current().world.all_entities();
         let mut some = all;
@@ -277,7 +277,7 @@ impl Run {
         if let Some(&off) = some.last()
             && step.set.is_multiple_of(2)
         {
-            // So that there is a bit to follow its entity.
+            // Disables a component, to check that the bit follows its entity.
             self.toggle_one(off, GHOST, false);
         }
         if step.other.is_multiple_of(3) {
@@ -294,7 +294,7 @@ impl Run {
     fn set_shared_slice<T: SharedKind>(&mut self, entities: &[Entity], number: u64) {
         let mut number = number_of(T::KIND, number);
         if entities.first().is_some_and(|&first| self.shared_number::<T>(first) == Some(number)) {
-            // Mostly another one than they have.
+            // Mostly another value than they have.
             number = (number + entities.len() as u64) % 3;
         }
         let found = self.current().world.batch(entities).set_shared(T::make(number)).map(drop);
@@ -303,7 +303,7 @@ impl Run {
         if self.agrees(found, refused.unwrap_or(Ok(()))) {
             self.write_shared::<T>(entities, number);
         } else if refused.is_none() {
-            // Without memory the first of them have it, and the others what they had.
+            // Without memory the first of them have the new value, and the others the old one.
             let mut went_on = true;
             for &entity in entities {
                 let Pair { world, .. } = self.current();

@@ -1,4 +1,4 @@
-//! Entities come and go, and change what they have.
+//! Steps that create and destroy entities, and add and remove components.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,7 +14,7 @@ use crate::storage_model::plain::{Row, stays};
 use crate::storage_model::script::{Pair, Run, Step};
 use crate::storage_model::sets::{Cloned, Part, Set, kinds_of};
 
-/// Why a set of kinds is refused, if it is.
+/// Returns the error code for a set of kinds, if it is refused.
 fn refused(kinds: &[usize], chunk_size: usize) -> Result<(), &'static str> {
     let mut sorted = kinds.to_vec();
     sorted.sort_unstable();
@@ -26,21 +26,21 @@ fn refused(kinds: &[usize], chunk_size: usize) -> Result<(), &'static str> {
     }
 }
 
-/// The code that a panic tells.
+/// Returns the code of a panic message.
 pub(crate) fn panic_code(call: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
         panic.downcast::<String>().map_or_else(|_| "no text".into(), |text| text[..5].to_owned())
     })
 }
 
-/// What was refused, and that it came back.
+/// Returns the error of a rejected set.
 pub(crate) fn error_of<T, V>(
     result: Result<T, Rejected<V, EntityError>>,
 ) -> Result<T, EntityError> {
     result.map_err(|rejected| rejected.error)
 }
 
-/// Kinds that come beside those which entities have often.
+/// Kinds that are added to the frequent ones.
 const FURTHER: [&[usize]; 26] = [
     &[],
     &[LARGE],
@@ -74,7 +74,7 @@ fn types(kinds: &[usize]) -> Vec<ComponentType> {
     kinds.iter().map(|&kind| type_of(kind)).collect()
 }
 
-/// Whether an entity has the kinds of a row, or is not there if there is none.
+/// Returns whether an entity has the kinds of a row, or does not exist if there is no row.
 fn looks_as(world: &World, entity: Entity, row: Option<&Row>) -> bool {
     let entities = world;
     let Some(row) = row else { return !entities.exists(entity) };
@@ -90,7 +90,7 @@ impl Run {
         refused(kinds, self.setup.chunk_size)
     }
 
-    /// Kinds by the bits of a number, some more often than others; sometimes one of them twice.
+    /// Returns kinds by the bits of a number, some more often than others; sometimes one of them twice.
     fn kinds_of_bits(&self, set: usize, twice: bool) -> Vec<usize> {
         let (often, set) = ([0, 1, 2, 3, 4, 5, RUNTIME], set & self.setup.focus.bits);
         let often = often.into_iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
@@ -102,7 +102,7 @@ impl Run {
         kinds
     }
 
-    /// Whether an entity with these further kinds would be too large.
+    /// Returns whether an entity with these additional kinds would be too large.
     fn too_large(&self, entity: Entity, kinds: &[usize]) -> bool {
         let row = &self.pairs.last().unwrap().plain.entities[&entity];
         (kinds.contains(&LARGE) || row.contains_key(&LARGE)) && self.setup.chunk_size < 8 << 10
@@ -247,7 +247,7 @@ impl Run {
             self.current().plain = after;
             return;
         }
-        // Without memory, those before are gone.
+        // Without memory, the entities before the failure are destroyed.
         let Pair { world, plain, .. } = self.current();
         for &entity in slice {
             let mut after = plain.clone();

@@ -1,4 +1,4 @@
-//! The values of components are written.
+//! Steps that write the values of components.
 
 use ancho_entities::{Entity, EntityError};
 
@@ -20,7 +20,7 @@ impl Run {
         }
     }
 
-    /// What comes of adding one kind: whether it is new.
+    /// Returns the expected result of adding one kind: whether it is new.
     pub(crate) fn adding(&self, entity: Entity, kind: usize) -> Result<bool, &'static str> {
         match self.presence(entity, &[kind]) {
             Err("A0051") => Ok(true),
@@ -114,9 +114,9 @@ impl Run {
         }
     }
 
-    /// Switches some, every other one of them off.
+    /// Toggles some components: every other one is disabled.
     pub(crate) fn toggle(&mut self, step: &Step) {
-        // Mostly a kind that can be, of entities that have it.
+        // Mostly an enableable kind, of entities that have it.
         let kind = match step.other % 8 {
             0 => NAMED[step.set % NAMED.len()],
             _ => ENABLEABLE[step.set % ENABLEABLE.len()],
@@ -203,7 +203,7 @@ impl Run {
                 for kind in refer_to(row, moved) {
                     row.get_mut(&kind).unwrap().written = plain.now;
                 }
-                // A shared value is another one then, unless it refers to nobody. Instances have it as it is.
+                // A shared value becomes another one, unless it refers to the null entity. Instances keep the value.
                 if let Some(banner) = row.get_mut(&BANNER).filter(|banner| banner.number != 0) {
                     banner.number = moved(Entity::from_bits(banner.number)).to_bits();
                     banner.written = plain.now;
