@@ -1,7 +1,7 @@
-//! 200 chains of 100 links each hang on anchors that go up and down.
+//! 200 chains of 100 links each hang from anchors that move up and down.
 //!
-//! A link may look at the one before it, which is any entity: so a single job goes through all links, one after the other,
-//! and looks up positions as it needs them. It runs in the background as others do.
+//! A link reads the position of the link before it, which may be any entity. A single job therefore visits all links in
+//! order, and looks up positions. It runs in the background, like other jobs.
 
 use std::f32::consts::TAU;
 use std::hash::{Hash, Hasher};
@@ -28,23 +28,24 @@ pub(crate) const SAMPLE: Sample = Sample {
     }),
 };
 
-/// How many links a chain has.
+/// Number of links in a chain.
 const LINKS: usize = 100;
-/// How far anchors are from the middle.
+/// Distance of the anchors from the center.
 const RADIUS: f32 = 100.0;
-/// How far an anchor goes up and down.
+/// Amplitude of an anchor's vertical motion.
 const HEIGHT: f32 = 10.0;
 
-/// Goes up and down on a circle, along which it moves.
+/// Moves along a circle, and up and down.
 #[derive(Component, Clone, Copy)]
 struct Anchor {
-    /// Where on the circle it is, in radians.
+    /// Position on the circle, in radians.
     angle: f32,
-    /// Where on its way up and down it is.
+    /// Phase of the vertical motion, in radians.
     phase: f32,
 }
 
-/// Asks for a chain that hangs on it: an anchor has it until there is one. What the chains are like is the same for most anchors.
+/// Request for a chain that hangs from this anchor. The anchor loses it once the chain exists. Most anchors share one
+/// value.
 #[derive(SharedComponent, Clone, Copy, Debug)]
 struct SpawnChain {
     link: Entity,
@@ -74,7 +75,7 @@ impl Hash for SpawnChain {
     }
 }
 
-/// Is held by another entity, and never farther from it than that.
+/// Limits the distance to another entity, the holder.
 #[derive(Component, Clone, Copy)]
 struct PositionConstraint {
     holder: Entity,
@@ -111,7 +112,7 @@ impl Anchor {
     }
 }
 
-/// Makes the chains that are asked for. Links hang below each other, the first one at the anchor.
+/// Spawns the requested chains. Links hang below each other, the first one at the anchor.
 fn spawn_chains(mut commands: Commands, anchors: Query<(Entity, &Position, &Shared<SpawnChain>)>) {
     for (anchor, center, chain) in &anchors {
         let links = commands.instantiate_many(chain.link, chain.count).to_vec();
@@ -135,7 +136,7 @@ fn move_anchors(time: Time, mut anchors: Query<(&mut Position, &mut Anchor)>) {
     });
 }
 
-/// Draws each link to its holder, if it is too far away. Links of a chain come one after the other, from the anchor on, so one
+/// Pulls each link towards its holder if it is too far away. Links of a chain are ordered from the anchor on, so one
 /// pass is enough.
 fn hold(
     links: Query<(Entity, &PositionConstraint)>,
@@ -195,7 +196,7 @@ mod tests {
         let anchors = world.query::<&Shared<SpawnChain>>();
         let counts: Vec<_> = anchors.iter().map(|chain| chain.count).collect();
         assert_eq!(counts, [[LINKS; 10].as_slice(), &[50]].concat());
-        // One chunk for those of 100 links, and one for the last.
+        // One chunk for the anchors of 100 links, and one for the last anchor.
         let mut chunks = world.query_filtered::<Entity, With<Shared<SpawnChain>>>();
         let mut lengths = Vec::new();
         chunks.for_each_chunk(|anchors| lengths.push(anchors.len()));
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn anchors_are_100_from_the_middle_and_links_begin_a_unit_below_each_other() {
-        // Nothing moves: only the chains are made.
+        // No time passes: the update only spawns the chains.
         let mut world = build(&options(20_000)).unwrap();
         world.add_system(spawn_chains);
         go_on(&mut world, 1);
@@ -236,7 +237,7 @@ mod tests {
             assert!(distance <= constraint.max_distance + 1e-3, "{distance}");
             if distance > constraint.max_distance - 1e-3 { drawn += 1 } else { loose += 1 }
         }
-        // The anchors have drawn the first links along; the last ones still lie as near as they were.
+        // The anchors have pulled the first links. The last links have not moved apart yet.
         assert!(drawn > 10 && loose > 10, "{drawn} drawn, {loose} loose");
     }
 

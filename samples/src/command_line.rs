@@ -1,4 +1,4 @@
-//! What the gallery is asked to do.
+//! Command line of the gallery.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -34,19 +34,23 @@ pub(crate) enum Command {
     Help,
 }
 
-/// How many frames are checked, if nothing is said.
+/// Default number of frames to check.
 const CHECKED_FRAMES: u32 = 60;
 
-/// How many workers shuffle, if nothing is said.
+/// Default number of shuffling workers.
 const SHUFFLING_WORKERS: usize = 2;
 
-/// Most numbers of workers that are allowed: more than any machine has use for.
+/// Maximum number of workers: more than any machine needs.
 const MOST_WORKERS: usize = 512;
 
-/// Most entities that any sample allows: more would not fit in the memory of most machines.
+/// Maximum number of entities of any sample: more would not fit in the memory of most machines.
 const MOST_ENTITIES: usize = 50_000_000;
 
-/// Returns what is to be done, or a sentence that says what is wrong.
+/// Parses the arguments.
+///
+/// # Errors
+///
+/// A sentence that describes the mistake.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let mut words = Vec::new();
@@ -120,7 +124,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
 
 fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    // Which options mean something, beside what is asked for.
+    // The options that each command accepts.
     let (command, allowed) = match words[..] {
         [] => (Command::Show(show), DEFAULT.options()),
         ["list"] => (Command::List, vec![]),
@@ -165,7 +169,7 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
     }
 }
 
-/// Says in a sentence what cannot be shown together.
+/// Rejects combinations of options that conflict, with a sentence.
 fn check(show: &Show) -> Result<(), String> {
     let name = show.sample.name;
     match (&show.sample.kind, show.entities) {
@@ -191,7 +195,7 @@ fn check(show: &Show) -> Result<(), String> {
     }
 }
 
-/// Whether two names are of one file, as far as names tell.
+/// Returns whether two paths name the same file, comparing the names alone.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let full = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     full(one) == full(other)

@@ -1,9 +1,8 @@
-//! A job gets copies of plain values, and shares containers.
+//! Jobs copy plain values, and share containers.
 //!
-//! What a job captures is its own: it may change its copy of `a`, and nobody sees it. What it writes
-//! to a container is there for the owner once the job is completed. And since jobs that share a
-//! container could race, every use of it is declared with a token, `write()` or `read()`, and one that
-//! is not ordered after the others is refused.
+//! A job owns its captures: it may change its copy of `a`, and no other code sees the change. Writes to a container are
+//! visible to the owner once the job is completed. Jobs that share a container could race. Every use is therefore
+//! declared with a token, `write()` or `read()`, and a conflicting job without a dependency is rejected.
 
 use ancho::jobs::{Job, JobScheduler, JobSlice, JobStruct, SliceWrite};
 
@@ -16,17 +15,17 @@ pub(crate) const SAMPLE: Sample = Sample {
     kind: Kind::Jobs(JobSample { frames: 2, show, state_hash }),
 };
 
-/// The job as a closure: it captures `a`, and takes the array along. Returns the owner's `a`.
+/// Schedules the job as a closure, which captures `a` and the array. Returns the owner's `a`.
 fn add_with_closure(jobs: &JobScheduler, mut a: f32, b: &mut JobSlice<f32>) -> SampleResult<f32> {
     let job = jobs.schedule(&[], b.write(), move |b| {
-        a += b[0]; // The closure's copy of `a`: nobody else sees this.
-        b[0] = a; // The array that both share: the owner sees this.
+        a += b[0]; // The closure's copy of `a`: invisible outside of the job.
+        b[0] = a; // The shared array: the owner sees this.
     })?;
     jobs.complete(job);
     Ok(a)
 }
 
-/// The same job as a struct, for those who like to see its fields, or schedule it from many places.
+/// The same job as a struct, for named fields, and for scheduling it from several places.
 #[derive(JobStruct)]
 struct Add<'a> {
     a: f32,

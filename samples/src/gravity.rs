@@ -1,8 +1,8 @@
-//! 1,000 asteroids that stars attract. The keys 1 to 7 begin anew, with another pattern; arrows move a star, and w, a, s
-//! and d the camera.
+//! 1,000 asteroids that are attracted by stars. The keys 1 to 7 restart with another pattern. Arrows move a star, and
+//! w, a, s and d move the camera.
 //!
-//! All forces of a frame first, then all moves: two systems, two jobs. The second waits for the first since it reads what that
-//! writes.
+//! Two systems with one job each: the first applies all forces of a frame, the second moves the asteroids. The second
+//! job waits for the first since it reads the velocities that the first writes.
 
 use std::f32::consts::TAU;
 
@@ -33,11 +33,11 @@ pub(crate) const SAMPLE: Sample = Sample {
     }),
 };
 
-/// How strong gravity is.
+/// Gravitational constant.
 const GRAVITY: f32 = 9.0;
-/// How much faster time goes there.
+/// Factor between the time of the simulation and the time of the world.
 const SIMULATION_SPEED: f32 = 7.0;
-/// Nobody gets nearer to the middle of a star.
+/// Minimum distance from the middle of a star in the computation of forces.
 const STAR_RADIUS: f32 = 2.0;
 
 #[derive(Component, Clone, Copy)]
@@ -52,7 +52,7 @@ struct Mass(f32);
 #[derive(Component, Clone, Copy)]
 struct Star;
 
-/// What is in the sky, from which everything else is made. There is one.
+/// Current pattern and random numbers, from which everything else is spawned. A singleton.
 #[derive(Component, Clone, Copy, Debug)]
 struct Sky {
     pattern: usize,
@@ -60,17 +60,17 @@ struct Sky {
     random: Random,
 }
 
-/// What is in the middle of the picture. There is one.
+/// Center of the picture. A singleton.
 #[derive(Component, Clone, Copy, Debug)]
 struct Camera(Vec3);
 
-/// How asteroids begin: where, around which stars, and how fast.
+/// Initial state: places of asteroids and stars, and speeds.
 struct Pattern {
     name: &'static str,
-    /// Where the stars are, and what they weigh.
+    /// Places and masses of the stars.
     stars: &'static [(Vec3, f32)],
     place: fn(&mut Random) -> Vec3,
-    /// How fast asteroids go round, as a part of the speed at which they would stay on a circle.
+    /// Speed of the asteroids, as a fraction of the speed of a circular orbit.
     spin: f32,
 }
 
@@ -105,7 +105,7 @@ fn in_ball(random: &mut Random, radius: f32) -> Vec3 {
 
 fn in_disk(random: &mut Random, radius: f32) -> Vec3 {
     let (sine, cosine) = sincos(random.between(0.0, TAU));
-    // As many near the rim as the room there is.
+    // The square root makes the density uniform over the area.
     let from_middle = radius * random.between(0.04, 1.0).sqrt();
     Vec3::new(cosine * from_middle, random.between(-1.0, 1.0), sine * from_middle)
 }
@@ -130,15 +130,15 @@ fn add_systems(world: &mut World) {
     world.add_system(drift);
 }
 
-/// Removes all stars and asteroids, and makes those of the pattern.
+/// Destroys all stars and asteroids, and spawns those of the current pattern.
 fn begin(world: &mut World) {
     let Ok(&mut Sky { pattern, asteroids, ref mut random }) = world.singleton_mut::<Sky>() else {
         return;
     };
-    // What is drawn for this pattern is not drawn for the next.
+    // The copy places this pattern. The new generator is for the next pattern.
     let mut drawn = *random;
     *random = Random::new(u64::from(drawn.unit().to_bits()));
-    // Nothing can be in the way: only the sky and the camera have no mass.
+    // The result is ignored: only the sky and the camera have no mass, so nothing can conflict.
     let _ = world.batch(QueryDescriptor::of::<(), With<Mass>>()).despawn();
 
     let Pattern { stars, place, spin, .. } = &PATTERNS[pattern];
@@ -152,7 +152,7 @@ fn begin(world: &mut World) {
     }));
 }
 
-/// Has all stars pull at each asteroid: with G·M·m/d², which changes its speed by that over m.
+/// Accelerates each asteroid by the attraction of all stars: G·M·m/d² divided by m.
 #[burst]
 fn attract(
     time: Time,
@@ -160,7 +160,7 @@ fn attract(
     mut asteroids: Query<(&Position, &mut Velocity, &Mass), Without<Star>>,
 ) {
     let dt = time.delta() * SIMULATION_SPEED;
-    // They are few, and every thread wants them all.
+    // Stars are few, and every thread reads them all.
     let stars: Vec<(Vec3, f32)> = stars.iter().map(|(place, mass)| (place.0, mass.0)).collect();
     asteroids.schedule_parallel(move |(position, velocity, mass)| {
         for &(star, star_mass) in &stars {
@@ -169,7 +169,7 @@ fn attract(
     });
 }
 
-/// The force between an asteroid and a star.
+/// Returns the force of a star on an asteroid.
 #[inline(always)]
 fn pull(place: Vec3, mass: f32, star: Vec3, star_mass: f32) -> Vec3 {
     let way = star - place;
@@ -285,7 +285,7 @@ mod tests {
             let dots: Vec<usize> = (0..240 * 180).filter(is_seen).collect();
             (dots[0] % 240, dots[0] / 240)
         };
-        // The star is what is seen. It goes to the left when one looks to the right, and down when one looks up.
+        // The star is visible. It moves left when the camera moves right, and down when the camera moves up.
         let (x, y) = seen(&world);
         press(&mut world, Key::Char('d'));
         assert_eq!(seen(&world), (x - 10, y));

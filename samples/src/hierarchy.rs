@@ -1,7 +1,7 @@
-//! Circles of circles: what hangs on something that turns goes round with it.
+//! Circles of circles: children follow the rotation of their parents.
 //!
-//! Whoever is to hang on another is attached by an entity that says so, an `Attach`. From then on its position and
-//! rotation are relative to its parent, and the systems of `add_transforms` find out where that is in the world.
+//! A child is attached by an entity with an `Attach`. From then on its position and rotation are relative to its
+//! parent, and the systems of `add_transforms` compute its place in the world.
 
 use std::f32::consts::TAU;
 
@@ -28,26 +28,26 @@ pub(crate) const SAMPLE: Sample = Sample {
     }),
 };
 
-/// How far a circle's members are from its middle: those of the large one, and of the small ones that hang on it.
+/// Distance of a circle's members from its middle, for the large circle and for the small circles attached to it.
 const RADIUS: f32 = 50.0;
 const SMALL_RADIUS: f32 = 50.0;
-/// How many members a circle has at most.
+/// Maximum number of members of a circle.
 const MEMBERS: usize = 100;
 
-/// How fast something turns about the vertical, in radians a second.
+/// Rotation about the vertical axis, in radians per second.
 #[derive(Component, Clone, Copy)]
 struct RotationSpeed(f32);
 
-/// Asks for members on a circle around it, which are to be attached to it.
+/// Request for members on a circle around this entity, as its children.
 #[derive(Component, Clone, Copy)]
 struct CircleSpawner {
-    /// How many cubes there are to be in the end, on circles of circles if they are many.
+    /// Total number of cubes. Large numbers are split into circles of circles.
     cubes: usize,
     radius: f32,
     random: Random,
 }
 
-/// At the end of a branch.
+/// A leaf of the hierarchy.
 #[derive(Component, Clone, Copy)]
 struct Cube;
 
@@ -65,21 +65,21 @@ fn add_systems(world: &mut World) {
     world.add_transforms();
 }
 
-/// Makes the circles that are asked for. Members of a circle with many cubes ask for circles of their own, which come with the
+/// Spawns the requested circles. Members with several cubes receive requests of their own, which are handled in the
 /// next frame.
 fn spawn_circles(mut commands: Commands, spawners: Query<(Entity, &CircleSpawner)>) {
     for (parent, spawner) in &spawners {
         let mut random = spawner.random;
         let members = spawner.cubes.min(MEMBERS);
         for member in 0..members {
-            // As many for each, and one more for the first if that does not come out even.
+            // The cubes are divided evenly, and the first members receive one more if there is a remainder.
             let cubes = spawner.cubes / members + usize::from(member < spawner.cubes % members);
             let (sin, cos) = sincos(member as f32 / members as f32 * TAU);
             let place = Position(spawner.radius * Vec3::new(cos, 0.0, sin));
             let child = if cubes == 1 {
                 commands.spawn((place, Rotation(Quat::IDENTITY), Cube))
             } else {
-                // Some turn to the left, some to the right.
+                // Directions of rotation are random.
                 let way = if random.unit() < 0.5 { -1.0 } else { 1.0 };
                 let speed = RotationSpeed(way * random.between(1.0, 3.0));
                 let circle = CircleSpawner {
@@ -184,7 +184,7 @@ mod tests {
         let matrices = world.query::<&LocalToWorld>();
         assert_eq!(matrices.count(), 101);
         assert!(matrices.iter().all(|matrix| matrix.0.is_finite()));
-        // Half a radian a second, for two seconds.
+        // Half a radian per second, for two seconds.
         let east = Vec3::new(sin(1.0), 0.0, cos(1.0));
         let forward = world.get::<LocalToWorld>(middle).unwrap().forward();
         assert!(forward.distance(east) < 1e-3, "{forward}");

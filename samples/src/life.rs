@@ -1,9 +1,8 @@
-//! Two arrays that swap roles, and jobs scheduled far ahead.
+//! Double buffering with two arrays, and jobs scheduled far ahead.
 //!
-//! Each generation of Conway's Game of Life reads one array and writes the other, so a job never sees
-//! half of a generation. The arrays are swapped as soon as the job is scheduled, long before it runs: a
-//! job holds on to what it was given. So all generations can be scheduled in a row, each after the one
-//! before, and completed once.
+//! Each generation of Conway's Game of Life reads one array and writes the other, so a job never reads a partial
+//! generation. The arrays are swapped right after scheduling, long before the job runs: a job keeps the array that it
+//! captured. All generations can therefore be scheduled in a row, each after the previous one, and completed once.
 
 use std::time::Instant;
 
@@ -24,15 +23,15 @@ pub(crate) const SAMPLE: Sample = Sample {
 };
 
 const SIZE: usize = 512;
-/// How many rows one call works on.
+/// Number of rows in a batch.
 const ROWS: usize = 8;
 
-/// A board without edges: what leaves it on one side comes back on the other.
+/// A board without edges: opposite sides are connected.
 struct Board {
     width: usize,
-    /// The latest generation, row by row: 1 for a living cell, 0 for a dead one.
+    /// The latest generation, row by row: 1 for a living cell, 0 for a dead cell.
     current: JobSlice<u8>,
-    /// The generation before, to be written over.
+    /// The previous generation, which the next one overwrites.
     next: JobSlice<u8>,
 }
 
@@ -54,7 +53,7 @@ impl Board {
     ) -> Result<JobHandle, ScheduleError> {
         let width = self.width;
         let data = (self.current.read(), self.next.write());
-        // The batch is a number of whole rows, so each call gets those rows of `next` to itself.
+        // A batch is a number of whole rows, and each call has exclusive access to its rows of `next`.
         let job = jobs.named("Generation").schedule_parallel(
             &[after],
             data,
@@ -73,7 +72,7 @@ impl Board {
         Ok(job)
     }
 
-    /// Schedules so many generations, completes them, and returns the hash of the last.
+    /// Schedules a number of generations, completes them, and returns the hash of the last.
     fn run(&mut self, jobs: &JobScheduler, generations: u32) -> SampleResult<u64> {
         let mut last = JobHandle::COMPLETED;
         for _ in 0..generations {
@@ -99,10 +98,10 @@ impl Board {
     }
 }
 
-/// Writes the next generation of one row. The columns at the ends have each other for neighbours.
+/// Writes the next generation of one row. The first and the last column are neighbours.
 fn step_row(above: &[u8], row: &[u8], below: &[u8], next: &mut [u8]) {
     let last = row.len() - 1;
-    // Windows, rather than indices: the compiler sees that they fit, and steps many cells at once.
+    // Windows instead of indices: the compiler removes the bounds checks, and vectorises the loop.
     let windows = above.windows(3).zip(row.windows(3)).zip(below.windows(3));
     for (next, ((above, row), below)) in next[1..last].iter_mut().zip(windows) {
         *next = step_cell(above, row, below);
@@ -113,11 +112,11 @@ fn step_row(above: &[u8], row: &[u8], below: &[u8], next: &mut [u8]) {
     }
 }
 
-/// Returns the next generation of the cell in the middle of three by three.
+/// Returns the next state of the cell in the middle of three by three.
 fn step_cell(above: &[u8], row: &[u8], below: &[u8]) -> u8 {
     let sum = |row: &[u8]| row[0] + row[1] + row[2];
     let around = sum(above) + row[0] + row[2] + sum(below);
-    // Three living ones around it; or two, and itself: in bits, 3 both times, and never else.
+    // Alive with three living neighbours, or with two if alive: `around | cell` is 3 in exactly these cases.
     u8::from((around | row[1]) == 3)
 }
 
@@ -171,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_glider_comes_back_from_around_the_board() {
-        // It moves by one cell each way in four generations.
+        // A glider moves by one cell in each direction in four generations.
         assert_after(&mut board(&GLIDER), 6 * 4, &GLIDER);
     }
 

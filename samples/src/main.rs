@@ -1,7 +1,7 @@
 //! The sample gallery: `cargo run --release` shows the default sample, `cargo run --release -- list` names them all.
 //!
-//! A sample is a module that a newcomer reads in a few minutes. Start with `rotation`; those about jobs alone start with
-//! `first_job`. What they share is in `gallery`.
+//! A sample is a module that takes a few minutes to read. Start with `rotation`, or with `first_job` for jobs alone.
+//! Shared code is in `gallery`.
 #![expect(clippy::print_stderr, reason = "mistakes are told there")]
 
 #[macro_use]

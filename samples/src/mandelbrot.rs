@@ -1,9 +1,8 @@
-//! Uneven work comes out even.
+//! Load balancing of uneven work.
 //!
-//! A row of the Mandelbrot set costs anything from a few steps a pixel to the limit of them, and nobody
-//! can tell before. Cut in two halves, the picture below would keep one thread busy and leave the other
-//! idle for most of the time. Cut in rows, one to a batch, it keeps both busy: a thread that has done its
-//! own rows takes some of another's.
+//! A row of the Mandelbrot set costs from a few steps per pixel up to the limit, which is unknown in advance. Split
+//! into two halves, the picture below would keep one thread busy and leave the other idle for most of the time. Split
+//! into rows, one per batch, it keeps both busy: a thread that has finished its own rows steals some of another's.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -25,14 +24,14 @@ pub(crate) const SAMPLE: Sample = Sample {
 
 const WIDTH: usize = 160;
 const HEIGHT: usize = 100;
-/// After so many steps a point is taken to stay for ever.
+/// Number of steps after which a point counts as a member of the set.
 const LIMIT: u8 = 200;
 
-/// Where the camera flies to, and how much closer it comes with each frame.
+/// Target of the camera, and zoom per frame.
 const TARGET: (f64, f64) = (-0.7453, 0.1127);
 const APPROACH: f64 = 0.99;
 
-/// The part of the plane that is seen.
+/// The visible part of the plane.
 #[derive(Clone, Copy)]
 struct View {
     left: f64,
@@ -42,7 +41,7 @@ struct View {
 }
 
 impl View {
-    /// The set down to just below its middle: there is much more to do in the lower rows.
+    /// The set down to just below its middle: the lower rows cost much more.
     const FIRST: Self = Self { left: -2.1, right: 0.7, top: 1.3, bottom: -0.1 };
 
     fn closer(self) -> Self {
@@ -59,7 +58,7 @@ impl View {
 struct Picture {
     width: usize,
     height: usize,
-    /// How many steps each point took to leave, row by row.
+    /// Number of steps before each point escaped, row by row.
     steps: JobSlice<u8>,
 }
 
@@ -72,7 +71,7 @@ impl Picture {
         let (width, height) = (self.width, self.height);
         let across = (view.right - view.left) / width as f64;
         let down = (view.bottom - view.top) / height as f64;
-        // Runs now, and waits: then the closure may borrow, and there is no handle to keep.
+        // Runs now, and waits: the closure may borrow, and there is no handle to keep.
         jobs.named("Rows").run_parallel(
             self.steps.write(),
             width * height,
@@ -87,7 +86,7 @@ impl Picture {
         Ok(())
     }
 
-    /// Draws so many frames, each closer to the target, and returns the hash of all.
+    /// Draws a number of frames, each closer to the target, and returns the hash of all.
     fn run(&mut self, jobs: &JobScheduler, frames: u32) -> SampleResult<u64> {
         let mut hash = StateHash::new();
         let mut view = View::FIRST;
@@ -108,7 +107,7 @@ impl Picture {
             let row = &steps[line * self.height / lines * self.width..][..self.width];
             text.extend((0..columns).map(|column| {
                 let steps = usize::from(row[column * self.width / columns]);
-                // More shades for few steps, where there is more to see.
+                // More shades for low counts, which have more detail.
                 char::from(SHADES[steps.isqrt() * (SHADES.len() - 1) / most])
             }));
             text.push('\n');
@@ -117,7 +116,7 @@ impl Picture {
     }
 }
 
-/// Squares and adds until the point has left the circle of radius two, or stays for too long.
+/// Iterates until the point leaves the circle of radius two, or the limit is reached.
 fn steps_to_leave(x: f64, y: f64) -> u8 {
     let (mut a, mut b) = (0.0, 0.0);
     for step in 0..LIMIT {
@@ -130,7 +129,7 @@ fn steps_to_leave(x: f64, y: f64) -> u8 {
     LIMIT
 }
 
-/// Returns how long each thread worked, as the pool has recorded it.
+/// Returns the time that each thread worked, as recorded by the pool.
 fn work_by_thread(pool: &JobPool) -> BTreeMap<usize, Duration> {
     let mut work = BTreeMap::new();
     for event in pool.take_events() {

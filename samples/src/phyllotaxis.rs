@@ -1,7 +1,7 @@
-//! A sunflower of 50,000 cubes that all hang on one that turns.
+//! A sunflower of 50,000 cubes, all children of one rotating entity.
 //!
-//! Each cube is placed relative to its `Parent`, and turns on its own. The systems of `add_transforms` make a matrix of all
-//! that, a `LocalToWorld` for each entity, of those that have moved.
+//! Each cube is placed relative to its `Parent`, and rotates on its own. The systems of `add_transforms` compute a
+//! `LocalToWorld` matrix for each entity that has moved.
 
 use ancho::burst::burst;
 use ancho::burst::math::{cos, sin};
@@ -26,22 +26,22 @@ pub(crate) const SAMPLE: Sample = Sample {
     }),
 };
 
-/// From one cube to the next, in degrees: nearly the golden angle.
+/// Angle between consecutive cubes, in degrees: nearly the golden angle.
 const ANGLE: f32 = 137.51;
-/// How far from the middle the first cube would be; others are as much farther as the root of their number.
+/// Distance of the first cube from the middle. Distances grow with the square root of the index.
 const SPACING: f32 = 1.3;
-/// How high the wave is that runs through the cubes, and how long it is.
+/// Height and length of the wave that runs through the cubes.
 const WAVE_HEIGHT: f32 = 8.0;
 const WAVE_LENGTH: f32 = 60.0;
 
-/// How fast something turns about the vertical, in radians a second.
+/// Rotation about the vertical axis, in radians per second.
 #[derive(Component, Clone, Copy)]
 struct RotationSpeed(f32);
 
-/// Goes up and down with the wave. Waves run outwards.
+/// Moves up and down with a wave that runs outwards.
 #[derive(Component, Clone, Copy)]
 struct Wave {
-    /// Where in the wave it is, in radians.
+    /// Phase in the wave, in radians.
     phase: f32,
 }
 
@@ -67,9 +67,9 @@ fn radius(index: usize) -> f32 {
     SPACING * (index as f32).sqrt()
 }
 
-/// Where a cube is, seen from the middle.
+/// Returns the place of a cube, relative to the middle.
 fn place(index: usize) -> Vec3 {
-    // In degrees first, and with 64 bits: the angle of the last cube is seven million degrees.
+    // In degrees and 64 bits first: the angle of the last cube is seven million degrees.
     let degrees = (index as f64 * f64::from(ANGLE)) % 360.0;
     let angle = (degrees as f32).to_radians();
     radius(index) * Vec3::new(cos(angle), 0.0, sin(angle))
@@ -120,7 +120,7 @@ mod tests {
             .query_filtered::<(&Rotation, &RotationSpeed), Without<Parent>>()
             .single()
             .unwrap();
-        // A second at five radians a second.
+        // A second at five radians per second.
         let turned = Quat::from_rotation_y(5.0);
         assert!(root.0.dot(turned).abs() > 1.0 - 1e-5, "{}", root.0);
         let cubes = world.query::<(&LocalToWorld, &Wave)>();
@@ -154,7 +154,7 @@ mod tests {
             let cubes = world.query_filtered::<&LocalToWorld, With<Wave>>();
             cubes.iter().map(|matrix| matrix.position().y).collect()
         };
-        // Eight units high, sixty long, two radians a second.
+        // Eight units high, sixty long, two radians per second.
         let expected = |radius: f32, seconds: f32| {
             8.0 * (2.0 * seconds - radius / 60.0 * std::f32::consts::TAU).sin()
         };

@@ -1,16 +1,16 @@
-//! Numbers that look random, and are the same everywhere.
+//! Pseudo-random numbers that are the same on every machine.
 
 use ancho::entities::Field;
 
-/// Returns a number from 0 up to, and not including, 1: always the same one for the same seed and index.
+/// Returns a number in `0.0..1.0`, which is always the same for the same seed and index.
 ///
-/// Not a generator that is asked again and again: the answer depends on the index alone, so that
-/// values can be made in any order, on any thread.
+/// The function has no state: the result depends on seed and index alone, so that values can be made in any order, on
+/// any thread.
 pub(crate) fn unit(seed: u64, index: u64) -> f32 {
     to_unit(mix(mix(seed).wrapping_add(index)))
 }
 
-/// A generator that is asked again and again. Its state is a plain number, so that components can have one.
+/// A generator with a state. The state is a plain number, so that components can contain it.
 #[derive(Field, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Random {
     state: u64,
@@ -21,18 +21,18 @@ impl Random {
         Self { state: mix(seed) }
     }
 
-    /// The next number from 0 up to, and not including, 1.
+    /// Returns the next number in `0.0..1.0`.
     pub(crate) fn unit(&mut self) -> f32 {
         self.state = self.state.wrapping_add(1);
         to_unit(mix(self.state))
     }
 
-    /// The next number from the first up to, and not including, the second.
+    /// Returns the next number in `from..to`.
     pub(crate) fn between(&mut self, from: f32, to: f32) -> f32 {
         from + (to - from) * self.unit()
     }
 
-    /// The next whole number below so many.
+    /// Returns the next integer below `count`.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         ((self.unit() * count as f32) as usize).min(count.saturating_sub(1))
     }
@@ -46,7 +46,7 @@ fn mix(index: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// As many bits as an `f32` holds, so that nothing is rounded.
+/// Uses as many bits as an `f32` holds, so that nothing is rounded.
 fn to_unit(bits: u64) -> f32 {
     (bits >> 40) as f32 / (1_u32 << 24) as f32
 }

@@ -1,10 +1,10 @@
-//! Cubes on a circle, and a sphere that sets spinning those it passes.
+//! Cubes on a circle, and a sphere that makes nearby cubes spin.
 //!
-//! The first sample to read. Components are plain structs; systems are functions that are given what they ask for. A system
-//! that goes over many entities has it done by jobs in the background. Nobody says which job waits for which: that follows
-//! from what they read and write.
+//! The first sample to read. Components are plain structs. Systems are functions that declare their data as parameters.
+//! A system that visits many entities schedules jobs in the background. Dependencies between jobs follow from the
+//! components that they read and write.
 //!
-//! Positions and rotations are those of `ancho::transforms`, whose systems make matrices of them.
+//! Positions and rotations are those of `ancho::transforms`, whose systems compute matrices from them.
 
 use std::f32::consts::TAU;
 
@@ -31,18 +31,18 @@ pub(crate) const SAMPLE: Sample = Sample {
     }),
 };
 
-/// How far cubes and sphere are from the center.
+/// Distance of cubes and sphere from the center.
 const RADIUS: f32 = 25.0;
 
-/// How fast something spins, in radians a second.
+/// Rotation in radians per second.
 #[derive(Component, Clone, Copy)]
 struct RotationSpeed(f32);
 
-/// How the speed changes, in radians a second, every second. It stops at zero.
+/// Change of the rotation speed, in radians per second squared. The speed stops at zero.
 #[derive(Component, Clone, Copy)]
 struct RotationAcceleration(f32);
 
-/// Goes round in a circle, so many radians a second.
+/// Moves along a circle, in radians per second.
 #[derive(Component, Clone, Copy)]
 struct MoveAlongCircle {
     center: Vec3,
@@ -51,14 +51,14 @@ struct MoveAlongCircle {
     angle: f32,
 }
 
-/// Gives this speed to all that spins, and is as near as that.
+/// Sets the speed of all rotating entities within a radius.
 #[derive(Component, Clone, Copy)]
 struct ResetRotation {
     speed: f32,
     radius: f32,
 }
 
-/// Asks for cubes on a circle around it.
+/// Request for cubes on a circle around this entity.
 #[derive(Component, Clone, Copy)]
 struct CircleSpawner {
     count: usize,
@@ -85,11 +85,11 @@ fn add_systems(world: &mut World) {
     world.add_system(reset_rotations);
     world.add_system(accelerate);
     world.add_system(rotate);
-    // Makes a matrix of each position and rotation that has changed.
+    // Computes a matrix from each position and rotation that has changed.
     world.add_transforms();
 }
 
-/// Makes the cubes that are asked for. Whoever has asked is done then, and loses its `CircleSpawner`.
+/// Spawns the requested cubes, and removes the `CircleSpawner`.
 fn spawn_circles(mut commands: Commands, spawners: Query<(Entity, &Position, &CircleSpawner)>) {
     for (entity, center, spawner) in &spawners {
         let mut random = spawner.random;
@@ -115,7 +115,7 @@ fn move_along_circles(time: Time, mut movers: Query<(&mut Position, &mut MoveAlo
     });
 }
 
-/// The few spheres are copied into the job that goes over the many cubes.
+/// Sets the speed of cubes near a sphere. The few spheres are copied into the job that visits the many cubes.
 fn reset_rotations(
     spheres: Query<(&Position, &ResetRotation)>,
     mut cubes: Query<(&Position, &mut RotationSpeed)>,
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_sphere_reaches_2_units_far_and_those_within_turn_with_their_matrices() {
         let mut world = run(&SAMPLE, &options(0), 0);
-        // Where the sphere is after a frame.
+        // Position of the sphere after a frame.
         let (sin, cos) = f32::sin_cos(1.0 / 60.0);
         let sphere = 25.0 * Vec3::new(cos, 0.0, sin);
         let mut cube = |from_sphere: f32| {
@@ -205,7 +205,7 @@ mod tests {
         go_on(&mut world, 1);
         let speed = |world: &World, cube| world.get::<RotationSpeed>(cube).unwrap().0;
         let rotation = |world: &World, cube| world.get::<Rotation>(cube).unwrap().0;
-        // Ten radians a second, and a frame's braking by one.
+        // Ten radians per second, minus one frame of deceleration.
         let expected = 10.0 - 1.0 / 60.0;
         assert!((speed(&world, inside) - expected).abs() < 1e-5, "{}", speed(&world, inside));
         let turned = Quat::from_rotation_y(expected / 60.0);
@@ -232,7 +232,7 @@ mod tests {
         for (before, after) in before.iter().zip(speeds(&world)) {
             assert!((before - 1.0 - after).abs() < 1e-3, "a radian less in a second");
         }
-        // From ten radians a second that takes ten seconds.
+        // Decelerating from ten radians per second takes ten seconds.
         go_on(&mut world, 540);
         assert_eq!(speeds(&world), [0.0; 100]);
         let at_rest = world.state_hash();
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn all_cubes_spin_once_the_sphere_has_gone_round() {
-        // After a round all have been passed; the speed falls by one radian a second from ten.
+        // After one round the sphere has passed all cubes. Their speed decreases from ten by one radian per second.
         let world = run(&SAMPLE, &options(100), 377);
         let speeds: Vec<f32> = world.query::<&RotationSpeed>().iter().map(|s| s.0).collect();
         assert!(speeds.iter().all(|speed| (3.0..=10.0).contains(speed)), "{speeds:?}");

@@ -24,10 +24,10 @@ pub(crate) const SAMPLES: &[&Sample] = &[
     &mandelbrot::SAMPLE,
 ];
 
-/// What is shown if no name is given.
+/// Sample that is shown if no name is given.
 pub(crate) const DEFAULT: &Sample = &battle::SAMPLE;
 
-/// Finds a sample, or says in a sentence which there are.
+/// Finds a sample by name, or returns a sentence that lists all names.
 pub(crate) fn find(name: &str) -> Result<&'static Sample, String> {
     SAMPLES.iter().find(|sample| sample.name == name).copied().ok_or_else(|| {
         let names: Vec<_> = SAMPLES.iter().map(|sample| sample.name).collect();
@@ -35,13 +35,13 @@ pub(crate) fn find(name: &str) -> Result<&'static Sample, String> {
     })
 }
 
-/// The names of all samples, and what they show.
+/// Returns the names and descriptions of all samples.
 pub(crate) fn list() -> String {
     let line = |sample: &&Sample| format!("  {:<20}{}\n", sample.name, sample.summary);
     SAMPLES.iter().map(line).collect()
 }
 
-/// What `--entities` counts in each sample, how many there are otherwise, and how many there may be.
+/// Returns the meaning, the default and the maximum of `--entities` for each sample.
 pub(crate) fn counts() -> String {
     let lines = SAMPLES.iter().filter_map(|sample| {
         let Kind::World(WorldSample { counts, entities, most, .. }) = &sample.kind else {

@@ -2,8 +2,8 @@
 
 /// A running hash of values, in the order they are added (64-bit FNV-1a; Fowler, Noll and Vo, 1991).
 ///
-/// The standard library's hashers are free to change from one release to the next, and `f32` is not
-/// `Hash`. Floats are hashed by their bits: a result that differs in the last one is a difference.
+/// The standard library's hashers may change between releases, and `f32` is not `Hash`. Floats are hashed by their
+/// bits: a difference in the last bit is a difference.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StateHash(u64);
 

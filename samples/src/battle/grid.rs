@@ -1,29 +1,28 @@
-//! Where the units of an army are, so that others find those nearby without asking all of them.
+//! A spatial grid of an army's units, for finding nearby units without visiting all of them.
 
 use ancho::prelude::*;
 
-/// How wide and high a cell is.
+/// Width and height of a cell.
 const CELL: f32 = 4.0;
 
 /// The units of an army, sorted by the cell of the field that they stand in.
 ///
-/// Units are [added](Self::add), and then [sorted](Self::sort) by counting: how many are in each cell says where the cell begins,
-/// and each unit goes to the next place of its cell. Units of one cell stay in the order in which they were added, so that
-/// everything is the same on any number of threads.
+/// Units are [added](Self::add), then [sorted](Self::sort) with a counting sort: the counts of the cells yield the
+/// start of each cell. Units of one cell keep the order in which they were added. The result is therefore the same on
+/// any number of threads.
 #[derive(Debug, Default)]
 pub(super) struct Grid {
-    /// How many cells there are in a row, and how many rows. Those along the edges stay empty, so that every other cell has
-    /// eight neighbours.
+    /// Numbers of columns and rows. Cells along the edges stay empty, so that every other cell has eight neighbours.
     columns: usize,
     rows: usize,
     added: Vec<Unit>,
-    /// How many units are in each cell.
+    /// Number of units in each cell.
     counts: Vec<u32>,
-    /// Where each cell begins among what is sorted, and at last where the last one ends.
+    /// Start of each cell in the sorted units, followed by the end of the last cell.
     starts: Vec<u32>,
     positions: Vec<Vec2>,
     entities: Vec<Entity>,
-    /// For each cell, the nearest one with units in it.
+    /// Index of the nearest non-empty cell, for each cell.
     nearest: Vec<u32>,
 }
 
@@ -36,7 +35,7 @@ struct Unit {
 }
 
 impl Grid {
-    /// Begins anew, without units, for a field from zero to this corner.
+    /// Clears the grid, for a field from zero to `corner`.
     pub(super) fn begin(&mut self, corner: Vec2) {
         (self.columns, self.rows) =
             ((corner.x / CELL) as usize + 3, (corner.y / CELL) as usize + 3);
@@ -54,7 +53,7 @@ impl Grid {
         self.added.push(Unit { cell: cell as u32, position, entity });
     }
 
-    /// Sorts what was added. What is found from now on are these units.
+    /// Sorts the added units. Searches find these units until the next call.
     pub(super) fn sort(&mut self) {
         let mut sum = 0;
         for (start, count) in self.starts.iter_mut().zip(&self.counts) {
@@ -63,7 +62,7 @@ impl Grid {
         }
         self.positions.resize(self.added.len(), Vec2::ZERO);
         self.entities.resize(self.added.len(), Entity::NULL);
-        // Each start moves on to the end of its cell, which is where the next one starts.
+        // Each start advances to the end of its cell, which is the start of the next cell.
         for &Unit { cell, position, entity } in &self.added {
             let place = &mut self.starts[cell as usize];
             self.positions[*place as usize] = position;
@@ -75,18 +74,18 @@ impl Grid {
         self.find_nearest_cells();
     }
 
-    /// The cell of a position in the field.
+    /// Returns the index of the cell that contains a position.
     pub(super) fn cell_of(&self, position: Vec2) -> usize {
         let (column, row) = ((position.x / CELL) as usize + 1, (position.y / CELL) as usize + 1);
         row.min(self.rows - 2) * self.columns + column.min(self.columns - 2)
     }
 
-    /// The unit that is nearest to a position, of those in its cell and in the cells around it.
+    /// Returns the nearest unit in the cell of a position and in the cells around it.
     pub(super) fn nearest_unit(&self, position: Vec2) -> Option<(Entity, Vec2)> {
         let cell = self.cell_of(position);
         let mut best = (u32::MAX, 0..0);
         for row in [cell - self.columns, cell, cell + self.columns] {
-            // Three cells side by side are sorted side by side.
+            // Three adjacent cells of a row are contiguous in the sorted units.
             let units = self.starts[row - 1] as usize..self.starts[row + 2] as usize;
             let distance = nearest_distance(position, &self.positions[units.clone()]);
             if distance < best.0 {
@@ -99,7 +98,7 @@ impl Grid {
         Some((self.entities[at], self.positions[at]))
     }
 
-    /// The way from the cell of a position to the nearest cell with units in it.
+    /// Returns the offset from the cell of a position to the nearest non-empty cell.
     pub(super) fn way_to_nearest_cell(&self, position: Vec2) -> Vec2 {
         let cell = self.cell_of(position);
         let place =
@@ -107,11 +106,11 @@ impl Grid {
         (place(self.nearest[cell] as usize) - place(cell)) * CELL
     }
 
-    /// Which way there are fewer units, and how many fewer.
+    /// Returns the direction of falling density, scaled by the difference in unit counts.
     pub(super) fn way_out(&self, position: Vec2) -> Vec2 {
         let cell = self.cell_of(position);
         let count = |cell: usize| self.counts[cell] as f32;
-        // Beyond the edge there is nowhere to go: it counts as what is before it.
+        // Beyond the edge, the count of the edge cell is used, so that nothing pushes units outside.
         let (column, row) = (cell % self.columns, cell / self.columns);
         let beside = |is_edge: bool, other: usize| count(if is_edge { cell } else { other });
         Vec2::new(
@@ -121,8 +120,8 @@ impl Grid {
         )
     }
 
-    /// Finds the nearest cell with units for each cell: it is that of a neighbour, so that it spreads from cell to cell, once
-    /// down the rows and once up.
+    /// Finds the nearest non-empty cell for each cell. Results spread from neighbour to neighbour, once down the rows
+    /// and once up.
     fn find_nearest_cells(&mut self) {
         let columns = self.columns;
         let cells = self.nearest.len();
@@ -156,8 +155,8 @@ impl Grid {
     }
 }
 
-/// The square of a distance, as bits, which are in the same order: whole numbers are compared several at once, and floats that
-/// may be no numbers are not.
+/// Returns the square of a distance, as bits, which sort in the same order. The compiler vectorises comparisons of
+/// integers, but not of floats that may be NaN.
 #[inline(always)]
 fn distance_bits(position: Vec2, other: Vec2) -> u32 {
     position.distance_squared(other).to_bits()
@@ -175,7 +174,7 @@ mod tests {
 
     const FIELD: Vec2 = Vec2::new(64.0, 32.0);
 
-    /// Units here and there, by number.
+    /// Returns scattered positions, derived from the index.
     fn positions(count: usize) -> Vec<Vec2> {
         let mut random = Random::new(7);
         let mut position =

@@ -1,6 +1,6 @@
-//! Two armies of 50,000 units each: they march, strike, fall, and others take their place.
+//! Two armies of 50,000 units each: they march, strike and fall, and new units replace them.
 //!
-//! What happens to all of them in a frame:
+//! Systems of a frame:
 //!
 //! ```text
 //! sort    Grid of each army  <── where its units are
@@ -10,11 +10,11 @@
 //! fall    who has no health left is despawned, and another one spawned at the edge of the field
 //! ```
 //!
-//! Each line is a system that schedules jobs and returns at once. Which jobs wait for which follows from the components that they
-//! use. Only for the grids and the hits, which are no components, do systems hand on the jobs that fill them.
+//! Each line is a system that schedules jobs and returns at once. Dependencies between jobs follow from the components
+//! that they use. Grids and hits are not components, so systems pass on the handles of the jobs that fill them.
 //!
-//! Nothing depends on how many threads there are: a unit looks at grids that do not change meanwhile, and writes what is its own;
-//! hits and commands are recorded in the order of the units, whoever records them.
+//! Results do not depend on the number of threads. A unit reads grids that do not change meanwhile, and writes only its
+//! own components. Hits and commands are recorded in the order of the units.
 
 mod grid;
 #[cfg(test)]
@@ -44,18 +44,18 @@ pub(crate) const SAMPLE: Sample = Sample {
     }),
 };
 
-/// How far a unit goes in a second, more or less: each has a pace of its own.
+/// Average speed of a unit, in units per second. Each unit has its own pace.
 const SPEED: f32 = 12.0;
-/// How far a weapon reaches.
+/// Range of a weapon.
 const REACH: f32 = 3.0;
-/// How long it takes to raise a weapon again, in seconds.
+/// Seconds between two strikes.
 const PAUSE: f32 = 0.5;
 const DAMAGE: i32 = 10;
 const HEALTH: i32 = 100;
-/// How fast units leave a crowd, for each unit that is beside them on one side and not on the other.
+/// Speed at which units leave a crowd, per unit of difference in density.
 const ELBOW_ROOM: f32 = 0.35;
 
-/// Which side a unit is on. Units of one army share the value, and chunks: a query for one army passes over the other.
+/// Side of a unit. It is a shared component: units of one army share chunks, and a query for one army skips the other.
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Army {
     Red,
@@ -73,32 +73,32 @@ struct Health(i32);
 
 #[derive(Component, Clone, Copy)]
 struct Weapon {
-    /// How many seconds until it can strike again.
+    /// Seconds until the next strike.
     ready_in: f32,
 }
 
-/// What an army knows of itself. There is one entity with it for each.
+/// State of an army, on one entity for each army.
 #[derive(Component, Clone, Copy, Debug)]
 struct Camp {
     army: Army,
-    /// How many units have fallen.
+    /// Number of fallen units.
     losses: u64,
 }
 
-/// Where they fight, and for how long already. There is one.
+/// The field and the elapsed time. A singleton.
 #[derive(Component, Clone, Copy, Debug)]
 struct Battlefield {
-    /// The corner of the field opposite of zero.
+    /// Corner of the field opposite zero.
     corner: Vec2,
     seconds: f32,
 }
 
-/// What is found out anew in each frame. Nothing of it is needed in the next one, so that it is no component.
+/// Scratch data, rebuilt in each frame. It is not part of the state, so it is not a component.
 #[derive(Debug)]
 struct Findings {
-    /// For each army, where its units are.
+    /// Units by position, for each army.
     grids: [JobCell<Grid>; 2],
-    /// For each army, whom its units have struck.
+    /// Entities struck by the units of each army.
     hits: [NativeList<Entity>; 2],
 }
 
@@ -112,7 +112,8 @@ impl Army {
         }
     }
 
-    /// A new unit, at the edge of the field that the army came from. Where along it changes slowly, so that the front does too.
+    /// Returns the components of a new unit at its army's edge of the field. The place along the edge changes slowly,
+    /// and the front moves with it.
     fn recruit(self, corner: Vec2, seconds: f32, mut random: Random) -> impl ComponentSet {
         let (edge, hurry) = match self {
             Self::Red => (0.0, 0.13),
@@ -138,15 +139,15 @@ impl Army {
 fn build(options: &Options) -> SampleResult<World> {
     let mut world = options.world("Battle");
     let half = options.entities / 2;
-    // Twice as much room as there are units, and twice as wide as high.
+    // The field has twice the area that the units need, and is twice as wide as high.
     let height = (options.entities as f32).max(64.0).sqrt();
     let corner = Vec2::new(2.0 * height, height);
 
     let mut random = Random::new(options.seed);
-    // Of an odd number, the first army has one more.
+    // If the number is odd, the first army has one unit more.
     for (army, count) in Army::BOTH.into_iter().zip([options.entities - half, half]) {
         world.spawn(Camp { army, losses: 0 });
-        // They stand in rows, a step apart, and look at each other across the middle.
+        // The armies stand in rows, one unit of distance apart, and face each other across the middle.
         let in_row = (height * 0.8) as usize;
         world.spawn_batch((0..count).map(|number| {
             let (rank, file) = ((number / in_row) as f32, (number % in_row) as f32);
@@ -175,7 +176,7 @@ fn add_systems(world: &mut World) {
     world.add_system(fall);
 }
 
-/// Finds out where the units of each army are: one thread for each.
+/// Sorts the units of each army into its grid, with one job per army.
 fn sort(
     jobs: &JobScheduler,
     mut units: Query<(Entity, &Position)>,
@@ -192,7 +193,7 @@ fn sort(
     Ok(())
 }
 
-/// Has each unit seek the nearest enemy, and strike it if it is in reach.
+/// Moves each unit towards the nearest enemy, and strikes the enemy if it is in range.
 #[burst]
 fn fight(
     time: Time,
@@ -222,7 +223,7 @@ fn fight(
                     hits.push(enemy);
                 }
             } else {
-                // Side by side with those who go the same way, rather than to the same place.
+                // Units of one cell move in parallel, rather than towards the same point.
                 way += theirs.way_to_nearest_cell(position.0).normalize_or_zero() * speed.0;
             }
             position.0 = (position.0 + way.clamp_length_max(SPEED) * dt).clamp(Vec2::ZERO, corner);
@@ -231,7 +232,7 @@ fn fight(
     Ok(())
 }
 
-/// Takes health from those who were struck, and counts who falls.
+/// Subtracts health from the units that were struck, and counts the fallen.
 fn suffer(
     camps: Query<&mut Camp>,
     health: Lookup<&mut Health>,
@@ -256,14 +257,14 @@ fn suffer(
     })
 }
 
-/// Removes those without health, and calls another unit for each of them.
+/// Destroys units without health, and spawns a new unit for each of them.
 fn fall(
     time: Time,
     units: Query<(Entity, &Health, &Shared<Army>)>,
     mut field: Single<&mut Battlefield>,
     mut commands: CommandsAt<EndSimulation>,
 ) -> JobHandle {
-    // Not the time of the world: a copy of the battle goes on from here, in a world that is new.
+    // Not the time of the world: a copy of the battle continues in a new world.
     field.seconds += time.delta();
     let Battlefield { corner, seconds } = **field;
     let job = units.job().named("Fall").with(commands.writer());
@@ -286,7 +287,7 @@ fn paint(world: &World, canvas: &mut Canvas) {
             Army::Red => Color::RED,
             Army::Blue => Color::BLUE,
         };
-        // Who has just struck lights up, and who is hurt turns grey.
+        // A unit that has just struck lights up, and a wounded unit turns grey.
         let color = color.mixed(Color::GREY, 1.0 - health.0 as f32 / HEALTH as f32);
         let color = color.mixed(Color::YELLOW, weapon.ready_in / PAUSE * 2.0 - 1.0);
         canvas.point(on_ground(position.0), color);

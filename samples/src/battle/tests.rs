@@ -1,4 +1,4 @@
-//! What must happen in a battle.
+//! Tests of the battle.
 
 use super::*;
 use crate::gallery::tests::{go_on, hash, options, run};
@@ -13,7 +13,7 @@ fn losses(world: &World) -> [u64; 2] {
     losses
 }
 
-/// How many units of an army stand in the half of the field where the other one began.
+/// Returns the number of an army's units in the opponent's half of the field.
 fn across(world: &World, army: Army) -> usize {
     let middle = world.singleton::<Battlefield>().unwrap().corner.x * 0.5;
     let is_across = |position: &&Position| (position.0.x > middle) == (army == Army::Red);

@@ -1,7 +1,7 @@
-//! 50,000 boids in flocks that follow targets and shy away from obstacles.
+//! 50,000 boids in flocks that follow targets and avoid obstacles.
 //!
-//! What belongs to a flock is a shared component: boids with the same settings lie in the same chunks, and a query can ask for
-//! them. For each flock:
+//! The settings of a flock are a shared component: boids with equal settings share chunks, and a query can filter by
+//! the value. For each flock:
 //!
 //! ```text
 //! hash    by cell of space: where boids are and where they head   (all threads, into a multi-hash-map)
@@ -9,7 +9,8 @@
 //! steer   each boid, by what is known of its cell                                        (all threads)
 //! ```
 //!
-//! A boid never looks at another one: its cell tells it all there is. So the time it takes does not depend on how close they are.
+//! A boid never reads another boid, only the summary of its cell. The cost therefore does not depend on the density of
+//! the flock.
 
 #[cfg(test)]
 mod tests;
@@ -41,19 +42,19 @@ pub(crate) const SAMPLE: Sample = Sample {
     }),
 };
 
-/// How far from the center boids begin.
+/// Radius of the ball in which boids start.
 const RADIUS: f32 = 75.0;
 
-/// What the boids of a flock have in common.
+/// Settings of a flock.
 #[derive(SharedComponent, Clone, Copy, Debug)]
 struct Flock {
-    /// How wide the cells are in which boids take notice of each other.
+    /// Width of a cell. Boids interact within one cell.
     cell: f32,
-    /// How much boids care to keep apart, to fly as the others do, and to get to the target.
+    /// Weights of keeping apart, of flying like the others, and of reaching the target.
     separation: f32,
     alignment: f32,
     target: f32,
-    /// How near to an obstacle they think of nothing else.
+    /// Distance at which avoiding an obstacle overrides everything else.
     aversion: f32,
     speed: f32,
 }
@@ -61,33 +62,33 @@ struct Flock {
 #[derive(Component, Clone, Copy)]
 struct Position(Vec3);
 
-/// Where a boid flies, of length 1.
+/// Direction of flight, a vector of length 1.
 #[derive(Component, Clone, Copy)]
 struct Heading(Vec3);
 
-/// Boids follow it.
+/// A point that boids follow.
 #[derive(Component, Clone, Copy)]
 struct Target;
 
-/// Boids shy away from it.
+/// A point that boids avoid.
 #[derive(Component, Clone, Copy)]
 struct Obstacle;
 
-/// Targets and obstacles go round in circles.
+/// Circular motion of targets and obstacles.
 #[derive(Component, Clone, Copy)]
 struct Orbit {
     radius: f32,
     height: f32,
-    /// In radians, and radians a second.
+    /// Angle in radians, and speed in radians per second.
     angle: f32,
     speed: f32,
 }
 
-/// What the boids of a flock find out in each frame.
+/// Per-frame data of a flock.
 #[derive(Debug)]
 struct Flight {
     flock: Flock,
-    /// Where the boids of each cell are, and where they head.
+    /// Positions and headings of the boids in each cell.
     boids: NativeMultiHashMap<IVec3, (Vec3, Vec3)>,
     cells: NativeHashMap<IVec3, Cell>,
 }
@@ -95,7 +96,7 @@ struct Flight {
 #[derive(Debug, Default)]
 struct Flights(Vec<Flight>);
 
-/// What the boids in a cell know.
+/// Summary of the boids in a cell.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     count: f32,
@@ -116,7 +117,7 @@ impl Flock {
     };
     const WILD: Self = Self { separation: 2.0, alignment: 2.5, speed: 32.0, ..Self::CALM };
 
-    /// Values are the same flock if they are the same bits.
+    /// Returns the bits of the settings: flocks are equal if their bits are.
     fn bits(&self) -> [u32; 6] {
         let Self { cell, separation, alignment, target, aversion, speed } = *self;
         [cell, separation, alignment, target, aversion, speed].map(f32::to_bits)
@@ -126,7 +127,7 @@ impl Flock {
         (position / self.cell).floor().as_ivec3()
     }
 
-    /// Where a boid heads next, by what is known of its cell.
+    /// Returns the next heading of a boid, computed from the summary of its cell.
     #[inline(always)]
     fn steered(&self, position: Vec3, heading: Vec3, cell: &Cell, dt: f32) -> Vec3 {
         let from_obstacle = position - cell.obstacle;
@@ -187,7 +188,7 @@ fn add_systems(world: &mut World) {
     world.add_system(steer);
 }
 
-/// A place in a ball of radius 1.
+/// Returns a random point in a ball of radius 1.
 fn in_ball(random: &mut Random) -> Vec3 {
     loop {
         let mut coordinate = || random.between(-1.0, 1.0);
@@ -198,7 +199,7 @@ fn in_ball(random: &mut Random) -> Vec3 {
     }
 }
 
-/// Moves targets and obstacles. They are few: that takes no job.
+/// Moves targets and obstacles. They are too few for a job.
 fn circle(time: Time, mut all: Query<(&mut Position, &mut Orbit)>) {
     all.for_each(|(position, orbit)| {
         orbit.angle += orbit.speed * time.delta();
@@ -207,7 +208,7 @@ fn circle(time: Time, mut all: Query<(&mut Position, &mut Orbit)>) {
     });
 }
 
-/// Finds out who is in which cell, and what there is to know of each.
+/// Sorts boids into cells, and summarises each cell.
 fn find_out(
     jobs: &JobScheduler,
     mut boids: Query<(&Position, &Heading, &Shared<Flock>)>,
@@ -215,7 +216,7 @@ fn find_out(
     obstacles: Query<&Position, With<Obstacle>>,
     mut flights: ResMut<Flights>,
 ) -> SystemResult {
-    // Whose settings there are is asked of chunks, not of boids.
+    // Settings are read once per chunk, not once per boid.
     boids.for_each_chunk(|(_, _, flock)| {
         if flights.0.iter().all(|flight| flight.flock != *flock) {
             flights.0.push(Flight::new(*flock));
@@ -252,14 +253,14 @@ fn find_out(
     Ok(())
 }
 
-/// The nearest of some places, or one that is nowhere near.
+/// Returns the nearest of some places, or a very distant point if the list is empty.
 fn nearest(from: Vec3, places: &[Vec3]) -> Vec3 {
     let distance = |place: &Vec3| place.distance_squared(from);
     let nearest = places.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     nearest.copied().unwrap_or(Vec3::splat(1e9))
 }
 
-/// Has each boid look at its cell, turn, and fly on.
+/// Steers each boid by the summary of its cell, and moves it.
 #[burst]
 fn steer(
     time: Time,

@@ -1,9 +1,9 @@
-//! What boids do.
+//! Tests of the boids.
 
 use super::*;
 use crate::gallery::tests::{go_on, hash, options, run};
 
-/// How much the boids of a cell fly as one, from 0 to 1: the mean of all cells with company.
+/// Returns the mean alignment of all cells with more than one boid, from 0 to 1.
 fn alignment(world: &World) -> f32 {
     let mut cells = std::collections::BTreeMap::<_, (Vec3, f32)>::new();
     for (position, heading, flock) in world.query::<(&Position, &Heading, &Shared<Flock>)>() {
@@ -62,7 +62,7 @@ fn boids_go_as_far_as_their_flock_is_fast() {
     let before = places(&world);
     go_on(&mut world, 1);
     for ((before, flock), (after, _)) in before.into_iter().zip(places(&world)) {
-        // 25 and 32 units a second.
+        // 25 and 32 units per second.
         let expected = if flock == Flock::CALM { 25.0 / 60.0 } else { 32.0 / 60.0 };
         assert!((before.distance(after) - expected).abs() < 1e-4);
     }
@@ -76,13 +76,14 @@ fn a_cell_knows_its_boids_and_what_is_nearest_to_their_middle() {
     let mut boid = |x: f32, y: f32, heading: Vec3, flock: Flock| {
         world.spawn((Position(Vec3::new(x, y, 1.0)), Heading(heading), Shared::new(flock)))
     };
-    // Three in a cell, which is eight wide; one in the next; and one that has company only of another flock.
+    // Three boids in one cell, which is eight wide. One boid in the next cell. One boid that shares its cell only with
+    // another flock.
     boid(1.0, 1.0, Vec3::X, Flock::CALM);
     boid(3.0, 1.0, Vec3::Y, Flock::CALM);
     boid(5.0, 4.0, Vec3::X, Flock::CALM);
     boid(-1.0, 1.0, Vec3::Z, Flock::CALM);
     boid(2.0, 2.0, Vec3::Z, Flock::WILD);
-    // 16 and 15 units from the middle of the three, although the first of them is nearer to the former.
+    // 16 and 15 units from the middle of the three, although the first boid is nearer to the first target.
     let targets = [Vec3::new(-13.0, 2.0, 1.0), Vec3::new(18.0, 2.0, 1.0)];
     let obstacles = [Vec3::new(3.0, 2.0, 31.0), Vec3::new(3.0, 2.0, -30.0)];
     world.spawn_batch(targets.map(|place| (Target, Position(place))));
@@ -108,7 +109,7 @@ fn a_cell_knows_its_boids_and_what_is_nearest_to_their_middle() {
 
 #[test]
 fn boids_keep_apart_align_and_seek_by_their_weights() {
-    // Two in a cell: one here that flies to +z, and one at +x that flies to +x. Target and obstacle are far up and away.
+    // Two boids in a cell: one here, flying to +z, and one at +x, flying to +x. Target and obstacle are far above.
     let cell = Cell {
         count: 2.0,
         positions: Vec3::X * 2.0,
@@ -122,7 +123,7 @@ fn boids_keep_apart_align_and_seek_by_their_weights() {
     };
     let halfway_to = |wanted: Vec3| (Vec3::Z + (wanted - Vec3::Z) * 0.5).normalize();
     let close = |a: Vec3, b: Vec3| a.distance(b) < 1e-5;
-    // From the middle of the cell, away from the other one; as the others fly, on the whole; to the target.
+    // Separation points away from the other boid, alignment along the mean heading, and the last weight to the target.
     assert!(close(only(1.0, 0.0, 0.0), halfway_to(Vec3::NEG_X)));
     assert!(close(only(0.0, 1.0, 0.0), halfway_to((Vec3::X - Vec3::Z).normalize())));
     assert!(close(only(0.0, 0.0, 1.0), halfway_to(Vec3::Y)));

@@ -1,10 +1,10 @@
-//! How a dungeon is laid out: rooms, and corridors from one to the next, by a random walk.
+//! Layout of a dungeon: rooms, and corridors from one to the next, by a random walk.
 
 use ancho::entities::Field;
 
 use crate::random::Random;
 
-/// What a field of a board is.
+/// Content of a field of the board.
 #[derive(Field, Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Tile {
@@ -21,11 +21,12 @@ pub(super) struct Board {
     pub(super) tiles: Vec<Tile>,
 }
 
-/// Which way a corridor goes.
+/// Directions of a corridor.
 const WAYS: [(i64, i64); 4] = [(1, 0), (0, 1), (-1, 0), (0, -1)];
 
 impl Board {
-    /// Lays out a dungeon with so many rooms: each new one at the end of a corridor that begins in the room before.
+    /// Generates a dungeon with `rooms` rooms. Each new room is at the end of a corridor that begins in the previous
+    /// room.
     pub(super) fn generate(width: usize, height: usize, rooms: usize, random: &mut Random) -> Self {
         let mut board = Self { width, height, tiles: vec![Tile::Rock; width * height] };
         let (mut x, mut y) = (width as i64 / 2, height as i64 / 2);
@@ -46,7 +47,7 @@ impl Board {
         if x < self.width { self.tiles.get(y * self.width + x).copied() } else { None }
     }
 
-    /// Where some floor is. Before there is a room, the middle of the board.
+    /// Returns a random field of floor, or the middle of the board before the first room.
     pub(super) fn any_floor(&self, random: &mut Random) -> (u32, u32) {
         let is_floor = |&place: &usize| self.tiles[place] == Tile::Floor;
         let from = random.below(self.tiles.len());
@@ -55,7 +56,7 @@ impl Board {
         ((place % self.width) as u32, (place / self.width) as u32)
     }
 
-    /// The place itself, or the one next to it that is not at the edge, where walls have to be.
+    /// Returns the nearest place that is not on the edge, which is reserved for walls.
     fn inside(&self, x: i64, y: i64) -> (i64, i64) {
         (x.clamp(1, self.width as i64 - 2), y.clamp(1, self.height as i64 - 2))
     }
@@ -74,7 +75,7 @@ impl Board {
         }
     }
 
-    /// Rock next to a floor becomes a wall.
+    /// Turns rock next to a floor into wall.
     fn put_up_walls(&mut self) {
         for y in 0..self.height as i64 {
             for x in 0..self.width as i64 {

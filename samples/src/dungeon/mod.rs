@@ -1,7 +1,7 @@
 //! A dungeon that is built from prefabs, and explored by torchlight.
 //!
-//! A prefab is an entity that queries do not find, and of which others are made: `instantiate` copies all of its components.
-//! Walkers know where they may go from a buffer of the dungeon's entity, which they look up while a job moves them.
+//! A prefab is an entity that queries skip. `instantiate` copies all of its components to new entities. Walkers look up
+//! the free fields in a buffer of the dungeon's entity, in the job that moves them.
 
 mod board;
 
@@ -32,13 +32,13 @@ pub(crate) const SAMPLE: Sample = Sample {
 const WIDTH: usize = 120;
 const HEIGHT: usize = 80;
 const WALKERS: usize = 10;
-/// How far the light of a torch reaches.
+/// Range of a torch's light.
 const TORCH: f32 = 7.0;
 
 #[derive(Component, Clone, Copy)]
 struct Position(Vec3);
 
-/// How well a tile is lit and known: from 0, not seen yet, to 1.
+/// Brightness of a tile, now and at most: from 0, not yet seen, to 1.
 #[derive(Component, Clone, Copy, Default)]
 struct Light {
     now: f32,
@@ -51,7 +51,7 @@ struct Floor;
 #[derive(Component, Clone, Copy)]
 struct Wall;
 
-/// Asks for a dungeon, which is made of these prefabs.
+/// Request for a dungeon made of these prefabs.
 #[derive(Component, Clone, Copy)]
 struct DungeonRequest {
     rooms: usize,
@@ -61,17 +61,17 @@ struct DungeonRequest {
     random: Random,
 }
 
-/// What is where on the board, in the buffer of the dungeon's entity.
+/// A field of the board, in the buffer of the dungeon's entity.
 #[derive(BufferElement, Clone, Copy)]
 struct BoardTile(Tile);
 
-/// Walks from field to field, and has a torch.
+/// Walks from field to field, with a torch.
 #[derive(Component, Clone, Copy)]
 struct Walker {
     dungeon: Entity,
     from: (u32, u32),
     to: (u32, u32),
-    /// How far it is on the way, from 0 to 1.
+    /// Progress towards the next field, from 0 to 1.
     progress: f32,
     random: Random,
 }
@@ -99,7 +99,7 @@ fn add_systems(world: &mut World) {
     world.add_system(shine);
 }
 
-/// Builds what is asked for. The entity that has asked becomes the dungeon.
+/// Builds the requested dungeons. The entity with the request becomes the dungeon.
 fn build_dungeons(mut commands: Commands, requests: Query<(Entity, &DungeonRequest)>) {
     for (dungeon, request) in &requests {
         let mut random = request.random;
@@ -124,12 +124,12 @@ fn build_dungeons(mut commands: Commands, requests: Query<(Entity, &DungeonReque
     }
 }
 
-/// Where a field is in the world. The middle of the board is the middle of the world.
+/// Returns the position of a field in the world. The middle of the board is the origin.
 fn middle(x: usize, y: usize) -> Vec3 {
     Vec3::new(x as f32 - (WIDTH / 2) as f32, 0.0, y as f32 - (HEIGHT / 2) as f32)
 }
 
-/// Walkers go straight on while they can, and turn where they want to otherwise.
+/// Moves walkers, mostly straight ahead while the next field is free, and turns them at random otherwise.
 fn walk(
     time: Time,
     walkers: Query<(&mut Walker, &mut Position)>,
@@ -168,7 +168,7 @@ impl Walker {
     }
 }
 
-/// Tiles are lit by the torches near them, and remembered.
+/// Lights the tiles near torches, and remembers the maximum for each tile.
 #[burst]
 fn shine(walkers: Query<&Position, With<Walker>>, mut tiles: Query<(&Position, &mut Light)>) {
     let torches: Vec<Vec3> = walkers.iter().map(|position| position.0).collect();

@@ -1,7 +1,7 @@
-//! Two teams send ships from planet to planet, and play by themselves.
+//! Two teams that send ships from planet to planet, without input.
 //!
-//! Ships come and go by the thousands in every frame: they are instances of a prefab that is made for the moment, and arrive by
-//! way of a tag that is added at the end of the frame. Whoever lands is counted in the next.
+//! Thousands of ships are created and destroyed in every frame. They are instances of a temporary prefab. On arrival, a
+//! ship receives a tag at the end of the frame, and is counted in the next frame.
 //!
 //! ```text
 //! grow      planets with an owner get occupants
@@ -40,14 +40,14 @@ pub(crate) const SAMPLE: Sample = Sample {
 };
 
 const PLANETS: usize = 20;
-/// How often a place for a planet is looked for.
+/// Number of attempts to place a planet.
 const TRIES: usize = 500;
-/// How far from the middle planets are.
+/// Radius of the galaxy.
 const GALAXY: f32 = 100.0;
-/// How long it takes until planets grow again, and the teams make another move, in seconds.
+/// Seconds between two turns, in which planets grow and the teams make a move.
 const TURN: f32 = 0.1;
 const GROWTH: i32 = 100;
-/// How many ships leave a planet in a second.
+/// Number of ships that leave a planet per second.
 const LAUNCHES: f32 = 1000.0;
 const SHIP_SPEED: f32 = 4.0;
 
@@ -67,7 +67,7 @@ struct Planet {
     occupants: i32,
 }
 
-/// Who waits on a planet to be sent to another.
+/// Ships that wait on a planet, and their target.
 #[derive(Component, Clone, Copy, Debug)]
 struct Launch {
     target: Entity,
@@ -79,18 +79,18 @@ struct Ship {
     target: Entity,
 }
 
-/// A ship that has reached its target.
+/// Tag of a ship that has reached its target.
 #[derive(Component, Clone, Copy)]
 struct Arrived;
 
-/// What the whole game needs to go on. There is one.
+/// State of the game. A singleton.
 #[derive(Component, Clone, Copy, Debug)]
 struct Game {
     random: Random,
-    /// How many seconds until the next turn, and whether it is now.
+    /// Seconds until the next turn, and whether the turn is in this frame.
     next_turn: f32,
     is_turn: bool,
-    /// How many ships may fly at a time. Others wait.
+    /// Maximum number of ships in flight. Other ships wait.
     most_ships: usize,
 }
 
@@ -98,7 +98,7 @@ fn build(options: &Options) -> SampleResult<World> {
     let mut world = options.world("Galactic conquest");
     let mut random = Random::new(options.seed);
     let places = planets(&mut random);
-    // Two planets for each team, and the others for whoever comes first.
+    // Two planets for each team. The others are neutral.
     let owners = [Team::One, Team::One, Team::Two, Team::Two];
     let owners = owners.into_iter().chain(std::iter::repeat(Team::Neutral));
     for ((place, radius), team) in places.into_iter().zip(owners) {
@@ -119,7 +119,7 @@ fn add_systems(world: &mut World) {
     world.add_system(arrive);
 }
 
-/// Places for planets that do not touch each other, and their radii.
+/// Returns positions and radii of planets that do not touch each other.
 fn planets(random: &mut Random) -> Vec<(Vec2, f32)> {
     let mut planets: Vec<(Vec2, f32)> = Vec::new();
     for _ in 0..TRIES {
@@ -158,7 +158,7 @@ fn grow(game: Single<&Game>, mut planets: Query<(&mut Planet, &Team)>) {
     }
 }
 
-/// Chooses a planet with an owner and another one, and sends everybody from here to there.
+/// Chooses a source and a target at random, and sends all ships if the source has an owner.
 fn play(
     mut game: Single<&mut Game>,
     mut planets: Query<(Entity, &mut Planet, &Team), Without<Launch>>,
@@ -183,8 +183,7 @@ fn play(
     }
 }
 
-/// Has ships leave from the rims of planets. All that leave a planet together are instances of one ship, which is not there
-/// for longer.
+/// Spawns ships on the rims of planets. All ships that leave a planet together are instances of one temporary ship.
 fn launch(
     time: Time,
     mut game: Single<&mut Game>,
@@ -202,7 +201,7 @@ fn launch(
         let prefab = commands.spawn((Ship { target: launch.target }, *place, team, Prefab));
         let new = commands.instantiate_many(prefab, count as usize).to_vec();
         for ship in new {
-            // Anywhere on the rim, which is nearer than any other planet, since planets do not touch.
+            // The rim is nearer than any other planet, since planets do not touch.
             let rim = place.0 + on_circle(&mut game.random, planet.radius);
             commands.set(ship, Position(rim));
         }
@@ -215,7 +214,7 @@ fn launch(
     }
 }
 
-/// Moves all ships towards their targets, and out of planets that are in the way.
+/// Moves all ships towards their targets, and out of planets that obstruct them.
 #[burst]
 fn fly(
     time: Time,
@@ -243,7 +242,7 @@ fn fly(
     })
 }
 
-/// Lets those who arrived settle on their own planets and fight for others, one by one in their order.
+/// Adds arrived ships to their own planets, and has them attack others, one by one in their order.
 fn arrive(
     ships: Query<(Entity, &Ship, &Team), With<Arrived>>,
     mut planets: Lookup<(&mut Planet, &mut Team), Without<Ship>>,

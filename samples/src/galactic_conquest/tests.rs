@@ -1,10 +1,10 @@
-//! The rules of the conquest.
+//! Tests of the rules.
 
 use super::*;
 use crate::gallery::tests::{go_on, hash, options, run};
 use ancho::entities::IncludePrefabs;
 
-/// Two planets of team one and one of team two, 40 apart, where nobody plays.
+/// Returns two planets of team one and one of team two, 40 apart, without a system that plays.
 fn quiet_world() -> (World, [Entity; 3]) {
     let mut world = World::new("Test");
     let mut planet =
@@ -51,10 +51,10 @@ fn owned_planets_grow_by_100_in_a_tenth_of_a_second() {
     let rock = world.spawn((Planet { radius: 5.0, occupants: 7 }, Team::Neutral));
     world.add_system(grow.after(take_turns));
     for turns in 1..=100 {
-        // The first update of a world that was given no time is as long as the others.
+        // The first update of a world has the same time step as the others.
         (0..10).for_each(|_| world.update(0.01));
         let grown = occupants(&world, planet) - 10;
-        // Whether a turn comes with this update or with the next is a matter of rounding, also after a hundred of them.
+        // Rounding decides whether a turn falls into this update or the next, even after a hundred turns.
         assert!((grown - 100 * turns).abs() <= 100, "{grown} after {turns} turns");
         assert_eq!(grown % 100, 0);
     }
@@ -65,7 +65,7 @@ fn owned_planets_grow_by_100_in_a_tenth_of_a_second() {
 fn somebody_is_sent_off_every_tenth_of_a_second() {
     let mut world = World::new("Test");
     let planet = Planet { radius: 5.0, occupants: 10 };
-    // So many that each turn finds one from which nobody was sent: nobody leaves here.
+    // With 150 planets, each turn finds one without a launch. No system here completes a launch.
     world.spawn_many((planet, Position(Vec2::ZERO), Team::One), 150);
     let random = Random::new(1);
     let game = Game { random, next_turn: TURN, is_turn: false, most_ships: 1000 };
@@ -96,7 +96,7 @@ fn ships_leave_from_anywhere_on_the_rim_as_fast_as_they_can() {
     world.update(0.016);
     assert_eq!(world.query::<&Ship>().count(), 16);
     assert_eq!(world.get::<Launch>(source).unwrap().ships, 24);
-    // They have flown for a frame, around their own planet if they are behind it.
+    // The ships have flown for one frame, around their own planet if they started behind it.
     let places = world.query_filtered::<&Position, With<Ship>>();
     assert!(places.iter().all(|place| (place.0.length() - 5.0).abs() < 0.1));
     let behind = places.iter().filter(|place| place.0.x < 0.0).count();

@@ -1,4 +1,4 @@
-//! Where two runs of a sample part, if they do.
+//! Search for the first difference between two runs of a sample.
 
 use ancho::bisect::Bisection;
 use ancho::entities::World;
@@ -6,8 +6,12 @@ use ancho::jobs::{ExecutionMode, JobPool};
 
 use super::{Kind, Options, STEP, Sample, SampleResult, WorldSample};
 
-/// Runs a sample twice at the same time, and compares the worlds after each system: on no workers with everything in its order, and on
-/// so many with everything shuffled. Fails with what differs first.
+/// Runs a sample twice in lockstep, and compares the worlds after each system: one without workers and in order, one
+/// with `workers` workers and shuffled.
+///
+/// # Errors
+///
+/// The first difference.
 pub(crate) fn bisect(sample: &Sample, frames: u32, workers: usize) -> SampleResult<()> {
     let name = sample.name;
     let Kind::World(world) = &sample.kind else {
@@ -15,7 +19,7 @@ pub(crate) fn bisect(sample: &Sample, frames: u32, workers: usize) -> SampleResu
     };
     let serial = options(world, 0)?;
     let shuffled = options(world, workers)?;
-    // If it cannot be made at all, that is told as such.
+    // A world that cannot be built is reported as its own error.
     drop(world.world(&serial)?);
     let found = Bisection::of(|| made(world, &serial, ExecutionMode::Serial))
         .against(|| made(world, &shuffled, ExecutionMode::Shuffle { seed: 42 }))

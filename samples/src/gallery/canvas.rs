@@ -1,8 +1,8 @@
-//! A picture made of square dots, which samples draw their worlds on.
+//! A picture of square dots, on which samples draw their worlds.
 
 use ancho::prelude::*;
 
-/// Red, green and blue.
+/// A color of red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Color(pub(crate) u8, pub(crate) u8, pub(crate) u8);
 
@@ -16,7 +16,7 @@ impl Color {
     pub(crate) const BLUE: Self = Self(90, 150, 255);
     pub(crate) const VIOLET: Self = Self(190, 120, 255);
 
-    /// The color between two others: the first at 0, the second at 1.
+    /// Mixes two colors: the first at 0, the second at 1.
     pub(crate) fn mixed(self, other: Self, share: f32) -> Self {
         let share = share.clamp(0.0, 1.0);
         let mix = |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * share) as u8;
@@ -24,20 +24,20 @@ impl Color {
     }
 }
 
-/// A picture of a world from above: x goes to the right, z goes up, and y is not seen.
+/// A picture of a world from above: x points right, z points up, and y is ignored.
 ///
-/// It knows nothing of terminals: it has a number of square dots across and down, and whoever shows it turns them into what
-/// there is. Where several points fall on one dot, their colors mix, and it is brighter.
+/// The canvas is independent of terminals: it has a number of square dots across and down, and the view converts them.
+/// Where several points fall on one dot, their colors mix and the dot is brighter.
 ///
-/// Everything is in the units of the world, once [`look_at`](Self::look_at) has said which part of it is seen.
+/// All coordinates are in units of the world, after [`look_at`](Self::look_at) has set the visible part.
 #[derive(Clone, Debug)]
 pub(crate) struct Canvas {
     width: usize,
     height: usize,
     dots: Vec<Dot>,
-    /// Dots for a unit of the world.
+    /// Dots per unit of the world.
     scale: f32,
-    /// Where the middle of the picture is in the world.
+    /// World position of the middle of the picture.
     center: Vec3,
     captions: Vec<String>,
 }
@@ -52,7 +52,7 @@ struct Dot {
 }
 
 impl Canvas {
-    /// An empty picture with so many dots.
+    /// Creates an empty picture of `width` by `height` dots.
     pub(crate) fn new(width: usize, height: usize) -> Self {
         let dots = vec![Dot::default(); width * height];
         let captions = Vec::new();
@@ -67,19 +67,19 @@ impl Canvas {
         self.height
     }
 
-    /// Chooses the part of the world that is seen: all of so much around a place, as large as it fits.
+    /// Sets the visible part of the world: a rectangle around `center`, scaled to fit.
     pub(crate) fn look_at(&mut self, center: Vec3, size: Vec2) {
         self.center = center;
         self.scale = (self.width as f32 / size.x).min(self.height as f32 / size.y);
     }
 
-    /// Draws a point. Outside of the picture nothing is drawn.
+    /// Draws a point. Points outside of the picture are ignored.
     pub(crate) fn point(&mut self, place: Vec3, color: Color) {
         let place = self.to_dots(place);
         self.add(place.x.floor() as i64, place.y.floor() as i64, color);
     }
 
-    /// Draws a disc, which is a point if it is small.
+    /// Draws a disc. A small disc is a point.
     pub(crate) fn disc(&mut self, center: Vec3, radius: f32, color: Color) {
         let (middle, radius) = (self.to_dots(center), radius * self.scale);
         if radius < 1.0 {
@@ -94,7 +94,7 @@ impl Canvas {
         });
     }
 
-    /// Fills a square with sides of so many units, or the dot that it is in.
+    /// Fills a square with this side, in units of the world. A small square is one dot.
     pub(crate) fn square(&mut self, center: Vec3, side: f32, color: Color) {
         let half = side * 0.5 * self.scale;
         if half < 0.5 {
@@ -110,23 +110,23 @@ impl Canvas {
         });
     }
 
-    /// Says something about the picture, in a line below it.
+    /// Adds a line of text below the picture.
     pub(crate) fn caption(&mut self, text: impl Into<String>) {
         self.captions.push(text.into());
     }
 
-    /// What was said about the picture.
+    /// Returns the lines of text below the picture.
     pub(crate) fn captions(&self) -> &[String] {
         &self.captions
     }
 
-    /// The color of a dot, counted from the left and from the top, if something is there.
+    /// Returns the color of a dot, counted from the top left, or `None` if it is empty.
     pub(crate) fn color(&self, x: usize, y: usize) -> Option<Color> {
         let Dot { red, green, blue, count } = *self.dots.get(y * self.width + x)?;
         if count == 0 {
             return None;
         }
-        // One point is seen well; the more there are, the brighter, up to twice as bright.
+        // A single point is well visible. More points are brighter, up to twice as bright.
         let bright = 1.0 - 0.5 / count as f32;
         let of = |sum: u32| ((sum / count) as f32 * bright).min(255.0) as u8;
         Some(Color(of(red), of(green), of(blue)))
@@ -157,7 +157,7 @@ impl Canvas {
         if x < self.width { self.dots.get_mut(y * self.width + x) } else { None }
     }
 
-    /// Adds a point to what is there.
+    /// Adds a point to a dot.
     fn add(&mut self, x: i64, y: i64, Color(red, green, blue): Color) {
         if let Some(dot) = self.dot(x, y) {
             dot.red += u32::from(red);
@@ -167,7 +167,7 @@ impl Canvas {
         }
     }
 
-    /// Draws over what is there, in full brightness.
+    /// Overwrites a dot, in full brightness.
     fn put(&mut self, x: i64, y: i64, Color(red, green, blue): Color) {
         const FULL: u32 = 1000;
         if let Some(dot) = self.dot(x, y) {
@@ -185,7 +185,7 @@ impl Canvas {
 mod tests {
     use super::*;
 
-    /// The picture as text: `#` where something is.
+    /// Returns the picture as text, with `#` for dots that are not empty.
     fn drawn(canvas: &Canvas) -> String {
         let line = |y| {
             let dot = |x| if canvas.color(x, y).is_some() { '#' } else { '.' };

@@ -1,4 +1,4 @@
-//! The proof that results of samples do not depend on timing, nor on the machine.
+//! Check that the results of samples depend neither on timing nor on the machine.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use ancho::jobs::{ExecutionMode, JobPool, JobScheduler};
 
 use super::{Kind, Options, STEP, Sample, SampleResult, WorldSample};
 
-/// How many workers, in which order they take what they may take in any order, and how the loops are compiled.
+/// Number of workers, execution mode of jobs, and CPU level of the loops.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     workers: usize,
@@ -16,7 +16,11 @@ struct Case {
     level: CpuLevel,
 }
 
-/// Prints the state hash of each sample. Fails if one of them is not the same in all cases.
+/// Prints the state hash of each sample.
+///
+/// # Errors
+///
+/// The hash of a sample differs between two cases.
 pub(crate) fn check(samples: &[&Sample], frames: u32) -> SampleResult<()> {
     let mut failures = Vec::new();
     for sample in samples {
@@ -32,8 +36,8 @@ pub(crate) fn check(samples: &[&Sample], frames: u32) -> SampleResult<()> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-/// Returns the state hash of a world after so many frames if it is the same in all cases, or a sentence that names two that
-/// differ.
+/// Returns the state hash of a world after `frames` frames if it is the same in all cases, or a sentence that names two
+/// cases that differ.
 pub(crate) fn same_hash_in_all_cases(
     sample: &WorldSample,
     entities: usize,
@@ -52,10 +56,10 @@ pub(crate) fn same_hash_in_all_cases(
     })
 }
 
-/// Held by whoever has chosen a CPU level: it is the whole program's, and tests run side by side.
+/// Lock for changing the CPU level, which is global to the program while tests run in parallel.
 static CPU_LEVEL: Mutex<()> = Mutex::new(());
 
-/// Returns a hash if it is the same in all cases, or a sentence that names two that differ.
+/// Returns a hash if it is the same in all cases, or a sentence that names two cases that differ.
 pub(crate) fn hash_in_all_cases(
     state_hash: impl Fn(&JobScheduler) -> SampleResult<u64>,
 ) -> SampleResult<u64> {
@@ -81,7 +85,7 @@ pub(crate) fn hash_in_all_cases(
     first.map(|(_, hash)| hash).ok_or_else(|| "there are no cases".into())
 }
 
-/// Every number of workers in parallel, then what is left of each choice.
+/// Returns one case for each number of workers in parallel mode, then one for each other mode.
 fn cases() -> impl Iterator<Item = Case> + Clone {
     let shuffle = ExecutionMode::Shuffle { seed: 42 };
     [

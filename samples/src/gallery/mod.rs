@@ -1,4 +1,4 @@
-//! What all samples share: what a sample is, how it is run, and how it is shown.
+//! Shared code of all samples: their definition, and running, checking and showing them.
 
 mod bisect;
 mod canvas;

@@ -1,20 +1,20 @@
-//! A canvas as a picture in a file.
+//! A canvas as an SVG picture.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::{Canvas, Color};
 
-/// How many units of the picture a dot has.
+/// Width and height of a dot, in units of the picture.
 const DOT: usize = 5;
-/// How much room there is around the dots.
+/// Margin around the dots.
 const MARGIN: usize = 15;
-/// How high a line of text is.
+/// Height of a line of text.
 const LINE: usize = 24;
 
 /// Returns a canvas as an SVG picture that looks like a terminal, with lines of text below it.
 ///
-/// It is the same text for the same canvas, so that a picture changes only if something else does.
+/// The same canvas always yields the same text, so that files change only with their content.
 pub(crate) fn svg(canvas: &Canvas, lines: &[String]) -> String {
     let (width, height) = (canvas.width() * DOT, canvas.height() * DOT);
     let (right, bottom) = (width + 2 * MARGIN, height + 2 * MARGIN + lines.len() * LINE);
@@ -23,7 +23,7 @@ pub(crate) fn svg(canvas: &Canvas, lines: &[String]) -> String {
          <rect width=\"{right}\" height=\"{bottom}\" rx=\"10\" fill=\"#101014\"/>\n\
          <g transform=\"translate({MARGIN} {MARGIN}) scale({DOT})\" shape-rendering=\"crispEdges\">\n"
     );
-    // All dots of a color are one path: a stroke for each run of them, in the middle of its line.
+    // All dots of a color are one path, with a stroke along the middle of each run.
     for (color, path) in paths(canvas) {
         _ = writeln!(text, "<path stroke=\"#{color:03x}\" d=\"{path}\"/>");
     }
@@ -36,7 +36,7 @@ pub(crate) fn svg(canvas: &Canvas, lines: &[String]) -> String {
     text + "</g>\n</svg>\n"
 }
 
-/// The runs of each color, in steps of a sixteenth: fine enough for the eye, and short.
+/// Returns the runs of each color. Colors are rounded to sixteenths, which shortens the file.
 fn paths(canvas: &Canvas) -> BTreeMap<u16, String> {
     let mut paths: BTreeMap<u16, String> = BTreeMap::new();
     for y in 0..canvas.height() {
@@ -57,7 +57,7 @@ fn paths(canvas: &Canvas) -> BTreeMap<u16, String> {
     paths
 }
 
-/// Three digits: the color as `#rgb`.
+/// Returns the three digits of the color as `#rgb`.
 fn coarse(Color(red, green, blue): Color) -> u16 {
     let digit = |part: u8| u16::from(part >> 4);
     digit(red) << 8 | digit(green) << 4 | digit(blue)

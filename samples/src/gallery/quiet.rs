@@ -1,26 +1,26 @@
-//! Running a sample where nobody watches.
+//! Runs of a sample without a view.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use super::{Run, SampleResult};
 
-/// How often the line is written anew.
+/// Interval between two updates of the progress line.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Runs so many frames as fast as they go. A line says how far it is, where errors are written to.
+/// Runs `frames` frames at full speed. A line on standard error shows the progress.
 pub(crate) fn run(run: &mut Run<'_>, frames: u32) -> SampleResult<()> {
     let errors = io::stderr().lock();
     let line = if errors.is_terminal() { Line::Anew { every: EVERY } } else { Line::Grows };
     run_with_line(run, frames, errors, line)
 }
 
-/// How a line tells the progress.
+/// Style of the progress line.
 #[derive(Clone, Copy, Debug)]
 enum Line {
-    /// It is written over now and then, and erased at the end: in a terminal.
+    /// In a terminal: overwritten at intervals, and erased at the end.
     Anew { every: Duration },
-    /// A number is added for each tenth of the frames: in a file, which keeps what is written.
+    /// In a file, which keeps all output: a number is appended for each tenth of the frames.
     Grows,
 }
 
@@ -30,7 +30,7 @@ fn run_with_line(
     mut output: impl Write,
     line: Line,
 ) -> SampleResult<()> {
-    // Nobody has to read the line, so that it does not matter if it cannot be written.
+    // Errors are ignored: the progress line is not essential.
     let mut write =
         |text: &str| _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     if let Line::Grows = line {
@@ -46,7 +46,7 @@ fn run_with_line(
         match line {
             Line::Anew { every } if written.elapsed() >= every || frame == frames => {
                 written = Instant::now();
-                // To the beginning of the line; what was there is erased.
+                // Returns to the beginning of the line, and erases it.
                 write(&format!("\r\x1b[K{}", progress(run, frames)));
             }
             Line::Grows if tenths(frame, frames) > tenths(frame - 1, frames) => {
@@ -62,7 +62,7 @@ fn run_with_line(
     stepped
 }
 
-/// How many tenths of the frames are done.
+/// Returns the number of completed tenths of the frames.
 fn tenths(frame: u32, frames: u32) -> u64 {
     u64::from(frame) * 10 / u64::from(frames)
 }

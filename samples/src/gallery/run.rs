@@ -1,4 +1,4 @@
-//! A sample that runs, frame by frame.
+//! A running sample.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,29 +8,29 @@ use ancho::prelude::*;
 
 use super::{Canvas, Key, Options, SampleResult, Summary, WorldSample};
 
-/// How much time passes in a world with each frame, however long it takes: what happens is the same on every machine.
+/// Time step of a frame. It is constant, so that results are the same on every machine.
 pub(crate) const STEP: f64 = 1.0 / 60.0;
 
-/// A world, and what is known of its frames.
+/// A world, and measurements of its frames.
 #[derive(Debug)]
 pub(crate) struct Run<'s> {
     sample: &'s WorldSample,
     world: World,
     pool: JobPool,
-    /// How long each frame took.
+    /// Duration of each frame.
     frames: Vec<Duration>,
-    /// How often an entity, or a batch of them, entered or left a chunk.
+    /// Number of times that an entity, or a batch of entities, entered or left a chunk.
     moves: u64,
-    /// How long each thread worked on jobs. The first is the one that has the world.
+    /// Time that each thread spent on jobs. The first is the main thread.
     busy: Vec<Duration>,
-    /// How long all threads worked on the jobs of each name.
+    /// Time that all threads spent on the jobs of each name.
     jobs: BTreeMap<&'static str, Duration>,
-    /// What the threads did, if it is wanted.
+    /// Events of the threads, if a trace is recorded.
     trace: Option<Vec<JobEvent>>,
 }
 
 impl<'s> Run<'s> {
-    /// Makes the world of a sample. If so much is wanted, it keeps what the threads do for a trace.
+    /// Builds the world of a sample. Records the events of the threads if a trace is requested.
     pub(crate) fn new(
         sample: &'s WorldSample,
         options: &Options,
@@ -52,7 +52,7 @@ impl<'s> Run<'s> {
         })
     }
 
-    /// Runs one frame: updates the world, and waits for all that it has started.
+    /// Runs one frame: updates the world, and completes all of its jobs.
     pub(crate) fn step(&mut self) -> SampleResult<()> {
         let before = self.world.order_version();
         let start = Instant::now();
@@ -79,7 +79,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Which keys it takes, if it does.
+    /// Returns the description of the sample's keys, if it has any.
     pub(crate) fn steering_help(&self) -> Option<&'static str> {
         Some(self.sample.steering.as_ref()?.help)
     }
@@ -88,12 +88,12 @@ impl<'s> Run<'s> {
         (self.sample.paint)(&self.world, canvas);
     }
 
-    /// How many frames it ran for.
+    /// Returns the number of frames run.
     pub(crate) fn frame_count(&self) -> usize {
         self.frames.len()
     }
 
-    /// How long the last frames took, the middle one of them.
+    /// Returns the median duration of the last frames.
     pub(crate) fn recent_frame(&self) -> Duration {
         let recent = self.frames.len().saturating_sub(60);
         let mut frames = self.frames[recent..].to_vec();
@@ -105,12 +105,12 @@ impl<'s> Run<'s> {
         self.world.entity_count()
     }
 
-    /// What the threads did, if it was wanted.
+    /// Returns the events of the threads, if a trace was recorded.
     pub(crate) fn trace(&self) -> Option<&[JobEvent]> {
         self.trace.as_deref()
     }
 
-    /// What there is to say at the end.
+    /// Returns the measurements of the run.
     pub(crate) fn summary(&mut self) -> Summary {
         Summary::new(&mut self.world, &self.frames, self.moves, &self.busy, &self.jobs)
     }

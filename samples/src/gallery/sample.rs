@@ -1,4 +1,4 @@
-//! What a sample is.
+//! Definition of a sample.
 
 use std::error::Error;
 
@@ -7,20 +7,20 @@ use ancho::prelude::*;
 
 use super::Canvas;
 
-/// Samples pass every error on: none of them is expected.
+/// Result with any error: samples expect no errors, and propagate them all.
 pub(crate) type SampleResult<T> = Result<T, Box<dyn Error>>;
 
-/// A sample: what it is called, what it shows, and how it is run.
+/// A sample: its name, description and entry points.
 #[derive(Debug)]
 pub(crate) struct Sample {
     pub(crate) name: &'static str,
-    /// What it shows, in less than a line.
+    /// Description, shorter than a line.
     pub(crate) summary: &'static str,
     pub(crate) kind: Kind,
 }
 
 impl Sample {
-    /// The options of the command line that mean something for it.
+    /// Returns the command line options that apply to this sample.
     pub(crate) fn options(&self) -> Vec<&'static str> {
         let mut options = vec!["--frames", "--workers"];
         match &self.kind {
@@ -34,38 +34,38 @@ impl Sample {
     }
 }
 
-/// Most samples are worlds that live on. A few are about jobs alone.
+/// Kind of a sample: most are worlds, and a few consist of jobs alone.
 #[derive(Debug)]
 pub(crate) enum Kind {
     World(WorldSample),
     Jobs(JobSample),
 }
 
-/// A world that is updated frame by frame, and can be watched.
+/// A world that is updated frame by frame, and can be shown.
 #[derive(Debug)]
 pub(crate) struct WorldSample {
-    /// What the sample has many of, in a few words.
+    /// Things counted by `--entities`, in a few words.
     pub(crate) counts: &'static str,
-    /// How many there are of that, if `--entities` says nothing.
+    /// Default of `--entities`.
     pub(crate) entities: usize,
-    /// How many there may be: more would be no fun to wait for.
+    /// Maximum of `--entities`, chosen for a bearable wait.
     pub(crate) most: usize,
-    /// How many frames it runs for where nobody watches, if `--frames` says nothing.
+    /// Default of `--frames` without a view.
     pub(crate) frames: u32,
-    /// Where random numbers begin, if `--seed` says nothing. Where nothing is random, there is none, and `--seed` is refused.
+    /// Default of `--seed`. `None` if nothing is random; `--seed` is then rejected.
     pub(crate) seed: Option<u64>,
-    /// Makes the world and its entities. All state that goes on from frame to frame is in their components.
+    /// Builds the world and its entities. All state that persists between frames is in their components.
     pub(crate) build: fn(&Options) -> SampleResult<World>,
-    /// Adds the systems. A copy of the world, to which they are added, goes on as the world does.
+    /// Adds the systems. A copy of the world with these systems continues as the original does.
     pub(crate) add_systems: fn(&mut World),
-    /// Draws the world, from above.
+    /// Draws the world from above.
     pub(crate) paint: fn(&World, &mut Canvas),
-    /// What keys do, if they do something.
+    /// Keyboard input, if the sample accepts any.
     pub(crate) steering: Option<Steering>,
 }
 
 impl WorldSample {
-    /// The world, with its entities and its systems.
+    /// Returns the world with its entities and systems.
     pub(crate) fn world(&self, options: &Options) -> SampleResult<World> {
         let mut world = (self.build)(options)?;
         (self.add_systems)(&mut world);
@@ -73,16 +73,16 @@ impl WorldSample {
     }
 }
 
-/// How those who watch a sample take part in it.
+/// Keyboard input of a sample.
 #[derive(Debug)]
 pub(crate) struct Steering {
-    /// Which keys there are, in a few words.
+    /// Description of the keys, in a few words.
     pub(crate) help: &'static str,
-    /// A key was pressed. Called between two updates, also several times.
+    /// Handles a key press. Called between two updates, any number of times.
     pub(crate) press: fn(&mut World, Key),
 }
 
-/// A key that samples may take. The gallery has `q`, `n` and the space bar for itself.
+/// A key that samples may handle. The gallery reserves `q`, `n` and the space bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Up,
@@ -92,36 +92,36 @@ pub(crate) enum Key {
     Char(char),
 }
 
-/// What a world is made with.
+/// Parameters for building a world.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    /// How many there are to be of what the sample has many of.
+    /// Number of entities, in the sense of `WorldSample::counts`.
     pub(crate) entities: usize,
-    /// Where random numbers begin.
+    /// Seed of the random numbers.
     pub(crate) seed: u64,
-    /// The threads that work for the world.
+    /// Threads that run the world's jobs.
     pub(crate) pool: JobPool,
 }
 
 impl Options {
-    /// A world without anything in it, for which the threads work that were asked for.
+    /// Returns an empty world that uses these threads.
     pub(crate) fn world(&self, name: &str) -> World {
         World::with_settings(name, WorldSettings::new().job_pool(&self.pool))
     }
 }
 
-/// A sample about jobs alone: it prints what it does.
+/// A sample that consists of jobs alone, and prints its results.
 #[derive(Debug)]
 pub(crate) struct JobSample {
-    /// How many frames it runs for, if `--frames` says nothing.
+    /// Default of `--frames`.
     pub(crate) frames: u32,
-    /// Runs it for the eyes: prints what happens and how long it takes.
+    /// Runs the sample, and prints results and durations.
     pub(crate) show: fn(&Stage<'_>) -> SampleResult<()>,
-    /// Runs it for so many frames, in silence, and returns the hash of what it ends with.
+    /// Runs the sample for a number of frames, without output, and returns the hash of the final state.
     pub(crate) state_hash: fn(&JobScheduler, u32) -> SampleResult<u64>,
 }
 
-/// What a sample about jobs is shown with.
+/// Environment in which a job sample is shown.
 #[derive(Debug)]
 pub(crate) struct Stage<'s> {
     pub(crate) jobs: &'s JobScheduler,

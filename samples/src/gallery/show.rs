@@ -1,4 +1,4 @@
-//! How a sample is shown.
+//! Presentation of a sample.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write, stdout};
@@ -10,10 +10,10 @@ use ancho::jobs::{JobEvent, JobPool, JobScheduler, write_chrome_trace};
 use super::{Canvas, JobSample, Kind, Options, Run, Sample, SampleResult, Stage, WorldSample};
 use super::{picture, quiet, terminal};
 
-/// How many dots a picture in a file has, across and down.
+/// Size of a picture in a file, in dots.
 const PICTURE: (usize, usize) = (192, 96);
 
-/// What is asked of a sample.
+/// Request to show a sample.
 #[derive(Clone, Debug)]
 pub(crate) struct Show {
     pub(crate) sample: &'static Sample,
@@ -26,16 +26,16 @@ pub(crate) struct Show {
     pub(crate) view: Option<View>,
 }
 
-/// Where a sample is seen.
+/// Form of presentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
-    /// In the terminal, as a picture.
+    /// A picture in the terminal.
     Terminal,
-    /// Nowhere: it is run, and there is a summary.
+    /// No picture: only a summary.
     None,
 }
 
-/// Runs a sample, shows it, and says how it went.
+/// Runs a sample, shows it, and prints a summary.
 pub(crate) fn show(show: &Show) -> SampleResult<()> {
     let mut pool = JobPool::builder();
     if let Some(workers) = show.workers {
@@ -53,13 +53,13 @@ pub(crate) fn show(show: &Show) -> SampleResult<()> {
     }
 }
 
-/// What is written when a sample has run.
+/// Files that are written at the end of a run.
 struct Files {
     trace: Option<Output>,
     picture: Option<Output>,
 }
 
-/// A file that is written at the end, and opened before the beginning: nobody waits for what cannot be written.
+/// An output file. It is opened before the run, so that errors are reported immediately.
 struct Output {
     what: &'static str,
     path: PathBuf,
@@ -73,7 +73,7 @@ impl Output {
         Ok(Some(Self { what, path: path.to_owned(), file }))
     }
 
-    /// Writes it, and says where it is, and what to do with it.
+    /// Writes the content, and prints the path and a hint about its use.
     fn write(
         self,
         hint: &str,
@@ -111,7 +111,7 @@ fn show_world(show: &Show, sample: &WorldSample, pool: JobPool, files: Files) ->
     Ok(())
 }
 
-/// Writes what would be seen now, without anything that is not the same on every machine.
+/// Writes the current picture, without anything that differs between machines.
 fn write_picture(run: &Run<'_>, name: &str, file: Output) -> SampleResult<()> {
     let mut canvas = Canvas::new(PICTURE.0, PICTURE.1);
     run.paint(&mut canvas);
@@ -145,7 +145,7 @@ fn write_trace(events: &[JobEvent], file: Output) -> SampleResult<()> {
 }
 
 impl View {
-    /// A picture where there is a terminal for it.
+    /// Returns `Terminal` if standard output is a suitable terminal.
     fn fitting() -> Self {
         if stdout().is_terminal() { Self::Terminal } else { Self::None }
     }

@@ -1,4 +1,4 @@
-//! What is said when a sample has run.
+//! Summary of a run.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,23 +8,24 @@ use std::time::Duration;
 use ancho::entities::SystemKind;
 use ancho::prelude::*;
 
-/// Of so many jobs it is said how long they took. The others are short.
+/// Maximum number of jobs in the list. The remaining jobs are short.
 const MOST_JOBS: usize = 8;
 
-/// How fast a sample was, what took the time, and what it ended with.
+/// Speed of a sample, time by system and job, and the final state.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
     frames: usize,
     median: Duration,
     p99: Duration,
     entities: usize,
-    /// How often an entity, or a batch of them, entered or left a chunk: once if it came or went, twice if it moved.
+    /// Number of times that an entity, or a batch, entered or left a chunk: once when created or destroyed, twice when
+    /// moved.
     moves: u64,
-    /// What systems took on the thread that has the world, a frame, the longest first.
+    /// Time of each system on the main thread per frame, the longest first.
     systems: Vec<(String, Duration)>,
-    /// What all threads worked on the jobs of a name, a frame, the longest first.
+    /// Time of all threads on the jobs of a name per frame, the longest first.
     jobs: Vec<(String, Duration)>,
-    /// What each thread worked on jobs, a frame. The first is the one that has the world.
+    /// Time of each thread on jobs per frame. The first is the main thread.
     threads: Vec<Duration>,
     state_hash: u64,
 }
@@ -70,12 +71,12 @@ impl Summary {
     }
 }
 
-/// Whether it is one of the points of every world, which had nothing to do.
+/// Returns whether this is a command point that had nothing to do.
 fn is_idle_point(kind: SystemKind, time: Duration) -> bool {
     kind == SystemKind::Point && time < Duration::from_micros(1)
 }
 
-/// The name of a system, and of the types it is for, without the modules they are in.
+/// Returns the name of a system and of its type parameters, without modules.
 fn short_name(name: &str) -> String {
     let mut short = String::new();
     for part in name.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
@@ -84,7 +85,7 @@ fn short_name(name: &str) -> String {
     short
 }
 
-/// The name of a job. One without a name of its own is a closure of the system that schedules it.
+/// Returns the name of a job. An unnamed job is a closure, named after its system.
 fn job_name(name: &str) -> String {
     short_name(name.trim_end_matches("::{{closure}}"))
 }

@@ -1,23 +1,23 @@
-//! What the tests of samples begin with, and what must hold for all of their worlds.
+//! Helpers for the tests of samples, and tests that apply to all of their worlds.
 
 use ancho::prelude::*;
 
 use super::{Canvas, Kind, Options, STEP, Sample, WorldSample, same_hash_in_all_cases};
 use crate::samples::SAMPLES;
 
-/// So many entities, seed 1, and a worker.
+/// Returns options with this number of entities, seed 1 and one worker.
 pub(crate) fn options(entities: usize) -> Options {
     Options { entities, seed: 1, pool: JobPool::builder().workers(1).build().unwrap() }
 }
 
-/// The world of a sample after so many frames.
+/// Returns the world of a sample after `frames` frames.
 pub(crate) fn run(sample: &Sample, options: &Options, frames: u32) -> World {
     let mut world = world_sample(sample).world(options).unwrap();
     go_on(&mut world, frames);
     world
 }
 
-/// Updates a world so many times.
+/// Updates a world `frames` times.
 pub(crate) fn go_on(world: &mut World, frames: u32) {
     for _ in 0..frames {
         world.try_update(STEP).unwrap();
@@ -25,7 +25,8 @@ pub(crate) fn go_on(world: &mut World, frames: u32) {
     world.complete_jobs();
 }
 
-/// The state hash after so many frames, which must be the same on any number of workers and at every CPU level.
+/// Returns the state hash after `frames` frames, which must be the same on any number of workers and at every CPU
+/// level.
 pub(crate) fn hash(sample: &Sample, entities: usize, frames: u32) -> u64 {
     same_hash_in_all_cases(world_sample(sample), entities, frames).unwrap()
 }
@@ -37,7 +38,7 @@ fn world_sample(sample: &Sample) -> &WorldSample {
     }
 }
 
-/// So many that something happens, and few enough for a test.
+/// Returns a number of entities that is small enough for a test and large enough to be meaningful.
 fn few(sample: &WorldSample) -> usize {
     sample.entities.min(2_000)
 }

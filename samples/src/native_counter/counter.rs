@@ -1,4 +1,4 @@
-//! One number that all threads count with.
+//! A counter of one number, shared by all threads.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -7,7 +7,7 @@ use ancho::jobs::{BatchInfo, ConcurrentWrite};
 
 use super::{Count, Increment};
 
-/// A number that can be counted up by several threads at once.
+/// A number that several threads can increment at once.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     count: AtomicI64,
@@ -22,7 +22,7 @@ impl Count for Counter {
         *self.count.get_mut() = count;
     }
 
-    /// By the only one who has it: no atomic operation is needed.
+    /// Increments with exclusive access: no atomic operation is needed.
     fn increment(&mut self) {
         *self.count.get_mut() += 1;
     }
@@ -30,7 +30,7 @@ impl Count for Counter {
 
 impl Container for Counter {}
 
-/// What a batch has of a counter: it can count, and cannot look.
+/// Write access of a batch to a counter: it can increment, but not read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CounterWriter<'v> {
     count: &'v AtomicI64,
@@ -38,7 +38,7 @@ pub(crate) struct CounterWriter<'v> {
 
 impl Increment for CounterWriter<'_> {
     fn increment(&self) {
-        // Relaxed: whoever reads the counter has waited for the job, and sees all of it.
+        // Relaxed: readers have completed the job first, which makes all increments visible.
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 }

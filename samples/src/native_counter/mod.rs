@@ -1,12 +1,12 @@
-//! Containers of one's own: a counter that all the batches of a job count with.
+//! Custom containers: a counter that all batches of a job increment.
 //!
-//! The data is a plain type. `Container` lets `Native` guard it: the owner and jobs get at it through the
-//! same calls as at any container, and the same conflicts are refused. `ConcurrentWrite` says what each
-//! batch of a parallel job writes through; meanwhile nobody can read the counter.
+//! The data is a plain type. `Container` lets `Native` guard it: the owner and jobs access it as any other container,
+//! and conflicts are rejected. `ConcurrentWrite` defines the write access of each batch of a parallel job, during which
+//! no code can read the counter.
 //!
-//! There are two of them. `Counter` is one atomic number, which all threads fight for. `PerThreadCounter`
-//! has a number for each thread, in a cache line of its own, and adds them up when it is asked. The zeros among
-//! many numbers are counted with each, and by one thread alone: the summary tells what took how long.
+//! The sample has two counters. `Counter` is one atomic number, which all threads contend for. `PerThreadCounter` has a
+//! number for each thread, in its own cache line, and adds them up on read. The zeros among many numbers are counted
+//! with each counter, and by one thread alone. The summary shows the time of each.
 
 mod counter;
 mod per_thread;
@@ -46,26 +46,26 @@ type NativeCounter = Native<Counter>;
 /// A counter that jobs share, with a part for each thread.
 type NativePerThreadCounter = Native<PerThreadCounter>;
 
-/// What both counters do for whoever has one to itself.
+/// Operations of both counters with exclusive access.
 trait Count {
     fn count(&self) -> i64;
     fn set_count(&mut self, count: i64);
     fn increment(&mut self);
 }
 
-/// What a batch counts with, beside others.
+/// Write access of a batch, concurrent with other batches.
 trait Increment {
     fn increment(&self);
 }
 
-/// One of the many: a number below ten, drawn anew in each frame.
+/// A number below ten, drawn anew in each frame.
 #[derive(Component, Clone, Copy)]
 struct Digit {
     value: u32,
     random: Random,
 }
 
-/// How many zeros there are, as each counter has counted them. There is one.
+/// Number of zeros, by each counter. A singleton.
 #[derive(Component, Clone, Copy, Debug, Default)]
 struct Tally {
     by_one_thread: i64,
@@ -73,7 +73,7 @@ struct Tally {
     by_a_number_for_each_thread: i64,
 }
 
-/// What is counted with. It is set to zero before, so that nothing of it goes on from frame to frame.
+/// The counters. They are reset in each frame, so that no state persists between frames.
 #[derive(Debug)]
 struct Counters {
     one: NativeCounter,
@@ -107,7 +107,7 @@ fn draw(mut digits: Query<&mut Digit>) {
     digits.for_each_parallel(|digit| digit.value = digit.random.below(10) as u32);
 }
 
-/// The owner counts alone. No thread is in the way of another.
+/// Counts with exclusive access, without contention.
 fn count_on_one_thread(
     digits: Query<&Digit>,
     mut counters: ResMut<Counters>,
@@ -139,7 +139,7 @@ fn count_with_a_number_for_each_thread(
     count_zeros(jobs, digits, &mut counters.per_thread, count)
 }
 
-/// Counts the zeros on all threads, with either counter, and waits until they are counted.
+/// Counts the zeros on all threads with either counter, and completes the job.
 fn count_zeros<C>(
     jobs: &JobScheduler,
     digits: Query<&Digit>,
@@ -162,7 +162,7 @@ where
     Ok(())
 }
 
-/// The numbers, row by row. Zeros are bright.
+/// Draws the numbers row by row, with bright zeros.
 fn paint(world: &World, canvas: &mut Canvas) {
     let digits = world.query::<&Digit>();
     let side = digits.count().isqrt() + 1;

@@ -1,4 +1,4 @@
-//! A number for each thread, in a cache line of its own.
+//! A counter with a number for each thread, in its own cache line.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -7,12 +7,12 @@ use ancho::jobs::{BatchInfo, ConcurrentWrite};
 
 use super::{Count, Increment};
 
-/// How many numbers there are. Threads beyond share them.
+/// Number of parts. Additional threads share them.
 const PARTS: usize = 128;
 
-/// A number that can be counted up by several threads at once, each of which has its own part of it.
+/// A number that several threads can increment at once, each in its own part.
 ///
-/// Counting is cheap: no thread waits for another's cache line. Asking is dear: it adds up all parts.
+/// Incrementing is cheap: no thread waits for another's cache line. Reading is expensive: it adds up all parts.
 #[derive(Debug)]
 pub(crate) struct PerThreadCounter {
     parts: Box<[Part]>,
@@ -50,7 +50,7 @@ impl Count for PerThreadCounter {
 
 impl Container for PerThreadCounter {}
 
-/// What a batch has of a counter: its thread's part.
+/// Write access of a batch to a counter: the part of its thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PartWriter<'v> {
     part: &'v Part,
@@ -58,7 +58,7 @@ pub(crate) struct PartWriter<'v> {
 
 impl Increment for PartWriter<'_> {
     fn increment(&self) {
-        // An atomic addition, since threads beyond the last part share one; nobody else has the line.
+        // An atomic addition, since additional threads share a part. Without them the cache line is uncontended.
         self.part.count.fetch_add(1, Ordering::Relaxed);
     }
 }

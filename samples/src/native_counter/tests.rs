@@ -1,9 +1,9 @@
-//! The tests of both counters: one list, for each of the two.
+//! Tests of both counters: one list, instantiated for each.
 
 use super::*;
 use crate::gallery::tests::{go_on, hash, options, run};
 
-/// The list. The numbers are those that the tests of Unity's counters have.
+/// The list of tests. The numbers match the tests of Unity's counters.
 macro_rules! tests_of {
     ($module:ident, $counter:ty) => {
         mod $module {
@@ -22,7 +22,7 @@ macro_rules! tests_of {
                 JobScheduler::new(&JobPool::builder().workers(workers).build().unwrap())
             }
 
-            /// Every other of `count` indices counts one up.
+            /// Increments once for every other of `count` indices.
             fn count_half(jobs: &JobScheduler, counter: &mut Native<$counter>, count: usize) {
                 let job = jobs.schedule_for_each(&[], counter.writer(), count, 64, |counter, i| {
                     if i % 2 == 0 {
@@ -132,7 +132,7 @@ fn both_count_as_many_zeros_as_there_are_in_every_frame() {
         assert_eq!(tally.by_one_thread, zeros(&world));
         assert_eq!(tally.by_one_number, zeros(&world));
         assert_eq!(tally.by_a_number_for_each_thread, zeros(&world));
-        // A tenth, more or less.
+        // Roughly a tenth.
         assert!((50..150).contains(&tally.by_one_number), "{tally:?}");
         counts.insert(tally.by_one_number);
     }

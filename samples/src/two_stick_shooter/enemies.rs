@@ -1,4 +1,4 @@
-//! Enemies: where they come from, and when they shoot.
+//! Enemies: spawning, shooting and removal.
 
 use ancho::entities::CommandsAt;
 use ancho::prelude::*;
@@ -8,34 +8,34 @@ use super::shots::{ShotRequest, ShotSpawn};
 use super::{FIELD, Heading, Health, Look, MoveSpeed, Position};
 use crate::random::Random;
 
-/// Units a second.
+/// Units per second.
 const SPEED: f32 = 8.0;
-/// Seconds between two of them.
+/// Seconds between two spawns.
 const SPAWN_COOLDOWN: f32 = 0.15;
-/// Seconds between two shots of one.
+/// Seconds between two shots of an enemy.
 const SHOOT_COOLDOWN: f32 = 1.0;
 const HEALTH: i32 = 100;
 
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Enemy {
-    /// Seconds until its next shot.
+    /// Seconds until the next shot.
     cooldown: f32,
 }
 
 #[cfg(test)]
 impl Enemy {
-    /// One that does not shoot.
+    /// Returns an enemy that does not shoot.
     pub(super) fn at_rest() -> Self {
         Self { cooldown: f32::INFINITY }
     }
 
-    /// One that shoots at once.
+    /// Returns an enemy that shoots at once.
     pub(super) fn ready() -> Self {
         Self { cooldown: 0.0 }
     }
 }
 
-/// Has enemies come. Its random numbers are part of it, so that a game that is replayed goes the same way.
+/// Spawns enemies. The random state is part of it, so that a replayed game is identical.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct EnemySpawner {
     pub(super) cooldown: f32,
@@ -43,7 +43,7 @@ pub(super) struct EnemySpawner {
     pub(super) random: Random,
 }
 
-/// At the upper edge, anywhere.
+/// Spawns enemies at random places along the upper edge.
 pub(super) fn spawn_enemies(
     time: Time,
     mut spawner: Single<&mut EnemySpawner>,
@@ -68,7 +68,7 @@ pub(super) fn spawn_enemies(
     }
 }
 
-/// One job, which asks for shots. They are there after [`ShotSpawn`], before anything moves.
+/// Requests shots, in one job. The shots exist after [`ShotSpawn`], before anything moves.
 pub(super) fn shoot(
     time: Time,
     enemies: Query<(&mut Enemy, &Position)>,
@@ -88,7 +88,7 @@ pub(super) fn shoot(
     });
 }
 
-/// Those that have left the field count as dead.
+/// Kills enemies that have left the field.
 pub(super) fn remove_outside(mut enemies: Query<(&Position, &mut Health), With<Enemy>>) {
     enemies.schedule_parallel(|(position, health)| {
         if position.0.z.abs() > FIELD {

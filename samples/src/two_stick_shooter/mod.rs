@@ -1,10 +1,10 @@
 //! A shooter for two sticks: one moves, the other shoots. Enemies come from above.
 //!
-//! The whole game is entities. Even the wish to have a shot is one, which a later system turns into the shot. Systems that
-//! change which entities there are record commands: those of `Commands` are carried out when the system is done, those of
-//! `CommandsAt` when their point of the frame has come, after the jobs that record them.
+//! All state is in entities. Even the request for a shot is an entity, which a later system turns into the shot.
+//! Systems that make structural changes record commands. Those of `Commands` are applied when the system is done. Those
+//! of `CommandsAt` are applied at their point of the frame, after the jobs that record them.
 //!
-//! Nobody has to steer. If no key is pressed for a while, a script plays.
+//! If no key is pressed for a while, a script plays.
 
 mod enemies;
 mod player;
@@ -37,27 +37,27 @@ pub(crate) const SAMPLE: Sample = Sample {
     }),
 };
 
-/// How far the field reaches from its middle, in both directions.
+/// Distance of the field's edges from its middle.
 const FIELD: f32 = 30.0;
 
-/// From so far away, shots hit.
+/// Distance at which shots hit.
 const RADIUS: f32 = 1.0;
 
 #[derive(Component, Clone, Copy, Debug)]
 struct Position(Vec3);
 
-/// Where something looks, and goes if it moves forward. Its length is one.
+/// Direction of view and of movement, a vector of length 1.
 #[derive(Component, Clone, Copy, Debug)]
 struct Heading(Vec3);
 
-/// Goes forward, so many units a second.
+/// Forward speed, in units per second.
 #[derive(Component, Clone, Copy, Debug)]
 struct MoveSpeed(f32);
 
 #[derive(Component, Clone, Copy, Debug)]
 struct Health(i32);
 
-/// What something looks like. It is shared: all entities in a chunk look the same.
+/// Appearance of an entity. It is shared: all entities of a chunk look the same.
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Look {
     Player,
@@ -66,14 +66,14 @@ enum Look {
     EnemyShot,
 }
 
-/// How it stands.
+/// Score of the session.
 #[derive(Component, Clone, Copy, Debug, Default)]
 struct Score {
-    /// How many enemies were shot.
+    /// Number of destroyed enemies.
     kills: u32,
-    /// How many games were lost.
+    /// Number of lost games.
     defeats: u32,
-    /// How many seconds there has been no player.
+    /// Seconds without a player.
     pause: f32,
 }
 
@@ -111,7 +111,7 @@ fn move_forward(time: Time, mut movers: Query<(&mut Position, &Heading, &MoveSpe
     });
 }
 
-/// Without a player everything goes.
+/// Destroys entities without health, or everything with health if there is no living player.
 fn remove_dead(
     mortals: Query<(Entity, &Health)>,
     players: Query<&Health, With<Player>>,
@@ -126,7 +126,7 @@ fn remove_dead(
     })
 }
 
-/// Counts who is dead, and begins again two seconds after a defeat.
+/// Counts kills and defeats, and restarts two seconds after a defeat.
 fn begin_anew(
     time: Time,
     enemies: Query<&Health, With<Enemy>>,
@@ -134,7 +134,7 @@ fn begin_anew(
     mut score: Single<&mut Score>,
     mut commands: Commands,
 ) {
-    // Enemies that have left the field have less than none.
+    // Enemies that have left the field have negative health.
     score.kills += enemies.iter().filter(|health| health.0 == 0).count() as u32;
     match players.iter().next() {
         Some(health) => score.defeats += u32::from(health.0 <= 0),

@@ -1,4 +1,4 @@
-//! The player: who steers, and what comes of it.
+//! The player: input, script and movement.
 
 use ancho::prelude::*;
 
@@ -6,26 +6,26 @@ use super::shots::{EnemyShot, SHOT_SPEED, ShotRequest};
 use super::{Enemy, FIELD, Heading, Health, MoveSpeed, Position};
 use crate::gallery::Key;
 
-/// Units a second.
+/// Units per second.
 const SPEED: f32 = 15.0;
 /// Seconds between two shots.
 const COOLDOWN: f32 = 0.1;
-/// How long a key works: until it repeats.
+/// Seconds for which a key press lasts: until the key repeats.
 const KEY_SECONDS: f32 = 0.3;
-/// How long nothing is pressed before the script plays again.
+/// Seconds without a key before the script plays again.
 const PATIENCE: f32 = 3.0;
 
 /// The player's entity.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Player {
-    /// Both sticks, each at most one long.
+    /// Both sticks, of length at most one.
     movement: Vec3,
     shoot: Vec3,
     /// Seconds until the next shot.
     pub(super) cooldown: f32,
 }
 
-/// Keys that were pressed, and what they still do.
+/// Keys that were pressed, and their remaining effect.
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub(super) struct Pilot {
     movement: Vec3,
@@ -43,20 +43,20 @@ impl Pilot {
 
 #[cfg(test)]
 impl Pilot {
-    /// Holds the stick that shoots, as far as that, and touches nothing else.
+    /// Holds the stick that shoots in this direction, and leaves the other stick unchanged.
     pub(super) fn hold_to_shoot(&mut self, shoot: Vec3) {
         (self.shoot, self.shoots_for) = (shoot, KEY_SECONDS);
         self.steers_for = PATIENCE;
     }
 }
 
-/// What a player consists of, beside its look.
+/// Returns the components of a player, without its look.
 pub(super) fn new() -> (Player, Pilot, Position, Heading, Health) {
     let player = Player { movement: Vec3::ZERO, shoot: Vec3::ZERO, cooldown: 0.0 };
     (player, Pilot::default(), Position(Vec3::ZERO), Heading(Vec3::Z), Health(5))
 }
 
-/// Somebody has pressed a key.
+/// Handles a key press.
 pub(super) fn press(world: &mut World, key: Key) {
     for (pilot, _) in world.query_mut::<(&mut Pilot, &Player)>() {
         let direction = match key {
@@ -75,7 +75,7 @@ pub(super) fn press(world: &mut World, key: Key) {
     }
 }
 
-/// Shoots at where the weakest enemy will be, and steps aside for shots.
+/// Aims at the future place of the weakest enemy, and dodges shots.
 pub(super) fn play_by_script(
     mut players: Query<(&mut Player, &Position, &Pilot)>,
     enemies: Query<(&Position, &Heading, &MoveSpeed, &Health), With<Enemy>>,
@@ -104,7 +104,7 @@ pub(super) fn play_by_script(
     }
 }
 
-/// Turns keys into sticks, and has time pass for those and the gun.
+/// Turns keys into stick positions, and counts down the keys and the gun.
 pub(super) fn take_input(time: Time, mut players: Query<(&mut Player, &mut Pilot)>) {
     let dt = time.delta();
     for (player, pilot) in players.iter_mut() {
@@ -120,7 +120,7 @@ pub(super) fn take_input(time: Time, mut players: Query<(&mut Player, &mut Pilot
     }
 }
 
-/// Moves the player, and asks for a shot if it fires.
+/// Moves the player, and requests a shot if it fires.
 pub(super) fn move_player(
     time: Time,
     mut players: Query<(&mut Player, &mut Position, &mut Heading)>,

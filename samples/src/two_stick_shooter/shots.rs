@@ -1,4 +1,4 @@
-//! Shots: how they come to be, whom they hit, and when they are gone.
+//! Shots: spawning, hits and removal.
 
 use ancho::entities::{CommandPoint, CommandsAt, EndSimulation, SystemResult};
 use ancho::prelude::*;
@@ -6,19 +6,19 @@ use ancho::prelude::*;
 use super::player::Player;
 use super::{Heading, Health, Look, MoveSpeed, Position, RADIUS};
 
-/// How fast the player's shots are, in units a second.
+/// Speed of the player's shots, in units per second.
 pub(super) const SHOT_SPEED: f32 = 30.0;
 
-/// The point of a frame at which shots that enemies have asked for are there.
+/// Point of a frame at which the shots requested by enemies are spawned.
 pub(super) struct ShotSpawn;
 
 impl CommandPoint for ShotSpawn {}
 
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Shot {
-    /// Seconds.
+    /// Remaining seconds.
     pub(super) time_to_live: f32,
-    /// What it takes from the health of those it hits.
+    /// Health that a hit subtracts.
     energy: i32,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct PlayerShot;
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct EnemyShot;
 
-/// An entity that is to become a shot.
+/// Request that turns its entity into a shot.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct ShotRequest {
     position: Position,
@@ -49,7 +49,7 @@ impl ShotRequest {
     }
 }
 
-/// Turns requests into shots: the entities stay the same.
+/// Turns requests into shots, on the same entities.
 pub(super) fn spawn_shots(requests: Query<(Entity, &ShotRequest)>, mut commands: Commands) {
     for (entity, request) in &requests {
         commands.remove::<ShotRequest>(entity);
@@ -65,15 +65,15 @@ pub(super) fn spawn_shots(requests: Query<(Entity, &ShotRequest)>, mut commands:
     }
 }
 
-/// What shots do to those they may hit: a system for each side, `damage::<Enemy, PlayerShot>` and `damage::<Player, EnemyShot>`.
+/// Applies hits, with one system per side: `damage::<Enemy, PlayerShot>` and `damage::<Player, EnemyShot>`.
 ///
-/// The first job has those who are hit lose health, the second has shots go that have hit somebody. Both get copies of where
-/// the others are, so that no job writes what another thread reads.
+/// The first job subtracts health from the receivers, the second removes shots that have hit. Both capture copies of
+/// the other side's places, so that no job writes data that another thread reads.
 pub(super) fn damage<Receiver: Component, Of: Component>(
     mut receivers: Query<(&Position, &mut Health), With<Receiver>>,
     mut shots: Query<(&Position, &mut Shot), With<Of>>,
 ) -> SystemResult {
-    // What is only copied does not count as changed.
+    // Copying does not count as a change.
     let places: Vec<Position> = receivers.to_components()?;
     let flying: Vec<(Position, Shot)> =
         shots.to_components()?.into_iter().zip(shots.to_components()?).collect();
@@ -96,7 +96,7 @@ fn meet(a: Vec3, b: Vec3) -> bool {
     a.distance_squared(b) <= RADIUS * RADIUS
 }
 
-/// Shots live for a while. Without a player they go at once.
+/// Destroys shots whose time is over, or all shots if there is no player.
 pub(super) fn destroy_shots(
     time: Time,
     shots: Query<(Entity, &mut Shot)>,

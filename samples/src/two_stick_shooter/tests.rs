@@ -7,7 +7,7 @@ use super::*;
 use crate::gallery::Key;
 use crate::gallery::tests::{go_on, hash, options, run};
 
-/// A game of one frame, with only so many enemies of this health and place.
+/// Returns a game after one frame, with a single enemy of this health and place.
 fn with_enemy(health: i32, place: Vec3) -> World {
     let mut world = run(&SAMPLE, &options(1), 1);
     world.batch(QueryDescriptor::of::<Entity, With<Enemy>>()).despawn().unwrap();
@@ -17,7 +17,7 @@ fn with_enemy(health: i32, place: Vec3) -> World {
     world
 }
 
-/// A game in which an enemy shoots at a player who stands still, and looks away, for three seconds.
+/// Returns a game in which an enemy shoots at a player that stands still and faces away for three seconds.
 fn with_shooting_enemy(enemy: Vec3, player: Vec3) -> World {
     let mut world = with_enemy(100, enemy);
     world.query_mut::<&mut Enemy>().for_each(|enemy| *enemy = Enemy::ready());
@@ -26,7 +26,7 @@ fn with_shooting_enemy(enemy: Vec3, player: Vec3) -> World {
     world
 }
 
-/// Goes on for so many frames. Returns in which of them, from 1, there was a new entity with this component.
+/// Runs `frames` frames. Returns the frames, from 1, in which an entity with this component was new.
 fn frames_with_new<T: Component>(world: &mut World, frames: u32) -> Vec<u32> {
     let all = |world: &World| world.query_filtered::<Entity, With<T>>().to_entities();
     let mut known = BTreeSet::from_iter(all(world));
@@ -42,14 +42,14 @@ fn frames_with_new<T: Component>(world: &mut World, frames: u32) -> Vec<u32> {
     with_new
 }
 
-/// How many chunks have entities with this component in them.
+/// Returns the number of chunks with entities that have this component.
 fn chunks_with<T: Component>(world: &World) -> usize {
     let mut chunks = 0;
     world.query_filtered::<&Position, With<T>>().for_each_chunk(|_| chunks += 1);
     chunks
 }
 
-/// Whether numbers follow each other at this distance, or one more: times are rounded to frames.
+/// Returns whether consecutive numbers differ by `distance` or by one more, since times are rounded to frames.
 fn are_apart(frames: &[u32], distance: u32) -> bool {
     frames.windows(2).all(|pair| (distance..=distance + 1).contains(&(pair[1] - pair[0])))
 }
@@ -62,7 +62,7 @@ fn the_state_is_the_same_in_all_cases() {
 
 #[test]
 fn the_state_is_the_same_when_threads_share_the_work() {
-    // Jobs are divided by chunks: of enemies there are several after a while, and of their shots when a second is over.
+    // Jobs are split by chunks. Enemies fill several chunks after a while, and their shots after a second.
     let world = run(&SAMPLE, &options(500), 65);
     assert!(chunks_with::<Enemy>(&world) > 4, "{}", chunks_with::<Enemy>(&world));
     assert!(chunks_with::<EnemyShot>(&world) > 1, "{}", chunks_with::<EnemyShot>(&world));
@@ -73,7 +73,7 @@ fn the_state_is_the_same_when_threads_share_the_work() {
 fn an_enemy_comes_every_0_15_seconds_at_the_upper_edge_with_100_points() {
     let mut world = run(&SAMPLE, &options(1), 0);
     let frames = frames_with_new::<Enemy>(&mut world, 100);
-    // Nine frames of a sixtieth.
+    // Nine frames of 1/60 second.
     assert!(frames[0] == 1 && frames.len() >= 10 && are_apart(&frames, 9), "{frames:?}");
     let enemies = world.query_filtered::<(&Position, &Heading, &Health), With<Enemy>>();
     for (position, heading, health) in &enemies {
@@ -114,7 +114,7 @@ fn the_player_shoots_every_tenth_of_a_second() {
     let mut world = with_enemy(100, Vec3::new(0.0, 0.0, 20.0));
     let mut frames = Vec::new();
     for quarter in 0..4 {
-        // A key works for 0.3 seconds, if nobody holds it.
+        // A key press lasts for 0.3 seconds unless the key repeats.
         press(&mut world, Key::Left);
         let new = frames_with_new::<PlayerShot>(&mut world, 15);
         frames.extend(new.into_iter().map(|frame| 15 * quarter + frame));
@@ -147,7 +147,7 @@ fn the_player_stays_within_30_units_of_the_middle() {
         world.query_filtered_mut::<&mut Position, With<Player>>().for_each(|p| p.0 = near);
         let place = |world: &World| world.query::<(&Position, &Player)>().single().unwrap().0.0;
         press(&mut world, Key::Char(key));
-        // A quarter of a unit in each frame.
+        // A quarter of a unit per frame.
         go_on(&mut world, 1);
         assert!((place(&world) - 29.85 * way).length() < 1e-3, "{}", place(&world));
         for _ in 0..2 {
@@ -159,7 +159,7 @@ fn the_player_stays_within_30_units_of_the_middle() {
 
 #[test]
 fn a_shot_lives_for_two_seconds() {
-    // Nobody is hit: the player is too far away to be reached in that time.
+    // No shot hits: the player is too far away to be reached in time.
     let mut world = with_shooting_enemy(Vec3::new(0.0, 0.0, 29.0), Vec3::new(0.0, 0.0, -29.0));
     go_on(&mut world, 1);
     let shot = world.query_filtered::<Entity, With<EnemyShot>>().single().unwrap();
@@ -192,7 +192,7 @@ fn an_enemy_shoots_every_second_at_the_player_with_20_units_a_second() {
 fn a_shot_of_an_enemy_takes_three_of_the_players_five() {
     let mut world = with_shooting_enemy(Vec3::new(0.0, 0.0, 10.0), Vec3::ZERO);
     let health = |world: &World| world.query::<(&Health, &Player)>().single().unwrap().0.0;
-    // It has nine units to go until it is as near as one, at 20 a second: 27 frames.
+    // The shot travels nine units to a distance of one, at 20 units per second: 27 frames.
     go_on(&mut world, 26);
     assert_eq!((health(&world), world.query::<&EnemyShot>().count()), (5, 1));
     go_on(&mut world, 2);
@@ -209,7 +209,7 @@ fn a_shot_takes_three_and_is_gone() {
     }
     assert_eq!(health(&world), 97);
     go_on(&mut world, 60);
-    // Eight to ten shots a second, as the cooldown is rounded to frames. All of them hit.
+    // Eight to ten shots per second, as the cooldown is rounded to frames. All of them hit.
     assert!((97 - 30..=97 - 24).contains(&health(&world)), "{}", health(&world));
 }
 
@@ -269,7 +269,7 @@ fn keys_steer_and_the_script_takes_over_later() {
     let is_steered = |world: &World| world.query::<&Pilot>().single().unwrap().is_steered();
     press(&mut world, Key::Char('d'));
     go_on(&mut world, 12);
-    // A fifth of a second at 15 units a second.
+    // A fifth of a second at 15 units per second.
     assert!((place(&world) - 3.0 * Vec3::X).length() < 1e-3, "{}", place(&world));
     assert!(is_steered(&world));
     assert_eq!(world.query::<&PlayerShot>().count(), 0, "no arrow was pressed");

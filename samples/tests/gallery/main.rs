@@ -1,4 +1,4 @@
-//! The gallery as a program: in a terminal, and outside of one.
+//! The gallery as a program, with and without a terminal.
 
 mod outside;
 #[cfg(target_os = "linux")]

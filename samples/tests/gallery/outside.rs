@@ -1,4 +1,4 @@
-//! What the gallery prints and writes where there is no terminal.
+//! Output of the gallery without a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,14 +10,14 @@ fn gallery<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
     gallery.args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a sample prints that ends well.
+/// Returns the standard output of a successful run.
 fn printed(arguments: &str) -> String {
     let output = gallery(arguments.split_whitespace());
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What is said of a mistake.
+/// Returns the error message of a failed run.
 fn told<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> String {
     let output = gallery(arguments);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -32,20 +32,20 @@ fn state_hash(arguments: &str) -> u64 {
     u64::from_str_radix(hash, 16).unwrap()
 }
 
-/// The rows below a heading of a summary: so many milliseconds, and of what.
+/// Returns the rows below a heading of a summary: milliseconds and name.
 fn rows(text: &str, heading: &str) -> Vec<(f64, String)> {
     let below = text.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
     let rows = below.map_while(|line| line.strip_prefix("  ")?.trim().split_once(" ms  "));
     rows.map(|(ms, name)| (ms.parse().unwrap(), name.to_owned())).collect()
 }
 
-/// How often chunks were entered or left, as a summary counts it.
+/// Returns the number of chunk moves in a summary.
 fn moves(text: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("chunks      entered or left "));
     line.and_then(|line| line.split_once(' ')?.0.parse().ok()).unwrap()
 }
 
-/// A file that no other test writes.
+/// Returns the path of a file that no other test writes.
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -75,7 +75,7 @@ fn the_shooter_prints_the_same_hash_for_all_workers_and_another_for_another_seed
     assert_eq!(hash, state_hash(&format!("{sample} --seed 1 --workers 1")));
     assert_eq!(hash, state_hash(&format!("{sample} --seed 1 --workers 2")));
     assert_ne!(hash, state_hash(&format!("{sample} --seed 2")));
-    // Its own seed, if nothing is said.
+    // The default seed.
     assert_eq!(state_hash(sample), state_hash(&format!("{sample} --seed 44919")));
 }
 
@@ -112,7 +112,7 @@ fn jobs_of_systems_are_told_with_their_names() {
     assert!(jobs.is_sorted_by(|one, next| one.0 >= next.0), "{text}");
     let in_jobs: f64 = jobs.iter().map(|(ms, _)| ms).sum();
     let on_main_thread = rows(&text, "threads ")[0].0;
-    // All of them are told, and each is rounded to a thousandth of a millisecond.
+    // All jobs are listed, and each time is rounded to a thousandth of a millisecond.
     assert!((in_jobs - on_main_thread).abs() < 0.01, "{text}");
     let rotation = printed("rotation --frames 2");
     let names: Vec<_> = rows(&rotation, "jobs ").into_iter().map(|(_, name)| name).collect();
@@ -122,10 +122,10 @@ fn jobs_of_systems_are_told_with_their_names() {
 #[test]
 fn chunks_are_counted_as_often_as_they_are_entered_or_left() {
     let after = |frames| moves(&printed(&format!("rotation --frames {frames}")));
-    // The cubes come, together: 1. Who has asked for them loses its spawner, and leaves its chunk for another: 2. Then all
-    // get matrices, and so do sphere and spawner: three chunks are left for others, 6.
+    // Spawning the cubes, in one batch: 1. Removing the spawner moves an entity between chunks: 2. Adding the matrices
+    // to cubes, sphere and spawner moves three batches: 6.
     assert_eq!(after(1), 9);
-    // Nothing comes or goes later.
+    // No further structural changes.
     assert_eq!(after(20), 9);
 }
 

@@ -1,4 +1,4 @@
-//! The gallery in a terminal, which is a pseudo terminal whose other end is read and typed at.
+//! The gallery in a pseudo terminal, whose other end the tests read and write.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,16 +14,16 @@ use rustix::termios::{Winsize, tcsetwinsize};
 pub(crate) const ROWS: u16 = 30;
 pub(crate) const COLUMNS: u16 = 100;
 
-/// So long it may take until something is seen, or the program has ended. Only tests that fail wait for it.
+/// Maximum wait for a screen or for the end of the program. Only failing tests reach it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that runs in a terminal.
+/// A program that runs in a pseudo terminal.
 pub(crate) struct Session {
     child: Child,
     keyboard: File,
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
-    /// All that was written, also what is not seen any more.
+    /// All output, including text that has scrolled away.
     written: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl Session {
         let size = Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&theirs, size).unwrap();
         let end = || Stdio::from(theirs.try_clone().unwrap());
-        // In a session of its own, so that no other terminal is taken for its own.
+        // In a session of its own, so that no other terminal is its controlling terminal.
         let child = Command::new("setsid")
             .arg("--wait")
             .arg(env!("CARGO_BIN_EXE_samples"))
@@ -54,7 +54,7 @@ impl Session {
         let ours = File::from(ours);
         let mut reader = ours.try_clone().unwrap();
         let (sender, output) = channel();
-        // It ends when the program does: then nothing can be read any more.
+        // The thread ends with the program, since reading then fails.
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = reader.read(&mut bytes) {
@@ -76,7 +76,7 @@ impl Session {
         self.screen.screen().contents()
     }
 
-    /// Waits until the screen is as it should be.
+    /// Waits until the screen satisfies a condition.
     pub(crate) fn wait_until(&mut self, what: &str, mut is_so: impl FnMut(&vt100::Screen) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so(self.screen.screen()) {
@@ -99,7 +99,7 @@ impl Session {
         frame_on(self.screen.screen())
     }
 
-    /// Waits for the end. Returns whether all went well, what is seen then, and all that was written.
+    /// Waits for the end. Returns the success, the final screen and all output.
     pub(crate) fn end(mut self) -> (bool, String, String) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -114,7 +114,7 @@ impl Session {
     }
 }
 
-/// The number of the frame that is seen.
+/// Returns the number of the visible frame.
 pub(crate) fn frame_on(screen: &vt100::Screen) -> u32 {
     let text = screen.contents();
     let number = text.split("frame ").nth(1).unwrap_or_default();
@@ -123,7 +123,7 @@ pub(crate) fn frame_on(screen: &vt100::Screen) -> u32 {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // It has ended, unless the test has failed.
+        // The program has ended already, unless the test has failed.
         _ = self.child.kill();
         _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! What is seen in a terminal, and what keys do there.
+//! Screen and keys of the gallery in a terminal.
 
 use crate::session::{COLUMNS, ROWS, Session, frame_on};
 
@@ -25,7 +25,7 @@ fn the_view_draws_and_obeys_its_keys() {
 
     session.press(" ");
     session.wait_until("frame after the pause", |screen| !screen.contents().contains("paused"));
-    // A frame may be gone before it is looked at.
+    // A frame may be replaced before the test reads it.
     session.wait_until("frame that comes later", |screen| frame_on(screen) >= frame + 5);
     session.press("q");
     let (is_well, text, _) = session.end();

@@ -1,4 +1,4 @@
-//! The gallery under tmux: a terminal that others have written.
+//! The gallery under tmux, an independent implementation of a terminal.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 
 use crate::session::{COLUMNS, ROWS};
 
-/// So long it may take until something is seen. Only tests that fail wait for it.
+/// Maximum wait for a screen. Only failing tests reach it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between two looks at the screen: tmux cannot be asked to tell when it changes.
+/// Interval between two reads of the screen: tmux cannot report changes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// A server of tmux of our own, in whose only pane the gallery runs.
+/// A private tmux server, with the gallery in its only pane.
 struct Tmux {
     socket: PathBuf,
 }
 
 impl Tmux {
-    /// Starts the gallery. `None` where there is no tmux.
+    /// Starts the gallery. Returns `None` if tmux is not installed.
     fn start(arguments: &[&str]) -> Option<Self> {
         match Command::new("tmux").arg("-V").output() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -30,7 +30,7 @@ impl Tmux {
         let tmux = Self { socket: std::env::temp_dir().join(name) };
         let (columns, rows) = (COLUMNS.to_string(), ROWS.to_string());
         let mut command = vec!["new-session", "-d", "-s", "gallery", "-x", &columns, "-y", &rows];
-        // The pane stays when the gallery has ended: its last words are to be read.
+        // The pane stays open when the gallery has ended, so that its last output can be read.
         command.extend(["sh", "-c", r#""$0" "$@"; echo "ended with $?"; exec cat"#]);
         command.push(env!("CARGO_BIN_EXE_samples"));
         command.extend(arguments);
@@ -38,7 +38,7 @@ impl Tmux {
         Some(tmux)
     }
 
-    /// Has tmux do something, without anybody's settings. It takes the screen to know all characters.
+    /// Runs a tmux command, without the user's configuration and with UTF-8 output.
     fn run(&self, command: &[&str]) -> io::Result<Output> {
         let mut tmux = Command::new("tmux");
         tmux.args(["-u", "-f", "/dev/null", "-S"]).arg(&self.socket).args(command).output()
@@ -54,7 +54,7 @@ impl Tmux {
         self.ask(&["send-keys", "-t", "gallery", key]);
     }
 
-    /// Waits until the screen is as it should be, and returns it.
+    /// Waits until the screen satisfies a condition, and returns it.
     fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -70,13 +70,13 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // Also when the test has failed. Nobody is left to be told if there is no server any more.
+        // Also runs after a failed test. The error is ignored: the server may have ended already.
         _ = self.run(&["kill-server"]);
         _ = std::fs::remove_file(&self.socket);
     }
 }
 
-/// The number of the frame that is seen.
+/// Returns the number of the visible frame.
 fn frame_on(screen: &str) -> Option<u32> {
     screen.split("frame ").nth(1)?.split_whitespace().next()?.parse().ok()
 }

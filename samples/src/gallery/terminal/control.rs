@@ -1,19 +1,19 @@
-//! What keys do.
+//! Keyboard control of the gallery.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::gallery::Key;
 
-/// Whether a sample goes on.
+/// Run state of the view: quitting, paused, and single steps.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     quits: bool,
     paused: bool,
-    /// How many frames are still to be made although it pauses.
+    /// Number of single steps requested while paused.
     steps: u32,
 }
 
-/// What a key asks of the sample.
+/// Effect of a key on the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Steer(Key),
@@ -28,12 +28,12 @@ impl Control {
         self.paused
     }
 
-    /// Whether something is to be done before the time of a frame is over.
+    /// Returns whether to quit or to step without waiting for the end of the frame's time.
     pub(super) fn is_waited_for(&self) -> bool {
         self.quits || self.steps > 0
     }
 
-    /// Whether another frame is to be made. A step is one, and is taken then.
+    /// Returns whether to run another frame. Consumes one single step if there is one.
     pub(super) fn takes_frame(&mut self) -> bool {
         if !self.paused {
             return true;
@@ -43,7 +43,7 @@ impl Control {
         is_step
     }
 
-    /// Returns what the sample is to be told, if the key is not the gallery's.
+    /// Handles the keys of the gallery. Returns the action for the sample otherwise.
     pub(super) fn press(&mut self, event: KeyEvent) -> Option<Action> {
         if event.kind == KeyEventKind::Release {
             return None;
@@ -58,7 +58,7 @@ impl Control {
                 self.steps = 0;
             }
             KeyCode::Char('n') => {
-                // The first press only stops: it is the frame at hand that is looked at.
+                // The first press only pauses, and keeps the current frame.
                 self.steps += u32::from(self.paused);
                 self.paused = true;
             }

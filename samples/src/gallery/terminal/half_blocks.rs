@@ -7,24 +7,24 @@ use ratatui::widgets::Widget;
 
 use crate::gallery::{Canvas, Color};
 
-/// A canvas, two dots to a cell: the upper half of a cell has the color of its text, the lower half that of its background.
+/// A canvas with two dots per cell: the foreground color is the upper half, the background color the lower half.
 #[derive(Debug)]
 pub(super) struct HalfBlocks<'c> {
     pub(super) canvas: &'c Canvas,
     pub(super) palette: Palette,
 }
 
-/// Which colors a terminal has.
+/// Color support of a terminal.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Palette {
-    /// All of them.
+    /// 24-bit colors.
     Full,
-    /// A cube of six by six by six.
+    /// A cube of six by six by six colors.
     Cube,
 }
 
 impl Palette {
-    /// All colors, if the terminal says that it has them.
+    /// Returns `Full` if the environment announces 24-bit colors.
     pub(super) fn of_terminal() -> Self {
         match std::env::var("COLORTERM").as_deref() {
             Ok("truecolor" | "24bit") => Self::Full,

@@ -1,4 +1,4 @@
-//! A sample in the terminal.
+//! View of a sample in the terminal.
 
 mod control;
 mod half_blocks;
@@ -16,10 +16,10 @@ use super::{Canvas, Run, SampleResult};
 use control::{Action, Control};
 use half_blocks::{HalfBlocks, Palette};
 
-/// How long a frame is seen, if it does not take longer to make.
+/// Minimum duration of a frame.
 const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
-/// Shows a sample until somebody presses `q`, or for so many frames. The terminal is as it was afterwards, whatever happens.
+/// Shows a sample until `q` is pressed, or for a number of frames. Restores the terminal in every case.
 pub(crate) fn run(run: &mut Run<'_>, name: &str, frames: Option<u32>) -> SampleResult<()> {
     if !io::stdout().is_terminal() {
         return Err("There is no terminal to draw in; try `--view none`.".into());
@@ -51,7 +51,7 @@ fn watch(
     Ok(())
 }
 
-/// Takes keys until it is time for the next frame.
+/// Handles keys until the next frame is due.
 fn take_keys(run: &mut Run<'_>, control: &mut Control, until: Instant) -> io::Result<()> {
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -77,7 +77,7 @@ fn draw(frame: &mut Frame<'_>, run: &Run<'_>, name: &str, control: &Control, pal
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    // Two dots in each cell, one above the other: then dots are square.
+    // Two dots per cell, one above the other, make the dots square.
     let mut canvas = Canvas::new(picture.width.into(), 2 * usize::from(picture.height));
     run.paint(&mut canvas);
     frame.render_widget(HalfBlocks { canvas: &canvas, palette }, picture);
