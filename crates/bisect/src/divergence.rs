@@ -1,13 +1,13 @@
-//! What a bisection finds.
+//! Results of a bisection.
 
 use std::error::Error;
 use std::fmt::{self, Write};
 
 use ancho_entities::{ComponentType, Entity};
 
-/// Where two runs of a program parted: what [`Bisection::run`](crate::Bisection::run) finds.
+/// The first difference between two runs of a program, returned by [`Bisection::run`](crate::Bisection::run).
 ///
-/// As text it is a sentence, and a few lines that say more. The fields are for tools.
+/// `Display` prints a sentence and a few lines of detail. The fields are for tools.
 ///
 /// # Examples
 ///
@@ -40,21 +40,21 @@ use ancho_entities::{ComponentType, Entity};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Divergence {
-    /// What the worlds are called.
+    /// The names of the worlds.
     pub worlds: [String; 2],
-    /// In which frame, from zero.
+    /// The frame, from zero.
     pub frame: u64,
-    /// When in the frame: everything was the same when it was looked before. If the [order](Difference::Order) differs, or one
-    /// [panicked](Difference::Panic), when everything was the same for the last time.
+    /// The moment in the frame: the first comparison that found a difference. For [`Order`](Difference::Order) and
+    /// [`Panic`](Difference::Panic), the last comparison without a difference.
     pub at: DivergedAt,
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
-    /// The jobs that were scheduled since everything was the same, by their names, as far as they have declared to write the
-    /// component that differs.
+    /// The names of the jobs scheduled since the last comparison without a difference. If a component differs, only jobs that
+    /// declare to write it.
     pub jobs: Vec<&'static str>,
 }
 
-/// When two runs were compared.
+/// The moment at which two runs were compared.
 ///
 /// # Examples
 ///
@@ -67,19 +67,19 @@ pub struct Divergence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DivergedAt {
-    /// When the worlds were made.
+    /// After the worlds were created.
     Made,
-    /// When an update had begun: what was done outside of systems differs.
+    /// At the start of an update: code outside of systems caused the difference.
     BeforeSystems,
-    /// After the system of this name, and the jobs that it has scheduled.
+    /// After the system of this name, and the jobs that it scheduled.
     System(String),
-    /// When all systems had been updated.
+    /// After all systems were updated.
     AfterSystems,
-    /// At the end of a frame: what was done outside of systems differs.
+    /// At the end of a frame: code outside of systems caused the difference.
     EndOfFrame,
 }
 
-/// What differs between two runs: the first thing, in the order of this list.
+/// The difference between two runs: the first that applies, in the order of the variants.
 ///
 /// # Examples
 ///
@@ -100,89 +100,89 @@ pub enum DivergedAt {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Difference {
-    /// What drives one of them panicked, and what drives the other did not.
+    /// The driver of one run panicked, and that of the other did not.
     Panic {
-        /// What the panic said.
+        /// The panic message of each run.
         message: [Option<String>; 2],
     },
-    /// They did not update the same systems, or not in the same order.
+    /// The runs updated different systems, or in a different order.
     Order {
-        /// What came next in each.
+        /// The next moment of each run.
         next: [DivergedAt; 2],
     },
-    /// Something went wrong with systems or jobs of one that did not in the other.
+    /// Systems or jobs of one run reported errors that those of the other did not.
     Faults {
-        /// What went wrong, in the words of the errors.
+        /// The error messages of each run.
         told: [Vec<String>; 2],
     },
-    /// An entity exists in one of them alone.
+    /// An entity exists in only one run.
     Exists {
         /// The entity.
         entity: Entity,
-        /// Its name.
+        /// The name of the entity.
         name: Option<String>,
-        /// In which run it exists: 0 or 1.
+        /// The run in which it exists: 0 or 1.
         only_in: usize,
         /// The types of its components.
         archetype: Vec<ComponentType>,
-        /// How many entities there are.
+        /// The number of entities in each run.
         counts: [usize; 2],
     },
-    /// An entity has other components.
+    /// An entity has different component types.
     Types {
         /// The entity.
         entity: Entity,
-        /// Its name.
+        /// The name of the entity.
         name: Option<String>,
         /// The types of its components.
         types: [Vec<ComponentType>; 2],
     },
-    /// The archetypes came to be in another order.
+    /// The archetypes were created in a different order.
     Archetypes {
-        /// The how manieth of those with entities.
+        /// The index among the archetypes with entities.
         index: usize,
-        /// Their types; none if there is no archetype any more.
+        /// Their types, empty if a run has no archetype at this index.
         types: [Vec<ComponentType>; 2],
     },
-    /// The same entities lie in another order.
+    /// The same entities are stored in a different order.
     Chunks {
         /// The types of the archetype.
         archetype: Vec<ComponentType>,
-        /// Which of its chunks.
+        /// The index of the chunk in the archetype.
         chunk: usize,
-        /// Which row of the chunk.
+        /// The row in the chunk.
         row: usize,
-        /// Who is there, if somebody is.
+        /// The entity in this row of each run, if the row exists.
         entities: [Option<Entity>; 2],
     },
-    /// A component is switched on in one of them.
+    /// A component is enabled in only one run.
     Enabled {
-        /// Where.
+        /// The location of the component.
         place: DivergedPlace,
         /// The component.
         component: ComponentType,
-        /// Whether it is switched on.
+        /// The enabled state in each run.
         enabled: [bool; 2],
     },
-    /// A value differs: of a component, an element of a buffer, a managed component, or of one that a chunk has for all its entities.
+    /// A value differs: of a component, a buffer element, a managed component, or a chunk component.
     Value {
-        /// Where.
+        /// The location of the value.
         place: DivergedPlace,
         /// The component.
         component: ComponentType,
-        /// The first field that differs, such as `position.x`, `len()` or `[3].amount`. Of types that cannot be looked into, which
-        /// byte. Empty if the component is the field.
+        /// The first field that differs, such as `position.x`, `len()` or `[3].amount`. For opaque types, the byte. Empty if the
+        /// component has no fields.
         field: String,
-        /// What it is, as text.
+        /// The values as text.
         values: [String; 2],
     },
-    /// The next entities would have other ids.
+    /// The next entities would have different ids.
     FreeIds,
-    /// The state hashes differ, but nothing was found when it was looked more closely.
+    /// The state hashes differ, but a closer comparison found no difference.
     HashAlone,
 }
 
-/// Where something is that differs.
+/// The location of a difference.
 ///
 /// # Examples
 ///
@@ -209,17 +209,17 @@ pub enum Difference {
 pub struct DivergedPlace {
     /// The types of the archetype.
     pub archetype: Vec<ComponentType>,
-    /// Which of its chunks.
+    /// The index of the chunk in the archetype.
     pub chunk: usize,
-    /// How many chunks differ in all, of all archetypes.
+    /// The total number of chunks that differ, in all archetypes.
     pub differing_chunks: usize,
-    /// The entity; `None` if it is of the chunk.
+    /// The entity; `None` for a value of the chunk.
     pub entity: Option<Entity>,
-    /// Its name.
+    /// The name of the entity.
     pub name: Option<String>,
 }
 
-/// Why two runs could not be compared to the end.
+/// Reasons why a bisection could not finish.
 ///
 /// # Examples
 ///
@@ -236,24 +236,24 @@ pub struct DivergedPlace {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum BisectionError {
-    /// A0089: what drives them panicked in both.
+    /// A0089: the drivers of both runs panicked.
     Panicked {
-        /// In which frame.
+        /// The frame, from zero.
         frame: u64,
-        /// What the panics said.
+        /// The panic messages.
         messages: [String; 2],
     },
-    /// A0090: one of them could not be looked at.
+    /// A0090: the state of one run could not be read.
     Lost {
-        /// Which one: 0 or 1.
+        /// The run: 0 or 1.
         run: usize,
-        /// Why.
+        /// The panic message.
         message: String,
     },
 }
 
 impl Divergence {
-    /// The entity that it is about, if it is about one.
+    /// Returns the entity that differs, if the difference is about one entity.
     pub fn entity(&self) -> Option<Entity> {
         match &self.difference {
             Difference::Exists { entity, .. } | Difference::Types { entity, .. } => Some(*entity),
@@ -262,7 +262,7 @@ impl Divergence {
         }
     }
 
-    /// The component that it is about, if it is about one.
+    /// Returns the component that differs, if the difference is about one component.
     pub fn component(&self) -> Option<ComponentType> {
         match self.difference {
             Difference::Enabled { component, .. } | Difference::Value { component, .. } => {
@@ -273,13 +273,13 @@ impl Divergence {
     }
 }
 
-/// The names of types, for people.
+/// Returns the names of types as a list for messages.
 fn names(types: &[ComponentType]) -> String {
     let names: Vec<_> = types.iter().map(|ty| ty.name()).collect();
     if names.is_empty() { "no components".to_owned() } else { names.join(", ") }
 }
 
-/// An entity, by its name too if it has one.
+/// Returns an entity for messages, with its name if it has one.
 fn named(entity: Entity, name: Option<&str>) -> String {
     name.map_or_else(|| format!("entity {entity}"), |name| format!("entity {entity} `{name}`"))
 }

@@ -1,29 +1,29 @@
-//! Compares the layouts of two worlds: their entities, and the hashes of their chunks.
+//! Comparison of the layouts of two worlds: their entities, and the hashes of their chunks.
 
 use ancho_entities::__inspect::StateLayout;
 use ancho_entities::{ComponentType, Entity};
 
 use crate::divergence::Difference;
 
-/// What differs between two layouts.
+/// Difference between two layouts.
 #[derive(Debug)]
 pub(crate) enum LayoutDifference {
-    /// Which entities there are, or where.
+    /// Entities, their types or their locations differ.
     Entities(Difference),
-    /// What is in a chunk, the first of so many.
+    /// The content of a chunk differs. This is the first such chunk.
     Chunk(ChunkPlace),
     FreeIds,
-    /// Nothing that was looked at.
+    /// The layouts are equal.
     Nothing,
 }
 
-/// A chunk: among the archetypes with entities, and among the chunks of the archetype.
+/// Location of a chunk: index among the archetypes with entities, and index in the archetype.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkPlace {
     pub(crate) archetype: usize,
     pub(crate) types: Vec<ComponentType>,
     pub(crate) chunk: usize,
-    /// How many chunks differ, with this.
+    /// Number of chunks that differ, including this one.
     pub(crate) differing: usize,
 }
 
@@ -38,7 +38,7 @@ fn by_id(layout: &StateLayout) -> Vec<(Entity, usize)> {
     all
 }
 
-/// Finds the first difference: of the entities that there are and their types, of where they are, of what is in chunks.
+/// Finds the first difference: in the set of entities and their types, in their locations, then in the content of chunks.
 pub(crate) fn compare(layouts: [&StateLayout; 2]) -> LayoutDifference {
     if let Some(place) = first_place(layouts) {
         let difference = first_entity(layouts).unwrap_or(place);
@@ -65,7 +65,7 @@ pub(crate) fn compare(layouts: [&StateLayout; 2]) -> LayoutDifference {
     }
 }
 
-/// The first place where another entity is, in the order of archetypes, chunks and rows.
+/// Returns the first location that holds different entities, in the order of archetypes, chunks and rows.
 fn first_place([first, second]: [&StateLayout; 2]) -> Option<Difference> {
     let most = first.archetypes.len().max(second.archetypes.len());
     for index in 0..most {
@@ -92,7 +92,7 @@ fn first_place([first, second]: [&StateLayout; 2]) -> Option<Difference> {
     None
 }
 
-/// The first entity that is in one alone, or has other types there.
+/// Returns the first entity that exists in only one layout, or has different types.
 fn first_entity(layouts: [&StateLayout; 2]) -> Option<Difference> {
     let lists = layouts.map(by_id);
     let counts = lists.each_ref().map(Vec::len);

@@ -1,34 +1,35 @@
-//! The fields of a value and what they are, read from what the value writes to a hasher.
+//! The fields of a value as text, decoded from the bytes that the value writes to a hasher.
 //!
-//! The stream of a value follows its shape: numbers in their order, the length of a list before its elements, the index of a variant
-//! before its fields. So it can be read back without a look at the memory of the value. Types that hash themselves by hand may write
-//! something else; then their bytes are told as they are.
+//! The stream of a value follows its shape: numbers in their order, the length of a list before its elements, the index of a
+//! variant before its fields. It can therefore be decoded without reading the memory of the value. Types with a manual hash may
+//! write other bytes, which are then shown as they are.
 
 use std::fmt::Write;
 
 use ancho_entities::{Entity, FieldKind, Shape};
 
-/// How deep values are looked into.
+/// Maximum depth of nested values.
 const DEEPEST: usize = 64;
 
-/// How many bytes are shown, if it is not known what they are.
+/// Number of bytes shown for an unknown type.
 const SHOWN_BYTES: usize = 8;
 
-/// A part of a value that has no parts itself, and what it is, as text.
+/// A part of a value without parts of its own, and its value as text.
 #[derive(Debug, PartialEq, Eq)]
 struct Leaf {
     path: String,
     value: String,
 }
 
-/// The first part of two values that differs: where it is in them, and what it is in each.
+/// The first part of two values that differs: its path, and its value in each.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PartDifference {
     pub(crate) path: String,
     pub(crate) values: [String; 2],
 }
 
-/// Finds the first part of two values that differs, in what they write to a hasher. That of runtime types is their memory.
+/// Finds the first part of two values that differs, in the bytes that they write to a hasher. For runtime types these are their
+/// memory.
 pub(crate) fn first_difference(
     shape: &Shape,
     is_memory: bool,
@@ -58,7 +59,7 @@ fn bytes_from(stream: &[u8], at: usize) -> String {
     if text.is_empty() { "nothing".to_owned() } else { text }
 }
 
-/// All parts of a value, if its stream is that of the shape.
+/// Returns all parts of a value, or `None` if the stream does not match the shape.
 fn leaves(shape: &Shape, is_memory: bool, stream: &[u8]) -> Option<Vec<Leaf>> {
     let mut reader = Reader { stream, at: 0, is_memory, path: String::new(), leaves: Vec::new() };
     reader.value(shape, 0)?;
@@ -92,7 +93,7 @@ impl Reader<'_> {
         self.leaves.push(Leaf { path: self.path.clone(), value: value.to_string() });
     }
 
-    /// Reads something that is found below, under a name.
+    /// Reads a nested value, under a name.
     fn below(&mut self, name: &str, shape: &Shape, depth: usize) -> Option<()> {
         let before = self.path.len();
         if before > 0 && !name.starts_with('[') {
@@ -110,7 +111,7 @@ impl Reader<'_> {
         }
         match shape.kind {
             FieldKind::Unit => {}
-            // It writes nothing, but memory has its bytes.
+            // An opaque field writes nothing to a hasher, but has bytes in memory.
             FieldKind::Opaque => return (!self.is_memory).then_some(()),
             FieldKind::Bool => {
                 let [byte] = self.take()?;
@@ -190,7 +191,7 @@ impl Reader<'_> {
                     }
                 }
             }
-            // The stream of a kind that is not known here is compared byte by byte.
+            // The stream of an unknown kind is compared byte by byte.
             _ => return None,
         }
         Some(())
@@ -216,7 +217,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Reads how many elements there are, which is a part of its own.
+    /// Reads the number of elements, which is a part itself.
     fn counted(&mut self) -> Option<usize> {
         let len = self.length()?;
         let before = self.path.len();
@@ -231,7 +232,7 @@ impl Reader<'_> {
             let before = self.at;
             self.below(&format!("[{index}]"), element, depth)?;
             if self.at == before {
-                // They are nothing, however many there are.
+                // The elements are zero-sized.
                 break;
             }
         }

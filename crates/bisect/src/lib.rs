@@ -18,7 +18,7 @@ use ancho_entities::World;
 
 use side::{Channel, Outcome, Side};
 
-/// How many frames are compared, if nothing is said.
+/// Default number of frames.
 const FRAMES: u64 = 600;
 
 type Make<'a> = Arc<dyn Fn() -> World + Send + Sync + 'a>;
@@ -26,23 +26,23 @@ type Drive<'a> = Box<dyn FnMut(&mut World, u64) + Send + 'a>;
 
 /// Runs a program twice, and finds the first system, job, chunk, entity and field that differ.
 ///
-/// It is for those who look for the cause of a desync: why two players, or a recording and its replay, do not see the same. Give it
-/// the world twice, in two ways that should make no difference: with more workers, in
-/// shuffle mode (`ExecutionMode::Shuffle`), from a file and from the network.
+/// Use it to find the cause of a desync between two players, or between a recording and its replay. Pass the world twice, in two
+/// variants that should behave identically: with more workers, in shuffle mode (`ExecutionMode::Shuffle`), from a file
+/// and from the network.
 ///
-/// Both run at the same time, each on a thread of its own. After each system its jobs are completed, and the
-/// [states](ancho_entities::EntityManager::state_hash) compared. So are the order of systems, and what goes wrong. What is not part of the state, as resources,
-/// is seen when it makes a difference to components.
+/// Both run at the same time, each on its own thread. After each system its jobs are completed, and the
+/// [states](ancho_entities::EntityManager::state_hash) are compared, as are the order of systems and their errors. Data outside the state,
+/// such as resources, is noticed once it affects components.
 ///
-/// What is found is told as a [`Divergence`].
+/// The result is a [`Divergence`].
 ///
 /// # Determinism
 ///
-/// Since jobs are completed after each system, those of two systems never run side by side. Whether the values of jobs depend on the
-/// order of their batches is best found with shuffled ones, against
-/// serial ones.
+/// Since jobs are completed after each system, the jobs of two systems never run in parallel. To test whether results depend on
+/// the order of batches, compare shuffled (`ExecutionMode::Shuffle`) with serial (`ExecutionMode::Serial`)
+/// execution.
 ///
-/// The CPU level is the same for both, since it is that of the process.
+/// The CPU level is the same for both, since it belongs to the process.
 ///
 /// # Complexity
 ///
@@ -80,7 +80,7 @@ pub struct Bisection<'a> {
 }
 
 impl<'a> Bisection<'a> {
-    /// Compares the world that a function makes with itself: called twice, it is to make the same.
+    /// Compares two worlds made by the same function.
     ///
     /// # Examples
     ///
@@ -115,22 +115,22 @@ impl<'a> Bisection<'a> {
         }
     }
 
-    /// Compares it with the world that another function makes.
+    /// Sets the function that makes the second world.
     pub fn against(mut self, make: impl Fn() -> World + Send + Sync + 'a) -> Self {
         self.make[1] = Arc::new(make);
         self
     }
 
-    /// Compares so many frames. It is 600 if nothing is said.
+    /// Sets the number of frames to compare. The default is 600.
     pub fn frames(mut self, frames: u64) -> Self {
         self.frames = frames;
         self
     }
 
-    /// Has a function do what is to be done in each frame: give input, update the world. It is told the number of the frame, from zero.
-    /// If nothing is said, the world is updated by a sixtieth of a second.
+    /// Sets the function that runs a frame: it applies input and updates the world. Its second argument is the number of the
+    /// frame, from zero. By default, the world is updated by 1/60 second.
     ///
-    /// Each run has a clone of the function, and of what it has captured.
+    /// Each run has its own clone of the function and of its captures.
     ///
     /// # Examples
     ///
@@ -161,18 +161,18 @@ impl<'a> Bisection<'a> {
         self
     }
 
-    /// Runs both, until they part. `None` if they are the same to the end.
+    /// Runs both worlds until they diverge. Returns `None` if they stay the same to the end.
     ///
-    /// When they have parted, both end the frame without being compared.
+    /// After a divergence, both finish the frame without further comparisons.
     ///
     /// # Errors
     ///
-    /// With A0089 if what drives the worlds panics in both; in one alone, it is what they part by. With A0090 if the hash of a component
+    /// A0089 if the drivers of both worlds panic; if only one panics, that is the divergence. A0090 if hashing a component
     /// panics.
     ///
     /// # Panics
     ///
-    /// If the system has no threads left.
+    /// If a thread cannot be spawned.
     pub fn run(self) -> Result<Option<Divergence>, BisectionError> {
         let Self { make, drive, frames } = self;
         let ((to_first, of_first), (to_second, of_second)) = (channel(), channel());
@@ -188,7 +188,7 @@ impl<'a> Bisection<'a> {
                 |(side, make, drive)| {
                     let run = move || end_in_peace(side, &*make, drive, frames);
                     thread::Builder::new().spawn_scoped(scope, run).unwrap_or_else(|error| {
-                        // One that runs already would wait for one that does not.
+                        // Otherwise a thread that is already running would wait for the missing one.
                         sides.iter().for_each(|side| lock(side).end());
                         panic!("a bisection needs two threads: {error}")
                     })
@@ -212,11 +212,11 @@ impl<'a> Bisection<'a> {
         lost.map_or(Ok(None), |(run, message)| Err(BisectionError::Lost { run, message }))
     }
 
-    /// Runs both, and panics if they part. For tests.
+    /// Runs both worlds, and panics if they diverge. For tests.
     ///
     /// # Panics
     ///
-    /// With what [`run`](Self::run) finds, or its error.
+    /// If [`run`](Self::run) returns a divergence or an error, with its text.
     ///
     /// # Examples
     ///
@@ -242,12 +242,12 @@ impl fmt::Debug for Bisection<'_> {
     }
 }
 
-/// Nothing is lost if somebody has panicked meanwhile.
+/// Locks a side. A poisoned lock is used as it is: a panic leaves the data valid.
 fn lock(side: &Mutex<Side>) -> MutexGuard<'_, Side> {
     side.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs one side. Whatever happens, the other does not wait for it afterwards. Returns what a panic has said.
+/// Runs one side, and always releases the other side at the end. Returns the message of a panic.
 fn end_in_peace(
     side: &Arc<Mutex<Side>>,
     make: &dyn Fn() -> World,
@@ -283,7 +283,7 @@ fn run_side(side: &Arc<Mutex<Side>>, make: &dyn Fn() -> World, mut drive: Drive<
     }
 }
 
-/// Compares the runs. Components are asked for their hashes, which is code of the user: if that panics, there is nothing to compare.
+/// Runs a comparison, which calls user code to hash components. If that code panics, the comparison ends.
 fn look(side: &Mutex<Side>, look: impl FnOnce(&mut Side)) {
     let mut side = lock(side);
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| look(&mut side))) {

@@ -1,7 +1,7 @@
-//! One of two runs, as it is compared with the other.
+//! One of two runs, with its connection to the other.
 //!
-//! Both say at the same moments what they are like, and wait for what the other says. Whatever comes next is decided by what both
-//! have said, on both sides in the same way, so that neither waits for an answer that does not come.
+//! Both runs send their state at the same moments, and wait for the state of the other. Both decide on the next step from the
+//! same two states. Neither therefore waits for a message that is never sent.
 
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::divergence::{Difference, DivergedAt, DivergedPlace, Divergence};
 use crate::layout::{self, ChunkPlace, LayoutDifference};
 use crate::leaves;
 
-/// What one run says to the other.
+/// Message from one run to the other.
 #[derive(Debug)]
 pub(crate) enum Message {
     Look(Look),
@@ -23,7 +23,7 @@ pub(crate) enum Message {
     Name(Option<String>),
 }
 
-/// What a run is like at a moment.
+/// State of a run at a moment.
 #[derive(Debug)]
 pub(crate) struct Look {
     at: DivergedAt,
@@ -34,23 +34,23 @@ pub(crate) struct Look {
     panic: Option<String>,
 }
 
-/// Something that went wrong.
+/// Error of a system or of the world.
 #[derive(Debug)]
 struct Fault {
-    /// `None` if it is the world.
+    /// `None` for an error of the world.
     system: Option<Arc<str>>,
     kind: Discriminant<SystemFault>,
     text: String,
 }
 
-/// What was found.
+/// Result of the comparison.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Diverged(Box<Divergence>),
     BothPanicked { frame: u64, messages: [String; 2] },
 }
 
-/// How a run speaks with the other.
+/// Connection to the other run.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) to: Sender<Arc<Message>>,
@@ -62,14 +62,14 @@ pub(crate) struct Channel {
 pub(crate) struct Side {
     /// 0 or 1.
     run: usize,
-    /// `None` when there is nothing more to say.
+    /// `None` when the comparison has ended.
     channel: Option<Channel>,
     pub(crate) frame: u64,
-    /// When everything was the same for the last time.
+    /// Frame and moment of the last comparison without a difference.
     last: (u64, DivergedAt),
-    /// The state hash when it was last computed, and the version of the world after that.
+    /// The last computed state hash, and the version of the world after that.
     hash: (u64, Option<Version>),
-    /// What a hash has said that panicked.
+    /// Message of a panic while hashing.
     pub(crate) lost: Option<String>,
     pub(crate) outcome: Option<Outcome>,
 }
@@ -81,18 +81,18 @@ impl Side {
         Self { run, channel: Some(channel), frame: 0, last, hash, lost: None, outcome: None }
     }
 
-    /// Whether the runs are not compared any more.
+    /// Returns whether the comparison has ended.
     pub(crate) fn is_done(&self) -> bool {
         self.channel.is_none()
     }
 
-    /// Notes what a panic has said while the world was looked at, and says nothing more.
+    /// Stores the message of a panic during a comparison, and ends the comparison.
     pub(crate) fn lose(&mut self, message: String) {
         self.lost = Some(message);
         self.end();
     }
 
-    /// Says nothing more. The other does not wait for it.
+    /// Ends the comparison. The other run stops waiting.
     pub(crate) fn end(&mut self) {
         self.channel = None;
     }
@@ -110,7 +110,7 @@ impl Side {
         self.compare(Some(world), at, false, None);
     }
 
-    /// Compares the runs outside of updates. What drives this one may have panicked.
+    /// Compares the runs outside of updates. `panic` is the panic message of this run's driver.
     pub(crate) fn meet(
         &mut self,
         world: Option<&mut World>,
@@ -120,7 +120,7 @@ impl Side {
         self.compare(world, at, false, panic);
     }
 
-    /// Compares the runs. If nothing was done, the state is as it was.
+    /// Compares the runs. `nothing_done` allows the last state hash to be reused.
     fn compare(
         &mut self,
         mut world: Option<&mut World>,
@@ -179,7 +179,7 @@ impl Side {
         self.end();
     }
 
-    /// What this run is like now.
+    /// Returns the current state of this run.
     fn look(
         &mut self,
         world: Option<&mut World>,
@@ -191,7 +191,7 @@ impl Side {
         let mut look = Look { at, world: String::new(), hash: 0, faults, jobs, panic };
         let Some(world) = world else { return look };
         world.complete_jobs();
-        // Hooks of systems that are not run may have done something all the same.
+        // Hooks of skipped systems may still have changed the world.
         let version = Some(world.version());
         if !nothing_done || self.hash.1 != version {
             self.hash = (world.state_hash(), version);
@@ -207,7 +207,7 @@ impl Side {
         look
     }
 
-    /// Tells the other something, and waits for what it tells. `None` if there is no other any more.
+    /// Sends a message, and waits for that of the other run. Returns `None` if the other run has ended.
     fn exchange(&mut self, mine: Message) -> Option<[Arc<Message>; 2]> {
         let Channel { to, from } = self.channel.as_ref()?;
         let mine = Arc::new(mine);
@@ -219,7 +219,7 @@ impl Side {
         Some(if self.run == 0 { [mine, theirs] } else { [theirs, mine] })
     }
 
-    /// Finds out what differs between two states. `None` if the other run is gone.
+    /// Finds the difference between two states. Returns `None` if the other run has ended.
     fn describe(&mut self, world: &World) -> Option<Difference> {
         let both = self.exchange(Message::Layout(__inspect::layout(world)))?;
         let [Message::Layout(first), Message::Layout(second)] = both.each_ref().map(|it| &**it)
@@ -281,7 +281,7 @@ impl Side {
         })
     }
 
-    /// The name of an entity, in the first run if it has one there.
+    /// Returns the name of an entity, preferably from the first run.
     #[expect(clippy::option_option, reason = "without the other run there is no answer at all")]
     fn name_of(&mut self, world: &World, entity: Entity) -> Option<Option<String>> {
         let mine = world.entity_name(entity).map(str::to_owned);
@@ -295,7 +295,7 @@ impl Side {
 }
 
 impl Fault {
-    /// What is compared. Words may tell of something that differs and does not matter.
+    /// Returns the part that is compared. The text may contain differences that do not matter.
     fn key(&self) -> (Option<&str>, Discriminant<SystemFault>) {
         (self.system.as_deref(), self.kind)
     }

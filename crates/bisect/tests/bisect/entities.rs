@@ -1,4 +1,4 @@
-//! Which entities there are, and where.
+//! Differences in entities and their locations.
 
 use ancho_bisect::{Bisection, Difference, DivergedAt};
 use ancho_entities::{Component, IntoSystem, World};
@@ -13,7 +13,7 @@ struct A(u8);
 #[component(name = "B")]
 struct B(u8);
 
-/// The first line of what is found if a system does something in its third turn, in the second world alone.
+/// Returns the first line of the divergence if a system calls `act` in its third update, in the second world only.
 fn after_system(act: fn(&mut World)) -> String {
     let found = parted(|differs| {
         let mut world = World::new("w");
@@ -36,7 +36,7 @@ fn after_system(act: fn(&mut World)) -> String {
     what.to_owned()
 }
 
-/// The entity at an index.
+/// Returns the entity at an index.
 fn at(world: &World, index: u32) -> ancho_entities::Entity {
     let mut all = world.query::<ancho_entities::Entity>().iter().collect::<Vec<_>>();
     all.sort_by_key(|entity| entity.index());

@@ -1,4 +1,4 @@
-//! Programs that are the same however many workers they have, and one that is not.
+//! Programs with the same result on any number of workers, and one without.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,7 @@ struct Age(u32);
 #[component(name = "Ticket")]
 struct Ticket(u32);
 
-/// A world in which much happens, and nothing depends on who does it.
+/// Returns a world with many kinds of work, whose results do not depend on the thread.
 fn orderly(workers: usize, mode: ExecutionMode) -> World {
     let mut world = world("orderly", workers);
     world.jobs().set_mode(mode);

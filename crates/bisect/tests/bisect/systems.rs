@@ -1,4 +1,4 @@
-//! The order of systems, what goes wrong with them, and runs that do not reach their end.
+//! Order of systems, errors of systems, and runs that end early.
 
 use std::sync::Mutex;
 
@@ -169,7 +169,7 @@ fn a_world_that_the_driver_replaces_is_not_waited_for() {
         .frames(4)
         .drive(|world, frame| {
             if frame == 1 && world.name() == "second" {
-                // It stays somewhere, and says nothing any more.
+                // The world is moved away and stays alive, but is never compared again.
                 KEPT.lock().unwrap().push(std::mem::replace(world, World::new("third")));
             }
             world.update(0.1);
@@ -181,7 +181,7 @@ fn a_world_that_the_driver_replaces_is_not_waited_for() {
 
 #[test]
 fn what_a_hook_does_is_found_at_the_next_moment_also_if_nothing_runs_then() {
-    /// Runs while there is something to run for.
+    /// A system that runs once: its update removes the fuel that it requires.
     struct Guard(bool);
 
     impl System for Guard {

@@ -12,7 +12,7 @@ struct Shy(Unhashable);
 #[derive(Clone, Copy)]
 struct Unhashable;
 
-// SAFETY: nothing is said of its bytes, and there are none.
+// SAFETY: the shape is opaque and claims nothing about the bytes, and the type has size zero.
 unsafe impl Field for Unhashable {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Unhashable", FieldKind::Opaque);
 
@@ -27,7 +27,7 @@ unsafe impl Field for Unhashable {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-/// A world that cannot be hashed from the beginning, or from its first update on, if at all.
+/// Returns a world that cannot be hashed from the beginning, from its first update on, or neither.
 fn shy(at_once: bool, later: bool) -> World {
     let mut world = World::new("shy");
     if at_once {
@@ -57,11 +57,11 @@ fn a_state_that_cannot_be_hashed_is_told_and_nobody_waits() {
 #[derive(Component, Clone, Copy)]
 struct Moody(Mood);
 
-/// Cannot be hashed while it is 1.
+/// A value that cannot be hashed while it is 1.
 #[derive(Clone, Copy)]
 struct Mood(u32);
 
-// SAFETY: nothing is said of its bytes.
+// SAFETY: the shape is opaque and claims nothing about the bytes.
 unsafe impl Field for Mood {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Mood", FieldKind::Opaque);
 
@@ -79,7 +79,7 @@ unsafe impl Field for Mood {
 
 #[test]
 fn a_state_that_can_be_hashed_again_later_is_told_all_the_same() {
-    /// Systems that set the mood, one after the other.
+    /// Returns a world with systems that set the mood, one after the other.
     fn moody(moods: [u32; 3]) -> World {
         let mut world = World::new("moody");
         world.spawn(Moody(Mood(0)));

@@ -1,4 +1,4 @@
-//! Values that differ.
+//! Differences in values.
 
 use ancho_bisect::{Difference, DivergedAt};
 use ancho_collections::{BlobAsset, BlobBuilder};
@@ -68,7 +68,7 @@ fn a_field_that_a_job_has_written_is_found_with_its_frame_system_job_chunk_and_e
     assert_eq!(found.to_string(), expected);
 }
 
-/// What differs when worlds are made that have one of two sets.
+/// Returns the difference between two worlds that are created with different component sets.
 fn of_sets<S: ancho_entities::ComponentSet>(sets: fn(bool) -> S) -> (String, [String; 2]) {
     let found = parted(|differs| {
         let mut world = World::new("made");
