@@ -1,4 +1,4 @@
-//! Aspects: structs that queries give.
+//! Aspects: structs that queries yield.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -10,7 +10,7 @@ use syn::{
 
 use crate::lifetime::{replace_in_generics, replace_in_type, static_lifetime};
 
-/// How many parts a tuple of data has at most.
+/// Maximum number of parts in a tuple of query data.
 const TUPLE: usize = 16;
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
@@ -35,11 +35,11 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         #view
 
         #[automatically_derived]
-        // SAFETY: nothing of any field can be changed.
+        // SAFETY: the where clause requires each field to be read-only, so no field can be changed.
         unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #name #type_generics #where_read_only {}
 
         #[automatically_derived]
-        // SAFETY: so it is for each field.
+        // SAFETY: the where clause requires each field to be parallel data.
         unsafe impl #impl_generics ::ancho_entities::ParallelData for #name #type_generics #where_parallel {}
 
         #[automatically_derived]
@@ -52,15 +52,15 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// What there is to know of the struct.
+/// The parsed struct.
 struct Aspect {
     name: Ident,
     visibility: Visibility,
-    /// Its parameters, of which those that are types are `'static`.
+    /// The generic parameters. Type parameters are bounded by `'static`.
     generics: Generics,
     lifetime: Option<Lifetime>,
     fields: Vec<Field>,
-    /// The name of the form to be read.
+    /// The name of the read-only view.
     read_only: Option<Ident>,
 }
 
@@ -72,7 +72,7 @@ struct Field {
     kind: Kind,
 }
 
-/// What kind of component is behind a field.
+/// The kind of component that a field refers to.
 #[derive(Clone, Copy)]
 enum Kind {
     Plain,
@@ -140,7 +140,7 @@ impl Aspect {
         })
     }
 
-    /// A struct of these parameters, of this lifetime.
+    /// Returns the path of a struct with the parameters of the aspect and this lifetime.
     fn path(&self, name: &Ident, lifetime: &Lifetime) -> TokenStream {
         let arguments = self.generics.params.iter().map(|parameter| match parameter {
             GenericParam::Lifetime(_) => lifetime.to_token_stream(),
@@ -150,13 +150,13 @@ impl Aspect {
         quote!(#name<#(#arguments),*>)
     }
 
-    /// The conditions of the struct, and more.
+    /// Returns the where clause of the struct, with further predicates.
     fn where_clause_with(&self, more: impl Iterator<Item = TokenStream>) -> TokenStream {
         where_clause_of(&self.generics, more)
     }
 
-    /// That each field can be one, as conditions: where a field cannot, the compiler says so of that condition, once, and
-    /// goes on as if it could. Of what depends on parameters it would know less than without.
+    /// Returns predicates that each field is an aspect field. A field that is not produces one error, at this predicate. Fields
+    /// that mention generic parameters are skipped, since a predicate would hide what the compiler can infer.
     fn known_fields(&self) -> impl Iterator<Item = TokenStream> {
         let parameters: Vec<_> = self
             .generics
@@ -179,7 +179,7 @@ impl Aspect {
         })
     }
 
-    /// The data of each field: what it is called in the trait of fields.
+    /// Returns the query data of each field: an associated type of the trait for fields.
     fn data(&self, which: &TokenStream) -> Vec<TokenStream> {
         let data = self.fields.iter().map(|field| {
             let mut ty = field.ty.clone();
@@ -190,7 +190,7 @@ impl Aspect {
         data.collect()
     }
 
-    /// Makes a struct with these fields what a query gives, by passing everything on to a tuple of data.
+    /// Implements `QueryData` for a struct with these fields, by delegating to a tuple.
     fn implement(&self, name: &Ident, which: &TokenStream) -> TokenStream {
         let data = nest(&self.data(which), |parts| quote!((#(#parts,)*)));
         let names: Vec<_> = self.fields.iter().map(|field| &field.name).collect();
@@ -204,7 +204,7 @@ impl Aspect {
         let (impl_generics, type_generics, _) = self.generics.split_for_impl();
         let where_clause = self.where_clause_with(self.known_fields());
 
-        // A type of its own, so that components which are less public than the aspect are not named by it.
+        // A separate type, so that the aspect does not expose component types that are less visible than itself.
         let fetch_generics = self.static_generics();
         let (fetch_impl, fetch_type, _) = fetch_generics.split_for_impl();
         let fetch_where = where_clause_of(&fetch_generics, self.known_fields());
@@ -226,7 +226,7 @@ impl Aspect {
                 impl #fetch_impl ::core::marker::Copy for __Fetch #fetch_type #fetch_where {}
 
                 #[automatically_derived]
-                // SAFETY: everything is passed on to a tuple of data, and what it gives becomes the fields.
+                // SAFETY: every method delegates to the tuple, and the items of the tuple become the fields.
                 unsafe impl #impl_generics ::ancho_entities::QueryData for #name #type_generics #where_clause {
                     type Item<#item> = #item_type;
                     type Static = #static_type;
@@ -263,7 +263,7 @@ impl Aspect {
                         marks: &mut ::ancho_entities::__macro::ChunkMarks<'_>,
                         places: &[::ancho_entities::__macro::Place],
                     ) {
-                        // SAFETY: the caller promises it for the tuple.
+                        // SAFETY: `mark` has the same contract as that of the tuple, and receives its arguments unchanged.
                         unsafe { <#tuple>::mark(marks, places) }
                     }
 
@@ -278,7 +278,7 @@ impl Aspect {
                         view: ::ancho_entities::__macro::ChunkView<'_>,
                         places: &[::ancho_entities::__macro::Place],
                     ) -> Self::Fetch {
-                        // SAFETY: the caller promises it for the tuple.
+                        // SAFETY: `fetch` has the same contract as that of the tuple, and receives its arguments unchanged.
                         __Fetch(unsafe { <#tuple>::fetch(view, places) })
                     }
 
@@ -287,7 +287,7 @@ impl Aspect {
                         fetch: Self::Fetch,
                         row: ::core::primitive::usize,
                     ) -> ::core::primitive::bool {
-                        // SAFETY: the caller promises it for the tuple.
+                        // SAFETY: `is_on` has the same contract as that of the tuple, and receives its fetch and row.
                         unsafe { <#tuple>::is_on(fetch.0, row) }
                     }
 
@@ -296,7 +296,7 @@ impl Aspect {
                         fetch: Self::Fetch,
                         row: ::core::primitive::usize,
                     ) -> Self::Item<#item> {
-                        // SAFETY: the caller promises it for the tuple.
+                        // SAFETY: `get` has the same contract as that of the tuple, and receives its fetch and row.
                         let #pattern = unsafe { <#tuple>::get::<#item>(fetch.0, row) };
                         #name { #(#names: #bound,)* }
                     }
@@ -308,7 +308,7 @@ impl Aspect {
                         count: ::core::primitive::usize,
                         as_slices: ::core::primitive::bool,
                     ) {
-                        // SAFETY: the caller promises it for the tuple.
+                        // SAFETY: `track` has the same contract as that of the tuple, and receives its fetch and rows.
                         unsafe { <#tuple>::track(fetch.0, first, count, as_slices) }
                     }
                 }
@@ -327,9 +327,10 @@ impl Aspect {
         }
     }
 
-    /// The conditions that all fields are fields, and something else.
+    /// Returns a where clause that requires a trait of all fields.
     fn where_fields_are(&self, what: &TokenStream) -> TokenStream {
-        // The lifetime is one that is not known yet: of one that is known, the compiler would ask at once, and refuse the impl.
+        // A higher-ranked lifetime: with a known lifetime, the compiler would check the predicate immediately, and reject the
+        // impl.
         let hidden = Lifetime::new("'__any", Span::call_site());
         let fields = self.fields.iter().map(|field| {
             let (kind, span) = (field.kind.tokens(), field.ty.span());
@@ -341,7 +342,7 @@ impl Aspect {
         self.where_clause_with(self.known_fields().chain(fields))
     }
 
-    /// The form to be read: the struct, and that it is an aspect.
+    /// Defines the read-only view, and implements the aspect for it.
     fn view(&self, view: &Ident) -> TokenStream {
         let (impl_generics, type_generics, where_clause) = self.generics.split_for_impl();
         let where_fields = self.where_clause_with(self.known_fields());
@@ -377,11 +378,11 @@ impl Aspect {
             #own
 
             #[automatically_derived]
-            // SAFETY: nothing of any field can be changed.
+            // SAFETY: the where clause requires each field to be read-only, so no field can be changed.
             unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #view #type_generics #where_read_only {}
 
             #[automatically_derived]
-            // SAFETY: so it is for each field.
+            // SAFETY: the where clause requires each field to be parallel data.
             unsafe impl #impl_generics ::ancho_entities::ParallelData for #view #type_generics #where_parallel {}
 
             #[automatically_derived]
@@ -394,8 +395,8 @@ impl Aspect {
         }
     }
 
-    /// What a field is in the form to be read. References are written as such, for readers and for the compiler, which lets
-    /// them be shorter; of other types the traits know it.
+    /// Returns the type of a field in the read-only view. References are written as references, which reads better and keeps them
+    /// covariant. Other types use the associated type of the trait.
     fn read_only_type(&self, field: &Field, ty: &Type) -> TokenStream {
         if let Type::Reference(reference) = ty {
             let (lifetime, inner) = (&reference.lifetime, &reference.elem);
@@ -416,7 +417,7 @@ impl Aspect {
         quote_spanned!(ty.span()=> <#read_only as ::ancho_entities::QueryData>::Item<#lifetime>)
     }
 
-    /// The parameters without the lifetime, which is `'static` where it is named.
+    /// Returns the parameters without the lifetime, which becomes `'static` in bounds.
     fn static_generics(&self) -> Generics {
         let mut generics = self.generics.clone();
         generics.params = generics
@@ -429,7 +430,7 @@ impl Aspect {
     }
 }
 
-/// The conditions of parameters, and more.
+/// Returns the where clause of some parameters, with further predicates.
 fn where_clause_of(generics: &Generics, more: impl Iterator<Item = TokenStream>) -> TokenStream {
     let own = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     let own = own.map(ToTokens::to_token_stream);
@@ -437,7 +438,7 @@ fn where_clause_of(generics: &Generics, more: impl Iterator<Item = TokenStream>)
     quote!(where #(#all,)*)
 }
 
-/// Whether one of these names is somewhere in a type.
+/// Returns whether one of these names occurs in a type.
 fn mentions(tokens: TokenStream, is_one: &dyn Fn(&Ident) -> bool) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(name) => is_one(&name),
@@ -446,7 +447,7 @@ fn mentions(tokens: TokenStream, is_one: &dyn Fn(&Ident) -> bool) -> bool {
     })
 }
 
-/// Makes a tuple of many, or a tuple of tuples if they are too many for one.
+/// Makes a tuple of the parts, or a tuple of tuples if there are too many for one.
 fn nest(parts: &[TokenStream], tuple: fn(&[TokenStream]) -> TokenStream) -> TokenStream {
     if parts.len() <= TUPLE {
         return tuple(parts);
@@ -455,7 +456,7 @@ fn nest(parts: &[TokenStream], tuple: fn(&[TokenStream]) -> TokenStream) -> Toke
     nest(&groups, tuple)
 }
 
-/// What is inside, if the type is written as an option.
+/// Returns the inner type of an `Option`, if the type is written as one.
 fn inside_option(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|segment| segment.ident == "Option")?;
@@ -466,7 +467,7 @@ fn inside_option(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// What `#[aspect(…)]` on the struct says.
+/// Parses `#[aspect(…)]` on the struct.
 fn read_options(attributes: &[Attribute]) -> Result<Option<Ident>> {
     let mut read_only = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("aspect")) {
@@ -485,7 +486,7 @@ fn read_options(attributes: &[Attribute]) -> Result<Option<Ident>> {
     Ok(read_only)
 }
 
-/// What `#[aspect(…)]` on a field says.
+/// Parses `#[aspect(…)]` on a field.
 fn read_kind(attributes: &[Attribute]) -> Result<Kind> {
     let mut said = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("aspect")) {

@@ -1,8 +1,8 @@
-//! Types that can be in a blob.
+//! Derive of `BlobData`, for types that can be stored in a blob.
 //!
-//! The one unsafe thing about the code that is made is that it says so. It lists fields, and lets the
-//! compiler find their types and offsets. It relies on nothing that it has read: an attribute macro
-//! further down may still add fields, change their types or the order they are laid out in.
+//! The only unsafe part of the generated code is the impl itself. It lists fields, and lets the compiler find their types and
+//! offsets. It does not rely on the parsed tokens: a later attribute macro may still add fields, change their types or change the
+//! layout.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -32,10 +32,9 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     });
     Ok(quote! {
         #[automatically_derived]
-        // SAFETY: `visit` reports each field, none left out, with the type and the offset that the compiler
-        // has found, or the value of each variant. Any valid fields are a valid struct, any of the values
-        // a valid enum. The fields are `BlobData`, so they have no cells, pointers or destructors, and the
-        // type itself has no `Drop`, or the constant below would not compile.
+        // SAFETY: `visit` reports every field, with the type and the offset that the compiler has found, or the value of each
+        // variant. Any valid fields are a valid struct, any of the values is a valid enum. The fields are `BlobData`, so they
+        // have no cells, pointers or destructors. The type itself has no `Drop`, or the constant below would not compile.
         unsafe impl #impl_generics ::ancho_collections::BlobData for #name #type_generics
         #where_clause
         {
@@ -44,7 +43,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
 
-        // Two implementations, of which only one may fit: it does not compile for a type with a `Drop`.
+        // Two implementations that overlap for a type with a `Drop`, which therefore does not compile.
         #[allow(dead_code, drop_bounds, reason = "asks for a `Drop` where there must be none")]
         const _: () = {
             #alignment
@@ -75,7 +74,7 @@ fn visit_struct(input: &DeriveInput, data: &DataStruct, repr: &Repr) -> Result<T
             Member::Named(name) => name.unraw().to_string(),
             Member::Unnamed(index) => index.index.to_string(),
         };
-        // A type that cannot be in a blob is an error there, at the field.
+        // A type that cannot be in a blob is reported at the field.
         let span = Span::call_site().located_at(field.ty.span());
         quote_spanned! { span=>
             ::ancho_collections::BlobVisitor::field(
@@ -88,7 +87,7 @@ fn visit_struct(input: &DeriveInput, data: &DataStruct, repr: &Repr) -> Result<T
     });
     let name = input.ident.unraw().to_string();
     Ok(quote! {
-        // No field is left out.
+        // The destructuring pattern proves that no field is omitted.
         let _ = |__value: &Self| {
             let Self { #(#members: _,)* } = __value;
         };
@@ -113,16 +112,16 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
     }
     let variants = data.variants.iter().map(|variant| {
         let (ident, name) = (&variant.ident, variant.ident.unraw().to_string());
-        // With braces, which fit any variant without fields, and nothing else. Without them `A()` would be
-        // a function, the number of which is its address.
+        // Braces fit any variant without fields, and no other. Without them, `A()` would be a function, whose cast yields its
+        // address.
         quote!((#name, Self::#ident {} as ::core::primitive::i128))
     });
     let name = input.ident.unraw().to_string();
     let message = format!("`{name}` has another integer than the `{integer}` in its `repr`");
     Ok(quote! {
-        // With `align` the enum is larger than its integer, and the rest is padding. The compiler confirms
-        // the integer, which an attribute macro could have replaced. The size of the enum confirms nothing:
-        // `repr(u8, align(2))` is as large as `repr(u16)`.
+        // With `align`, the enum is larger than its integer, and the rest is padding. The compiler confirms the integer type,
+        // which an attribute macro could have replaced. The size of the enum proves nothing: `repr(u8, align(2))` is as large as
+        // `repr(u16)`.
         const {
             ::core::assert!(
                 ::core::mem::size_of::<::core::mem::Discriminant<Self>>()
@@ -138,7 +137,7 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
     })
 }
 
-/// What the `repr` attributes say.
+/// The parsed `repr` attributes.
 struct Repr {
     /// `C` or `transparent`.
     is_c: bool,
@@ -165,7 +164,7 @@ impl Repr {
                     }
                     _ => {}
                 }
-                // The number of `align(16)` is the compiler's to read.
+                // The compiler validates the number of `align(16)`.
                 if meta.input.peek(syn::token::Paren) {
                     let number;
                     syn::parenthesized!(number in meta.input);
@@ -178,7 +177,7 @@ impl Repr {
     }
 }
 
-/// The parameters of the type, each of which can be in a blob.
+/// Returns the parameters of the type, each bounded by `BlobData`.
 fn bounded(generics: &Generics) -> Generics {
     let mut generics = generics.clone();
     for parameter in generics.type_params_mut() {

@@ -1,14 +1,14 @@
-//! What the parameters of a type must be, for it to be a field.
+//! Bounds on the parameters of a type that derives `Field`.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Generics, Ident, Type, TypeMacro, TypePath, parse_quote};
 
-/// The parameters of a type with fields of these types. Those that the fields use are `Field`.
+/// Returns the parameters of a type with fields of these types. Parameters that the fields use are bounded by `Field`.
 ///
-/// The bounds are on parameters (and on `T::Output`, what belongs to them), not on the types of the fields: a type
-/// may have a field of its own type, behind a `Box`, and would ask whether it is a `Field` to see that it is one.
+/// The bounds are on parameters (and on their associated types, such as `T::Output`), not on the types of the fields. A type may
+/// contain itself behind a `Box`, and a bound on that field would be circular.
 pub(crate) fn with_fields<'t>(
     generics: &Generics,
     types: impl IntoIterator<Item = &'t Type>,
@@ -35,7 +35,7 @@ pub(crate) fn with_fields<'t>(
     generics
 }
 
-/// Which parameters are used by types, and what belongs to them.
+/// Parameters and associated types that are used by types.
 struct Uses {
     parameters: Vec<Ident>,
     used: Vec<Ident>,
@@ -61,7 +61,7 @@ impl VisitMut for Uses {
             }
             return;
         }
-        // A `PhantomData` is a field whatever it is of.
+        // `PhantomData` is a field for any type.
         if segments.last().is_some_and(|segment| segment.ident == "PhantomData") {
             return;
         }
@@ -78,7 +78,7 @@ impl VisitMut for Uses {
     }
 
     fn visit_type_macro_mut(&mut self, invocation: &mut TypeMacro) {
-        // What it becomes is not known: every parameter in it may be used.
+        // The expansion of a macro is unknown: every parameter in it may be used.
         for parameter in self.parameters.clone() {
             let only =
                 Self { parameters: vec![parameter], used: Vec::new(), projections: Vec::new() };

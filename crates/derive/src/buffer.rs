@@ -1,4 +1,4 @@
-//! Elements of buffers: what storage asks of a type, found out by the compiler.
+//! Derive of `BufferElement`. The compiler computes the properties that storage needs.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -13,7 +13,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
     let options = Options::parse(&input.attrs)?;
     let name = &input.ident;
-    // Who is a component too has its fields from there.
+    // A type that is also a component has its `Field` impl from that derive.
     let implementation = (!options.is_component).then_some(implementation);
     let inline = options.inline.map(|count| {
         quote! {
@@ -32,7 +32,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let chunk_capacity = options.chunk_capacity.constant();
 
     let is_generic = !generics.params.is_empty();
-    // One place for all types that a generic type makes is not to be had.
+    // A generic type has no slot: a static cannot be generic.
     let slot = (!is_generic).then(|| {
         let slot = quote!(::ancho_entities::__macro::TypeSlot<::ancho_entities::Buffer<#name>>);
         quote! {
@@ -81,7 +81,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// What `#[buffer(…)]` says.
+/// The parsed `#[buffer(…)]`.
 #[derive(Default)]
 struct Options {
     inline: Option<Expr>,

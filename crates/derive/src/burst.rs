@@ -11,14 +11,14 @@ use syn::{
     parse_quote,
 };
 
-/// What the attribute is to do with its function.
+/// Effect of the attribute on its function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// Compile it for each level.
+    /// Compiles it for each level.
     Dispatch,
-    /// Inline it always.
+    /// Always inlines it.
     Inline,
-    /// Only mark the closures in it.
+    /// Only marks the closures in it.
     Closures,
 }
 
@@ -70,7 +70,7 @@ fn parse_mode(options: TokenStream) -> Result<Mode> {
     Ok(mode)
 }
 
-/// Refuses what cannot be compiled for several levels, each with its reason.
+/// Rejects functions that cannot be compiled for several levels, each with its reason.
 fn check(function: &ItemFn, mode: Mode) -> Result<()> {
     let signature = &function.sig;
     let refuse = |span: Span, message: &str| Err(Error::new(span, message));
@@ -101,25 +101,25 @@ fn check(function: &ItemFn, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Moves the body to an inner function, and dispatches calls of that.
+/// Moves the body to an inner function, and dispatches calls to it.
 ///
-/// A closure with the body would lose what the compiler knows of parameters: that what is behind a
-/// `&mut` parameter is reached through nothing else. Loops over many slices vectorise only with it.
+/// A closure with the body would lose the aliasing information of parameters: a `&mut` parameter is the only access to its
+/// target. Loops over many slices vectorise only with this information.
 fn dispatch_function(function: &mut ItemFn) -> Result<()> {
     let mut inner = function.sig.clone();
-    // Not a name that the body could use for something else.
+    // A name that the body cannot use for something else.
     let kernel = format_ident!("__burst_{}", inner.ident);
     inner.ident = kernel.clone();
     let mut names = Vec::new();
     for (position, input) in function.sig.inputs.iter_mut().enumerate() {
         let FnArg::Typed(parameter) = input else { continue };
-        // The pattern belongs to the body; the outer function needs a name to hand on.
+        // The pattern belongs to the body. The outer function needs a name to pass on.
         let name = format_ident!("__{position}", span = Span::mixed_site());
         *parameter.pat = Pat::Verbatim(name.to_token_stream());
         parameter.attrs.clear();
         names.push(name);
     }
-    // `impl Trait` parameters cannot be named beside others that are; the compiler infers both.
+    // `impl Trait` parameters cannot be named in an explicit list of arguments. The compiler infers all of them.
     let has_impl_trait = MentionsImplTrait::in_inputs(&inner);
     let generics = inner.generics.params.iter().filter_map(|parameter| match parameter {
         GenericParam::Type(parameter) => Some(&parameter.ident),
@@ -145,7 +145,7 @@ fn dispatch_function(function: &mut ItemFn) -> Result<()> {
     Ok(())
 }
 
-/// Dispatches the body as a closure, since an inner function knows nothing of `self`.
+/// Dispatches the body as a closure, since an inner function cannot use `self`.
 fn dispatch_method(function: &mut ItemFn) {
     let result = match &function.sig.output {
         // A closure cannot be annotated with `impl Trait`; its result is inferred.
@@ -168,7 +168,7 @@ fn inline_attribute(attributes: &[Attribute]) -> Option<&Attribute> {
     attributes.iter().find(|attribute| attribute.path().is_ident("inline"))
 }
 
-/// Marks closures `#[inline(always)]`, but for those that say otherwise.
+/// Marks closures `#[inline(always)]`, except for those with another `#[inline]`.
 struct MarkClosures;
 
 impl VisitMut for MarkClosures {
@@ -179,13 +179,13 @@ impl VisitMut for MarkClosures {
             && inline_attribute(&closure.attrs).is_none()
         {
             closure.attrs.push(parse_quote!(#[inline(always)]));
-            // Attributes are stable on statements and arguments only; a block makes it a statement
-            // everywhere, and lets the expected type through.
+            // Attributes are stable on statements and arguments only. A block makes the closure a statement everywhere, and
+            // passes the expected type through.
             *expression = parse_quote!({ #closure });
         }
     }
 
-    /// Functions, modules and the like inside are their own business.
+    /// Nested items, such as functions and modules, are left unchanged.
     fn visit_item_mut(&mut self, _: &mut syn::Item) {}
 }
 
@@ -224,6 +224,6 @@ impl VisitMut for MentionsSelf {
         }
     }
 
-    /// An `impl` inside has a `Self` of its own.
+    /// A nested `impl` has its own `Self`.
     fn visit_item_mut(&mut self, _: &mut syn::Item) {}
 }

@@ -1,4 +1,4 @@
-//! `maximum_chunk_capacity = …`: how many entities a chunk with a component has room for at most.
+//! `maximum_chunk_capacity = …`: the maximum number of entities in a chunk with a component.
 
 use std::num::NonZero;
 
@@ -7,12 +7,12 @@ use quote::quote;
 use syn::meta::ParseNestedMeta;
 use syn::{Error, LitInt, Result};
 
-/// The number that an option names, if there is one.
+/// The value of the option, if it is present.
 #[derive(Default)]
 pub(crate) struct MaximumChunkCapacity(Option<NonZero<u32>>);
 
 impl MaximumChunkCapacity {
-    /// Reads what follows the name of the option.
+    /// Parses the value of the option.
     pub(crate) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let given: LitInt = meta.value()?.parse()?;
         let Some(most) = NonZero::new(given.base10_parse()?) else {
@@ -27,7 +27,7 @@ impl MaximumChunkCapacity {
         Ok(())
     }
 
-    /// The constant of the trait, if it is not the default.
+    /// Returns the constant of the trait, if it is not the default.
     pub(crate) fn constant(&self) -> Option<TokenStream> {
         self.0.map(|most| {
             let most = most.get();

@@ -1,4 +1,4 @@
-//! Components, those in chunks and managed ones: what storage asks of a type, found out by the compiler.
+//! Derives of `Component` and `ManagedComponent`. The compiler computes the properties that storage needs.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use crate::field::Derived;
 use crate::name;
 use crate::write_group::WriteGroups;
 
-/// What is derived.
+/// The derived trait.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Component,
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The name of the attribute with the options.
+    /// Returns the name of the attribute with the options.
     fn attribute(self) -> &'static str {
         match self {
             Self::Component => "component",
@@ -32,7 +32,7 @@ impl Kind {
         }
     }
 
-    /// What the type must be for threads. The trait asks for it too, but of a generic type as a whole.
+    /// Returns the thread bounds on the type. The trait requires them too, but a generic type needs them in its where clause.
     fn threads(self) -> TokenStream {
         match self {
             Self::Component => quote!(::core::marker::Send + ::core::marker::Sync),
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// What is registered for a type.
+    /// Returns the type that is registered for a component.
     fn registered(self, name: &Ident) -> TokenStream {
         match self {
             Self::Component => quote!(#name),
@@ -65,7 +65,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let chunk_capacity = options.chunk_capacity.constant();
 
     let is_generic = !generics.params.is_empty();
-    // One place for all types that a generic type makes is not to be had.
+    // A generic type has no slot: a static cannot be generic.
     let slot = (!is_generic).then(|| {
         let registered = kind.registered(name);
         let slot = quote!(::ancho_entities::__macro::TypeSlot<#registered>);
@@ -113,7 +113,7 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     })
 }
 
-/// What `#[component(…)]` or `#[managed(…)]` says.
+/// The parsed `#[component(…)]` or `#[managed(…)]`.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,

@@ -1,9 +1,8 @@
-//! Types that can be looked into.
+//! Derive of `Field`, for types whose fields can be inspected.
 //!
-//! The one unsafe thing about the code that is made is that it says what a struct consists of. It lists fields, and
-//! lets the compiler find their types and offsets. It relies on nothing that it has read: an attribute macro
-//! further down may still add fields, change their types or the order they are laid out in. Of the bytes of enums
-//! nothing is said, so there the types may be those that were read.
+//! The only unsafe part of the generated code is the description of a struct's layout. It lists fields, and lets the compiler
+//! find their types and offsets. It does not rely on the parsed tokens: a later attribute macro may still add fields, change
+//! their types or change the layout. For enums the code claims nothing about the bytes, so it may use the parsed types.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -22,7 +21,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 /// An implementation of `Field`.
 pub(crate) struct Derived {
     pub(crate) implementation: TokenStream,
-    /// The parameters of the type, with what they must be.
+    /// The parameters of the type, with their bounds.
     pub(crate) generics: Generics,
 }
 
@@ -44,10 +43,10 @@ impl Derived {
         let implementation = quote! {
             #[automatically_derived]
             // SAFETY:
-            // - size and alignment are those of `Self`; the fields of a struct are all there, or `hash_state` would
-            //   not compile, with the types and offsets that the compiler has found
-            // - whether it is plain, and takes any bits, follows from the fields; an enum is and does neither
-            // - its author has asked for it: values may be put together from any fields
+            // - size and alignment are those of `Self`; all fields of a struct are listed, or `hash_state` would not compile,
+            //   with the types and offsets that the compiler has found
+            // - the fields decide whether the type is plain and whether it accepts any bits; an enum never is or does
+            // - the author has requested the derive, which allows values to be assembled from any fields
             unsafe impl #impl_generics ::ancho_entities::Field for #name #type_generics #where_clause {
                 const SHAPE: &'static ::ancho_entities::Shape = &#shape;
 
@@ -66,7 +65,7 @@ impl Derived {
     }
 }
 
-/// What is in the type.
+/// The content of the type.
 enum Contents {
     Opaque,
     Struct(Vec<Part>),
@@ -87,7 +86,7 @@ struct Part {
 
 impl Contents {
     fn parse(input: &DeriveInput) -> Result<Self> {
-        // The fields are read even if nobody looks into them, so that mistakes in them are found.
+        // The fields of an opaque type are parsed as well, to report mistakes in them.
         let is_opaque = is_opaque(&input.attrs)?;
         let contents = match &input.data {
             Data::Struct(data) => Self::Struct(Part::all(&data.fields)?),
@@ -108,7 +107,7 @@ impl Contents {
         Ok(if is_opaque { Self::Opaque } else { contents })
     }
 
-    /// The types of the fields that are not opaque.
+    /// Returns the types of the fields that are not opaque.
     fn looked_into(&self) -> impl Iterator<Item = &Type> {
         let (parts, variants): (&[Part], &[Variant]) = match self {
             Self::Opaque => (&[], &[]),
@@ -153,7 +152,7 @@ impl Contents {
         )
     }
 
-    /// Does one thing for the index of a variant, and another for each field that is not opaque.
+    /// Generates one expression for the index of a variant, and another for each field that is not opaque.
     fn visit(
         &self,
         visit_index: impl Fn(u32) -> TokenStream,
@@ -171,7 +170,7 @@ impl Contents {
                     visits.extend(visit_part(&value, part.span()));
                 }
             }
-            // All fields are named, so that none is left out.
+            // The pattern names all fields, so that none is omitted.
             (quote!({ #pattern }), visits)
         };
         match self {
@@ -212,12 +211,12 @@ impl Part {
         }
     }
 
-    /// Where code about the field is: at its type. If that cannot be looked into, it is an error there.
+    /// Returns the span of the field's type, at which errors about the field are reported.
     fn span(&self) -> Span {
         Span::call_site().located_at(self.ty.span())
     }
 
-    /// The shape of a field of a struct.
+    /// Returns the shape of a field of a struct.
     fn field(&self) -> TokenStream {
         let (name, span) = (self.name(), self.span());
         let describe = Ident::new(if self.is_opaque { "opaque_field" } else { "field" }, span);
@@ -235,7 +234,7 @@ impl Part {
         }
     }
 
-    /// The shape of a field of a variant.
+    /// Returns the shape of a field of a variant.
     fn variant_field(&self) -> TokenStream {
         let (name, ty, span) = (self.name(), &self.ty, self.span());
         let describe = Ident::new(if self.is_opaque { "opaque" } else { "new" }, span);
@@ -243,7 +242,7 @@ impl Part {
     }
 }
 
-/// Whether there is a `#[field(opaque)]`.
+/// Returns whether there is a `#[field(opaque)]`.
 fn is_opaque(attributes: &[Attribute]) -> Result<bool> {
     let mut is_opaque = false;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("field")) {
@@ -276,7 +275,7 @@ fn refuse_packed(input: &DeriveInput) -> Result<()> {
                 let message = "a packed struct cannot be looked into: its fields are not aligned";
                 return Err(meta.error(message));
             }
-            // The number of `align(16)` is the compiler's to read.
+            // The compiler validates the number of `align(16)`.
             if meta.input.peek(syn::token::Paren) {
                 let number;
                 syn::parenthesized!(number in meta.input);

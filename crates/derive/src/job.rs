@@ -1,7 +1,7 @@
 //! Job structs: their fields as job data, and views of them.
 //!
-//! The code that is made is safe. A struct's fields become a chain of pairs, `(a, (b, (c, ())))`, for
-//! which `ancho_jobs` implements what is unsafe; a view puts the opened fields back under their names.
+//! The generated code is safe. A struct's fields become a chain of pairs, `(a, (b, (c, ())))`, for which `ancho_jobs` implements
+//! the unsafe traits. A view assigns the opened fields to their names again.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -93,7 +93,7 @@ pub(crate) fn derive_parallel(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// What there is to know of the struct.
+/// The parsed struct.
 struct JobStruct {
     name: Ident,
     visibility: Visibility,
@@ -107,13 +107,12 @@ struct JobStruct {
 struct Field {
     name: Ident,
     visibility: Visibility,
-    /// The type, with the struct's lifetime replaced by `'static`: what a token opens does not depend
-    /// on how long it was borrowed.
+    /// The type, with the struct's lifetime replaced by `'static`: the opened type does not depend on the lifetime of the borrow.
     static_type: Type,
     is_token: bool,
 }
 
-/// A view, defined.
+/// A generated view.
 struct View {
     name: Ident,
     definition: TokenStream,
@@ -176,7 +175,7 @@ impl JobStruct {
         })
     }
 
-    /// Defines the view whose name ends in `suffix`, with fields of the given types.
+    /// Defines the view with this suffix, with fields of the given types.
     fn view(&self, suffix: &str, what: &str, opened: impl Fn(&Field) -> TokenStream) -> View {
         let name = format_ident!("{}{}", self.name, suffix);
         let document = format!("The view of [`{}`]: {what}.", self.name);
@@ -186,7 +185,7 @@ impl JobStruct {
             let document = format!("See [`{}::{name}`].", self.name);
             quote!(#[doc = #document] #visibility #name: #ty,)
         });
-        // The struct's lifetime becomes the view's; its other parameters stay.
+        // The struct's lifetime becomes the view's. Its other parameters stay.
         let mut generics = self.generics.clone();
         generics.params = generics
             .params
@@ -216,7 +215,7 @@ impl JobStruct {
         View { name, definition, path }
     }
 
-    /// The pattern that takes a chain of opened fields apart.
+    /// Returns the pattern that destructures a chain of opened fields.
     fn pattern(&self) -> TokenStream {
         self.fields.iter().rev().fold(quote!(()), |rest, field| {
             let name = &field.name;
@@ -224,7 +223,7 @@ impl JobStruct {
         })
     }
 
-    /// The view, from variables named like its fields.
+    /// Returns the expression that builds the view from variables named like its fields.
     fn view_value(&self, view: &Ident) -> TokenStream {
         let names = self.fields.iter().map(|field| &field.name);
         let unused = self.fields.is_empty().then(|| quote!(__view: ::core::marker::PhantomData));
@@ -233,8 +232,7 @@ impl JobStruct {
 }
 
 impl Field {
-    /// The type of what the field opens: of a token, the trait's associated type; of a plain value, a
-    /// reference.
+    /// Returns the type of the opened field: for a token, the trait's associated type; for a plain value, a reference.
     fn opened(&self, tr: &TokenStream, ty: &TokenStream, mutable: &TokenStream) -> TokenStream {
         let field = &self.static_type;
         if self.is_token {

@@ -21,16 +21,16 @@ use component::Kind;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Derives `ancho_entities::Aspect`, for structs that queries give.
+/// Derives `ancho_entities::Aspect`, for structs that queries yield.
 ///
-/// See `ancho_entities::Aspect` for what it takes, and examples.
+/// See `ancho_entities::Aspect` for the requirements and examples.
 #[proc_macro_derive(Aspect, attributes(aspect))]
 pub fn derive_aspect(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     finish(aspect::derive(&input))
 }
 
-/// Derives `ancho_collections::BlobData`, for structs and enums that can be in a blob.
+/// Derives `ancho_collections::BlobData`, for structs and enums that can be stored in a blob.
 ///
 /// See `ancho_collections::BlobData` for an example.
 #[proc_macro_derive(BlobData)]
@@ -41,7 +41,7 @@ pub fn derive_blob_data(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_entities::BufferElement`, and `ancho_entities::Field` with it.
 ///
-/// See `ancho_entities::BufferElement` for what it takes, and examples.
+/// See `ancho_entities::BufferElement` for the requirements and examples.
 #[proc_macro_derive(BufferElement, attributes(buffer, field))]
 pub fn derive_buffer_element(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -50,16 +50,16 @@ pub fn derive_buffer_element(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_entities::Component`, and `ancho_entities::Field` with it.
 ///
-/// See `ancho_entities::Component` for what it takes, and examples.
+/// See `ancho_entities::Component` for the requirements and examples.
 #[proc_macro_derive(Component, attributes(component, field))]
 pub fn derive_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     finish(component::derive(&input, Kind::Component))
 }
 
-/// Derives `ancho_entities::Field`, for structs and enums that are in components.
+/// Derives `ancho_entities::Field`, for structs and enums that are used in components.
 ///
-/// See `ancho_entities::Field` for what it takes, and examples.
+/// See `ancho_entities::Field` for the requirements and examples.
 #[proc_macro_derive(Field, attributes(field))]
 pub fn derive_field(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -68,7 +68,7 @@ pub fn derive_field(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_jobs::JobStruct`, for structs that are single jobs.
 ///
-/// Makes a struct `<Name>View` beside it. See `ancho_jobs::Job` for an example.
+/// Generates a struct `<Name>View` beside it. See `ancho_jobs::Job` for an example.
 #[proc_macro_derive(JobStruct)]
 pub fn derive_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -77,7 +77,7 @@ pub fn derive_job_struct(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_entities::ManagedComponent`, and `ancho_entities::Field` with it.
 ///
-/// See `ancho_entities::ManagedComponent` for what it takes, and examples.
+/// See `ancho_entities::ManagedComponent` for the requirements and examples.
 #[proc_macro_derive(ManagedComponent, attributes(managed, field))]
 pub fn derive_managed_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -86,7 +86,7 @@ pub fn derive_managed_component(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_jobs::ParallelJobStruct`, for structs that are parallel jobs.
 ///
-/// Makes structs `<Name>Batch` and `<Name>Item` beside it. See `ancho_jobs::ParallelFor` for an example.
+/// Generates structs `<Name>Batch` and `<Name>Item` beside it. See `ancho_jobs::ParallelFor` for an example.
 #[proc_macro_derive(ParallelJobStruct)]
 pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -95,7 +95,7 @@ pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
 
 /// Derives `ancho_entities::SharedComponent`, and `ancho_entities::Field` with it.
 ///
-/// See `ancho_entities::SharedComponent` for what it takes, and examples.
+/// See `ancho_entities::SharedComponent` for the requirements and examples.
 #[proc_macro_derive(SharedComponent, attributes(shared, field))]
 pub fn derive_shared_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -104,17 +104,17 @@ pub fn derive_shared_component(input: TokenStream) -> TokenStream {
 
 /// Compiles a function for each CPU level, or marks the closures in it as always inlined.
 ///
-/// See `ancho_burst::burst` for what it takes, and examples.
+/// See `ancho_burst::burst` for the requirements and examples.
 #[proc_macro_attribute]
 pub fn burst(options: TokenStream, item: TokenStream) -> TokenStream {
     burst::attribute(options.into(), item.clone().into()).map_or_else(
-        // With the item as it was, so that its users do not fail as well.
+        // The unchanged item is kept, so that its users do not produce further errors.
         |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
         |tokens| roots::resolve(tokens).into(),
     )
 }
 
-/// Marks a function that makes the default world.
+/// Marks a function that creates the default world.
 ///
 /// See `ancho_entities::World::default_world` for an example.
 #[proc_macro_attribute]
@@ -125,9 +125,9 @@ pub fn bootstrap(options: TokenStream, item: TokenStream) -> TokenStream {
     )
 }
 
-/// Marks a function or a struct as a system that worlds find by themselves.
+/// Registers a function or a struct as a system that worlds add automatically.
 ///
-/// See `ancho_entities::AutoSystem` for what it takes, and examples.
+/// See `ancho_entities::AutoSystem` for the requirements and examples.
 #[proc_macro_attribute]
 pub fn system(options: TokenStream, item: TokenStream) -> TokenStream {
     system::attribute(options.into(), item.clone().into()).map_or_else(
@@ -136,7 +136,7 @@ pub fn system(options: TokenStream, item: TokenStream) -> TokenStream {
     )
 }
 
-/// What a derive wrote, or what it says is wrong.
+/// Returns the tokens of a derive, or its error.
 fn finish(written: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
     written.map_or_else(syn::Error::into_compile_error, roots::resolve).into()
 }

@@ -1,4 +1,4 @@
-//! Lifetimes of structs, and others in their place.
+//! Replacement of lifetimes in structs.
 
 use proc_macro2::Span;
 use syn::visit_mut::VisitMut;
@@ -8,7 +8,7 @@ pub(crate) fn static_lifetime() -> Lifetime {
     Lifetime::new("'static", Span::call_site())
 }
 
-/// Replaces a lifetime in a type by another; returns whether it was there.
+/// Replaces a lifetime in a type by another. Returns whether the type contains it.
 pub(crate) fn replace_in_type(ty: &mut Type, lifetime: Option<&Lifetime>, with: &Lifetime) -> bool {
     let Some(lifetime) = lifetime else { return false };
     let mut replace = Replace { lifetime, with, found: false };
@@ -16,7 +16,7 @@ pub(crate) fn replace_in_type(ty: &mut Type, lifetime: Option<&Lifetime>, with: 
     replace.found
 }
 
-/// Replaces a lifetime in parameters and their conditions by another.
+/// Replaces a lifetime in parameters and where clauses by another.
 pub(crate) fn replace_in_generics(
     generics: &mut Generics,
     lifetime: Option<&Lifetime>,

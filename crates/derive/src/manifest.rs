@@ -1,9 +1,9 @@
-//! The little of a `Cargo.toml` that tells where a crate is.
+//! The dependencies in a `Cargo.toml`, which locate a crate.
 //!
-//! A reader of lines rather than a parser of TOML, which everybody would have to build before any
-//! derive: it knows tables, keys, values over several lines and comments.
+//! A line reader instead of a TOML parser, which every user would have to build before any derive. It supports tables, keys,
+//! values over several lines and comments.
 
-/// What a crate depends on.
+/// The dependencies of a crate.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
     dependencies: Vec<Dependency>,
@@ -11,7 +11,7 @@ pub(crate) struct Manifest {
 
 #[derive(Debug)]
 struct Dependency {
-    /// What the crate calls it.
+    /// The name that the crate uses.
     name: String,
     package: Option<String>,
     dev: bool,
@@ -19,7 +19,7 @@ struct Dependency {
 }
 
 impl Manifest {
-    /// Reads a manifest, and asks for that of the workspace if something is inherited.
+    /// Parses a manifest. Calls `workspace` for the manifest of the workspace if a dependency is inherited.
     pub(crate) fn parse(text: &str, workspace: impl FnOnce() -> Option<String>) -> Self {
         let mut dependencies: Vec<Dependency> = Vec::new();
         for_each_entry(text, |table, key, value| {
@@ -42,8 +42,7 @@ impl Manifest {
         Self { dependencies }
     }
 
-    /// What the crate calls a package that it depends on, in its own code or only in tests, as an
-    /// identifier.
+    /// Returns the crate's name for a package, as an identifier, among normal or dev dependencies.
     pub(crate) fn name_of(&self, package: &str, dev: bool) -> Option<String> {
         let found = self.dependencies.iter().find(|dependency| {
             dependency.dev == dev
@@ -53,7 +52,7 @@ impl Manifest {
     }
 }
 
-/// The dependencies that a workspace has for its members.
+/// Returns the dependencies that a workspace declares for its members.
 fn packages_of_workspace(text: &str) -> Vec<Dependency> {
     let mut dependencies = Vec::new();
     for_each_entry(text, |table, key, value| {
@@ -65,7 +64,7 @@ fn packages_of_workspace(text: &str) -> Vec<Dependency> {
     dependencies
 }
 
-/// Notes an entry: the keys below the list of dependencies, of which the first is a name.
+/// Records an entry. `keys` are the keys below the list of dependencies, of which the first is a name.
 fn read(dependencies: &mut Vec<Dependency>, kind: &str, keys: &[&str], value: &str) {
     let dev = match kind {
         "dependencies" => false,
@@ -100,7 +99,7 @@ fn read(dependencies: &mut Vec<Dependency>, kind: &str, keys: &[&str], value: &s
     }
 }
 
-/// Goes through the entries of all tables: the table's keys, the entry's and the value.
+/// Calls a function for the entries of all tables: the table's keys, the entry's keys and the value.
 fn for_each_entry(text: &str, mut each: impl FnMut(&[String], &[&str], &str)) {
     let mut table = Vec::new();
     let mut lines = text.lines();
@@ -122,7 +121,7 @@ fn for_each_entry(text: &str, mut each: impl FnMut(&[String], &[&str], &str)) {
     }
 }
 
-/// The parts of a dotted key.
+/// Returns the parts of a dotted key.
 fn keys(dotted: &str) -> Vec<String> {
     split(dotted, '.').iter().map(|key| unquoted(key.trim()).to_owned()).collect()
 }
@@ -136,7 +135,7 @@ fn without_comment(line: &str) -> &str {
     line[..end].trim()
 }
 
-/// Whether a value has brackets that are not closed yet.
+/// Returns whether a value has unclosed brackets.
 fn is_open(value: &str) -> bool {
     let depth = outside_strings(value).fold(0, |depth: i32, (_, c)| match c {
         '[' | '{' => depth + 1,
@@ -146,7 +145,7 @@ fn is_open(value: &str) -> bool {
     depth > 0
 }
 
-/// The parts of a text between separators that are in no string and in no brackets.
+/// Splits a text at separators outside of strings and brackets.
 fn split(text: &str, separator: char) -> Vec<String> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0, 0);
@@ -165,7 +164,7 @@ fn split(text: &str, separator: char) -> Vec<String> {
     parts
 }
 
-/// The characters that are in no string, with where they are.
+/// Returns the characters outside of strings, with their positions.
 fn outside_strings(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
     let mut escaped = false;

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Generics, LitStr};
 
-/// The method `name` of a type that was given one. Each type that a generic type makes has its arguments in its name.
+/// Returns the method `name` of a type with a custom name. For generic types the name includes the arguments.
 pub(crate) fn method(given: &LitStr, generics: &Generics) -> TokenStream {
     let name = if generics.params.is_empty() {
         quote!(#given)

@@ -1,8 +1,8 @@
-//! Where the crates of ancho are for those who use the macros.
+//! Paths of the ancho crates in the crate that uses a macro.
 //!
-//! Macros write `::ancho_entities::Component`, which is right for a crate that depends on
-//! `ancho_entities`. One that depends on `ancho` alone has the same at `::ancho::entities`, and both
-//! can go by another name. Nobody but the manifest of the crate knows.
+//! Macros generate `::ancho_entities::Component`, which is right for a crate that depends on `ancho_entities`. A crate that
+//! depends on `ancho` alone has the same item at `::ancho::entities`, and both can be renamed. Only the manifest of the crate
+//! contains these names.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -12,7 +12,7 @@ use quote::ToTokens;
 
 use crate::manifest::Manifest;
 
-/// The crates that macros name, and the modules of the umbrella that they are.
+/// The crates that macros name, and their modules in the umbrella crate.
 const CRATES: &[(&str, &str)] = &[
     ("ancho_burst", "burst"),
     ("ancho_collections", "collections"),
@@ -20,10 +20,10 @@ const CRATES: &[(&str, &str)] = &[
     ("ancho_jobs", "jobs"),
 ];
 
-/// The crate that has all of them.
+/// The umbrella crate.
 const UMBRELLA: &str = "ancho";
 
-/// Has paths that begin with a crate of ancho begin where the crate at hand has it.
+/// Replaces the crates of ancho in paths by their paths in the current crate.
 pub(crate) fn resolve(tokens: TokenStream) -> TokenStream {
     let manifest = manifest().unwrap_or_default();
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
@@ -35,14 +35,14 @@ pub(crate) fn resolve(tokens: TokenStream) -> TokenStream {
     if paths.is_empty() { tokens } else { replaced(tokens.clone(), &paths).unwrap_or(tokens) }
 }
 
-/// The path of a crate. Without a manifest, as with tools other than cargo, it is its own name.
+/// Returns the path of a crate. Without a manifest, as with tools other than cargo, it is its own name.
 fn path(manifest: &Manifest, package: &str, krate: &str, module: &str) -> String {
     if package == krate {
-        // Its own tests and examples.
+        // Tests and examples of the crate itself.
         return krate.to_owned();
     }
     let beneath = |umbrella: String| format!("{umbrella}::{module}");
-    // What only tests may use comes last.
+    // Dev dependencies come last.
     [false, true]
         .into_iter()
         .find_map(|dev| {
@@ -52,14 +52,14 @@ fn path(manifest: &Manifest, package: &str, krate: &str, module: &str) -> String
         .unwrap_or_else(|| krate.to_owned())
 }
 
-/// Reads the manifest of the crate at hand, and that of its workspace if it says so.
+/// Reads the manifest of the current crate, and that of its workspace if a dependency is inherited.
 fn manifest() -> Option<Manifest> {
     let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
     let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
     Some(Manifest::parse(&text, || workspace(&folder)))
 }
 
-/// The manifest of the workspace that a folder is in.
+/// Returns the manifest of the workspace that contains a folder.
 fn workspace(folder: &Path) -> Option<String> {
     folder.ancestors().find_map(|folder| {
         let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
@@ -67,9 +67,9 @@ fn workspace(folder: &Path) -> Option<String> {
     })
 }
 
-/// Puts paths in the place of crates, or says that there is nothing to replace.
+/// Replaces crates by paths. Returns `None` if there is nothing to replace.
 ///
-/// What stays as it is keeps its spans.
+/// Unchanged tokens keep their spans.
 fn replaced(tokens: TokenStream, paths: &[(&str, String)]) -> Option<TokenStream> {
     let mut changed = false;
     let mut result: Vec<TokenTree> = Vec::new();
@@ -99,7 +99,7 @@ fn replaced(tokens: TokenStream, paths: &[(&str, String)]) -> Option<TokenStream
     changed.then(|| result.into_iter().collect())
 }
 
-/// Whether what comes next is the first segment of a path: after `::`, and no segment before that.
+/// Returns whether the next token is the first segment of a path: after a `::` without a segment before it.
 fn starts_path(tokens: &[TokenTree]) -> bool {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
@@ -111,7 +111,7 @@ fn starts_path(tokens: &[TokenTree]) -> bool {
     }
 }
 
-/// Whether a word can be in a path, as `crate` can and `impl` cannot.
+/// Returns whether a word can be in a path: `crate` can, `impl` cannot.
 fn is_segment(word: &Ident) -> bool {
     let is_name = syn::parse2::<Ident>(word.to_token_stream()).is_ok();
     is_name || ["crate", "self", "super", "Self"].iter().any(|keyword| word == keyword)

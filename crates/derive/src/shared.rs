@@ -1,4 +1,4 @@
-//! Shared components: what storage asks of a type, found out by the compiler.
+//! Derive of `SharedComponent`. The compiler computes the properties that storage needs.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -12,7 +12,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
     let options = Options::parse(&input.attrs)?;
     let name = &input.ident;
-    // Who is a component too has its fields from there.
+    // A type that is also a component has its `Field` impl from that derive.
     let implementation = (!options.is_component).then_some(implementation);
     let given_name = options.name.map(|given| name::method(&given, &input.generics));
     let cleanup = options.cleanup.then(|| {
@@ -24,7 +24,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let chunk_capacity = options.chunk_capacity.constant();
 
     let is_generic = !generics.params.is_empty();
-    // One place for all types that a generic type makes is not to be had.
+    // A generic type has no slot: a static cannot be generic.
     let slot = (!is_generic).then(|| {
         let slot = quote!(::ancho_entities::__macro::TypeSlot<::ancho_entities::Shared<#name>>);
         quote! {
@@ -34,7 +34,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
     });
-    // A generic type is asked when it is used.
+    // A generic type is checked where it is used.
     let check = (!is_generic).then(|| {
         quote! {
             const _: () = ::ancho_entities::__macro::require_clone::<#name>();
@@ -79,7 +79,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// What `#[shared(…)]` says.
+/// The parsed `#[shared(…)]`.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,

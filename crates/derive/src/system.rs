@@ -1,4 +1,4 @@
-//! `#[system]` and `#[bootstrap]`: systems that worlds find by themselves, and who decides about them.
+//! `#[system]` and `#[bootstrap]`: systems that worlds add automatically, and the function that creates the default world.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -74,7 +74,7 @@ pub(crate) fn bootstrap(options: &TokenStream, item: TokenStream) -> Result<Toke
     })
 }
 
-/// The calls that set a system up: `first, in_group(Simulation)` is `.first().in_group(Simulation)`.
+/// Returns the calls that configure a system: `first, in_group(Simulation)` becomes `.first().in_group(Simulation)`.
 fn parse_settings(options: TokenStream) -> Result<Vec<TokenStream>> {
     let message = "`#[system]` takes what can be said of a system when it is added, such as `first` or \
                    `in_group(Simulation)`, with commas between";
@@ -116,7 +116,7 @@ fn check_function(signature: &Signature, attribute: &str) -> Result<()> {
     Ok(())
 }
 
-/// Lifetimes are fine: the compiler finds them where the function is used.
+/// Rejects generic parameters other than lifetimes, which the compiler infers where the function is used.
 fn check_generics(generics: &Generics, attribute: &str) -> Result<()> {
     let is_open = |parameter: &&GenericParam| !matches!(parameter, GenericParam::Lifetime(_));
     match generics.params.iter().find(is_open) {
@@ -131,7 +131,7 @@ fn check_generics(generics: &Generics, attribute: &str) -> Result<()> {
     }
 }
 
-/// Under which conditions the item is there at all.
+/// Returns the `cfg` attributes of the item.
 fn conditions(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"))
 }

@@ -6,12 +6,12 @@ use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
 use syn::{Result, Token, Type, parenthesized};
 
-/// The types that an option names. There may be several such options.
+/// The types that the options name. There may be several options.
 #[derive(Default)]
 pub(crate) struct WriteGroups(Vec<Type>);
 
 impl WriteGroups {
-    /// Reads what follows the name of the option.
+    /// Parses the value of the option.
     pub(crate) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let types;
         parenthesized!(types in meta.input);
@@ -19,7 +19,7 @@ impl WriteGroups {
         Ok(())
     }
 
-    /// The constant of the trait, if it is not the default.
+    /// Returns the constant of the trait, if it is not the default.
     pub(crate) fn constant(&self) -> Option<TokenStream> {
         let types = &self.0;
         (!types.is_empty()).then(|| {
