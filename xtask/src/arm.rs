@@ -1,7 +1,7 @@
-//! `cargo xtask arm`: the same bits on ARM.
+//! `cargo xtask arm`: checks for identical bits on ARM.
 //!
-//! The gallery and the tests of bits are built for aarch64, with a standard library built for it too, and run by
-//! qemu on this machine. Every line of `samples/hashes.txt` is compared.
+//! Builds the gallery and the tests of bits for aarch64, together with the standard library, and runs them with qemu. Compares
+//! every line of `samples/hashes.txt`.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::step::Outcome;
 use crate::workspace::Workspace;
 use crate::{hashes, packages};
 
-/// The folder of its builds.
+/// The folder of this step's builds.
 pub(crate) const BUILD: &str = "arm";
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
@@ -20,8 +20,8 @@ const QEMU: &str = "qemu-aarch64-static";
 /// The folder of ARM's C library.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
-/// The gallery, which the binary `gallery` tests, and the tests of bits: in one command, so that they use one build of
-/// the libraries.
+/// The gallery, tested by the binary `gallery`, and the tests of bits. One command, so that they share one build of the
+/// libraries.
 const TARGETS: &str = "-p samples -p ancho_burst -p ancho_transforms --features ancho_burst/glam \
                        --test gallery --test kernels --test math --test behaviour";
 

@@ -1,11 +1,11 @@
-//! `cargo xtask asan`: use after free, out of bounds, leaks.
+//! `cargo xtask asan`: finds uses after free, accesses out of bounds and leaks.
 
 use crate::sanitizer::Tests;
 use crate::step::Outcome;
 use crate::workspace::Workspace;
 use crate::{packages, sanitizer, toolchain};
 
-/// The folder of its builds.
+/// The folder of this step's builds.
 pub(crate) const BUILD: &str = "asan";
 
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
@@ -21,8 +21,8 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     let tests = sanitizer::run(workspace, &tree, BUILD, Tests::All, |cargo| {
         cargo
             .env("RUSTFLAGS", "-Zsanitizer=address")
-            // Reports name functions and lines with the symbolizer that comes with the linker. A request
-            // for too much memory is refused, as it is without the sanitizer, and not an error.
+            // Reports name functions and lines with the linker's symbolizer. An allocation that is too large fails, as without
+            // the sanitizer, instead of ending the test.
             .env_default(
                 "ASAN_OPTIONS",
                 "detect_leaks=1:allow_addr2line=1:allocator_may_return_null=1",

@@ -1,13 +1,13 @@
-//! `cargo xtask 32bit`: the library compiles for platforms with 32-bit addresses.
+//! `cargo xtask 32bit`: compiles the library for platforms with 32-bit addresses.
 //!
-//! wasm32 is one without threads and clock, too.
+//! One of them is wasm32, which also has no threads and no clock.
 
 use crate::build_std::Compiler;
 use crate::invocation::Invocation;
 use crate::step::Outcome;
 use crate::workspace::Workspace;
 
-/// The folder of its builds.
+/// The folder of this step's builds.
 pub(crate) const BUILD: &str = "32bit";
 
 /// Targets, and the crates of the standard library that are built for each.
@@ -26,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         let cargo = Invocation::cargo(workspace, &words).target_dir(&workspace.target_dir(BUILD));
         compiler.choose(cargo).check()
     };
-    // All of them, so that one run names all faults.
+    // All targets are checked, so that one run reports all errors.
     let results = TARGETS.map(check);
     Outcome::Checked { passed: results.iter().all(|&passed| passed) }
 }

@@ -1,8 +1,7 @@
-//! A compiler that can build the standard library, for steps whose target or flags no prebuilt one fits.
+//! A compiler that can build the standard library, for steps whose target or flags fit no prebuilt one.
 //!
-//! Building it takes its source. Where the nightly toolchain has the component `rust-src` that is
-//! all; otherwise Debian's compiler and its source package are unpacked (not installed) into the
-//! target directory.
+//! This requires the source of the standard library. The component `rust-src` of the nightly toolchain is sufficient. Otherwise
+//! Debian's compiler and its source package are unpacked (not installed) into the target directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +10,20 @@ use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 use crate::{packages, toolchain};
 
-/// A compiler whose standard library's source is at hand.
+/// A compiler with the source of its standard library.
 #[derive(Debug)]
 pub(crate) enum Compiler {
     Nightly,
-    /// Debian's, unpacked below this folder.
+    /// Debian's compiler, unpacked below this folder.
     Unpacked(PathBuf),
 }
 
 impl Compiler {
-    /// Finds one, or unpacks Debian's.
+    /// Finds a compiler, or unpacks Debian's.
     ///
     /// # Errors
     ///
-    /// What to install.
+    /// A message that says what to install.
     pub(crate) fn find(workspace: &Workspace) -> Result<Self, String> {
         toolchain::nightly()?;
         let sysroot = toolchain::nightly_sysroot()?;
@@ -32,7 +31,7 @@ impl Compiler {
             return Ok(Self::Nightly);
         }
         let dir = workspace.target_dir("toolchain-std");
-        // Written last, so that a broken download is taken up anew.
+        // Written last, so that an interrupted download is repeated.
         let ready = dir.join("ready");
         if !ready.exists() {
             let by_hand = "rustup component add rust-src --toolchain nightly";
@@ -44,7 +43,7 @@ impl Compiler {
         Ok(Self::Unpacked(dir))
     }
 
-    /// Has a `cargo +nightly` command use this compiler.
+    /// Makes a `cargo +nightly` command use this compiler.
     pub(crate) fn choose(&self, cargo: Invocation) -> Invocation {
         let Self::Unpacked(dir) = self else {
             return cargo;
@@ -55,11 +54,11 @@ impl Compiler {
             .env("RUSTC", usr.join("bin/rustc"))
             .env("RUSTDOC", usr.join("bin/rustdoc"))
             .env("LD_LIBRARY_PATH", libraries)
-            // A stable compiler otherwise refuses `-Z` flags.
+            // Makes a stable compiler accept `-Z` flags.
             .env("RUSTC_BOOTSTRAP", "1")
     }
 
-    /// The folder of libraries of a target that the compiler itself comes with, if it is an unpacked one.
+    /// Returns the folder of the compiler's own libraries for a target, if the compiler is unpacked.
     pub(crate) fn unpacked_libraries(&self, target: &str) -> Option<PathBuf> {
         match self {
             Self::Nightly => None,
@@ -80,7 +79,7 @@ fn unpack(dir: &Path) -> Result<(), String> {
     }
     fs::create_dir_all(dir).map_err(io_error)?;
 
-    // Asked of the package lists, since the names of the libraries carry versions.
+    // Read from the package lists, since the names of the libraries contain versions.
     let mut wanted: Vec<String> = packages::missing_closure("rustc-web")?
         .into_iter()
         .filter(|name| name == "rustc-web" || name.starts_with("lib"))

@@ -5,7 +5,7 @@ use crate::peers;
 use crate::step::{self, Step};
 use crate::test;
 
-/// What the user asked for.
+/// A parsed command line.
 #[derive(Debug)]
 pub(crate) enum Request {
     Help,
@@ -13,17 +13,17 @@ pub(crate) enum Request {
     Step(&'static Step),
     Inspect(inspect::Options),
     Peers(peers::Options),
-    /// The words that choose functions.
+    /// The names that select functions.
     Math(Vec<String>),
     Picture,
     UpdateHashes,
 }
 
-/// Reads the words after `cargo xtask`.
+/// Parses the words after `cargo xtask`.
 ///
 /// # Errors
 ///
-/// A sentence for the user when a word is not known or a value is missing.
+/// A sentence for the user when a word is unknown or a value is missing.
 pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, String> {
     let Some(command) = words.next() else {
         return Err("no command given".to_owned());
@@ -47,7 +47,7 @@ pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, 
     }
 }
 
-/// Refuses words after a command that takes none.
+/// Rejects words after a command without arguments.
 fn alone(command: &str, mut words: impl Iterator<Item = String>) -> Result<(), String> {
     match words.next() {
         Some(extra) => Err(format!("`{command}` takes no arguments, found `{extra}`")),

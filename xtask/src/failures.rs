@@ -1,14 +1,14 @@
-//! What failed, kept from what test binaries print, to be told again at the end of a run.
+//! Reports of failed tests, collected from the output and repeated at the end of a run.
 //!
-//! A run prints ten thousand lines; whoever reads only the last hundred must find the reason there.
+//! A run prints ten thousand lines. The last hundred must contain the reason of a failure.
 
-/// How many lines of one test binary's report are kept.
+/// Maximum number of lines kept from one test binary's report.
 const LINES_KEPT: usize = 80;
 
-/// Gathers the reports of failing test binaries from their lines.
+/// Collects the reports of failing test binaries from their output.
 ///
-/// A test binary ends with a section that begins with the line `failures:` and ends with
-/// `test result: FAILED`; the output of each failing test is in it.
+/// A failing test binary ends with a section from the line `failures:` to `test result: FAILED`, which contains the output of
+/// each failing test.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     reports: Vec<String>,
@@ -17,7 +17,7 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Looks at the next line of the output.
+    /// Processes the next line of the output.
     pub(crate) fn observe(&mut self, line: &str) {
         let line = line.trim_end();
         if line.starts_with("test result: ") {
@@ -28,14 +28,14 @@ impl Failures {
             self.section.clear();
             self.within = false;
         } else if line == "failures:" {
-            // It is there twice: before the outputs, and before the list of names.
+            // The line occurs twice: before the outputs, and before the list of names.
             self.within = true;
         } else if self.within && self.section.len() < LINES_KEPT {
             self.section.push(line.to_owned());
         }
     }
 
-    /// The reports; a command that failed without one is named instead.
+    /// Returns the reports. A command that failed without one is named instead.
     pub(crate) fn finish(mut self, success: bool, command: &str) -> Vec<String> {
         if !success && self.reports.is_empty() {
             self.reports.push(format!("`{command}` failed without naming a test"));

@@ -1,7 +1,7 @@
 //! `samples/hashes.txt`: the state hash of each sample, the same on every machine.
 //!
-//! A line names a sample, its number of entities, its seed, a number of frames and the hash after them. `-` stands for an
-//! option that is not given, since the sample does not have it, or for its default. Lines that begin with `#` are comments.
+//! A line contains a sample, its number of entities, its seed, a number of frames and the hash after them. `-` stands for the
+//! default, or for an option that the sample does not have. Lines that begin with `#` are comments.
 
 use std::fmt::Write;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::invocation::Invocation;
 use crate::tally::{Tally, TestRun};
 use crate::workspace::Workspace;
 
-/// The file, seen from the root of the workspace.
+/// The path of the file from the root of the workspace.
 const FILE: &str = "samples/hashes.txt";
 
 /// The comment that begins the file.
@@ -20,10 +20,10 @@ const HEADER: &str = "\
 # sample           entities  seed frames  hash
 ";
 
-/// After how many frames a sample is hashed that has no line yet.
+/// Number of frames for a sample that has no line yet.
 const FRAMES: &str = "120";
 
-/// A line: what is run, and what comes of it.
+/// A line: the run, and its hash.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Line {
     sample: String,
@@ -50,7 +50,7 @@ impl Line {
         Self { sample, entities: none(), seed: none(), frames, hash: none() }
     }
 
-    /// The arguments with which the gallery runs it.
+    /// Returns the arguments for the gallery.
     fn arguments(&self) -> Vec<&str> {
         let mut arguments = vec![self.sample.as_str(), "--view", "none", "--frames", &self.frames];
         for (option, value) in [("--entities", &self.entities), ("--seed", &self.seed)] {
@@ -61,7 +61,7 @@ impl Line {
         arguments
     }
 
-    /// Runs it with a gallery, and returns the hash that it prints.
+    /// Runs the gallery, and returns the hash that it prints.
     fn run(&self, gallery: Invocation) -> Result<String, String> {
         let printed = gallery.args(self.arguments()).capture()?;
         let hash = printed.lines().find_map(|line| line.strip_prefix("state hash "));
@@ -106,7 +106,7 @@ fn compare_lines(lines: &[Line], gallery: impl Fn() -> Invocation) -> TestRun {
     run
 }
 
-/// Writes the hashes of today to all lines, and adds a line for each sample that has none.
+/// Writes the current hashes to all lines, and adds a line for each sample that has none.
 pub(crate) fn update(workspace: &Workspace, gallery: impl Fn() -> Invocation) -> bool {
     let updated = read(workspace).and_then(|lines| {
         let mut lines = add_missing(lines, gallery())?;
@@ -141,7 +141,7 @@ fn parse(text: &str) -> Result<Vec<Line>, String> {
         .collect()
 }
 
-/// Adds a line for each sample that the gallery lists and that has none.
+/// Adds a line for each sample of the gallery that has none.
 fn add_missing(mut lines: Vec<Line>, gallery: Invocation) -> Result<Vec<Line>, String> {
     let list = gallery.args(["list"]).capture()?;
     for sample in list.lines().filter_map(|line| line.split_whitespace().next()) {

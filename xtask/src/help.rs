@@ -2,7 +2,7 @@
 
 use crate::step::STEPS;
 
-/// Every command with one line each.
+/// Returns every command with one line each.
 pub(crate) fn text() -> String {
     let mut text = String::from("usage: cargo xtask <command>\n\n");
     let mut line = |name: &str, about: &str| {

@@ -1,10 +1,10 @@
-//! `cargo xtask inspect`: what the compiler made of the kernels of a program.
+//! `cargo xtask inspect`: shows the machine code of a program's kernels.
 
 use crate::invocation::Invocation;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
-/// Which kernel of which program to show.
+/// The program and the kernel to show.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(crate) struct Options {
     kernel: Option<String>,
@@ -15,11 +15,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads the words after `inspect`.
+    /// Parses the words after `inspect`.
     ///
     /// # Errors
     ///
-    /// A sentence for the user when a word is not known or a value is missing.
+    /// A sentence for the user when a word is unknown or a value is missing.
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut options = Self::default();
         while let Some(word) = words.next() {
@@ -67,7 +67,7 @@ impl Options {
     }
 }
 
-/// Builds the program, prints what its kernels are made of and why loops stayed scalar; true when it could.
+/// Builds the program, and prints its kernels and the reasons for scalar loops. Returns whether that succeeded.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     let (kind, name) = options.target();
     let package = options.package();
@@ -78,7 +78,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
             return false;
         }
     };
-    // One codegen unit and line numbers, without which the compiler keeps its reasons to itself.
+    // The compiler prints its reasons only with one codegen unit and line numbers.
     let words = format!(
         "rustc --release -p {package} --{kind} {name} --features {feature} \
          --message-format=json-render-diagnostics"
@@ -108,7 +108,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     if options.assembly {
         inspector = inspector.args(["--asm"]);
     }
-    // By file: remarks are long, and there is one line of them for each loop of the program.
+    // Passed in a file: remarks are long, with one line for each loop of the program.
     let file = workspace.target_dir("inspect").join("remarks.txt");
     if let Err(error) = std::fs::write(&file, remarks) {
         println!("cannot write {}: {error}", file.display());
@@ -117,7 +117,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     inspector.args([format!("--remarks={}", file.display())]).check()
 }
 
-/// The feature that makes kernels leave their names, by the way it is reached from a package.
+/// Returns the feature that makes kernels keep their names, as a path from the package.
 fn feature(tree: &Tree, package: &str) -> Result<String, String> {
     let members = tree.members();
     let Some(member) = members.iter().find(|member| member.package == package) else {
@@ -126,7 +126,7 @@ fn feature(tree: &Tree, package: &str) -> Result<String, String> {
     };
     let dependencies = member.manifest.dependencies();
     let depends = |name: &str| dependencies.iter().any(|dependency| dependency.package == name);
-    // A package's own feature comes first: its tests may ask for it.
+    // A package's own feature comes first, since its tests may require it.
     if member.manifest.get("features", "inspect").is_some() {
         Ok(format!("{package}/inspect"))
     } else if depends("ancho_burst") {
@@ -142,7 +142,7 @@ fn feature(tree: &Tree, package: &str) -> Result<String, String> {
     }
 }
 
-/// The path that cargo tells of the executable it built.
+/// Returns the path of the executable from cargo's messages.
 fn executable(messages: &str) -> Option<String> {
     let marker = "\"executable\":\"";
     let line = messages.lines().rfind(|line| line.contains(marker))?;

@@ -1,4 +1,4 @@
-//! Running a command where the user can see which.
+//! Commands that are printed before they run.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use crate::failures::Failures;
 use crate::tally::{Tally, TestRun};
 use crate::workspace::{self, Workspace};
 
-/// A command that is shown before it runs and whose output is streamed.
+/// A command that is printed before it runs, with streamed output.
 #[derive(Debug)]
 pub(crate) struct Invocation(Command);
 
@@ -18,12 +18,12 @@ impl Invocation {
         Self(Command::new(program))
     }
 
-    /// A `cargo` command, split at spaces, run in the root of the workspace.
+    /// Creates a `cargo` command, split at spaces, that runs in the root of the workspace.
     pub(crate) fn cargo(workspace: &Workspace, words: &str) -> Self {
         let mut this = Self::new("cargo").args(words.split(' '));
         this.0.current_dir(&workspace.root);
         if workspace::is_ci() {
-            // What is built once gains nothing from what is kept to build it again, which is as large.
+            // Incremental data is useless for a single build, and doubles its size.
             this = this.env_default("CARGO_INCREMENTAL", "0");
         }
         this
@@ -54,7 +54,7 @@ impl Invocation {
         self.args([OsStr::new("--target-dir"), dir.as_os_str()])
     }
 
-    /// Runs to the end; true when it succeeded.
+    /// Runs the command to the end. Returns whether it succeeded.
     pub(crate) fn check(mut self) -> bool {
         self.announce();
         match self.0.status() {
@@ -63,10 +63,10 @@ impl Invocation {
         }
     }
 
-    /// Runs to the end, counts the tests that its output speaks of, and keeps what failing ones say.
+    /// Runs the command to the end, counts the tests in its output, and keeps the reports of failures.
     ///
-    /// Only standard output is read: test binaries print their results there, and cargo keeps
-    /// its progress bar on standard error while that stays a terminal.
+    /// Only standard output is read: test binaries print their results there. Standard error stays a terminal, so that cargo
+    /// shows its progress bar.
     pub(crate) fn test(mut self) -> TestRun {
         self.announce();
         let mut child = match self.0.stdout(Stdio::piped()).spawn() {
@@ -89,12 +89,12 @@ impl Invocation {
         TestRun { tally: tally.with_exit(success), failures }
     }
 
-    /// Runs quietly and gives what it printed, or why it failed.
+    /// Runs the command quietly. Returns its output, or the reason of its failure.
     pub(crate) fn capture(self) -> Result<String, String> {
         self.capture_both().map(|(output, _)| output)
     }
 
-    /// As [`capture`](Self::capture), with what it printed to standard error beside it.
+    /// Runs the command quietly. Returns standard output and standard error, or the reason of its failure.
     pub(crate) fn capture_both(mut self) -> Result<(String, String), String> {
         let output =
             self.0.output().map_err(|error| format!("`{}`: {error}", self.command_line()))?;
@@ -115,7 +115,7 @@ impl Invocation {
         false
     }
 
-    /// The command as one would type it in a shell.
+    /// Returns the command in the syntax of a shell.
     fn command_line(&self) -> String {
         let mut words = Vec::new();
         for (key, value) in self.0.get_envs() {
@@ -138,12 +138,12 @@ fn shell_word(word: &str) -> String {
     }
 }
 
-/// Copies `from` to `to` line by line, showing each line to `observe`.
+/// Copies `from` to `to` line by line, and passes each line to `observe`.
 fn stream(mut from: impl BufRead, mut to: impl Write, mut observe: impl FnMut(&str)) {
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         observe(&String::from_utf8_lossy(&line));
-        // A closed pipe at our end must not stop the counting.
+        // Counting continues if our output is closed.
         let _ = to.write_all(&line).and_then(|()| to.flush());
         line.clear();
     }

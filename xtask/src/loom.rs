@@ -1,4 +1,4 @@
-//! `cargo xtask loom`: model tests that see every interleaving up to a bound.
+//! `cargo xtask loom`: runs model tests for every interleaving up to a bound.
 
 use crate::invocation::Invocation;
 use crate::step::Outcome;
@@ -7,10 +7,10 @@ use crate::tree::Tree;
 use crate::unit::LOOM;
 use crate::workspace::Workspace;
 
-/// Three preemptions find nearly all bugs that more would find, in minutes instead of days.
+/// Maximum number of preemptions. Three find nearly all bugs, in minutes instead of days.
 const MAX_PREEMPTIONS: &str = "3";
 
-/// The folder of its builds.
+/// The folder of this step's builds.
 pub(crate) const BUILD: &str = "loom";
 
 pub(crate) fn run(workspace: &Workspace) -> Outcome {

@@ -1,7 +1,7 @@
 //! The project's tasks; `cargo xtask help` lists them.
 //!
-//! One file a command. A command gathers what it needs from the [`tree`](tree::Tree), which is
-//! plain text in memory, and decides with plain functions; only [`invocation`] starts processes.
+//! Each command has its own file. A command reads the [`tree`](tree::Tree), which is plain text in memory, and evaluates it with
+//! plain functions. Only [`invocation`] starts processes.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,7 +1,7 @@
-//! The little of a `Cargo.toml` that the tasks ask for.
+//! The parts of a `Cargo.toml` that the tasks use.
 //!
-//! A reader of lines rather than a TOML parser: it knows tables, keys, values over several lines
-//! and comments, which is all our manifests use, and costs nothing to build.
+//! A line reader instead of a TOML parser. It supports tables, keys, values over several lines and comments, which is all our
+//! manifests use, and needs no dependency.
 
 /// A manifest as a list of its keys.
 #[derive(Clone, Debug, Default)]
@@ -13,12 +13,12 @@ pub(crate) struct Manifest {
 struct Entry {
     table: String,
     key: String,
-    /// The value as it is written, without spaces.
+    /// The value as written, without spaces.
     value: String,
     line: usize,
 }
 
-/// Which list of dependencies an entry stands in.
+/// The list of dependencies that contains an entry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum DependencyKind {
     Normal,
@@ -26,7 +26,7 @@ pub(crate) enum DependencyKind {
     Build,
 }
 
-/// A package that a manifest asks for.
+/// A dependency in a manifest.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Dependency {
     pub(crate) package: String,
@@ -60,13 +60,13 @@ impl Manifest {
         Self { entries }
     }
 
-    /// The value of a key as it is written, strings without their quotes.
+    /// Returns the value of a key as written, without the quotes of strings.
     pub(crate) fn get(&self, table: &str, key: &str) -> Option<&str> {
         let entry = self.entries.iter().find(|entry| entry.table == table && entry.key == key)?;
         Some(entry.value.trim_matches('"'))
     }
 
-    /// The strings of a list; empty if there is no such key.
+    /// Returns the strings of a list, or nothing if the key is missing.
     pub(crate) fn list(&self, table: &str, key: &str) -> Vec<&str> {
         let value = self.get(table, key).unwrap_or_default().trim_matches(['[', ']']);
         value
@@ -76,13 +76,13 @@ impl Manifest {
             .collect()
     }
 
-    /// Whether a key of `[package]` is taken from the workspace.
+    /// Returns whether a key of `[package]` is inherited from the workspace.
     pub(crate) fn inherits(&self, key: &str) -> bool {
         self.get("package", &format!("{key}.workspace")) == Some("true")
             || self.get("package", key) == Some("{workspace=true}")
     }
 
-    /// Every dependency, under its package's own name where the manifest renames it.
+    /// Returns every dependency, under its package's own name where the manifest renames it.
     pub(crate) fn dependencies(&self) -> Vec<Dependency> {
         let mut found: Vec<Dependency> = Vec::new();
         for entry in &self.entries {
@@ -115,7 +115,7 @@ fn kind_of(table: &Option<String>) -> Option<DependencyKind> {
     }
 }
 
-/// The name in `{ package = "name", … }`.
+/// Returns the name in `{ package = "name", … }`.
 fn renamed(value: &str) -> Option<&str> {
     let (before, after) = value.split_once("package=\"")?;
     before.ends_with(['{', ',']).then(|| after.split('"').next())?
@@ -133,7 +133,7 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// How many brackets a value opens without closing them.
+/// Returns the number of brackets that a value opens without closing them.
 fn open_brackets(value: &str) -> i32 {
     let mut quoted = false;
     let mut open = 0;

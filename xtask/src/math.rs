@@ -1,11 +1,11 @@
-//! `cargo xtask math`: the errors of the mathematical functions, for all 2^32 arguments.
+//! `cargo xtask math`: measures the errors of the mathematical functions, for all 2^32 arguments.
 //!
-//! Not a step of the test command: it takes every core for half an hour. The tests try samples.
+//! Not a step of the test command, since it takes every core for half an hour. The tests check samples.
 
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 
-/// Measures the functions named, or all; true when each is within the bound it documents.
+/// Measures the named functions, or all. Returns whether each is within its documented bound.
 pub(crate) fn run(workspace: &Workspace, names: &[String]) -> bool {
     let words = "run --release -p ancho_burst --example exhaustive_math --";
     Invocation::cargo(workspace, words).args(names).check()

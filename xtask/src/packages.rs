@@ -5,20 +5,20 @@ use std::sync::OnceLock;
 
 use crate::invocation::Invocation;
 
-/// Makes sure that `program` is on the path, installing `package` where that can be done.
+/// Ensures that `program` is on the path. Installs `package` if the user is root on Debian.
 ///
 /// # Errors
 ///
-/// What to install, when it is not Debian's root who asks.
+/// A message that says what to install, if the user is not root on Debian.
 pub(crate) fn ensure_program(program: &str, package: &str) -> Result<(), String> {
     ensure(program, package, || on_path(program))
 }
 
-/// Makes sure that `file` exists, installing `package` where that can be done.
+/// Ensures that `file` exists. Installs `package` if the user is root on Debian.
 ///
 /// # Errors
 ///
-/// What to install, when it is not Debian's root who asks.
+/// A message that says what to install, if the user is not root on Debian.
 pub(crate) fn ensure_file(file: &Path, package: &str) -> Result<(), String> {
     ensure(&file.to_string_lossy(), package, || file.exists())
 }
@@ -39,17 +39,17 @@ fn ensure(wanted: &str, package: &str, is_there: impl Fn() -> bool) -> Result<()
     if installed && is_there() { Ok(()) } else { Err(remedy) }
 }
 
-/// Refreshes Debian's package lists, once a run; only root can.
+/// Refreshes Debian's package lists, once per run. Requires root.
 pub(crate) fn update_lists() {
     static UPDATED: OnceLock<bool> = OnceLock::new();
     UPDATED.get_or_init(|| is_root() && Invocation::new("apt-get").args(["update", "-qq"]).check());
 }
 
-/// The packages that `package` needs, itself among them, and theirs, that are not installed.
+/// Returns the packages in the transitive closure of `package`, including itself, that are not installed.
 ///
 /// # Errors
 ///
-/// What `apt-cache` said, such as that it knows no such package.
+/// The message of `apt-cache`, for example about an unknown package.
 pub(crate) fn missing_closure(package: &str) -> Result<Vec<String>, String> {
     let closure = Invocation::new("apt-cache")
         .args(["depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts"])
@@ -73,7 +73,7 @@ fn missing(closure: &str, installed: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a program of this name can be started.
+/// Returns whether a program of this name is on the path.
 pub(crate) fn on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())

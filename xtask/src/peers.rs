@@ -6,18 +6,18 @@ use crate::workspace::Workspace;
 /// The arguments of `cargo xtask peers`, checked here so that a typo does not cost a build.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Options {
-    /// A matter of the build, which the benchmark's own binary does not hear of.
+    /// An option of the build, which is not passed to the benchmark's binary.
     native: bool,
     /// The part, then the flags for the binary.
     words: Vec<String>,
 }
 
 impl Options {
-    /// Reads the words after `peers`.
+    /// Parses the words after `peers`.
     ///
     /// # Errors
     ///
-    /// A sentence for the user when a word is not known or a value is missing.
+    /// A sentence for the user when a word is unknown or a value is missing.
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut native = false;
         let mut part: Option<String> = None;
@@ -52,24 +52,24 @@ impl Options {
         Ok(Self { native, words: flags })
     }
 
-    /// Whether all parts run and the user has named no file for their figures.
+    /// Returns whether all parts run without a file for their figures.
     fn lacks_file(&self) -> bool {
         self.words[0] == "all" && !self.words.iter().any(|word| word == "--json")
     }
 }
 
-/// Builds and runs the benchmark; true when it succeeded.
+/// Builds and runs the benchmark. Returns whether it succeeded.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     let manifest = workspace.root.join("benches-peers/Cargo.toml");
     if !manifest.exists() {
         println!("no workspace `benches-peers` at {}", manifest.display());
         return false;
     }
-    // Not in the root of the workspace: `--json FILE` is relative to where the user stands.
+    // Not in the root of the workspace: `--json FILE` is relative to the user's directory.
     let mut cargo = Invocation::new("cargo")
         .args("run --release --bin peers --manifest-path".split(' '))
         .args([&manifest]);
-    // Of a loop of few bytes, it takes a quarter longer if it happens to lie across a line of the cache. Nobody's does.
+    // A loop of few bytes takes a quarter longer if it crosses a cache line. Alignment makes this the same for all libraries.
     let aligned = "-C llvm-args=-align-loops=64";
     cargo = match options.native {
         false => cargo.env("RUSTFLAGS", aligned),

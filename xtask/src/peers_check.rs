@@ -1,4 +1,4 @@
-//! `cargo xtask peers-check`: the peer benchmark still builds.
+//! `cargo xtask peers-check`: checks that the peer benchmark builds.
 
 use crate::invocation::Invocation;
 use crate::step::Outcome;
@@ -8,7 +8,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     if !workspace.root.join("benches-peers/Cargo.toml").exists() {
         return Outcome::NothingToDo("no workspace `benches-peers`".to_owned());
     }
-    // Locked: a peer that moves by itself makes figures that cannot be compared.
+    // Locked: figures of different versions of a peer cannot be compared.
     let words = "check --locked --all-targets --manifest-path benches-peers/Cargo.toml";
     Outcome::Checked { passed: Invocation::cargo(workspace, words).check() }
 }

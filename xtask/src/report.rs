@@ -15,7 +15,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// What the row adds to the last line: its tests, or one for a step that is not of tests.
+    /// Returns the counts for the last line: the tests of the step, or one for a step without tests.
     pub(crate) fn tally(&self, ci: bool) -> Tally {
         let one = |passed, failed, skipped| Tally { passed, failed, skipped };
         match &self.outcome {
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// What the failing tests said, for the reader who has only the end of a long run; empty if none failed.
+/// Returns the output of the failing tests, for readers of the end of a long run. Empty if none failed.
 pub(crate) fn failures(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -55,7 +55,7 @@ pub(crate) fn failures(rows: &[Row]) -> String {
     text
 }
 
-/// Draws the summary. Its last line is the counts and nothing else, for scripts to read.
+/// Returns the summary. Its last line contains only the counts, for scripts.
 pub(crate) fn summary(rows: &[Row], left_out: &[&str], ci: bool) -> String {
     let mut text = format!("{:<12} {:<8} {:>6} {:>8}\n", "step", "result", "tests", "seconds");
     let mut sum = Tally::default();

@@ -1,6 +1,6 @@
-//! Rust text with its comments and strings told apart from its code.
+//! Rust text, with comments and strings separated from code.
 //!
-//! Not a parser: the rules that use it look for words, and only need to know that a word is code.
+//! Not a parser: the rules search for words, and only need to distinguish code from other text.
 
 use std::ops::Range;
 
@@ -8,10 +8,9 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct RustSource {
     text: String,
-    /// `text` with comments and the insides of strings blanked, byte for byte, so that an offset
-    /// means the same place in both.
+    /// `text` with comments and the contents of strings blanked, byte for byte. Offsets are the same in both.
     code: String,
-    /// Where each line starts.
+    /// The offset of each line.
     lines: Vec<usize>,
 }
 
@@ -31,22 +30,22 @@ impl RustSource {
         &self.code
     }
 
-    /// How many lines an editor shows.
+    /// Returns the number of lines.
     pub(crate) fn line_count(&self) -> usize {
         self.text.lines().count()
     }
 
-    /// The number of the line at `offset`, from 1.
+    /// Returns the number of the line at `offset`, from 1.
     pub(crate) fn line_at(&self, offset: usize) -> usize {
         self.lines.partition_point(|start| *start <= offset)
     }
 
-    /// The text of a line, by its number from 1.
+    /// Returns the text of a line, by its number from 1.
     pub(crate) fn text_line(&self, number: usize) -> &str {
         &self.text[self.line_range(number)]
     }
 
-    /// The code of a line, by its number from 1.
+    /// Returns the code of a line, by its number from 1.
     pub(crate) fn code_line(&self, number: usize) -> &str {
         &self.code[self.line_range(number)]
     }
@@ -57,12 +56,12 @@ impl RustSource {
         start..end
     }
 
-    /// Whether the file opens with `#![expect(unsafe_code, reason = "…")]`.
+    /// Returns whether the file opens with `#![expect(unsafe_code, reason = "…")]`.
     pub(crate) fn expects_unsafe_code(&self) -> bool {
         self.inner_attributes().contains("expect(unsafe_code,reason=\"")
     }
 
-    /// The `#![…]` at the top of the file, without white space.
+    /// Returns the `#![…]` at the top of the file, without white space.
     fn inner_attributes(&self) -> String {
         let mut rest = self.code.trim_start();
         let mut attributes = String::new();
@@ -75,7 +74,7 @@ impl RustSource {
     }
 }
 
-/// The offsets at which `word` stands in `text` as a whole word.
+/// Returns the offsets of `word` in `text` as a whole word.
 pub(crate) fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).map(|(index, _)| index).filter(move |index| {
@@ -83,13 +82,13 @@ pub(crate) fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = us
     })
 }
 
-/// The name that `text` begins with, if any.
+/// Returns the name that `text` begins with, if any.
 pub(crate) fn leading_name(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     &text[..end]
 }
 
-/// The offset of the bracket that closes the one at `open`, in code without comments and strings.
+/// Returns the offset of the bracket that closes the one at `open`, in code without comments and strings.
 pub(crate) fn matching_bracket(code: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (index, byte) in code.bytes().enumerate().skip(open) {
@@ -125,7 +124,7 @@ fn blank_comments_and_strings(text: &str) -> String {
     String::from_utf8(code).expect("what is blanked ends at an ASCII character or the end")
 }
 
-/// The lengths of something that is not code: its delimiters stay, its inside is blanked.
+/// The lengths of a comment or a string: its delimiters stay, its content is blanked.
 struct Quiet {
     open: usize,
     inside: usize,
@@ -160,7 +159,7 @@ fn quiet_at(bytes: &[u8], at: usize) -> Option<Quiet> {
     }
 }
 
-/// Block comments nest.
+/// Returns the length of a block comment. Block comments nest.
 fn block_comment_length(rest: &[u8]) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -181,7 +180,7 @@ fn block_comment_length(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// How far it is to a quote without a backslash before it, or to the end.
+/// Returns the distance to the next quote that is not escaped, or to the end.
 fn length_to_quote(inside: &[u8], quote: u8) -> usize {
     let mut escaped = false;
     let is_end = |byte: &u8| {
@@ -192,11 +191,11 @@ fn length_to_quote(inside: &[u8], quote: u8) -> usize {
     inside.iter().position(is_end).unwrap_or(inside.len())
 }
 
-/// The number of hashes when a raw string's `r` is at `at`.
+/// Returns the number of hashes if the `r` of a raw string is at `at`.
 fn raw_string_hashes(bytes: &[u8], at: usize) -> Option<usize> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let before = |back: usize| at.checked_sub(back).map(|index| bytes[index]);
-    // `br` and `cr` are prefixes too; any other letter before the `r` makes it part of a name.
+    // `br` and `cr` are prefixes too. Any other letter before the `r` makes it part of a name.
     let starts = match before(1) {
         Some(b'b' | b'c') => !before(2).is_some_and(is_part),
         Some(byte) => !is_part(byte),

@@ -1,4 +1,5 @@
-//! `cargo xtask samples`: the gallery, without a window, and its hashes; `cargo xtask picture`: the picture in the README.
+//! `cargo xtask samples`: runs the gallery without a window, and compares its hashes; `cargo xtask picture`: draws the picture in
+//! the README.
 
 use std::fs;
 use std::path::Path;
@@ -41,12 +42,12 @@ fn build(workspace: &Workspace) -> bool {
     Invocation::cargo(workspace, words).check()
 }
 
-/// The gallery that was built, without arguments yet.
+/// Returns the built gallery, without arguments.
 fn gallery(workspace: &Workspace) -> Invocation {
     Invocation::new(workspace.target_dir("release/samples"))
 }
 
-/// Draws the picture anew. It is the same on every machine.
+/// Draws the picture again. It is the same on every machine.
 pub(crate) fn draw_picture(workspace: &Workspace) -> bool {
     build(workspace) && draw(workspace, &workspace.root.join(PICTURE))
 }
@@ -56,7 +57,7 @@ fn draw(workspace: &Workspace, file: &Path) -> bool {
     gallery(workspace).args(words).args([file]).check()
 }
 
-/// Whether the picture in the tree is what the sample draws now.
+/// Returns whether the picture in the tree is up to date.
 fn picture_is_current(workspace: &Workspace) -> bool {
     let drawn = workspace.target_dir("battle.svg");
     if !draw(workspace, &drawn) {

@@ -1,4 +1,4 @@
-//! What the sanitizer steps have in common: which tests run, and how cargo is asked to.
+//! Shared code of the sanitizer steps: selection of tests, and flags for cargo.
 
 use crate::invocation::Invocation;
 use crate::tally::TestRun;
@@ -7,7 +7,7 @@ use crate::tree::Tree;
 use crate::unit::{COMPILE_FAIL, LOOM};
 use crate::workspace::Workspace;
 
-/// The table of a crate's manifest that chooses its tests.
+/// The table of a crate's manifest that selects its tests.
 const METADATA: &str = "package.metadata.sanitizers";
 
 /// The tests of one crate that a sanitizer runs.
@@ -17,7 +17,7 @@ struct Subject {
     tests: Vec<String>,
 }
 
-/// Why the step cannot run in this tree or on this machine, if so.
+/// Returns the reason why the step cannot run in this tree or on this machine, if any.
 pub(crate) fn obstacle(tree: &Tree) -> Option<String> {
     if subjects(tree, Tests::All).is_empty() {
         Some("no crate has a module with `expect(unsafe_code)`".to_owned())
@@ -28,16 +28,16 @@ pub(crate) fn obstacle(tree: &Tree) -> Option<String> {
     }
 }
 
-/// A choice of a crate's test binaries.
+/// A selection of a crate's test binaries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tests {
     All,
-    /// The binaries that the manifest lists as `thread` in `[package.metadata.sanitizers]`, if it has such a list. A
-    /// race detector makes tests ten times as slow, and finds nothing in those that use one thread.
+    /// The binaries that the manifest lists as `thread` in `[package.metadata.sanitizers]`, or all without such a list. A race
+    /// detector slows tests down ten times, and finds nothing in tests with one thread.
     Threaded,
 }
 
-/// Runs the tests of every crate with `unsafe`, each command completed by `prepare`.
+/// Runs the tests of every crate with `unsafe`. `prepare` completes each command.
 pub(crate) fn run(
     workspace: &Workspace,
     tree: &Tree,
@@ -58,11 +58,10 @@ pub(crate) fn run(
     run
 }
 
-/// Finds the crates with `unsafe` code of their own, and the test binaries to run.
+/// Finds the crates with their own `unsafe` code, and the test binaries to run.
 ///
-/// Proc macros run inside the compiler, which is not instrumented. Compile-fail tests would run a second compiler,
-/// and loom models are empty without `cfg(loom)`. A manifest lists other binaries to leave out as `skip` in
-/// `[package.metadata.sanitizers]`.
+/// Proc macros run inside the compiler, which is not instrumented. Compile-fail tests would run a second compiler, and loom
+/// models are empty without `cfg(loom)`. A manifest excludes other binaries as `skip` in `[package.metadata.sanitizers]`.
 fn subjects(tree: &Tree, choice: Tests) -> Vec<Subject> {
     let has_unsafe = |folder: &str| {
         tree.rust_files_below(&format!("{folder}/src"))

@@ -12,25 +12,25 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// One line for `cargo xtask help`.
     pub(crate) about: &'static str,
-    /// Left out by `--quick`.
+    /// Excluded by `--quick`.
     pub(crate) heavy: bool,
-    /// The folder below the target directory that no other step builds in. A build server, where nobody
-    /// comes back to it, does without it after the step: all of them together are several times as much.
+    /// The folder below the target directory that only this step uses. A build server deletes it after the step, since all of
+    /// them together need several times the space.
     pub(crate) own_build: Option<&'static str>,
     pub(crate) run: fn(&Workspace) -> Outcome,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Outcome {
     /// A yes-or-no check ran.
     Checked { passed: bool },
     /// Tests ran and were counted.
     Tested(TestRun),
-    /// The tree holds nothing for this step; says what it looked for.
+    /// The tree contains nothing for this step. The text names what was searched for.
     NothingToDo(String),
-    /// The machine lacks a tool; says which, and how to get it. Fails under `CI=true`, where a
-    /// check that silently stops running is worse than one that fails.
+    /// The machine lacks a tool. The text names the tool and its installation. Fails under `CI=true`, where a check that silently
+    /// stops running is worse than one that fails.
     ToolMissing(String),
 }
 
@@ -149,7 +149,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
-/// Finds a step by the name a user types.
+/// Finds a step by the name of its command.
 pub(crate) fn find(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }

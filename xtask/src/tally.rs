@@ -1,8 +1,8 @@
-//! Counts of tests, read from what test binaries print.
+//! Counts of tests, read from the output of test binaries.
 
 use std::ops::AddAssign;
 
-/// How many tests passed, failed and were skipped.
+/// Numbers of tests that passed, failed and were skipped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Tally {
     pub(crate) passed: u64,
@@ -15,9 +15,9 @@ impl Tally {
         self.passed + self.failed + self.skipped
     }
 
-    /// Reads a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+    /// Parses a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
     ///
-    /// Any other line gives `None`, so it can be asked of everything a test binary prints.
+    /// Returns `None` for any other line, so that it can be called for all output of a test binary.
     pub(crate) fn from_line(line: &str) -> Option<Self> {
         let (_, counts) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
         let mut tally = Self::default();
@@ -37,8 +37,7 @@ impl Tally {
 
     /// Corrects the counts by the exit status of the command that printed them.
     ///
-    /// A test that does not compile, a crash and a sanitizer's report end a run without a line
-    /// that says so; such a run counts as one failure.
+    /// Compile errors, crashes and sanitizer reports end a run without a result line. Such a run counts as one failure.
     pub(crate) fn with_exit(mut self, success: bool) -> Self {
         if !success && self.failed == 0 {
             self.failed = 1;
@@ -47,11 +46,11 @@ impl Tally {
     }
 }
 
-/// What a command that runs tests came to.
+/// The result of a command that runs tests.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct TestRun {
     pub(crate) tally: Tally,
-    /// What the failing tests said, a text for each test binary with some.
+    /// The output of failing tests, one text for each test binary.
     pub(crate) failures: Vec<String>,
 }
 

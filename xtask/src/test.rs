@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every step, one summary.
+//! `cargo xtask test`: runs every step, and prints one summary.
 
 use std::fs;
 use std::time::Instant;
@@ -11,17 +11,17 @@ use crate::workspace::{self, Workspace};
 /// The arguments of `cargo xtask test`.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
-    /// The only crate to test, by its package's name or its folder's.
+    /// The only crate to test, by the name of its package or folder.
     pub(crate) package: Option<String>,
-    /// Parts of the names of the tests to run; all tests if empty. Goes with `package`.
+    /// Parts of the names of the tests to run; all tests if empty. Requires `package`.
     pub(crate) filter: Vec<String>,
-    /// Leaves out the heavy steps.
+    /// Skips the heavy steps.
     pub(crate) quick: bool,
-    /// Stops at the first step that fails; otherwise one run tells all.
+    /// Stops at the first step that fails. Otherwise one run reports all failures.
     pub(crate) fail_fast: bool,
 }
 
-/// Runs the steps; true when none failed.
+/// Runs the steps. Returns whether all passed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     if let Some(name) = &options.package {
         return run_package(workspace, name, options);
@@ -32,7 +32,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> bool {
     run_steps(workspace, &chosen, options.fail_fast, &left_out)
 }
 
-/// Tests one crate; true when nothing failed.
+/// Tests one crate. Returns whether all tests passed.
 fn run_package(workspace: &Workspace, name: &str, options: &Options) -> bool {
     let members = workspace.tree().members();
     let Some(member) = members.iter().find(|member| member.is_called(name)) else {
@@ -48,7 +48,7 @@ fn run_package(workspace: &Workspace, name: &str, options: &Options) -> bool {
     !failed(&rows, workspace::is_ci())
 }
 
-/// Runs `steps` in order and prints the summary; true when none failed.
+/// Runs `steps` in order and prints the summary. Returns whether all passed.
 pub(crate) fn run_steps(
     workspace: &Workspace,
     steps: &[&Step],
@@ -62,7 +62,7 @@ pub(crate) fn run_steps(
         let start = Instant::now();
         let outcome = (step.run)(workspace);
         if ci && let Some(build) = step.own_build {
-            // A folder that stays costs room and nothing else.
+            // The error is ignored: a remaining folder only takes space.
             let _ = fs::remove_dir_all(workspace.target_dir(build));
         }
         rows.push(Row { step: step.name, outcome, time: start.elapsed() });

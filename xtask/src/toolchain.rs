@@ -1,15 +1,15 @@
-//! What the installed Rust toolchains can do.
+//! Capabilities of the installed Rust toolchains.
 
 use crate::invocation::Invocation;
 
-/// The only target for which the sanitizer steps are set up.
+/// The only target that the sanitizer steps support.
 pub(crate) const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Checks for a cargo subcommand that comes as a rustup component.
+/// Checks for a cargo subcommand that is a rustup component.
 ///
 /// # Errors
 ///
-/// What to type to get it.
+/// The command that installs it.
 pub(crate) fn component(subcommand: &str, component: &str) -> Result<(), String> {
     match Invocation::new("cargo").args([subcommand, "--version"]).capture() {
         Ok(_) => Ok(()),
@@ -17,13 +17,13 @@ pub(crate) fn component(subcommand: &str, component: &str) -> Result<(), String>
     }
 }
 
-/// Checks for the nightly toolchain, which alone accepts `-Zsanitizer`.
+/// Checks for the nightly toolchain, which `-Zsanitizer` requires.
 ///
-/// Asks rustup's list rather than running `cargo +nightly`, which may install a toolchain.
+/// Reads rustup's list instead of running `cargo +nightly`, which may install a toolchain.
 ///
 /// # Errors
 ///
-/// What to type to get it.
+/// The command that installs it.
 pub(crate) fn nightly() -> Result<(), String> {
     let list = Invocation::new("rustup").args(["toolchain", "list"]).capture();
     if list.is_ok_and(|list| lists_nightly(&list)) {
@@ -33,11 +33,11 @@ pub(crate) fn nightly() -> Result<(), String> {
     }
 }
 
-/// The folder of the nightly toolchain.
+/// Returns the folder of the nightly toolchain.
 ///
 /// # Errors
 ///
-/// What rustc said instead.
+/// The message of rustc.
 pub(crate) fn nightly_sysroot() -> Result<String, String> {
     let sysroot = Invocation::new("rustc").args(["+nightly", "--print", "sysroot"]).capture()?;
     Ok(sysroot.trim().to_owned())

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::manifest::Manifest;
 use crate::rust_source::RustSource;
 
-/// Every text file that a task may ask for, by its path from the root, written with `/`.
+/// Every text file that a task may read, by its path from the root, written with `/`.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     rust: BTreeMap<String, RustSource>,
@@ -18,9 +18,9 @@ pub(crate) struct Tree {
 /// A crate of the workspace.
 #[derive(Debug)]
 pub(crate) struct Member {
-    /// Such as `crates/jobs`.
+    /// The path, such as `crates/jobs`.
     pub(crate) folder: String,
-    /// Such as `ancho_jobs`.
+    /// The name, such as `ancho_jobs`.
     pub(crate) package: String,
     pub(crate) manifest: Manifest,
     pub(crate) has_library: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Whether the package or its folder has this name.
+    /// Returns whether the package or its folder has this name.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         self.package == name || self.folder.rsplit('/').next() == Some(name)
     }
@@ -43,7 +43,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A tree made up for a test.
+    /// Creates a tree for a test.
     #[cfg(test)]
     pub(crate) fn from_files<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut tree = Self::default();
@@ -81,12 +81,12 @@ impl Tree {
         }
     }
 
-    /// The text of a file that is not Rust.
+    /// Returns the text of a file that is not Rust.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.other.get(path).map(String::as_str)
     }
 
-    /// The paths of files that are not Rust.
+    /// Returns the paths of files that are not Rust.
     pub(crate) fn other_paths(&self) -> impl Iterator<Item = &str> {
         self.other.keys().map(String::as_str)
     }
@@ -99,7 +99,7 @@ impl Tree {
         self.rust.iter().map(|(path, source)| (path.as_str(), source))
     }
 
-    /// The Rust files in a folder and the folders in it.
+    /// Returns the Rust files below a folder.
     pub(crate) fn rust_files_below(
         &self,
         folder: &str,
@@ -109,12 +109,12 @@ impl Tree {
         })
     }
 
-    /// The library crates, which are those in `crates/`.
+    /// Returns the library crates, which are those in `crates/`.
     pub(crate) fn crates(&self) -> Vec<Member> {
         self.members().into_iter().filter(|member| member.folder.starts_with("crates/")).collect()
     }
 
-    /// Every crate of the workspace.
+    /// Returns every crate of the workspace.
     pub(crate) fn members(&self) -> Vec<Member> {
         let folders = self.other.keys().filter_map(|path| path.strip_suffix("/Cargo.toml"));
         folders

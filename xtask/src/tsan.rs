@@ -1,8 +1,7 @@
-//! `cargo xtask tsan`: data races.
+//! `cargo xtask tsan`: finds data races.
 //!
-//! The standard library is built with the sanitizer too. Without that, the atomics inside `Arc`,
-//! `Mutex` and the test harness are invisible to it, and it reports races that are none; hiding
-//! those by suppressions hides true ones as well.
+//! The standard library is built with the sanitizer too. Otherwise the sanitizer does not see the atomics inside `Arc`, `Mutex`
+//! and the test harness, and reports false races. Suppressions for those would hide true races as well.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +13,7 @@ use crate::toolchain::SANITIZER_TARGET;
 use crate::workspace::Workspace;
 use crate::{packages, sanitizer, toolchain};
 
-/// The folder of its builds.
+/// The folder of this step's builds.
 pub(crate) const BUILD: &str = "tsan";
 
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
@@ -33,15 +32,14 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
         compiler
             .choose(cargo)
             .args(["-Zbuild-std"])
-            // Stand-alone fences are not modelled by the sanitizer; `cfg(tsan)` lets the code
-            // that uses them say the same by stronger orderings.
+            // The sanitizer does not model stand-alone fences. With `cfg(tsan)`, the code uses stronger orderings instead.
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tsan")
             .env_default("TSAN_OPTIONS", "allow_addr2line=1:allocator_may_return_null=1")
     });
     Outcome::Tested(tests)
 }
 
-/// Joins the nightly's sanitizer runtime to a compiler that comes without one.
+/// Adds the nightly's sanitizer runtime to a compiler that has none.
 fn add_runtime(compiler: &Compiler) -> Result<(), String> {
     let Some(libraries) = compiler.unpacked_libraries(SANITIZER_TARGET) else { return Ok(()) };
     let nightly = toolchain::nightly_sysroot()?;

@@ -1,4 +1,4 @@
-//! `cargo xtask unit`: the tests as a developer runs them, and the parts of it that are steps of their own.
+//! `cargo xtask unit`: runs the tests as a developer does, and contains the parts of it that are separate steps.
 
 use std::slice;
 
@@ -17,7 +17,7 @@ pub(crate) const LOOM: &str = "loom";
 
 /// Runs the unit and integration tests of the workspace in debug, with all features.
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
-    // One test shows the gallery in tmux. It skips that part if there is no tmux.
+    // One test shows the gallery in tmux, and skips that part without tmux.
     if let Err(missing) = packages::ensure_program("tmux", "tmux") {
         println!("{missing}; the tests go on without it");
     }
@@ -31,7 +31,7 @@ pub(crate) fn plain_tests(workspace: &Workspace, cargo: Invocation) -> Invocatio
     cargo.args(["--lib", "--bins"]).args(names.iter().flat_map(|name| ["--test", name.as_str()]))
 }
 
-/// Runs the tests of one crate in debug, with all features; only the plain ones if `quick`.
+/// Runs the tests of one crate in debug, with all features. With `quick`, only the plain tests.
 pub(crate) fn run_package(
     workspace: &Workspace,
     member: &Member,
@@ -46,7 +46,7 @@ pub(crate) fn run_package(
             .args([if member.has_library { "--lib" } else { "--bins" }])
             .args(names.iter().flat_map(|name| ["--test", name.as_str()]));
     }
-    // Cargo takes one filter, the test binaries take any number.
+    // Cargo accepts one filter, test binaries any number.
     Outcome::Tested(cargo.args(["--"]).args(filter).test())
 }
 
@@ -62,8 +62,8 @@ pub(crate) fn run_compile_fail(workspace: &Workspace) -> Outcome {
     Outcome::Tested(Invocation::cargo(workspace, &words).test())
 }
 
-/// The crates with default features, grouped so that no crate of a group enables features of another: Cargo unites the
-/// features of all crates in a command.
+/// The crates with default features, in groups without a crate that enables features of another: Cargo unites the features of all
+/// crates in a command.
 const WITHOUT_FEATURES: [&[&str]; 3] =
     [&["ancho_burst", "ancho_jobs"], &["ancho_collections", "ancho_entities"], &["ancho"]];
 

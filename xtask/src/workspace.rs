@@ -1,4 +1,4 @@
-//! Where things are.
+//! Paths of the workspace.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Finds the workspace from what cargo tells the processes it starts.
+    /// Locates the workspace from the environment variables that cargo sets.
     pub(crate) fn locate() -> Self {
-        // The run-time value wins: the compiled one goes stale when a tree is moved.
+        // The run-time value is preferred: the compiled one is wrong after a tree is moved.
         let manifest_dir = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         let root = manifest_dir.parent().map(Path::to_path_buf).unwrap_or(manifest_dir);
@@ -24,12 +24,12 @@ impl Workspace {
         Self { root, target }
     }
 
-    /// A folder below the target directory, for builds whose flags would evict the usual ones.
+    /// Returns a folder below the target directory, for builds whose flags would evict the usual ones.
     pub(crate) fn target_dir(&self, name: &str) -> PathBuf {
         self.target.clone().unwrap_or_else(|| self.root.join("target")).join(name)
     }
 
-    /// As [`target_dir`](Self::target_dir), for the workspace of the peer benchmark.
+    /// Returns a folder below the target directory of the peer benchmark's workspace.
     pub(crate) fn peers_target_dir(&self, name: &str) -> PathBuf {
         let own = || self.root.join("benches-peers/target");
         self.target.clone().unwrap_or_else(own).join(name)
@@ -39,14 +39,14 @@ impl Workspace {
     ///
     /// # Panics
     ///
-    /// When a file cannot be read: no step can say anything true about such a tree.
+    /// If a file cannot be read, since no step could check such a tree.
     pub(crate) fn tree(&self) -> Tree {
         Tree::read(&self.root)
             .unwrap_or_else(|error| panic!("reading {}: {error}", self.root.display()))
     }
 }
 
-/// Whether a missing tool is a failure, as on a build server.
+/// Returns whether a missing tool is a failure, as on a build server.
 pub(crate) fn is_ci() -> bool {
     env::var_os("CI").is_some_and(|value| value == "true")
 }

@@ -1,4 +1,4 @@
-//! The parts of ARCHITECTURE.md that rules compare the tree with.
+//! The parts of ARCHITECTURE.md that rules compare with the tree.
 
 use crate::tree::Tree;
 
@@ -17,7 +17,7 @@ pub(super) const PATH: &str = "ARCHITECTURE.md";
 /// A module may use those on its own line and on the lines above it.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct ModuleOrder {
-    /// The folder's name below `crates/`.
+    /// The name of the folder below `crates/`.
     pub(super) krate: String,
     /// The line of the block's fence.
     pub(super) line: usize,
@@ -31,7 +31,7 @@ impl ModuleOrder {
     }
 }
 
-/// A path in the list of the section about `unsafe`; folders end in `/`.
+/// A path in the list of the section about `unsafe`. Folders end in `/`.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct UnsafePath {
     pub(super) path: String,
@@ -52,7 +52,7 @@ fn text(tree: &Tree) -> &str {
     tree.text(PATH).unwrap_or_default()
 }
 
-/// Every ```` ```text module-direction <crate> ```` block.
+/// Returns every ```` ```text module-direction <crate> ```` block.
 pub(super) fn module_orders(tree: &Tree) -> Vec<ModuleOrder> {
     let mut orders: Vec<ModuleOrder> = Vec::new();
     let mut inside = false;
@@ -72,8 +72,8 @@ pub(super) fn module_orders(tree: &Tree) -> Vec<ModuleOrder> {
     orders
 }
 
-/// The paths of the section "Where `unsafe` lives": each bullet begins with one in backticks, which may go on over lines, or with
-/// several, `folder/{this,that}.rs`.
+/// Returns the paths of the section "Where `unsafe` lives". Each bullet begins with a path in backticks, which may continue over
+/// lines, or with several, `folder/{this,that}.rs`.
 pub(super) fn unsafe_paths(tree: &Tree) -> Vec<UnsafePath> {
     let lines: Vec<&str> = text(tree).lines().collect();
     let Some(heading) = lines.iter().position(|line| line.trim() == "## Where `unsafe` lives")
@@ -97,7 +97,7 @@ pub(super) fn unsafe_paths(tree: &Tree) -> Vec<UnsafePath> {
     paths
 }
 
-/// The paths that one with a list in braces stands for, as in shells. Without one, it is itself.
+/// Expands a list in braces, as in shells. A path without one is returned unchanged.
 fn expand_braces(path: &str) -> Vec<String> {
     let list = path.split_once('{').and_then(|(before, rest)| {
         let (list, after) = rest.split_once('}')?;

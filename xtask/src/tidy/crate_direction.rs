@@ -44,7 +44,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
         for dependency in member.manifest.dependencies() {
             let found = ORDER.iter().position(|name| package_name(name) == dependency.package);
-            // A crate's tests may name the crate itself, to switch on features.
+            // A crate's tests may depend on the crate itself, to enable features.
             let allowed = found.is_none_or(|below| {
                 below > height || (below == height && dependency.kind == DependencyKind::Dev)
             });

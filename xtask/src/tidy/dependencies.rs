@@ -1,4 +1,4 @@
-//! The crates that everyone builds stay free of heavy dependencies.
+//! Rule: crates that every user builds have no heavy dependencies.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::workspace::Workspace;
 
 const LEAN: &[&str] = &["ancho_jobs", "ancho_burst", "ancho_collections", "ancho_entities"];
 const FORBIDDEN: &[&str] = &["serde", "syn", "wgpu"];
-/// How many crates one of them has built at most, itself among them.
+/// Maximum number of crates that one of them builds, including itself.
 const MOST: usize = 15;
 
-/// Asks cargo, since a manifest does not show what its dependencies bring along.
+/// Checks the output of cargo, since a manifest does not show transitive dependencies.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in tree.crates() {
@@ -53,13 +53,13 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The forbidden packages in a listing of one package a line, name first.
+/// Returns the forbidden packages in a listing of one package per line, name first.
 fn forbidden_in(listing: &str) -> Vec<&'static str> {
     let listed = names_in(listing);
     FORBIDDEN.iter().copied().filter(|name| listed.contains(name)).collect()
 }
 
-/// The packages in such a listing, each once.
+/// Returns the packages in a listing of one package per line, each once.
 fn names_in(listing: &str) -> BTreeSet<&str> {
     listing.lines().filter_map(|line| line.split(' ').next()).collect()
 }

@@ -56,14 +56,14 @@ fn page_path(code: &str) -> String {
     format!("errors/{code}.md")
 }
 
-/// An `A` and four digits.
+/// Returns whether a word is an `A` and four digits.
 fn is_code(word: &str) -> bool {
     word.len() == 5
         && word.starts_with('A')
         && word.bytes().skip(1).all(|byte| byte.is_ascii_digit())
 }
 
-/// The codes in the strings and comments of a file, with their lines; a type named so is none.
+/// Returns the codes in the strings and comments of a file, with their lines. A type with such a name is not a code.
 fn codes(source: &RustSource) -> Vec<(&str, usize)> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let text = source.text();

@@ -1,4 +1,4 @@
-//! Every manifest takes its lints and its package facts from the workspace.
+//! Every manifest inherits its lints and its package metadata from the workspace.
 
 use super::Finding;
 use crate::tree::Tree;

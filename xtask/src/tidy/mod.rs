@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: the rules of the tree that no compiler knows.
+//! `cargo xtask tidy`: rules of the tree that the compiler does not check.
 //!
-//! A rule is a function from the [`Tree`] to its findings, one file each. Every finding says
-//! where, what and how to put it right.
+//! A rule is a function from the [`Tree`] to its findings, in its own file. Every finding names the place, the problem and the
+//! remedy.
 
 mod architecture;
 mod crate_direction;
@@ -23,7 +23,7 @@ use crate::step::Outcome;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
-/// Something a rule has to say about a place.
+/// A finding of a rule at a place.
 #[derive(Debug, Eq, PartialEq)]
 struct Finding {
     path: String,
@@ -37,7 +37,7 @@ struct Finding {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Weight {
     Failure,
-    /// Printed, but the tree is in order.
+    /// Printed, but not a failure.
     Note,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The rules that need nothing but the text of the tree.
+/// The rules that need only the text of the tree.
 const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     crate_direction::check,
     error_pages::check,
@@ -106,13 +106,13 @@ mod tests {
     }
 }
 
-/// What the rules' tests share.
+/// Shared code of the rules' tests.
 #[cfg(test)]
 mod test_support {
     use super::Finding;
     use crate::tree::Tree;
 
-    /// The findings of one rule on a made-up tree, as they are printed.
+    /// Returns the printed findings of one rule for an invented tree.
     pub(super) fn printed<const N: usize>(
         rule: fn(&Tree) -> Vec<Finding>,
         files: [(&str, &str); N],

@@ -28,7 +28,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The order must name every module, and no other.
+/// Checks that the order names every module, and no other.
 fn compare_lists(order: &ModuleOrder, lib_path: &str, lib: &RustSource) -> Vec<Finding> {
     let declared = declared_modules(lib);
     let unlisted =
@@ -62,7 +62,7 @@ fn check_file(
     let Some(own_rank) = order.rank(own) else {
         return Vec::new();
     };
-    // Unit tests may use what stands above.
+    // Unit tests may use modules above their own.
     if within.ends_with("/tests.rs") {
         return Vec::new();
     }
@@ -88,13 +88,13 @@ fn check_file(
     findings
 }
 
-/// How many `super` lead from a file to the crate's root.
+/// Returns the number of `super` from a file to the crate's root.
 fn depth(within: &str) -> usize {
     let folders = within.matches('/').count();
     if within.ends_with("/mod.rs") { folders } else { folders + 1 }
 }
 
-/// Where the file names something in the crate's root, by `crate::` or by climbing, and what.
+/// Returns the places at which the file names an item of the crate's root, by `crate::` or by `super::`, and the names.
 fn mentions_of_root(source: &RustSource, depth: usize) -> Vec<(usize, Vec<&str>)> {
     let code = source.code();
     let first_names = |rest| leaves(rest).into_iter().map(|leaf| leaf.first).collect();
@@ -123,7 +123,7 @@ fn after_colons(code: &str) -> Option<&str> {
     code.trim_start().strip_prefix("::").map(str::trim_start)
 }
 
-/// The insides of `mod name { … }`.
+/// Returns the contents of `mod name { … }`.
 fn inline_modules(code: &str) -> Vec<std::ops::Range<usize>> {
     words(code, "mod")
         .filter_map(|at| {
@@ -136,14 +136,14 @@ fn inline_modules(code: &str) -> Vec<std::ops::Range<usize>> {
         .collect()
 }
 
-/// The inside of `mod tests { … }`; empty if there is none.
+/// Returns the content of `mod tests { … }`, or an empty range.
 fn tests_module(code: &str) -> std::ops::Range<usize> {
     let start = words(code, "mod").find(|&at| leading_name(code[at + 3..].trim_start()) == "tests");
     let inside = |start: usize| inline_modules(code).into_iter().find(|range| range.start > start);
     start.and_then(inside).unwrap_or(0..0)
 }
 
-/// The `mod name;` of a file, with their lines.
+/// Returns the `mod name;` of a file, with their lines.
 fn declared_modules(source: &RustSource) -> Vec<(&str, usize)> {
     let code = source.code();
     words(code, "mod")
@@ -156,7 +156,7 @@ fn declared_modules(source: &RustSource) -> Vec<(&str, usize)> {
         .collect()
 }
 
-/// The names that the root re-exports, each with the module it comes from.
+/// Returns the names that the root re-exports, each with its module.
 fn exports(lib: &RustSource) -> BTreeMap<&str, &str> {
     let code = lib.code();
     words(code, "use")
@@ -181,7 +181,7 @@ mod tests {
         "mod high;\nmod low;\nmod mid;\nmod side;\npub use high::{Pool, Other as Alias};\n",
     );
 
-    /// What the rule says about one file, without its remedy.
+    /// Returns the findings for one file, without the remedy.
     fn found(path: &str, text: &str) -> Vec<String> {
         let path = format!("crates/jobs/src/{path}");
         let found = printed(check, [ORDER, LIB, (&path, text)]);

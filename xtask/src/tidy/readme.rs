@@ -1,4 +1,4 @@
-//! Every library crate has a README, and its documentation begins at once.
+//! Every library crate has a README, and its `lib.rs` begins with the documentation.
 
 use super::Finding;
 use crate::tree::Tree;

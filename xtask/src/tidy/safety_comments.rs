@@ -1,15 +1,14 @@
-//! Every `unsafe` answers for itself.
+//! Every `unsafe` has a comment or a section about its safety.
 //!
-//! Clippy asks the same of the code it compiles; this rule also reads what it does not, such as
-//! code for other targets and code inside `quote!`.
+//! Clippy requires the same of the code it compiles. This rule also reads other code, such as code for other targets and code
+//! inside `quote!`.
 
 use super::Finding;
 use super::unsafe_uses::{UseKind, unsafe_uses};
 use crate::rust_source::{RustSource, words};
 use crate::tree::Tree;
 
-/// How many lines of attributes, or of the statement's own start, may stand between the comment
-/// and the word.
+/// Maximum number of lines, attributes or the beginning of the statement, between the comment and the word.
 const REACH: usize = 6;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -33,7 +32,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a `SAFETY:` comment stands on the line or above it.
+/// Returns whether a `SAFETY:` comment is on the line or above it.
 fn has_safety_comment(source: &RustSource, line: usize) -> bool {
     if source.text_line(line).contains("SAFETY:") {
         return true;
@@ -49,7 +48,7 @@ fn has_safety_comment(source: &RustSource, line: usize) -> bool {
     false
 }
 
-/// The lines of comment that end at `last`.
+/// Returns the lines of the comment that ends at `last`.
 fn comment_block(source: &RustSource, last: usize) -> impl Iterator<Item = &str> {
     (1..=last)
         .rev()
@@ -57,7 +56,7 @@ fn comment_block(source: &RustSource, last: usize) -> impl Iterator<Item = &str>
         .take_while(|text| text.starts_with("//"))
 }
 
-/// Whether the statement or item of the lines below cannot have begun on or above this line.
+/// Returns whether this line ends a statement or item, so that the lines below belong to another.
 fn ends_something(code: &str) -> bool {
     let code = code.trim();
     code.is_empty()
@@ -65,7 +64,7 @@ fn ends_something(code: &str) -> bool {
         || (code.ends_with('{') && words(code, "fn").next().is_some())
 }
 
-/// Whether the item on `line` is documented, but not its contract.
+/// Returns whether the item on `line` has documentation without a `# Safety` section.
 fn lacks_safety_section(source: &RustSource, line: usize) -> bool {
     let mut documented = false;
     for above in (1..line).rev() {

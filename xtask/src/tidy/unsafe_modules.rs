@@ -42,7 +42,7 @@ fn lint_worthy_uses(source: &RustSource) -> Vec<UnsafeUse> {
     unsafe_uses(source).into_iter().filter(|found| found.kind != UseKind::PointerType).collect()
 }
 
-/// A listed folder may say it once, in the module that holds the others.
+/// Returns whether the file, or the root module of a listed folder, has the attribute.
 fn has_attribute(tree: &Tree, item: &UnsafePath, source: &RustSource) -> bool {
     let folder = item.path.trim_end_matches('/');
     let holders = [format!("{folder}/mod.rs"), format!("{folder}.rs")];

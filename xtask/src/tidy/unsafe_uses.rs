@@ -1,4 +1,4 @@
-//! Where a file says `unsafe`, and what for.
+//! The uses of `unsafe` in a file, by kind.
 
 use crate::rust_source::{RustSource, leading_name, matching_bracket, words};
 
@@ -10,9 +10,9 @@ pub(super) enum UseKind {
     Impl,
     /// `unsafe fn` or `unsafe trait`
     Declaration,
-    /// The type `unsafe fn(…)`, which allows nothing by itself.
+    /// The type `unsafe fn(…)`, which permits nothing by itself.
     PointerType,
-    /// Foreign blocks, attributes, and whatever macros make of the word.
+    /// Foreign blocks, attributes, and uses in macros.
     Other,
 }
 
@@ -20,7 +20,7 @@ pub(super) enum UseKind {
 pub(super) struct UnsafeUse {
     pub(super) kind: UseKind,
     pub(super) line: usize,
-    /// Inside `quote!` it is what a macro writes for others, and no code of this file.
+    /// Inside `quote!`: code that a macro generates for other crates.
     pub(super) quoted: bool,
 }
 
@@ -36,14 +36,14 @@ pub(super) fn unsafe_uses(source: &RustSource) -> Vec<UnsafeUse> {
         .collect()
 }
 
-/// What the code after the word makes of it.
+/// Returns the kind of a use, from the code after the word.
 fn kind(after: &str) -> UseKind {
     let mut rest = after.trim_start();
     if rest.starts_with('{') {
         return UseKind::Block;
     }
     if leading_name(rest) == "extern" {
-        // The name of the ABI is blank by now, but its quotes stand.
+        // The name of the ABI is blanked, but its quotes remain.
         rest = rest["extern".len()..].trim_start().trim_start_matches(['"', ' ']);
     }
     match leading_name(rest) {

@@ -1,24 +1,24 @@
-//! Paths of `use` declarations, taken apart.
+//! Parser for the paths of `use` declarations.
 
 use crate::rust_source::{leading_name, matching_bracket};
 
 /// One name at the end of a path, such as `C` in `a::{b, c::D as C}`.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Leaf<'a> {
-    /// The first name of the path, here `a`, or what stands first in braces.
+    /// The first name of the path, here `a`, or the first name in braces.
     pub(super) first: &'a str,
-    /// The name under which it is known after the declaration.
+    /// The name after the declaration.
     pub(super) name: &'a str,
 }
 
-/// The leaves of the path that `code` begins with; whatever follows it is not looked at.
+/// Returns the leaves of the path at the start of `code`, and ignores the rest.
 pub(super) fn leaves(code: &str) -> Vec<Leaf<'_>> {
     let mut found = Vec::new();
     collect(code, None, "", &mut found);
     found
 }
 
-/// `first` is the first name when `code` is in the middle of a path, `parent` the name before it.
+/// Collects leaves. `first` is the first name if `code` is in the middle of a path, `parent` the name before it.
 fn collect<'a>(code: &'a str, first: Option<&'a str>, parent: &'a str, found: &mut Vec<Leaf<'a>>) {
     let code = code.trim_start();
     if code.starts_with('{') {

@@ -1,4 +1,4 @@
-//! Nothing unfinished stays in the tree.
+//! Rule: the tree contains nothing unfinished.
 
 use super::Finding;
 use crate::rust_source;
