@@ -1,8 +1,7 @@
 //! Compares every function of `math` with a reference, for all 2^32 arguments.
 //!
-//! `cargo xtask math` runs this. Functions of two arguments are given 2^30 pairs. Also compares
-//! what the CPU levels make of the same arguments. Names choose functions; a number n makes it try
-//! one block of arguments in n.
+//! `cargo xtask math` runs this. Functions of two arguments are tested with 2^30 pairs. The results of all CPU levels are
+//! compared as well. Names select functions. A number n selects one in n blocks of arguments.
 #![expect(clippy::print_stdout, reason = "the table is what this is for")]
 
 #[path = "../tests/math/common/mod.rs"]
@@ -15,14 +14,14 @@ use std::time::Instant;
 use ancho_burst::CpuLevel;
 use common::{BINARY, Binary, UNARY, Unary, error_in_ulp};
 
-/// How many arguments a thread takes at once.
+/// Number of arguments in a block, the unit of work of a thread.
 const BLOCK: usize = 1 << 16;
-/// How many blocks hold all arguments.
+/// Number of blocks that contain all arguments.
 const BLOCKS: u32 = 1 << 16;
-/// How many blocks of pairs are tried.
+/// Number of blocks of pairs.
 const PAIR_BLOCKS: u32 = 1 << 14;
 
-/// The largest error that was met, and where.
+/// The largest error, and its arguments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Worst {
     error: f64,
@@ -53,17 +52,17 @@ fn main() -> ExitCode {
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Computes a block of a function, and gives its largest error where that is asked for.
+/// Computes a block of a function, and updates its largest error if requested. Returns a hash.
 type Block<'a> = &'a (dyn Fn(u32, Option<&mut Worst>) -> u64 + Sync);
 
-/// Prints the line of a function; true if it is within its bound, and the same at every level.
+/// Prints the line of a function. Returns whether it is within its bound, and the same at every level.
 fn report(name: &str, bound: f64, blocks: u32, step: u32, block: Block) -> bool {
     let start = Instant::now();
     let mut hashes = Vec::new();
     let mut worst = Worst::default();
     for level in CpuLevel::ALL {
         if level.limit() == level {
-            // The level with the fewest surprises is measured, the others only have to agree.
+            // Errors are measured at the baseline. The other levels only have to agree with it.
             let measured = level == CpuLevel::Baseline;
             let (hash, found) = all_blocks(blocks, step, block, measured);
             hashes.push(hash);
@@ -90,7 +89,7 @@ fn all_blocks(blocks: u32, step: u32, block: Block, measured: bool) -> (u64, Wor
     let work = || {
         let (mut hash, mut worst) = (0_u64, Worst::default());
         loop {
-            // Relaxed: the number is all that is shared.
+            // Relaxed: no other data is shared.
             let index = next.fetch_add(step, Ordering::Relaxed);
             if index >= blocks {
                 return (hash, worst);
@@ -138,7 +137,7 @@ fn binary(case: &Binary, block: u32, worst: Option<&mut Worst>) -> u64 {
     hash(block, &outputs)
 }
 
-/// Two arguments: any, or of about the same size, or of about the size of 1, or with a finite power.
+/// Returns two arguments: any, or of about the same magnitude, or of a magnitude near 1, or with a finite power.
 fn pair(index: usize, random: &mut u64) -> (f32, f32) {
     let (first, second) = (any(random), any(random));
     match index % 4 {
@@ -149,14 +148,14 @@ fn pair(index: usize, random: &mut u64) -> (f32, f32) {
     }
 }
 
-/// Any bits of an `f32`, by a linear congruence.
+/// Returns any bits of an `f32`, by a linear congruence.
 fn any(random: &mut u64) -> f32 {
     *random =
         random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     f32::from_bits((*random >> 32) as u32)
 }
 
-/// Gives a number the exponent of another, or one up to four higher or lower.
+/// Returns a number with the exponent of another, or with one up to four higher or lower.
 fn sized(number: f32, size: f32) -> f32 {
     let bits = number.to_bits();
     let near = ((size.to_bits() >> 23) & 0xff) + ((bits >> 23) & 7);
@@ -167,7 +166,7 @@ fn larger(one: Worst, other: Worst) -> Worst {
     if other.error > one.error { other } else { one }
 }
 
-/// A sum rather than a chain, so that it does not take longer than the functions.
+/// Returns a sum of hashes rather than a chain, so that hashing is not slower than the functions.
 fn hash(block: u32, outputs: &[f32]) -> u64 {
     let place = |index: usize| ((u64::from(block) << 16) | index as u64) * 2 + 1;
     let terms = outputs.iter().enumerate();

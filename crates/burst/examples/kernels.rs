@@ -1,4 +1,4 @@
-//! A handful of kernels to look at with `cargo xtask inspect`.
+//! A few kernels to view with `cargo xtask inspect`.
 #![expect(clippy::print_stdout, reason = "an example shows what it computed")]
 
 use ancho_burst::burst;
@@ -11,13 +11,13 @@ fn advance(positions: &mut [f32], velocities: &[f32], seconds: f32) {
     }
 }
 
-/// Does not vectorise: each sum needs the one before it, and the order of additions is kept.
+/// Does not vectorise: each sum needs the previous one, and the order of additions is kept.
 #[burst]
 fn sum_in_order(values: &[f32]) -> f32 {
     values.iter().sum()
 }
 
-/// Vectorises: sixteen sums at once, whose order is the same at every level.
+/// Vectorises: sixteen sums in parallel, whose order is the same at every level.
 #[burst]
 fn sum_in_lanes(values: &[f32]) -> f32 {
     let mut lanes = [0.0_f32; 16];
@@ -30,7 +30,7 @@ fn sum_in_lanes(values: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + rest.iter().sum::<f32>()
 }
 
-/// A closure of some size, marked so that it is inlined into a loop that someone else wrote.
+/// A large closure, marked so that it is inlined into the loop of a library.
 #[burst(closures)]
 fn steer(positions: &mut [f32], velocities: &mut [f32], targets: &[f32]) {
     each_body(positions, velocities, targets, |position, velocity, target| {
@@ -49,7 +49,7 @@ fn steer(positions: &mut [f32], velocities: &mut [f32], targets: &[f32]) {
     });
 }
 
-/// The loop of a library, as `ancho_jobs` has.
+/// The loop of a library, as in `ancho_jobs`.
 #[burst(closures)]
 fn each_body(
     positions: &mut [f32],
@@ -64,7 +64,7 @@ fn each_body(
     });
 }
 
-/// Does not vectorise: the helper stays a call, and runs as it was compiled for the baseline.
+/// Does not vectorise: the helper stays a call, and runs as compiled for the baseline.
 #[burst]
 fn with_a_call(values: &mut [f32]) {
     for value in values {

@@ -2,12 +2,12 @@
 
 use crate::{CpuLevel, dispatch};
 
-/// So many values are taken apart at a time: enough that the loop over them is long, few enough for the first-level cache.
+/// Number of values in a block: enough for a long loop, few enough for the first-level cache.
 const BLOCK: usize = 256;
 
-/// A value that consists of numbers, and can be taken apart and put together again.
+/// A value that consists of `f32` numbers, and converts to and from an array.
 ///
-/// It is there for `f32`, arrays of it and, with the feature `glam`, for glam's vectors and quaternions.
+/// Implemented for `f32`, arrays of it and, with the feature `glam`, glam's vectors and quaternions.
 ///
 /// # Examples
 ///
@@ -33,17 +33,17 @@ const BLOCK: usize = 256;
 /// }
 /// ```
 pub trait Floats: Copy + 'static {
-    /// As many numbers as it consists of.
+    /// The array with the same numbers.
     type Array: FloatArray;
 
-    /// Takes the value apart.
+    /// Converts the value to an array.
     fn to_array(self) -> Self::Array;
 
-    /// Puts a value together.
+    /// Converts an array to a value.
     fn from_array(array: Self::Array) -> Self;
 }
 
-/// An array of `f32`, of whatever length.
+/// An array of `f32`, of any length.
 pub trait FloatArray: Copy + sealed::Parts {}
 
 impl<const N: usize> FloatArray for [f32; N] {}
@@ -107,7 +107,7 @@ mod sealed {
     #[repr(align(64))]
     pub struct Column([f32; BLOCK]);
 
-    /// How an array is spread over columns.
+    /// An array that can be distributed over columns.
     pub trait Parts: Copy {
         type Block: Copy;
 
@@ -138,11 +138,11 @@ mod sealed {
 
     pub(super) type Block<T> = <<T as Floats>::Array as Parts>::Block;
 
-    /// A slice of values, a block of which is taken apart and, if it may be written, put together again.
+    /// A slice of values, processed in blocks that are loaded into columns and, if the slice is mutable, stored again.
     pub trait Slice {
         type Value: Floats;
 
-        /// What the kernel is given of one value.
+        /// The kernel's argument for one value.
         type Item<'v>;
 
         fn length(&self) -> usize;
@@ -151,12 +151,12 @@ mod sealed {
 
         fn store(&mut self, from: usize, count: usize, block: &Block<Self::Value>);
 
-        /// Writes a value back that the kernel has had, if it may have changed it.
+        /// Writes a value back to its block, if the slice is mutable.
         fn put_back(value: Self::Value, block: &mut Block<Self::Value>, at: usize);
 
         fn item(value: &mut Self::Value) -> Self::Item<'_>;
 
-        /// What the kernel is given of the value at a place, where it is.
+        /// Returns the kernel's argument for the value at an index, in place.
         fn at(&mut self, at: usize) -> Self::Item<'_>;
     }
 
@@ -164,7 +164,7 @@ mod sealed {
     #[inline(always)]
     fn load<T: Floats>(slice: &[T], from: usize, count: usize, block: &mut Block<T>) {
         let values = &slice[from..from + count];
-        // A number that is known makes for a shorter loop. The last block is the only one that is not whole.
+        // A constant length makes for shorter code. Only the last block can be shorter.
         if let Ok(values) = <&[T; BLOCK]>::try_from(values) {
             for (at, value) in values.iter().enumerate() {
                 value.to_array().put(block, at);
@@ -251,32 +251,32 @@ mod sealed {
         }
     }
 
-    /// Slices of one length, and kernels over what is at one place in each of them.
+    /// Slices of equal length, and kernels over the elements at one index.
     pub trait Slices<K> {
         fn run(self, kernel: K);
     }
 }
 
-/// Slices of one length, in a tuple of up to five: `&mut [T]` for what the kernel changes, `&[T]` for what it reads. The
-/// kernel is given `&mut T` for each of the first, `T` for each of the others.
+/// Slices of equal length, in a tuple of up to five. `&mut [T]` is written, and passed to the kernel as `&mut T`. `&[T]` is read,
+/// and passed as `T`.
 pub trait ColumnSlices<K>: sealed::Slices<K> {}
 
 impl<K, S: sealed::Slices<K>> ColumnSlices<K> for S {}
 
-/// Runs a kernel for what is at each place of some slices of small structs, as if each number had a slice of its own.
+/// Runs a kernel for each index of some slices of small structs, as if each number had a slice of its own.
 ///
-/// A vector of three numbers does not fit registers of four or eight: a loop over a slice of them spends much of its time
-/// on getting equal coordinates together, and the wider the registers, the more. This copies a block of values to
-/// columns, runs the kernel over those, and copies back what may have changed, all in the first-level cache. It pays for
-/// kernels of more than some ten operations each. Short ones, such as adding two vectors, are faster in a plain loop.
+/// A vector of three numbers does not fit registers of four or eight. A loop over a slice of them spends much of its time on
+/// gathering equal coordinates, and more with wider registers. This function copies a block of values to columns, runs the kernel
+/// over those, and copies the mutable ones back, all in the first-level cache. This pays off for kernels of more than about ten
+/// operations. Shorter ones, such as adding two vectors, are faster in a plain loop.
 ///
 /// The kernel is compiled for each CPU level, as by [`dispatch`]. Mark a large closure `#[inline(always)]`, or the function
 /// around it `#[burst(closures)]`.
 ///
 /// # Panics
 ///
-/// If the slices are not all of one length. If the kernel panics, all places before that may be written, or those before a
-/// block, which depends on the level.
+/// If the slices have different lengths. If the kernel panics, either all earlier elements are written or those of earlier
+/// blocks, depending on the level.
 ///
 /// # Determinism
 ///
@@ -320,7 +320,7 @@ macro_rules! slices {
             #[inline]
             #[track_caller]
             fn run(self, mut kernel: Kernel) {
-                // Of parameters the compiler knows that they are apart.
+                // The compiler assumes that parameters do not alias.
                 #[inline]
                 fn plain<Kernel, $($name),+>(mut kernel: Kernel, length: usize, $(mut $slice: $name),+)
                 where
@@ -338,7 +338,7 @@ macro_rules! slices {
                     refuse(&lengths);
                 }
                 if CpuLevel::current() == CpuLevel::Baseline {
-                    // Where registers hold four numbers, no more is gained than it costs.
+                    // With registers of four numbers, columns gain no more than they cost.
                     return plain(kernel, lengths[0], $($slice),+);
                 }
                 dispatch(
@@ -362,7 +362,7 @@ macro_rules! slices {
     };
 }
 
-/// One value of a block.
+/// Returns one value of a block.
 #[inline(always)]
 fn get<S: sealed::Slice>(block: &sealed::Block<S::Value>, at: usize) -> S::Value {
     S::Value::from_array(sealed::Parts::get(block, at))

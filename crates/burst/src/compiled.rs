@@ -1,25 +1,27 @@
 //! A kernel compiled for each CPU level.
 //!
-//! Each level is a generic function of its own, the baseline too, so that the levels differ in nothing but the
-//! features they are compiled for, and the inspector finds them all. A kernel that is too large for the compiler
-//! to copy it three times stays one function that all levels call, compiled for the baseline: as fast as without
-//! dispatch, and no faster. Only `#[inline(always)]` on the kernel's closure helps. Tried in vain: a wrapper that
-//! is always inlined and calls the kernel in one place, and one reached through a function pointer; the compiler
-//! inlines what is always inlined before it counts the callers of the rest.
+//! Each level is a separate generic function, including the baseline. The levels therefore differ only in their CPU features, and
+//! the inspector finds them all.
+//!
+//! A kernel that is too large to be copied three times stays one function, compiled for the baseline, that all levels call. It is
+//! then as fast as without dispatch. Only `#[inline(always)]` on the kernel's closure helps. Two alternatives failed: an always
+//! inlined wrapper that calls the kernel in one place, and a wrapper behind a function pointer. The compiler inlines such
+//! wrappers before it counts the callers of the rest.
 #![expect(unsafe_code, reason = "calls functions compiled for CPU features that were detected")]
 
 use crate::CpuLevel;
 
 /// Runs the kernel, compiled for the level in use or `limit`, whichever is lower.
 ///
-/// `N` is the type that the inspector names the kernel after.
+/// `N` is the type that names the kernel in the inspector.
 #[inline(always)]
 pub(crate) fn run<N, R, K: FnOnce() -> R>(limit: CpuLevel, kernel: K) -> R {
     match CpuLevel::current().min(limit) {
-        // SAFETY: the level in use is never above `CpuLevel::available()`, which detected each
-        // feature that `at_v4` is compiled for.
+        // SAFETY: the level in use is never above `CpuLevel::available()`, which detected each feature that `at_v4` is compiled
+        // for.
         CpuLevel::V4 => unsafe { at_v4::<N, R, K>(kernel) },
-        // SAFETY: as above, for the features of `at_v3`.
+        // SAFETY: the level in use is never above `CpuLevel::available()`, which detected each feature that `at_v3` is compiled
+        // for.
         CpuLevel::V3 => unsafe { at_v3::<N, R, K>(kernel) },
         CpuLevel::Baseline => at_baseline::<N, R, K>(kernel),
     }
@@ -49,7 +51,7 @@ fn at_v4<N, R, K: FnOnce() -> R>(kernel: K) -> R {
 
 /// Leaves the name of a type in the code, for the inspector to read.
 ///
-/// Symbols do not have it: they are mangled without the types of generic functions.
+/// Symbols do not contain it: mangled names omit the types of generic functions.
 #[inline(always)]
 fn mark<N>() {
     #[cfg(feature = "inspect")]

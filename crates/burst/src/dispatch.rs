@@ -1,15 +1,17 @@
-//! The one entry through which kernels are compiled per CPU level.
+//! The entry point that compiles kernels per CPU level.
 
 use crate::CpuLevel;
 
-/// Runs `kernel`, compiled for the level in use, and returns what it returns.
+/// Runs `kernel`, compiled for the level in use, and returns its result.
 ///
-/// Everything that is inlined into the closure is compiled with the level's features; a call that
-/// is not inlined runs as it was compiled elsewhere, mostly for the baseline. So keep loops inside the closure.
-/// A closure that is large (about twenty lines) stays a call unless it is marked `#[inline(always)]`:
-/// `#[burst(closures)]` on the function around it marks it and those inside it. Loops that a library runs over a
-/// user's closure take that closure by value or call it in a marked closure of their own; a `&F` that is called as
-/// a function goes through one of the standard library's, and ends the level there.
+/// Code that is inlined into the closure is compiled with the level's features. A call that is not inlined runs as compiled
+/// elsewhere, mostly for the baseline. Keep loops inside the closure.
+///
+/// A closure that is large (about twenty lines) stays a call unless it is marked `#[inline(always)]`. `#[burst(closures)]` on the
+/// function around it marks it and those inside it.
+///
+/// A library that loops over a user's closure should take the closure by value, or call it in a marked closure of its own.
+/// Calling a `&F` as a function goes through a function of the standard library, which ends the level there.
 ///
 /// # Determinism
 ///
@@ -27,11 +29,10 @@ pub fn dispatch<R, K: FnOnce() -> R>(kernel: K) -> R {
     dispatch_as::<K, R, K>(CpuLevel::V4, kernel)
 }
 
-/// Runs `kernel` as [`dispatch`] does, at the given level at most, and returns what it returns.
+/// Runs `kernel` as [`dispatch`] does, at the given level at most, and returns its result.
 ///
-/// With [`CpuLevel::Baseline`] this call is not dispatched. Useful where wider vectors were measured to
-/// be slower, and to compare levels in one process; the level of everything else stays as it is. The level
-/// is never above the one in use.
+/// With [`CpuLevel::Baseline`] this call is not dispatched. Useful where wider vectors were measured to be slower, and to compare
+/// levels in one process. Other kernels keep their level. The level is never above the one in use.
 ///
 /// # Determinism
 ///
@@ -51,8 +52,8 @@ pub fn dispatch_at_most<R, K: FnOnce() -> R>(level: CpuLevel, kernel: K) -> R {
     dispatch_as::<K, R, K>(level, kernel)
 }
 
-/// As [`dispatch_at_most`], for crates whose own closures enclose the user's: the inspector names the
-/// kernel after the type `N`.
+/// Runs `kernel` as [`dispatch_at_most`] does, for crates whose own closures enclose the user's: the type `N` names the kernel in
+/// the inspector.
 #[doc(hidden)]
 #[inline(always)]
 pub fn dispatch_as<N, R, K: FnOnce() -> R>(level: CpuLevel, kernel: K) -> R {

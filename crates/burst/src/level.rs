@@ -1,11 +1,11 @@
-//! The CPU levels kernels are compiled for, and which one is in use.
+//! The CPU levels that kernels are compiled for, and the level in use.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A set of CPU features that kernels are compiled for.
 ///
-/// The order is the order of ability: a CPU of one level runs the code of every lower one.
+/// Levels are ordered: a CPU of one level runs the code of every lower one.
 ///
 /// # Examples
 ///
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum CpuLevel {
-    /// What the build's own target has: SSE2 on x86-64, NEON on AArch64.
+    /// The features of the build's target: SSE2 on x86-64, NEON on AArch64.
     Baseline = 1,
     /// x86-64-v3: AVX2, FMA, BMI1, BMI2, F16C, LZCNT, MOVBE, POPCNT.
     V3 = 2,
@@ -25,10 +25,9 @@ pub enum CpuLevel {
     V4 = 3,
 }
 
-/// The level in use, as a number; zero until it is first asked for.
+/// The level in use, as a number; zero until it is first read.
 ///
-/// Relaxed everywhere: the level is a pure function of the machine and the last limit, and no
-/// other memory is reached through it.
+/// Relaxed everywhere: the level is a pure function of the machine and the last limit, and no other memory depends on it.
 static CURRENT: AtomicU8 = AtomicU8::new(0);
 
 impl CpuLevel {
@@ -44,10 +43,9 @@ impl CpuLevel {
 
     /// Returns the level that [`dispatch`](crate::dispatch) uses now.
     ///
-    /// This is [`V3`](Self::V3) or what the machine has, whichever is lower, unless another limit was
-    /// set by [`limit`](Self::limit) or by the environment variable `ANCHO_CPU_LEVEL`. `V4` is for those
-    /// who ask: on the CPU measured, 512-bit vectors are up to twice as fast in kernels that compute much,
-    /// but slower in short loops that do little, which most are. The README has the figures.
+    /// This is [`V3`](Self::V3) or the machine's level, whichever is lower, unless [`limit`](Self::limit) or the environment
+    /// variable `ANCHO_CPU_LEVEL` set another limit. `V4` must be requested. On the CPU measured, 512-bit vectors are up to twice
+    /// as fast in kernels with much computation, but slower in short loops, which are more common. The README has the figures.
     ///
     /// # Examples
     ///
@@ -65,7 +63,7 @@ impl CpuLevel {
         }
     }
 
-    /// Returns the highest level this machine can run.
+    /// Returns the highest level that this machine supports.
     ///
     /// # Examples
     ///
@@ -100,10 +98,9 @@ impl CpuLevel {
         Self::Baseline
     }
 
-    /// Limits the level in use to `self` or what the machine has, whichever is lower, and returns
-    /// the level that is in use from now on.
+    /// Limits the level in use to `self` or the machine's level, whichever is lower, and returns the new level in use.
     ///
-    /// For tests and measurements: results do not depend on the level. The limit is the process's.
+    /// For tests and measurements: results do not depend on the level. The limit applies to the whole process.
     ///
     /// # Examples
     ///
@@ -118,7 +115,7 @@ impl CpuLevel {
         level
     }
 
-    /// Returns the name that `ANCHO_CPU_LEVEL` takes for this level.
+    /// Returns the name of this level in `ANCHO_CPU_LEVEL`.
     ///
     /// # Examples
     ///

@@ -13,19 +13,18 @@ pub mod math;
 #[doc = include_str!("../guide/writing_kernels.md")]
 pub mod writing_kernels {}
 
-/// Compiles a function for each CPU level, and runs the best version the CPU offers.
+/// Compiles a function for each CPU level, and runs the best version that the CPU supports.
 ///
-/// The body is a kernel as for [`dispatch`], named after the function. Closures in it are marked
-/// `#[inline(always)]`, unless they carry an `inline` attribute, so that none stays a call to code compiled
-/// for the baseline; closures in the arguments of macros and functions inside are left as they are. Slices
-/// are best parameters of the function: the compiler knows then that they do not overlap.
+/// The body is a kernel as for [`dispatch`], named after the function. Closures in it are marked `#[inline(always)]`, unless they
+/// have an `inline` attribute, so that none stays a call to code compiled for the baseline. Closures in the arguments of macros
+/// and in nested functions are left unchanged. Slices should be parameters of the function: the compiler then assumes that they
+/// do not overlap.
 ///
-/// `#[burst(inline)]` is for helpers of kernels: the function is always inlined, and its closures are.
-/// `#[burst(closures)]` is for functions that hold kernels and are none, such as one that schedules jobs:
-/// only the closures are marked.
+/// `#[burst(inline)]` is for helpers of kernels: the function and its closures are always inlined. `#[burst(closures)]` is for
+/// functions that contain kernels but are not kernels themselves, such as one that schedules jobs: only the closures are marked.
 ///
-/// Methods with `self` can be kernels. Functions that are `async`, `const`, `unsafe` or `extern` cannot, nor
-/// can functions in an `impl` that have no `self` and name what only the `impl` knows.
+/// Methods with `self` can be kernels. Functions that are `async`, `const`, `unsafe` or `extern` cannot. Neither can functions in
+/// an `impl` without `self` that name parameters of the `impl` or `Self`.
 ///
 /// # Determinism
 ///

@@ -1,4 +1,4 @@
-//! Functions that cannot be kernels, each refused with a sentence.
+//! Functions that cannot be kernels, each rejected with a sentence.
 #![cfg(feature = "macros")]
 
 #[test]

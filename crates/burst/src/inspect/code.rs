@@ -14,7 +14,7 @@ use super::image::Image;
 use super::report::{Call, Counts, Instance};
 use crate::CpuLevel;
 
-/// The longest name of a type that is believed.
+/// Maximum length of a type name. Longer ones are not names.
 const LONGEST_NAME: u64 = 1 << 14;
 
 /// A function that is an instance of a kernel.
@@ -24,7 +24,7 @@ pub(super) struct Function<'d> {
     pub(super) code: &'d [u8],
 }
 
-/// Decodes an instance; returns the name that was left in it, and what is in it.
+/// Decodes an instance. Returns the type name in it, and its content.
 pub(super) fn read(image: &Image<'_>, function: &Function<'_>) -> (Option<String>, Instance) {
     let instructions = decode(function);
     let inside = function.address..function.address + function.code.len() as u64;
@@ -53,7 +53,7 @@ pub(super) fn read(image: &Image<'_>, function: &Function<'_>) -> (Option<String
     (name_in(image, &instructions), instance)
 }
 
-/// The name that was left in an instance, and where its instructions are.
+/// Returns the type name in an instance, and the addresses of its instructions.
 pub(super) fn addresses(image: &Image<'_>, function: &Function<'_>) -> (Option<String>, Vec<u64>) {
     let instructions = decode(function);
     let addresses = instructions.iter().map(Instruction::ip).collect();
@@ -64,7 +64,7 @@ fn decode(function: &Function<'_>) -> Vec<Instruction> {
     Decoder::with_ip(64, function.code, function.address, DecoderOptions::NONE).iter().collect()
 }
 
-/// The name that `mark` left: the address of a text, and its length beside it.
+/// Returns the name that `mark` has left: the address of a text, and its length beside it.
 fn name_in(image: &Image<'_>, instructions: &[Instruction]) -> Option<String> {
     instructions.iter().enumerate().find_map(|(index, instruction)| {
         if instruction.mnemonic() != Mnemonic::Lea || !instruction.is_ip_rel_memory_operand() {
@@ -84,7 +84,7 @@ fn name_in(image: &Image<'_>, instructions: &[Instruction]) -> Option<String> {
     })
 }
 
-/// Tells of each instruction whether it is in a loop that has no loop inside.
+/// Returns for each instruction whether it is in an innermost loop.
 fn in_innermost_loop(instructions: &[Instruction], inside: &Range<u64>) -> Vec<bool> {
     let jump = |instruction: &Instruction| {
         let target = near_target(instruction).filter(|target| inside.contains(target))?;
@@ -94,7 +94,7 @@ fn in_innermost_loop(instructions: &[Instruction], inside: &Range<u64>) -> Vec<b
         );
         jumps.then_some(target)
     };
-    // A block starts where a jump goes, and after whatever does not simply go on.
+    // A block starts at the target of a jump, and after each instruction that does not simply continue.
     let targets: BTreeSet<u64> = instructions.iter().filter_map(jump).collect();
     let goes_on = |instruction: &Instruction| {
         use FlowControl::{Call, IndirectCall, Next};
@@ -132,8 +132,8 @@ fn near_target(instruction: &Instruction) -> Option<u64> {
         .then(|| instruction.near_branch_target())
 }
 
-/// Where a call goes, or `None` in place of the address if it goes through a pointer. A jump out of the
-/// function is a call too, whose return was left to the callee.
+/// Returns the target of a call, with `None` as the address of a call through a pointer. A jump out of the function is a tail
+/// call.
 #[expect(clippy::option_option, reason = "no call, and a call to who knows where, are different")]
 fn call_target(instruction: &Instruction, inside: &Range<u64>) -> Option<Option<u64>> {
     let through = || {
@@ -151,7 +151,7 @@ fn call_target(instruction: &Instruction, inside: &Range<u64>) -> Option<Option<
             let target = near_target(instruction)?;
             (!inside.contains(&target)).then_some(Some(target))
         }
-        // A jump through a register is a table of a `match`; one through a place in memory is a call.
+        // A jump through a register is the table of a `match`. One through memory is a call.
         FlowControl::IndirectBranch if instruction.is_ip_rel_memory_operand() => Some(through()),
         _ => None,
     }
@@ -161,7 +161,7 @@ fn callee(image: &Image<'_>, address: u64) -> Option<String> {
     image.function_at(address).or_else(|| image.import_at(address))
 }
 
-/// Whether a function only begins a panic, or ends the process.
+/// Returns whether a function only starts a panic, or ends the process.
 fn is_panic(name: &str) -> bool {
     ["core::panicking::", "std::panicking::", "core::slice::index::", "core::option::unwrap_failed"]
         .iter()
@@ -205,7 +205,7 @@ enum Kind {
     Scalar,
 }
 
-/// The kind of a vector instruction that computes, by its name without the `v`.
+/// Returns the kind of a vector instruction that computes, by its name without the `v`.
 fn kind(name: &str, fma: bool) -> Option<Kind> {
     const FLOAT: &[&str] = &[
         "add", "sub", "mul", "div", "min", "max", "sqrt", "and", "or", "xor", "cmp", "blend",

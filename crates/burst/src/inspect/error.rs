@@ -1,9 +1,9 @@
-//! Why the inspector has nothing to say.
+//! Errors of the inspector.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why there is no report.
+/// Reasons why the inspector has no report.
 ///
 /// # Examples
 ///
@@ -16,20 +16,20 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InspectError {
-    /// The executable is of a kind that the inspector cannot read; says which it can.
+    /// The inspector does not support this kind of executable. The text names the supported ones.
     Unsupported(&'static str),
-    /// The executable could not be read; says why.
+    /// The executable could not be read, for the reason in the text.
     Read(String),
     /// No kernel has the name.
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The names of all kernels.
         known: Vec<String>,
     },
     /// Several kernels have the name.
     Ambiguous {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The full names that end in it.
         found: Vec<String>,

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tells of each block whether it is in a loop that has no loop inside.
+/// Returns for each block whether it is in an innermost loop.
 ///
-/// `successors` has, for each block, the blocks that may run after it; the first one is where it starts, and
-/// so are those that nothing leads to, such as what runs when a call unwinds. A loop is what can be left and come
-/// back to through one block, its head, which is not a matter of where it lies in memory: the compiler likes to
-/// put the seldom part of an outer loop behind everything else.
+/// `successors` contains, for each block, the blocks that may run after it. Entry points are the first block and all blocks
+/// without predecessors, such as landing pads.
+///
+/// A loop is a set of blocks with one head, through which it is entered and repeated. The order in memory does not matter: the
+/// compiler often places the rare part of an outer loop behind everything else.
 pub(super) fn in_innermost_loop(successors: &[Vec<usize>]) -> Vec<bool> {
     let loops = loops(successors);
     let mut found = vec![false; successors.len()];
@@ -20,7 +21,7 @@ pub(super) fn in_innermost_loop(successors: &[Vec<usize>]) -> Vec<bool> {
     found
 }
 
-/// The natural loops: all blocks of each, by its head.
+/// Returns the natural loops: all blocks of each, by its head.
 fn loops(successors: &[Vec<usize>]) -> BTreeMap<usize, BTreeSet<usize>> {
     let mut predecessors = vec![Vec::new(); successors.len()];
     for (block, next) in successors.iter().enumerate() {
@@ -42,9 +43,9 @@ fn loops(successors: &[Vec<usize>]) -> BTreeMap<usize, BTreeSet<usize>> {
     loops
 }
 
-/// The blocks that every way to a block goes through, itself among them.
+/// Returns the dominators of each block, including itself.
 ///
-/// The textbook's iteration over sets: kernels are small.
+/// Uses the textbook iteration over sets, since kernels are small.
 fn dominators(predecessors: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
     let all: BTreeSet<usize> = (0..predecessors.len()).collect();
     let is_start = |block: usize| block == 0 || predecessors[block].is_empty();
@@ -85,15 +86,15 @@ mod tests {
 
     #[test]
     fn what_is_in_an_outer_loop_alone_does_not_count() {
-        // 1 is the head of the outer loop, 2 the inner one, 3 goes back.
+        // 1 is the head of the outer loop, 2 the inner loop, and 3 jumps back.
         assert_eq!(innermost(&[&[1], &[2], &[2, 3], &[1, 4], &[]]), [2]);
     }
 
     #[test]
     fn the_order_in_memory_does_not_matter() {
-        // The seldom part of the outer loop, 4, lies behind the end, 3, and jumps back over the inner loop, 2.
+        // The rare part of the outer loop, 4, is behind the end, 3, and jumps back over the inner loop, 2.
         assert_eq!(innermost(&[&[1], &[2], &[2, 4], &[], &[1, 3]]), [2]);
-        // Here it lies before the inner loop, and nothing of that is between it and where it jumps.
+        // Here the rare part is before the inner loop, with no block of that loop between it and its target.
         assert_eq!(innermost(&[&[2], &[2, 4], &[3], &[3, 1], &[]]), [3]);
     }
 

@@ -1,4 +1,4 @@
-//! An executable: where its kernels are, and what the functions are called.
+//! An executable: the locations of its kernels, and the names of its functions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::reason::Lines;
 use super::report::{Instance, Report, without_closures};
 use crate::CpuLevel;
 
-/// The end of the path of the functions in `compiled`, as every mangling spells it.
+/// The end of the path of the functions in `compiled`, common to all mangling schemes.
 const ENTRIES: [(&str, CpuLevel); 3] = [
     ("11ancho_burst8compiled11at_baseline", CpuLevel::Baseline),
     ("11ancho_burst8compiled5at_v3", CpuLevel::V3),
@@ -41,7 +41,7 @@ impl<'d> Image<'d> {
         Ok(Self { file, names })
     }
 
-    /// The instances of kernels.
+    /// Returns the instances of kernels.
     fn functions(&self) -> impl Iterator<Item = Function<'d>> {
         self.file.symbols().filter_map(|symbol| {
             let name = symbol.name().ok()?;
@@ -51,19 +51,19 @@ impl<'d> Image<'d> {
         })
     }
 
-    /// The bytes at an address, if they are in the file.
+    /// Returns the bytes at an address, if they are in the file.
     pub(super) fn bytes(&self, address: u64, size: u64) -> Option<&'d [u8]> {
         self.file.sections().find_map(|section| section.data_range(address, size).ok().flatten())
     }
 
-    /// The name of the function at an address.
+    /// Returns the name of the function at an address.
     pub(super) fn function_at(&self, address: u64) -> Option<String> {
         let name = self.names.get(&address)?;
-        // The alternate form leaves out the hash.
+        // The alternate form omits the hash.
         Some(format!("{:#}", rustc_demangle::demangle(name)))
     }
 
-    /// The name of the function whose address the loader puts at this address.
+    /// Returns the name of the function whose address the loader writes to this address.
     pub(super) fn import_at(&self, address: u64) -> Option<String> {
         let (_, relocation) = self.file.dynamic_relocations()?.find(|(at, _)| *at == address)?;
         match relocation.target() {
@@ -76,13 +76,13 @@ impl<'d> Image<'d> {
     }
 }
 
-/// What each kernel is made of, ordered by name.
+/// Returns a report of each kernel, ordered by name.
 pub(super) fn reports(executable: &Path) -> Result<Vec<Report>, InspectError> {
     let bytes = read(executable)?;
     let image = Image::parse(&bytes)?;
     let mut reports: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
     for function in image.functions() {
-        // Unoptimised code does not say the name in place.
+        // Unoptimised code does not contain the name.
         if let (Some(kernel), instance) = code::read(&image, &function) {
             reports.entry(without_closures(&kernel).to_owned()).or_default().push(instance);
         }
@@ -94,7 +94,7 @@ pub(super) fn reports(executable: &Path) -> Result<Vec<Report>, InspectError> {
     Ok(reports.into_iter().map(report).collect())
 }
 
-/// The lines that the instructions of each kernel come from, by its name.
+/// Returns the source lines of the instructions of each kernel, by its name.
 pub(super) fn lines(executable: &Path) -> Result<BTreeMap<String, Lines>, InspectError> {
     let bytes = read(executable)?;
     let image = Image::parse(&bytes)?;

@@ -1,8 +1,8 @@
-//! The inspector: what the compiler made of each kernel (Unity's Burst Inspector).
+//! The inspector: shows the machine code of each kernel (Unity's Burst Inspector).
 //!
-//! Reads the symbols and the code of an executable, decodes every instantiation of every kernel, and counts
-//! what is in it. Kernels are named after their functions and closures, as [`std::any::type_name`] does.
-//! Needs optimised code, x86-64 and ELF; elsewhere every call says so as an [`InspectError`].
+//! Reads the symbols and the code of an executable, decodes every instance of every kernel, and counts its instructions. Kernels
+//! are named after their functions and closures, as by [`std::any::type_name`]. Requires optimised code, x86-64 and ELF;
+//! otherwise every call returns an [`InspectError`].
 //!
 //! # Examples
 //!
@@ -31,11 +31,11 @@ pub use reason::{Reason, reasons_of};
 pub use report::{Call, Counts, Instance, Report};
 pub use verdict::{Verdict, expect_vectorized, verdict};
 
-/// Returns what became of every kernel in the running executable, ordered by name.
+/// Returns a report of every kernel in the running executable, ordered by name.
 ///
 /// # Errors
 ///
-/// When the executable cannot be read, or is of a kind that the inspector does not know.
+/// If the executable cannot be read, or the inspector does not support its kind.
 ///
 /// # Examples
 ///
@@ -49,13 +49,13 @@ pub fn kernels() -> Result<Vec<Report>, InspectError> {
     kernels_of(&path)
 }
 
-/// Returns what became of every kernel in an executable, ordered by name.
+/// Returns a report of every kernel in an executable, ordered by name.
 ///
-/// It must have been built with this feature, without which kernels leave no names.
+/// The executable must have been built with this feature, without which kernels have no names.
 ///
 /// # Errors
 ///
-/// As [`kernels`].
+/// If the executable cannot be read, or the inspector does not support its kind.
 ///
 /// # Examples
 ///
@@ -67,14 +67,14 @@ pub fn kernels_of(executable: &Path) -> Result<Vec<Report>, InspectError> {
     image::reports(executable)
 }
 
-/// Returns what became of one kernel in the running executable.
+/// Returns a report of one kernel in the running executable.
 ///
-/// A name may be given from any `::` on: `game::steer` and `steer` find the kernel of the function `steer` in
-/// the crate `game`, the closures in it, and the loop of a library that was given one of them.
+/// A name may start after any `::`. `game::steer` and `steer` find the kernel of the function `steer` in the crate `game`, the
+/// closures in it, and the loop of a library that calls one of them.
 ///
 /// # Errors
 ///
-/// As [`kernels`], and when no kernel or more than one has the name.
+/// The errors of [`kernels`], and if no kernel or more than one has the name.
 ///
 /// # Examples
 ///
@@ -86,11 +86,11 @@ pub fn kernel(name: &str) -> Result<Report, InspectError> {
     select(kernels()?, name)
 }
 
-/// Picks the one report of that name, as [`kernel`] does.
+/// Selects the one report of that name, as [`kernel`] does.
 ///
 /// # Errors
 ///
-/// When no kernel or more than one has the name.
+/// If no kernel or more than one has the name.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Why loops of a kernel were not vectorised, from what the compiler remarked.
+//! Reasons why loops of a kernel were not vectorised, from the remarks of the compiler.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::InspectError;
 use super::image;
 
-/// Why the compiler left a loop scalar.
+/// The reason why the compiler did not vectorise a loop.
 ///
 /// # Examples
 ///
@@ -28,9 +28,9 @@ pub struct Reason {
     pub place: String,
     /// The line of the standard library that the compiler named, if it did not name the place itself.
     pub within: Option<String>,
-    /// What the compiler says.
+    /// The text of the compiler.
     pub text: String,
-    /// Other kernels that have the line in them: the remark does not say whose loop it is about.
+    /// Other kernels that contain the line: the remark does not name the kernel.
     pub others: Vec<String>,
 }
 
@@ -47,14 +47,14 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Returns the reasons that the compiler gave, by the name of the kernel.
+/// Returns the compiler's reasons, by the name of the kernel.
 ///
-/// `remarks` is what it printed with `-Cremark=loop-vectorize`. The executable needs line numbers and one codegen unit
+/// `remarks` is the compiler's output with `-Cremark=loop-vectorize`. The executable needs line numbers and one codegen unit
 /// (`-Cdebuginfo=1 -Ccodegen-units=1`), and this crate's feature `inspect`.
 ///
 /// # Errors
 ///
-/// As [`kernels_of`](super::kernels_of).
+/// The errors of [`kernels_of`](super::kernels_of).
 ///
 /// # Examples
 ///
@@ -72,8 +72,7 @@ pub fn reasons_of(
 /// A file and a line of it.
 type Line = (String, u32);
 
-/// The lines that a kernel's instructions come from: each with the lines of the user's own that it was
-/// inlined into.
+/// The source lines of a kernel's instructions, each with the user's lines that it was inlined into.
 #[derive(Debug, Default)]
 pub(super) struct Lines(BTreeMap<Line, BTreeSet<Line>>);
 
@@ -88,7 +87,7 @@ impl Lines {
 
 fn assign(kernels: &BTreeMap<String, Lines>, remarks: &str) -> BTreeMap<String, Vec<Reason>> {
     let mut reasons: BTreeMap<String, BTreeSet<Reason>> = BTreeMap::new();
-    // A kernel is compiled for each level, with mostly the same fate.
+    // A kernel is compiled for each level, mostly with the same remarks.
     let remarks: BTreeSet<(Line, &str)> = remarks.lines().filter_map(parse).collect();
     for (line, text) in &remarks {
         let having: Vec<&String> = kernels
@@ -101,7 +100,7 @@ fn assign(kernels: &BTreeMap<String, Lines>, remarks: &str) -> BTreeMap<String, 
             for own in &kernels[kernel].0[line] {
                 let within = (own != line).then(|| show(line));
                 let others = match within {
-                    // A line of the user's own that is in several kernels is the same loop in each.
+                    // A user's line in several kernels is the same loop in each.
                     None => Vec::new(),
                     Some(_) => others.clone().map(|&name| name.clone()).collect(),
                 };
@@ -116,7 +115,7 @@ fn assign(kernels: &BTreeMap<String, Lines>, remarks: &str) -> BTreeMap<String, 
     reasons.into_iter().map(sorted).collect()
 }
 
-/// The line that a remark is about, and the reason in it.
+/// Returns the line and the reason of a remark.
 fn parse(remark: &str) -> Option<(Line, &str)> {
     let (place, text) = remark.split_once(" loop-vectorize ")?;
     let (_, reason) = text.split_once("loop not vectorized: ")?;
@@ -125,7 +124,7 @@ fn parse(remark: &str) -> Option<(Line, &str)> {
     Some(((file.to_owned(), line.parse().ok()?), reason.trim_end()))
 }
 
-/// The path of a file within the standard library, if it is one.
+/// Returns the path of a file within the standard library, if it is part of it.
 fn in_library(file: &str) -> Option<&str> {
     file.split_once("/library/").map(|(_, within)| within)
 }

@@ -1,13 +1,13 @@
-//! What the inspector tells of a kernel.
+//! Report of a kernel.
 
 use std::fmt;
 
 use super::InspectError;
 use crate::CpuLevel;
 
-/// What became of one kernel, at each level.
+/// The machine code of one kernel, at each level.
 ///
-/// Printed, it is a table with one line for each instance, and the calls below; `{:#}` adds the assembly.
+/// `Display` prints a table with one line for each instance, and the calls below. `{:#}` adds the assembly.
 ///
 /// # Examples
 ///
@@ -44,16 +44,15 @@ pub struct Instance {
     pub bytes: usize,
     /// The instructions by kind.
     pub counts: Counts,
-    /// The calls that were not inlined, in the order of the code; those that only begin a panic are
-    /// in [`Counts::panics`].
+    /// The calls that were not inlined, in the order of the code. Calls that only start a panic are in [`Counts::panics`].
     pub calls: Vec<Call>,
-    /// The code in Intel syntax, an instruction a line.
+    /// The code in Intel syntax, one instruction per line.
     pub assembly: String,
 }
 
-/// How many instructions of each kind there are.
+/// Numbers of instructions of each kind.
 ///
-/// Counted are those that compute; loads, stores, shuffles and what makes zeros are not.
+/// Only instructions that compute are counted, without loads, stores, shuffles and zeroing.
 ///
 /// # Examples
 ///
@@ -71,13 +70,13 @@ pub struct Counts {
     pub packed_512: usize,
     /// On single floats.
     pub scalar: usize,
-    /// Of those above, fused multiply-adds.
+    /// Fused multiply-adds, which are included in the other counts.
     pub fma: usize,
-    /// Calls that begin a panic.
+    /// Calls that start a panic.
     pub panics: usize,
 }
 
-/// A call that was not inlined: what it runs was compiled elsewhere, mostly for the baseline.
+/// A call that was not inlined. Its target was compiled elsewhere, mostly for the baseline.
 ///
 /// # Examples
 ///
@@ -87,9 +86,9 @@ pub struct Counts {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The function that is called, or "a pointer".
+    /// The name of the called function, or "a pointer".
     pub name: String,
-    /// Whether an innermost loop makes the call.
+    /// `true` if the call is in an innermost loop.
     pub in_loop: bool,
 }
 
@@ -122,7 +121,7 @@ impl Report {
     }
 }
 
-/// Finds the one report that is called `name`, or else the one whose name has it as whole words.
+/// Finds the one report with this name, or else the one whose name contains it as whole words.
 pub(super) fn find(reports: Vec<Report>, name: &str) -> Result<Report, InspectError> {
     let wanted = without_closures(name);
     let names = |reports: &[Report]| reports.iter().map(|report| report.name.clone()).collect();
@@ -138,8 +137,7 @@ pub(super) fn find(reports: Vec<Report>, name: &str) -> Result<Report, InspectEr
     }
 }
 
-/// Whether `wanted` is in a name from the beginning of a word to the end of one: at the end of the name, or
-/// of the path of a type in it.
+/// Returns whether a name contains `wanted` as whole words: at the end of the name, or of the path of a type in it.
 fn mentions(name: &str, wanted: &str) -> bool {
     let starts = |before: &str| before.is_empty() || before.ends_with([':', '<', ' ', '&', '(']);
     let ends = |after: &str| {
@@ -150,7 +148,7 @@ fn mentions(name: &str, wanted: &str) -> bool {
     !wanted.is_empty() && name.match_indices(wanted).any(found)
 }
 
-/// The name of the function that the closures are in.
+/// Returns the name of the function that contains the closures.
 pub(super) fn without_closures(name: &str) -> &str {
     let mut name = name;
     while let Some(rest) = name.strip_suffix("::{{closure}}") {

@@ -1,4 +1,4 @@
-//! Whether a kernel is vectorised, for tests to insist on.
+//! Checks that a kernel is vectorised, for tests.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::report::{Call, Report};
 use super::{InspectError, kernel};
 use crate::CpuLevel;
 
-/// Whether a kernel is vectorised at a level.
+/// The result of a vectorisation check at a level.
 ///
 /// # Examples
 ///
@@ -18,16 +18,16 @@ use crate::CpuLevel;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every instance computes with vectors of the level's width, and none calls in a loop.
+    /// Every instance computes with vectors of the level's width, and has no call in a loop.
     Vectorized,
     /// There is no instance at this level.
     Absent,
-    /// An instance does not; says why.
+    /// An instance does not compute with such vectors, or has a call in a loop. The text states the reason.
     Scalar(String),
 }
 
-/// Judges a report: a kernel is vectorised at a level if each of its instances there computes with vectors
-/// as wide as the level's (128, 256, and at v4 256 or 512 bits), and no innermost loop makes a call.
+/// Checks a report. A kernel is vectorised at a level if each of its instances there computes with vectors of the level's width,
+/// and no innermost loop has a call. The width is 128, 256, and at v4 256 or 512 bits.
 ///
 /// # Examples
 ///
@@ -47,7 +47,7 @@ pub fn verdict(report: &Report, level: CpuLevel) -> Verdict {
             CpuLevel::V4 => (counts.packed_256 + counts.packed_512, "256 or more"),
         };
         let in_loop: Vec<&Call> = instance.calls.iter().filter(|call| call.in_loop).collect();
-        // Where nothing is packed, any call may be the loop that was left outside.
+        // Without packed instructions, any call may be to a loop that was not inlined.
         let culprits = if wide == 0 { instance.calls.iter().collect() } else { in_loop };
         if wide == 0 || !culprits.is_empty() {
             let stopped = match culprits.as_slice() {
@@ -72,7 +72,7 @@ pub fn verdict(report: &Report, level: CpuLevel) -> Verdict {
 ///
 /// # Panics
 ///
-/// As the macro.
+/// If the kernel is not vectorised, has no instance at the level, or does not exist.
 ///
 /// # Examples
 ///
@@ -84,7 +84,7 @@ pub fn verdict(report: &Report, level: CpuLevel) -> Verdict {
 /// ```
 #[track_caller]
 pub fn expect_vectorized(name: &str, level: CpuLevel) {
-    // Unoptimised code is never vectorised, and says nothing of what users run.
+    // Unoptimised code is never vectorised, and differs from the code that users run.
     if cfg!(debug_assertions) || cfg!(not(feature = "dispatch")) {
         return;
     }
@@ -102,18 +102,18 @@ pub fn expect_vectorized(name: &str, level: CpuLevel) {
 
 /// Asserts that a kernel is vectorised at a CPU level (Unity's `Loop.ExpectVectorized`).
 ///
-/// The kernel is a function with [`#[burst]`](macro@crate::burst), or a name as
-/// [`inspect::kernel`](crate::inspect::kernel) takes, such as that of the function that a job's closure is in. It
-/// passes if each instance computes with vectors of the level's width and no innermost loop makes a call
-/// (see [`inspect::verdict`](crate::inspect::verdict)). The machine need not have the level.
+/// The kernel is a function with [`#[burst]`](macro@crate::burst), or a name as for [`inspect::kernel`](crate::inspect::kernel),
+/// such as that of the function around a job's closure. The assertion passes if each instance computes with vectors of the
+/// level's width and no innermost loop has a call (see [`inspect::verdict`](crate::inspect::verdict)). The machine need not
+/// support the level.
 ///
-/// Does nothing in builds with debug assertions, which are not optimised, without the feature `dispatch`, and
-/// where the inspector cannot read executables.
+/// Does nothing in builds with debug assertions, which are not optimised, without the feature `dispatch`, and on platforms whose
+/// executables the inspector cannot read.
 ///
 /// # Panics
 ///
-/// Panics if the kernel is not vectorised, with its name, the level, the counts and the calls that stopped it;
-/// and if there is no such kernel.
+/// Panics if the kernel is not vectorised, with its name, the level, the counts and the calls that prevent it. Panics if there is
+/// no such kernel.
 ///
 /// # Examples
 ///

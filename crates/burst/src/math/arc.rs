@@ -2,7 +2,7 @@
 
 use super::lane::{SIGN, flip, magnitude, one_nan, select};
 
-/// pi/2 is this much more than the nearest `f32`, pi twice as much.
+/// The difference between pi/2 and the nearest `f32`. That of pi is twice as much.
 const HALF_PI_LOW: f32 = -4.371_139e-8;
 const HALF_PI: f32 = std::f32::consts::FRAC_PI_2;
 const PI: f32 = std::f32::consts::PI;
@@ -15,7 +15,7 @@ const PI: f32 = std::f32::consts::PI;
 ///
 /// # Special values
 ///
-/// ±0 gives ±0; numbers beyond ±1 and NaN give NaN.
+/// ±0 yields ±0; numbers beyond ±1 and NaN yield NaN.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ pub fn asin(x: f32) -> f32 {
 ///
 /// # Special values
 ///
-/// 1 gives 0; numbers beyond ±1 and NaN give NaN.
+/// 1 yields 0; numbers beyond ±1 and NaN yield NaN.
 ///
 /// # Examples
 ///
@@ -67,7 +67,7 @@ pub fn acos(x: f32) -> f32 {
 ///
 /// # Special values
 ///
-/// ±0 gives ±0, ±infinity gives ±pi/2, NaN gives NaN.
+/// ±0 yields ±0, ±infinity yields ±pi/2, NaN yields NaN.
 ///
 /// # Examples
 ///
@@ -94,9 +94,8 @@ pub fn atan(x: f32) -> f32 {
 ///
 /// # Special values
 ///
-/// As in C: infinities count as equal and larger than all else, and the signs of zeros count, so
-/// that `atan2(-0.0, -1.0)` is -pi. `atan2(±0.0, 0.0)` is ±0, `atan2(±0.0, -0.0)` is ±pi. NaN in
-/// either place gives NaN.
+/// As in C: infinities count as equal and larger than all else. The signs of zeros count, so that `atan2(-0.0, -1.0)` is -pi.
+/// `atan2(±0.0, 0.0)` is ±0, `atan2(±0.0, -0.0)` is ±pi. NaN in either place yields NaN.
 ///
 /// # Examples
 ///
@@ -117,7 +116,7 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     let ratio = select(short == f32::INFINITY, 1.0, ratio);
     let arc = atan_to_one(ratio);
 
-    // A quarter turn or half a turn or none, plus or minus the arc.
+    // Adds or subtracts the arc from no turn, a quarter turn or half a turn.
     let behind = x.is_sign_negative();
     let start = select(steep, HALF_PI, select(behind, PI, 0.0));
     let start_low = select(steep, HALF_PI_LOW, select(behind, 2.0 * HALF_PI_LOW, 0.0));
@@ -127,18 +126,18 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     select(x.is_nan() | y.is_nan(), f32::NAN, angle)
 }
 
-/// Returns the arcsine of `size` if that is at most sqrt(1/2), or else half the arccosine and true.
+/// Returns the arcsine of `size` if `size` is at most sqrt(1/2), or else half the arccosine and true.
 ///
-/// The arccosine by `acos(x) = 2 asin(sqrt((1 - x) / 2))`, whose argument is exact up to the root.
-/// The change at sqrt(1/2), not at 1/2, keeps `pi/2 - acos(x)` from losing a bit.
+/// The arccosine is computed by `acos(x) = 2 asin(sqrt((1 - x) / 2))`, whose argument is exact up to the root. The change at
+/// sqrt(1/2), not at 1/2, keeps `pi/2 - acos(x)` from losing a bit.
 #[inline(always)]
 fn short_arc(size: f32) -> (bool, f32) {
     let steep = size > std::f32::consts::FRAC_1_SQRT_2;
     let half = (1.0 - size) * 0.5;
     let square = select(steep, half, size * size);
     let sine = select(steep, half.sqrt(), size);
-    // `(asin(x) - x) / x^3` in `x^2`, fitted by Remez exchange for x <= sqrt(1/2), coefficients
-    // rounded to `f32` one by one and the others fitted again. Relative error 2^-28.7.
+    // `(asin(x) - x) / x^3` in `x^2`, fitted by Remez exchange for x <= sqrt(1/2). Coefficients were rounded to `f32` one by one,
+    // and the others fitted again. Relative error 2^-28.7.
     let tail = -0.140_270_72 + square * 0.126_260_74;
     let tail = -0.008_171_853 + square * (0.110_586_41 + square * tail);
     let tail = 0.044_077_884 + square * (0.036_019_642 + square * tail);
@@ -150,8 +149,9 @@ fn short_arc(size: f32) -> (bool, f32) {
 #[inline(always)]
 fn atan_to_one(ratio: f32) -> f32 {
     let square = ratio * ratio;
-    // `(atan(x) - x) / x^3` in `x^2`, fitted as above for x <= 1, one coefficient moved by six ulp
-    // to make the arctangent of 1 the nearest to pi/4. Relative error 2^-28.4.
+    // `(atan(x) - x) / x^3` in `x^2`, fitted by Remez exchange for x <= 1. Coefficients were rounded to `f32` one by one, and the
+    // others fitted again. One coefficient was moved by six ulp to make the arctangent of 1 the nearest to pi/4. Relative error
+    // 2^-28.4.
     let tail = -0.031_157_497 + square * (0.010_904_352 + square * -0.001_791_449_8);
     let tail = -0.084_020_5 + square * (0.057_935_618 + square * tail);
     let tail = -0.142_641_26 + square * (0.109_516_54 + square * tail);

@@ -12,8 +12,8 @@ use super::lane::{ROUND, one_nan, power_of_two, select};
 ///
 /// # Special values
 ///
-/// Overflows to infinity above 88.722 8, underflows to 0 below -103.972; infinity gives infinity,
-/// -infinity gives 0, NaN gives NaN.
+/// Overflows to infinity above 88.722 8, underflows to 0 below -103.972; infinity yields infinity,
+/// -infinity yields 0, NaN yields NaN.
 ///
 /// # Examples
 ///
@@ -42,8 +42,8 @@ pub fn exp(x: f32) -> f32 {
 ///
 /// # Special values
 ///
-/// Overflows to infinity from 128 on, underflows to 0 from -150 down; infinity gives infinity,
-/// -infinity gives 0, NaN gives NaN.
+/// Overflows to infinity from 128 on, underflows to 0 from -150 down; infinity yields infinity,
+/// -infinity yields 0, NaN yields NaN.
 ///
 /// # Examples
 ///
@@ -64,8 +64,8 @@ pub fn exp2(x: f32) -> f32 {
 
 /// Returns e to the power of `x`, at most ln(2) / 2 in magnitude.
 ///
-/// Fitted by Remez exchange, the coefficients of 1 and x fixed, the others rounded to `f32` one by
-/// one and the rest of them fitted again. Relative error 2^-28.2.
+/// Fitted by Remez exchange, with fixed coefficients of 1 and x. The others were rounded to `f32` one by one, and the rest of
+/// them fitted again. Relative error 2^-28.2.
 #[inline(always)]
 fn near_one(x: f32) -> f32 {
     let tail = 0.041_668_262 + x * (0.008_368_677 + x * 0.001_382_108_2);
@@ -77,7 +77,7 @@ fn near_one(x: f32) -> f32 {
 #[inline(always)]
 fn scale(value: f32, rounded: f32) -> f32 {
     let exponent = rounded.to_bits().wrapping_sub(ROUND.to_bits()) as i32;
-    // Two factors, as one cannot hold exponents of subnormal results. The first product is exact.
+    // Two factors, since one cannot hold the exponents of subnormal results. The first product is exact.
     let half = exponent >> 1;
     one_nan(value * power_of_two(half) * power_of_two(exponent.wrapping_sub(half)))
 }

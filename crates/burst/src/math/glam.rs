@@ -22,8 +22,7 @@ pub mod quat {
         vec4::length(Vec4::from(rotation))
     }
 
-    /// Returns the quaternion of length one in the same direction; of NaN if the length is zero. Replaces
-    /// [`Quat::normalize`].
+    /// Returns the quaternion of length one in the same direction, or NaN if the length is zero. Replaces [`Quat::normalize`].
     ///
     /// # Examples
     ///
@@ -94,7 +93,7 @@ pub mod quat {
     pub fn slerp(from: Quat, to: Quat, s: f32) -> Quat {
         let cos = dot(from, to);
         let (to, cos) = if cos < 0.0 { (-to, -cos) } else { (to, cos) };
-        // The sine of so small an angle is all rounding, and a line is as good as an arc.
+        // The sine of such a small angle is all rounding, and a line is as good as an arc.
         if cos > 1.0 - f32::EPSILON {
             return lerp(from, to, s);
         }
@@ -124,8 +123,7 @@ pub mod vec4 {
         dot(vector, vector).sqrt()
     }
 
-    /// Returns the vector of length one in the same direction; of NaN if the length is zero. Replaces
-    /// [`Vec4::normalize`].
+    /// Returns the vector of length one in the same direction, or NaN if the length is zero. Replaces [`Vec4::normalize`].
     #[inline]
     #[must_use]
     pub fn normalize(vector: Vec4) -> Vec4 {
@@ -159,8 +157,7 @@ pub mod vec3a {
         dot(vector, vector).sqrt()
     }
 
-    /// Returns the vector of length one in the same direction; of NaN if the length is zero. Replaces
-    /// [`Vec3A::normalize`].
+    /// Returns the vector of length one in the same direction, or NaN if the length is zero. Replaces [`Vec3A::normalize`].
     #[inline]
     #[must_use]
     pub fn normalize(vector: Vec3A) -> Vec3A {
@@ -172,8 +169,8 @@ pub mod vec3a {
 pub mod affine3a {
     use super::*;
 
-    /// Returns the inverse; it is not finite if there is none. Replaces [`Affine3A::inverse`], and [`glam::Mat4::inverse`] of
-    /// matrices whose last row is `0, 0, 0, 1`.
+    /// Returns the inverse, which is not finite for a singular matrix. Replaces [`Affine3A::inverse`], and
+    /// [`glam::Mat4::inverse`] of matrices whose last row is `0, 0, 0, 1`.
     ///
     /// # Examples
     ///

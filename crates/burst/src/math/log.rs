@@ -12,7 +12,7 @@ use super::lane::{select, split};
 ///
 /// # Special values
 ///
-/// 1 gives 0, ±0 gives -infinity, infinity gives infinity; numbers below 0 and NaN give NaN.
+/// 1 yields 0, ±0 yields -infinity, infinity yields infinity; numbers below 0 and NaN yield NaN.
 ///
 /// # Examples
 ///
@@ -41,7 +41,7 @@ pub fn ln(x: f32) -> f32 {
 ///
 /// # Special values
 ///
-/// 1 gives 0, ±0 gives -infinity, infinity gives infinity; numbers below 0 and NaN give NaN.
+/// 1 yields 0, ±0 yields -infinity, infinity yields infinity; numbers below 0 and NaN yield NaN.
 ///
 /// # Examples
 ///
@@ -55,8 +55,8 @@ pub fn ln(x: f32) -> f32 {
 pub fn log2(x: f32) -> f32 {
     let (exponent, mantissa) = split(x);
     let over = mantissa - 1.0;
-    // The line and the parabola carry most of the rounding errors. Of both, the part that belongs to
-    // the highest 8 bits is exact: products of 8 bits by 16, and of 16 bits by 5.
+    // The line and the parabola have most of the rounding errors. The part of both that belongs to the highest 8 bits is exact:
+    // products of 8 bits by 16, and of 16 bits by 5.
     let high = f32::from_bits(over.to_bits() & 0xffff_0000);
     let low = over - high;
     let square = high * high;
@@ -69,17 +69,17 @@ pub fn log2(x: f32) -> f32 {
 
 /// log2(e) in 16 bits.
 const LINE: f32 = 1.442_688;
-/// What is missing.
+/// The remainder of log2(e).
 const LINE_LOW: f32 = 7.052_608e-6;
 /// Half of log2(e) in 5 bits.
 const PARABOLA: f32 = 0.718_75;
-/// What is missing.
+/// The remainder of half of log2(e).
 const PARABOLA_LOW: f32 = 0.002_597_520_4;
 
 /// Returns `ln(1 + x) - x + x^2 / 2`, for a mantissa `1 + x` from sqrt(1/2) to sqrt(2).
 ///
-/// The quotient by `x^3` was fitted by Remez exchange, the coefficients rounded to `f32` one by one
-/// and the others fitted again. The relative error that is left in the logarithm is 2^-30.3.
+/// The quotient by `x^3` was fitted by Remez exchange. Coefficients were rounded to `f32` one by one, and the others fitted
+/// again. The remaining relative error of the logarithm is 2^-30.3.
 #[inline(always)]
 fn cubic(x: f32) -> f32 {
     let quotient = 0.118_863_24 + x * (-0.116_601_14 + x * 0.067_319_89);
@@ -89,7 +89,7 @@ fn cubic(x: f32) -> f32 {
     x * (x * x) * quotient
 }
 
-/// Returns the logarithm `log` of `x`, or what is instead of it where there is none.
+/// Returns the logarithm `log` of `x`, or the special value for zero, infinity, NaN and negative numbers.
 #[inline(always)]
 fn at_the_ends(x: f32, log: f32) -> f32 {
     let log = select(x < f32::INFINITY, log, f32::INFINITY);

@@ -1,9 +1,8 @@
-//! Mathematical functions that vectorise, and give the same bits everywhere.
+//! Mathematical functions that vectorise, and yield the same bits everywhere.
 //!
-//! The functions of the standard library call the platform's, one number at a time, and platforms
-//! differ in the last bit. These are plain arithmetic without branches or tables: in a loop inside
-//! [`dispatch`](crate::dispatch) they are compiled for the lanes of the CPU level in use, and
-//! their results do not depend on the level, on the platform, or on how the program was optimised.
+//! The functions of the standard library call the platform's, one number at a time, and platforms differ in the last bit. These
+//! functions are plain arithmetic without branches or tables. In a loop inside [`dispatch`](crate::dispatch) they are compiled
+//! for the lanes of the CPU level in use. Their results do not depend on the level, on the platform, or on optimisation.
 //!
 //! ```
 //! use ancho_burst::{dispatch, math};
@@ -26,12 +25,12 @@
 //!
 //! # NaN
 //!
-//! Where there is no result, it is [`f32::NAN`], with the bits of that constant and no others.
+//! An undefined result is [`f32::NAN`], always with the bits of that constant.
 //!
 //! # Reductions
 //!
-//! [`sum`] and [`dot`] take a [`FloatMode`], which says whether the order of the elements is kept.
-//! [`min`] and [`max`] are the same in any order.
+//! [`sum`] and [`dot`] take a [`FloatMode`], which selects whether the order of the elements is kept. [`min`] and [`max`] are the
+//! same in any order.
 //!
 //! # glam
 //!

@@ -10,9 +10,9 @@ use super::lane::{INTEGERS, ROUND_WIDE, flip, magnitude, select, split};
 ///
 /// # Special values
 ///
-/// As in C. `pow(x, 0.0)` and `pow(1.0, y)` are 1, even for NaN. A negative `x` gives NaN unless
-/// `y` is an integer, and keeps its sign if that is odd. Zeros and infinities give the limits, with
-/// the sign of `x` if `y` is an odd integer; `pow(-1.0, ±infinity)` is 1.
+/// As in C. `pow(x, 0.0)` and `pow(1.0, y)` are 1, even for NaN. A negative `x` yields NaN unless `y` is an integer, and keeps its
+/// sign if that is odd. Zeros and infinities yield the limits, with the sign of `x` if `y` is an odd integer.
+/// `pow(-1.0, ±infinity)` is 1.
 ///
 /// # Examples
 ///
@@ -36,10 +36,10 @@ pub fn pow(x: f32, y: f32) -> f32 {
     select(one, 1.0, power)
 }
 
-/// Returns the logarithm to base 2, right in 38 bits.
+/// Returns the logarithm to base 2, correct to 38 bits.
 ///
-/// `f64` because an error in the logarithm counts up to 150 times as much in the power, and pairs
-/// of `f32` would take more instructions.
+/// In `f64`, because an error in the logarithm counts up to 150 times as much in the power, and pairs of `f32` would take more
+/// instructions.
 #[inline(always)]
 fn log2_wide(size: f32) -> f64 {
     let (exponent, mantissa) = split(size);
@@ -67,18 +67,18 @@ fn exp2_wide(x: f64) -> f32 {
     let tail = 0.001_340_664_430_491_865 + rest * 0.000_155_946_923_290_272_92;
     let tail = 0.055_503_105_497_145_11 + rest * (0.009_617_692_921_271_77 + rest * tail);
     let tail = 0.693_147_214_968_836_9 + rest * (0.240_226_527_833_150_46 + rest * tail);
-    // The integer is in the low bits; the shift leaves only them.
+    // The integer is in the low bits. The shift leaves only them.
     let scale = f64::from_bits(rounded.to_bits().wrapping_add(1023) << 52);
     ((1.0 + rest * tail) * scale) as f32
 }
 
-/// Tells whether a number that is not negative is an integer, and whether it is odd.
+/// Returns whether a non-negative number is an integer, and whether it is odd.
 #[inline(always)]
 fn parity(size: f32) -> (bool, bool) {
     let rounded = size + INTEGERS;
     let small = size < INTEGERS;
     let integer = !small | (rounded - INTEGERS == size);
-    // Up to 2^24 the lowest bit counts ones; further up every number is even.
+    // Up to 2^24 the lowest bit is the unit. Larger numbers are even.
     let lowest = select(small, rounded.to_bits(), size.to_bits()) & 1 != 0;
     (integer, integer & lowest & (size < 2.0 * INTEGERS))
 }

@@ -1,18 +1,18 @@
-//! Many numbers made one, and in which order.
+//! Reductions of slices to one number, in a defined order.
 
 use std::hint::black_box;
 
 use super::lane::select;
 
-/// How freely a reduction may treat floating-point numbers.
+/// The order in which a reduction combines floating-point numbers.
 ///
-/// Addition of floats is not associative, so the order of a sum is part of its result, and a loop
-/// that adds to one variable cannot be spread over the lanes of a vector.
+/// Addition of floats is not associative, so the order of a sum is part of its result. A loop that adds to one variable therefore
+/// cannot be spread over the lanes of a vector.
 ///
 /// # Determinism
 ///
-/// Either mode gives one result, the same bit for bit at every CPU level, in debug and release.
-/// Neither contracts `a * b + c`, assumes that there is no NaN, or replaces a division.
+/// Either mode has one result, the same bit for bit at every CPU level, in debug and release. Neither contracts `a * b + c`,
+/// assumes the absence of NaN, or replaces a division.
 ///
 /// # Examples
 ///
@@ -27,18 +27,18 @@ pub enum FloatMode {
     /// First to last, as the plain loop.
     #[default]
     Strict,
-    /// In 32 lanes whatever the CPU has, the element at `i` in lane `i % 32`; then the upper half
-    /// of the lanes is added to the lower half, until one is left.
+    /// In 32 lanes on every CPU, with the element at `i` in lane `i % 32`. Then the upper half of the lanes is added to the lower
+    /// half, until one is left.
     ///
-    /// What changes is which sums are rounded, so the result is mostly nearer to the true sum, and
-    /// a sum that would overflow on its way may not, or the other way around.
+    /// Other sums are rounded than in order, so the result is mostly nearer to the true sum. Intermediate overflow may occur in
+    /// only one of the modes.
     Fast,
 }
 
-/// The lanes of [`FloatMode::Fast`]: enough to keep two AVX-512 or eight SSE additions under way.
+/// Number of lanes of [`FloatMode::Fast`]: enough to keep two AVX-512 or eight SSE additions in flight.
 const LANES: usize = 32;
 
-/// Returns the sum of `values`, 0 if there are none.
+/// Returns the sum of `values`, 0 if the slice is empty.
 ///
 /// # Examples
 ///
@@ -56,9 +56,9 @@ pub fn sum(values: &[f32], mode: FloatMode) -> f32 {
     }
 }
 
-/// Returns the sum of the products of elements at the same index, 0 if there are none.
+/// Returns the sum of the products of elements at the same index, 0 if a slice is empty.
 ///
-/// The shorter slice decides how many there are.
+/// The shorter slice determines the number of products.
 ///
 /// # Examples
 ///
@@ -88,10 +88,9 @@ pub fn dot(left: &[f32], right: &[f32], mode: FloatMode) -> f32 {
     fold(lanes, |sum, other| sum + other)
 }
 
-/// Returns the smallest of `values`, infinity if there are none.
+/// Returns the smallest of `values`, infinity if the slice is empty.
 ///
-/// The order makes no difference, so there is no mode. NaN is left out, and a zero comes without
-/// its sign.
+/// The order makes no difference, so there is no mode. NaN is ignored, and a zero has no sign.
 ///
 /// # Examples
 ///
@@ -105,10 +104,9 @@ pub fn min(values: &[f32]) -> f32 {
     in_lanes(values, f32::INFINITY, |min, value| select(value < min, value, min)) + 0.0
 }
 
-/// Returns the largest of `values`, -infinity if there are none.
+/// Returns the largest of `values`, -infinity if the slice is empty.
 ///
-/// The order makes no difference, so there is no mode. NaN is left out, and a zero comes without
-/// its sign.
+/// The order makes no difference, so there is no mode. NaN is ignored, and a zero has no sign.
 ///
 /// # Examples
 ///
@@ -132,8 +130,7 @@ fn in_lanes(values: &[f32], start: f32, combine: impl Fn(f32, f32) -> f32) -> f3
             lanes[lane] = combine(lanes[lane], chunk[lane]);
         }
     }
-    // The compiler would shuffle the lanes inside the loop to have them in an order that suits
-    // what comes after. This is where it must have them in a row.
+    // Without this, the compiler would shuffle the lanes inside the loop, into the order that suits the code after it.
     let mut lanes = black_box(lanes);
     for (lane, value) in lanes.iter_mut().zip(rest) {
         *lane = combine(*lane, *value);

@@ -2,10 +2,9 @@
 
 use super::lane::{INTEGERS, ROUND_WIDE, flip, magnitude, one_nan, select};
 
-/// Returns `x` without its integer part; the sign stays.
+/// Returns `x` without its integer part, and keeps the sign.
 ///
-/// As `f32::fract`, bit by bit. Shader languages subtract the floor instead, so that -0.25 gives
-/// 0.75; here it gives -0.25.
+/// Equals `f32::fract`, bit by bit. Shader languages subtract the floor instead, so that -0.25 yields 0.75; here it yields -0.25.
 ///
 /// # Accuracy
 ///
@@ -13,7 +12,7 @@ use super::lane::{INTEGERS, ROUND_WIDE, flip, magnitude, one_nan, select};
 ///
 /// # Special values
 ///
-/// Integers and ±0 give 0; ±infinity and NaN give NaN.
+/// Integers and ±0 yield 0; ±infinity and NaN yield NaN.
 ///
 /// # Examples
 ///
@@ -34,15 +33,15 @@ pub fn fract(x: f32) -> f32 {
 
 /// Returns the remainder of `x` divided by `y`, with the sign of `x`.
 ///
-/// As `x % y`, bit by bit; that is C's `fmod`.
+/// Equals `x % y`, bit by bit; that is C's `fmod`.
 ///
 /// # Accuracy
 ///
-/// Exact, however far apart the two are.
+/// Exact for any two magnitudes.
 ///
 /// # Special values
 ///
-/// An infinite `y` gives `x`; an infinite `x`, a `y` of 0, and NaN in either place give NaN.
+/// An infinite `y` yields `x`; an infinite `x`, a `y` of 0, and NaN in either place yield NaN.
 ///
 /// # Examples
 ///
@@ -61,8 +60,8 @@ pub fn rem(x: f32, y: f32) -> f32 {
     let inverse = 1.0 / modulus;
     let distance = (x_bits >> 52).wrapping_sub(y_bits >> 52);
 
-    // Two to the power of `distance`, which is at most 276, modulo `modulus`: the upper bits of
-    // the power at once, then a square, twice if the next bit is set. Every product is exact.
+    // Two to the power of `distance`, which is at most 276, modulo `modulus`. The upper bits of the power come first, then a
+    // square, doubled if the next bit is set. Every product is exact.
     let power = f64::from_bits((distance >> 4).wrapping_add(1023) << 52);
     let power = modulo(power * power * one_or_two(distance >> 3), modulus, inverse);
     let power = modulo(power * power * one_or_two(distance >> 2), modulus, inverse);

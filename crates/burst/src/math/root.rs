@@ -10,7 +10,7 @@ use super::lane::one_nan;
 ///
 /// # Special values
 ///
-/// ±0 gives ±0, infinity gives infinity; numbers below 0 and NaN give NaN.
+/// ±0 yields ±0, infinity yields infinity; numbers below 0 and NaN yield NaN.
 ///
 /// # Examples
 ///
@@ -27,8 +27,7 @@ pub fn sqrt(x: f32) -> f32 {
 
 /// Returns one divided by the square root of `x`.
 ///
-/// A root and a division, both correctly rounded. Never the CPU's estimate, which differs
-/// between makers.
+/// Uses a root and a division, both correctly rounded. Never uses the CPU's estimate, which differs between vendors.
 ///
 /// # Accuracy
 ///
@@ -36,7 +35,7 @@ pub fn sqrt(x: f32) -> f32 {
 ///
 /// # Special values
 ///
-/// ±0 gives ±infinity, infinity gives 0; numbers below 0 and NaN give NaN.
+/// ±0 yields ±infinity, infinity yields 0; numbers below 0 and NaN yield NaN.
 ///
 /// # Examples
 ///

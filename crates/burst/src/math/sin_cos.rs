@@ -9,11 +9,11 @@ use super::turn::{NEAR, Turn};
 ///
 /// # Accuracy
 ///
-/// At most 1.55 ulp, for every angle, however large.
+/// At most 1.55 ulp, for every angle of any size.
 ///
 /// # Special values
 ///
-/// ±0 gives ±0; ±infinity and NaN give NaN.
+/// ±0 yields ±0; ±infinity and NaN yield NaN.
 ///
 /// # Examples
 ///
@@ -34,11 +34,11 @@ pub fn sin(angle: f32) -> f32 {
 ///
 /// # Accuracy
 ///
-/// At most 1.55 ulp, for every angle, however large.
+/// At most 1.55 ulp, for every angle of any size.
 ///
 /// # Special values
 ///
-/// ±infinity and NaN give NaN.
+/// ±infinity and NaN yield NaN.
 ///
 /// # Examples
 ///
@@ -55,16 +55,16 @@ pub fn cos(angle: f32) -> f32 {
 
 /// Returns the sine and the cosine of an angle in radians.
 ///
-/// More than half of the time goes into angles beyond 8192 radians, met or not. Use
-/// [`sincos_near`] where there are none, [`sincos_slice`] where there seldom are.
+/// More than half of the time is spent on the support of angles beyond 8192 radians, even if there are no such angles. Use
+/// [`sincos_near`] for angles up to 8192, and [`sincos_slice`] if larger ones are rare.
 ///
 /// # Accuracy
 ///
-/// At most 1.55 ulp each, for every angle, however large.
+/// At most 1.55 ulp each, for every angle of any size.
 ///
 /// # Special values
 ///
-/// The sine of ±0 is ±0; ±infinity and NaN give NaN twice.
+/// The sine of ±0 is ±0; ±infinity and NaN yield NaN twice.
 ///
 /// # Examples
 ///
@@ -94,7 +94,7 @@ pub fn sincos(angle: f32) -> (f32, f32) {
 ///
 /// # Special values
 ///
-/// The sine of ±0 is ±0; angles out of range and NaN give NaN twice.
+/// The sine of ±0 is ±0; angles out of range and NaN yield NaN twice.
 ///
 /// # Examples
 ///
@@ -111,8 +111,8 @@ pub fn sincos_near(angle: f32) -> (f32, f32) {
 
 /// Writes the sine and the cosine of each of many angles in radians.
 ///
-/// The same bits as [`sincos`]. Blocks without large angles take no longer than with
-/// [`sincos_near`]. The shortest of the three slices decides how many are written.
+/// The same bits as [`sincos`]. Blocks without large angles take no longer than with [`sincos_near`]. The shortest of the three
+/// slices determines the number of results.
 ///
 /// # Examples
 ///
@@ -142,17 +142,15 @@ pub fn sincos_slice(angles: &[f32], sines: &mut [f32], cosines: &mut [f32]) {
     }
 }
 
-/// Long enough to forget the cost of looking first, short enough to be in the cache afterwards.
+/// Number of angles in a block: long enough to amortise the test for large angles, short enough to stay in the cache.
 const BLOCK: usize = 512;
 
-/// Evaluates both functions at the rest, and turns the result by the quadrant and the sine by the bit of
-/// a sign.
+/// Evaluates both functions at the rest, rotates the result by the quadrant, and applies the bit of a sign to the sine.
 ///
-/// A loop around this waits for one operation after the other rather than for a free unit: an iteration
-/// is longer than what a CPU looks ahead. So the polynomials are arranged for a short way from the rest to
-/// the result (fourth powers on the side, small terms first), and the rest keeps the sign of a near angle,
-/// which need not be taken off and put on again. The cosine does without the excess: a product and a sum more
-/// would bring 1.44 ulp down to 1.02, and take some 3 % longer.
+/// A loop around this is bound by latency, not by throughput: an iteration is longer than a CPU's look-ahead. The polynomials are
+/// therefore arranged for a short path from the rest to the result (fourth powers on the side, small terms first). The rest keeps
+/// the sign of a near angle, which saves removing and restoring it. The cosine ignores the excess: another product and sum would
+/// reduce 1.44 ulp to 1.02, and take about 3 % longer.
 #[inline(always)]
 fn of_turn(turn: Turn, sign: u32, defined: bool) -> (f32, f32) {
     let Turn { quadrant, rest, excess } = turn;
@@ -168,19 +166,19 @@ fn of_turn(turn: Turn, sign: u32, defined: bool) -> (f32, f32) {
     (select(defined, sin, f32::NAN), select(defined, cos, f32::NAN))
 }
 
-/// `(x - sin(x)) / x^3` as a polynomial of `x^2`, with `x^4` at hand.
+/// Returns `(x - sin(x)) / x^3` as a polynomial of `x^2`, given `x^4`.
 ///
-/// Fitted by Remez exchange for |x| <= 0.8 and the error of the sine, which is weighted four-fold
-/// where the sine is just below 0.5 and its ulp is half that of `x`. Coefficients rounded to `f32`
-/// one by one, the others fitted again. Relative error 2^-28.7 below 0.53, 2^-26.7 above.
+/// Fitted by Remez exchange for |x| <= 0.8 and the error of the sine. The error has four times the weight where the sine is just
+/// below 0.5 and its ulp is half that of `x`. Coefficients were rounded to `f32` one by one, and the others fitted again.
+/// Relative error 2^-28.7 below 0.53, 2^-26.7 above.
 #[inline(always)]
 fn sin_tail(square: f32, fourth: f32) -> f32 {
     (0.166_666_58 - square * 0.008_332_382) + fourth * 0.000_195_410_06
 }
 
-/// `(cos(x) - 1 + x^2 / 2) / x^4` as a polynomial of `x^2`, with `x^4` at hand.
+/// Returns `(cos(x) - 1 + x^2 / 2) / x^4` as a polynomial of `x^2`, given `x^4`.
 ///
-/// Fitted as for the sine, not weighted. Relative error of the cosine 2^-32.6.
+/// Fitted by Remez exchange for |x| <= 0.8, without weights. Relative error of the cosine 2^-32.6.
 #[inline(always)]
 fn cos_tail(square: f32, fourth: f32) -> f32 {
     (0.041_666_64 - square * 0.001_388_713) + fourth * 2.441_208_6e-5

@@ -7,11 +7,11 @@ use super::turn::wide;
 ///
 /// # Accuracy
 ///
-/// At most 0.51 ulp, for every angle, however large.
+/// At most 0.51 ulp, for every angle of any size.
 ///
 /// # Special values
 ///
-/// ±0 gives ±0; ±infinity and NaN give NaN. No `f32` is near enough to a pole to give infinity.
+/// ±0 yields ±0; ±infinity and NaN yield NaN. No `f32` is near enough to a pole to yield infinity.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ use super::turn::wide;
 pub fn tan(angle: f32) -> f32 {
     let size = magnitude(angle);
     let (quadrant, rest) = wide(size);
-    // In `f64`, where the rest is at hand: three roundings of an `f32` quotient would make 2 ulp.
+    // In `f64`, which the rest already has: three roundings of an `f32` quotient would make 2 ulp.
     let square = rest * rest;
     let sin = rest * sin_over_turns(square);
     let cos = cos_of_turns(square);
@@ -34,7 +34,7 @@ pub fn tan(angle: f32) -> f32 {
     select(size < f32::INFINITY, flip(tan, angle.to_bits()), f32::NAN)
 }
 
-/// `sin(x * pi/2) / x` as a polynomial of `x^2`.
+/// Returns `sin(x * pi/2) / x` as a polynomial of `x^2`.
 ///
 /// Fitted by Remez exchange for |x| <= 0.51. Relative error 2^-37.4.
 #[inline(always)]
@@ -44,9 +44,9 @@ fn sin_over_turns(square: f64) -> f64 {
     1.570_796_326_786_169_3 + square * (-0.645_964_095_859_857_7 + square * tail)
 }
 
-/// `cos(x * pi/2)` as a polynomial of `x^2`.
+/// Returns `cos(x * pi/2)` as a polynomial of `x^2`.
 ///
-/// Fitted as the sine is. Relative error 2^-33.6.
+/// Fitted by Remez exchange for |x| <= 0.51. Relative error 2^-33.6.
 #[inline(always)]
 fn cos_of_turns(square: f64) -> f64 {
     let tail = -0.020_859_887_145_426_14 + square * 0.000_903_133_480_745_471_9;

@@ -1,25 +1,25 @@
-//! Angles brought to the nearest quarter turn.
+//! Reduction of angles to the nearest quarter turn.
 
 use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::FRAC_PI_2;
 
 use super::lane::{ROUND, ROUND_WIDE, select};
 
-/// The largest angle for which [`Turn::near`] holds.
+/// The largest angle that [`Turn::near`] supports.
 pub(super) const NEAR: f32 = 8192.0;
 
 /// An angle as a number of quarter turns and a rest in radians, at most 0.8 in magnitude.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
-    /// Only the lowest two bits mean anything.
+    /// Only the lowest two bits are defined.
     pub(super) quadrant: u32,
     pub(super) rest: f32,
-    /// By how much the rest is too large, having been rounded.
+    /// The rounding error of the rest: the rest is too large by this much.
     pub(super) excess: f32,
 }
 
 impl Turn {
-    /// Splits an angle of any size that is not negative.
+    /// Splits a non-negative angle of any size.
     #[inline(always)]
     pub(super) fn of(angle: f32) -> Self {
         let is_near = angle <= NEAR;
@@ -34,9 +34,9 @@ impl Turn {
 
     /// Splits an angle from -[`NEAR`] to [`NEAR`]. The rest of the opposite angle is the opposite rest.
     ///
-    /// The method of Cody and Waite: pi/2 in three parts of 11 bits, whose products with a count
-    /// of quarter turns below 2^13 are exact, and a fourth that makes the error 2^-63. The first
-    /// two differences are exact too; what the third loses is kept.
+    /// The method of Cody and Waite. It splits pi/2 into three parts of 11 bits and a fourth part that makes the error 2^-63. The
+    /// products of the three parts with a count of quarter turns below 2^13 are exact. The first two differences are exact too.
+    /// The rounding error of the third is kept.
     #[inline(always)]
     pub(super) fn near(angle: f32) -> Self {
         let rounded = angle * FRAC_2_PI + ROUND;
@@ -49,17 +49,15 @@ impl Turn {
     }
 }
 
-/// Splits an angle of any size that is not negative into quarter turns and a rest of them, at most
-/// 0.51 in magnitude.
+/// Splits a non-negative angle of any size into quarter turns and a rest of them, at most 0.51 in magnitude.
 ///
-/// The method of Payne and Hanek, in floating point. The quarter turns are the angle times 2/pi.
-/// Bits of 2/pi whose product with the lowest bit of the angle is a multiple of four quarter turns
-/// cannot matter, so a large angle starts further down in 2/pi. From there, the first 29 bits and
-/// the next 29 each give a product that is exact in `f64`, as 24 + 29 = 53, and 53 more bits give
-/// the rest of the rest. The error is below 2^-51, and far below for most; no `f32` comes closer
-/// than 2^-29.2 to a quarter turn, and none that has the large error closer than 2^-27.3.
+/// The method of Payne and Hanek, in floating point. The quarter turns are the angle times 2/pi. Bits of 2/pi whose product with
+/// the lowest bit of the angle is a multiple of four quarter turns cannot matter, so a large angle starts further down in 2/pi.
+/// From there, the first 29 bits and the next 29 each yield a product that is exact in `f64`, as 24 + 29 = 53. 53 more bits yield
+/// the rest of the rest. The error is below 2^-51, and far below for most. No `f32` comes closer than 2^-29.2 to a quarter turn,
+/// and none that has the large error closer than 2^-27.3.
 ///
-/// `f64` because no way with 32-bit lanes was shorter: it takes 88 bits of 2/pi to get 24 right.
+/// In `f64`, because no method with 32-bit lanes was shorter: it takes 88 bits of 2/pi to get 24 right.
 #[inline(always)]
 pub(super) fn wide(angle: f32) -> (u32, f64) {
     let angle = f64::from(angle);
@@ -74,7 +72,7 @@ pub(super) fn wide(angle: f32) -> (u32, f64) {
     let second = angle * middle;
     let third = angle * low;
     let rounded = (first + (second + third)) + ROUND_WIDE;
-    // In this order the first two are exact, and the last is wherever it is small.
+    // In this order the first two operations are exact, and the last is exact wherever it is small.
     let rest = ((first - (rounded - ROUND_WIDE)) + second) + third;
     (rounded.to_bits() as u32, rest)
 }
@@ -82,7 +80,7 @@ pub(super) fn wide(angle: f32) -> (u32, f64) {
 /// Rounds to multiples of 512 quarter turns, which are whole turns, up to 2^60.
 const ROUND_TO_512: f64 = 3_458_764_513_820_540_928.0; // 1.5 * 2^61
 
-/// Where the second and the third window begin: 2^60 and 2^94.
+/// The starts of the second and the third window: 2^60 and 2^94.
 const STARTS: [f64; 2] = [1_152_921_504_606_846_976.0, 19_807_040_628_566_084_398_385_987_584.0];
 
 /// 29 bits of 2/pi: from the first, the 36th and the 70th bit after the point.

@@ -1,4 +1,4 @@
-//! `#[burst]`: what a function does is what it did without.
+//! `#[burst]` does not change the result of a function.
 #![cfg(feature = "macros")]
 #![forbid(unsafe_code)]
 
@@ -59,7 +59,7 @@ fn evens(limit: u32) -> impl Iterator<Item = u32> {
     (0..limit).filter(|value| value % 2 == 0)
 }
 
-/// Takes ownership, and has a closure that is kept in a variable, one in a method call, one that is called.
+/// Takes ownership, and has three closures: one in a variable, one in a method call, one that is called.
 #[burst]
 fn joined(mut words: Vec<String>) -> String {
     let shout = |word: &String| word.to_uppercase();
@@ -136,7 +136,7 @@ impl Settles for Field {
     }
 }
 
-/// A user who has taken every name that code made by macros could lean on.
+/// A module that shadows every name that generated code could use.
 mod shadowed {
     #![allow(dead_code, non_camel_case_types, reason = "the names are there to be in the way")]
 

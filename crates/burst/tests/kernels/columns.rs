@@ -39,7 +39,7 @@ fn kernel(position: &mut [f32; 3], body: &mut Body, scale: f32) {
     body.height += length;
 }
 
-/// Of all the lengths about whole blocks, whatever their size is.
+/// Returns all lengths near whole blocks, for any block size.
 fn lengths() -> impl Iterator<Item = usize> {
     [0, 1, 2, 7, 8, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000].into_iter()
 }
@@ -107,7 +107,7 @@ fn a_kernel_that_panics_leaves_no_value_half_written() {
     });
     assert!(catch_unwind(run).is_err());
     let written = bodies.iter().take_while(|body| body.height == 1.0 && body.speed == 1.0).count();
-    // The plain loop of the baseline has nothing to put back, and leaves the one in which it panicked as it was then.
+    // The plain loop of the baseline works in place, and leaves the element in which it panicked partially written.
     if CpuLevel::current() > CpuLevel::Baseline {
         assert!(bodies[written..].iter().all(|body| body.height == 0.0 && body.speed == 0.0));
     }

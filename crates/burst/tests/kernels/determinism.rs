@@ -5,7 +5,7 @@ use ancho_burst::{CpuLevel, dispatch_at_most};
 const BODIES: usize = 509;
 const STEPS: usize = 200;
 
-/// Bodies in columns, as kernels like them.
+/// Bodies in columns, which suit kernels.
 struct Bodies {
     position: [Vec<f32>; 3],
     velocity: [Vec<f32>; 3],
@@ -44,7 +44,7 @@ impl Bodies {
         }
         let [a, b, c, d] = &mut self.spin;
         for i in 0..BODIES {
-            // A quaternion times a small turn about the velocity, made a unit again.
+            // A quaternion times a small rotation about the velocity, normalised.
             let (p, q, r) = (vx[i] * 0.008, vy[i] * 0.008, vz[i] * 0.008);
             let na = a[i] + d[i] * p + b[i] * r - c[i] * q;
             let nb = b[i] + d[i] * q + c[i] * p - a[i] * r;
@@ -55,7 +55,7 @@ impl Bodies {
         }
     }
 
-    /// FNV-1a over the bits.
+    /// Returns the FNV-1a hash of the bits.
     fn hash(&self) -> u64 {
         let columns = self.position.iter().chain(&self.velocity).chain(&self.spin);
         columns

@@ -1,8 +1,8 @@
-//! Which operations of glam, as the workspace has it, have the same bits on every platform, at every CPU level, in
-//! debug and in release; and that those of `ancho_burst::math` do, which replace the others.
+//! Bits of glam's operations, in the version of the workspace: those that are the same on every platform, at every CPU level, in
+//! debug and in release, and the replacements in `ancho_burst::math` for the others.
 //!
-//! Each operation is applied to the same 4,096 inputs, and the bits of the results are hashed. The hashes are
-//! constants, so that a machine that runs this compares itself with all others.
+//! Each operation is applied to the same 4,096 inputs, and the bits of the results are hashed. The hashes are constants, so that
+//! each machine is compared with all others.
 
 use ancho_burst::math::{affine3a, quat, vec3a, vec4};
 use ancho_burst::{CpuLevel, dispatch_at_most};
@@ -52,7 +52,7 @@ impl Input {
     }
 }
 
-/// Numbers of up to some turns, in no order, and rotations of length one.
+/// Returns numbers of up to several turns, in no order, and rotations of length one.
 fn inputs() -> Vec<Input> {
     let mut state = 1_u32;
     let mut next = || {
@@ -72,7 +72,7 @@ fn inputs() -> Vec<Input> {
     (0..COUNT).map(|_| input()).collect()
 }
 
-/// Bits of results, hashed with FNV-1a.
+/// An FNV-1a hash of the bits of results.
 struct Hash(u64);
 
 impl Hash {
@@ -491,7 +491,7 @@ fn operations_of_math_are_the_same_everywhere() {
     ]);
 }
 
-/// On ARM they have other bits, and some in builds for CPUs with FMA.
+/// On ARM they have other bits, as do some in builds for CPUs with FMA.
 #[test]
 #[cfg(all(target_arch = "x86_64", not(target_feature = "fma")))]
 fn other_operations_of_glam_are_the_same_at_every_level() {

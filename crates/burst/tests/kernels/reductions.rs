@@ -6,7 +6,7 @@ fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|index| ((index * 37) % 101) as f32 * 0.37 - 12.5).collect()
 }
 
-/// The order that `FloatMode::Fast` documents, written as slowly as it can be.
+/// Sums in the order that `FloatMode::Fast` documents, with the simplest code.
 fn in_lanes(values: &[f32]) -> f32 {
     let mut lanes = vec![0.0; 32];
     for (index, value) in values.iter().enumerate() {

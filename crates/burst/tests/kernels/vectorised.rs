@@ -1,6 +1,6 @@
-//! Stock kernels are vectorised, and `assert_vectorized!` would tell if they were not.
+//! Typical kernels are vectorised, and `assert_vectorized!` detects kernels that are not.
 //!
-//! The assertions do nothing in debug builds; `cargo xtask testrelease` is where they count.
+//! The assertions do nothing in debug builds. `cargo xtask testrelease` runs them.
 #![cfg(all(feature = "inspect", feature = "macros", feature = "dispatch"))]
 
 use ancho_burst::inspect::{self, Verdict};
@@ -37,7 +37,7 @@ fn stays_a_call(value: f32) -> f32 {
     value * 2.0 + 1.0
 }
 
-/// A loop over batches and the elements of each, as jobs have it, around a closure that is not marked.
+/// A loop over batches and the elements of each, as in jobs, around a closure that is not marked.
 fn each_element(values: &mut [f32], speeds: &mut [f32], body: impl Fn(&mut f32, &mut f32)) {
     dispatch(
         #[inline(always)]
@@ -51,7 +51,7 @@ fn each_element(values: &mut [f32], speeds: &mut [f32], body: impl Fn(&mut f32, 
     );
 }
 
-/// Twenty lines, not marked: within what the compiler copies into three levels of its own accord.
+/// Twenty lines, not marked: the compiler still copies the closure into three levels.
 fn large_closure(values: &mut [f32], speeds: &mut [f32]) {
     each_element(values, speeds, |value, speed| {
         let offset = 100.0 - *value;

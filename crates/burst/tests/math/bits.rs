@@ -1,4 +1,4 @@
-//! Every function of `math` gives the same bits at every CPU level, in debug and in release.
+//! Every function of `math` yields the same bits at every CPU level, in debug and in release.
 
 use crate::common;
 
@@ -8,7 +8,7 @@ use common::{BINARY, UNARY, error_in_ulp};
 
 const COUNT: usize = 1 << 17;
 
-/// Half of the numbers of any size, half between 2^-8 and 2^8.
+/// Returns numbers, half of any size, half between 2^-8 and 2^8.
 fn numbers(seed: u64) -> Vec<f32> {
     let mut state = seed;
     let step = |index| {
@@ -26,7 +26,7 @@ fn hash(outputs: &[f32]) -> u64 {
     })
 }
 
-/// The hash of what each function makes of the numbers.
+/// Returns the hash of each function's results for the numbers.
 fn hashes() -> Vec<(&'static str, u64)> {
     let (first, second) = (numbers(1), numbers(2));
     let mut outputs = vec![0.0; COUNT];
@@ -39,7 +39,7 @@ fn hashes() -> Vec<(&'static str, u64)> {
         (case.ours)(&first, &second, &mut outputs);
         hashes.push((case.name, hash(&outputs)));
     }
-    // Only finite numbers, so that the sums mean something.
+    // Only finite numbers, so that the sums are meaningful.
     let (first, second) = (&moderate(&first), &moderate(&second));
     let reductions = dispatch(
         #[inline(always)]
@@ -106,8 +106,8 @@ fn exact_functions_agree_with_the_standard_library() {
     }
 }
 
-/// One literal each, for every level, build profile and platform. A change here changes the
-/// results of every simulation that is replayed: it belongs in the changelog.
+/// One hash each, for every level, build profile and platform. A change here changes the results of every replayed simulation,
+/// and belongs in the changelog.
 const HASHES: [(&str, u64); 22] = [
     ("sin", 0x320f_b8e2_a4ff_7d9e),
     ("cos", 0x4295_6f91_4baf_5080),

@@ -1,4 +1,4 @@
-//! Every function of `math` is as near to the truth as its documentation says, on samples.
+//! Every function of `math` is within its documented error, on samples.
 //!
 //! `cargo xtask math` does the same with all arguments.
 
@@ -6,8 +6,8 @@ use crate::common;
 
 use common::{BINARY, UNARY, error_in_ulp};
 
-/// Both signs of every exponent, those of zero, infinity and NaN included, with a thousand
-/// mantissas, which are the ends and steps in between that share no factor with powers of two.
+/// Returns both signs of every exponent, including those of zero, infinity and NaN, with a thousand mantissas. The mantissas are
+/// the ends, and steps in between that share no factor with powers of two.
 fn samples() -> Vec<f32> {
     let mantissas: Vec<u32> =
         (0..1021).map(|step| step * 8_209).chain([1, 2, 0x7f_fffe, 0x7f_ffff]).collect();
@@ -18,7 +18,7 @@ fn samples() -> Vec<f32> {
     samples
 }
 
-/// Numbers of any size, from a linear congruence.
+/// Returns numbers of any size, from a linear congruence.
 fn random_numbers(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed;
     let step = |_| {
@@ -28,7 +28,7 @@ fn random_numbers(seed: u64, count: usize) -> Vec<f32> {
     (0..count).map(step).collect()
 }
 
-/// The same with exponents between -8 and 7, as most numbers in programs.
+/// Returns numbers with exponents between -8 and 7, like most numbers in programs.
 fn moderate_numbers(seed: u64, count: usize) -> Vec<f32> {
     let moderate = |number: f32| {
         let bits = number.to_bits();
@@ -81,7 +81,7 @@ fn functions_of_two_arguments_keep_their_bound() {
     }
 }
 
-/// Of all finite `f32`, the two that are nearest to a quarter turn.
+/// The two finite `f32` that are nearest to a quarter turn.
 #[test]
 fn angles_next_to_a_quarter_turn_keep_their_bound() {
     for bits in [0x6f79_be45, 0x50a3_e87f] {

@@ -1,4 +1,4 @@
-//! What the functions of `math` make of zeros, infinities, NaN and the edges of their domains.
+//! Results of `math` for zeros, infinities, NaN and the edges of the domains.
 
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
@@ -9,7 +9,7 @@ const NAN: f32 = f32::NAN;
 /// The smallest number above 0.
 const TINY: f32 = f32::from_bits(1);
 
-/// Compares bits, so that zeros have signs and there is one NaN.
+/// Compares bits, so that signs of zeros and bits of NaN count.
 #[track_caller]
 fn check(function: fn(f32) -> f32, expected: &[(f32, f32)]) {
     for &(input, output) in expected {

@@ -3,18 +3,18 @@
 
 use ancho_burst::{dispatch, math};
 
-/// A function of one argument, with what it is held to.
+/// A function of one argument, with its reference and bound.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unary {
     pub(crate) name: &'static str,
     /// The function over a slice, compiled for the level in use.
     pub(crate) ours: fn(&[f32], &mut [f32]),
     pub(crate) reference: fn(f64) -> f64,
-    /// The largest error its documentation admits, in ulp.
+    /// The largest documented error, in ulp.
     pub(crate) bound: f64,
 }
 
-/// A function of two arguments, with what it is held to.
+/// A function of two arguments, with its reference and bound.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binary {
     pub(crate) name: &'static str,
@@ -63,9 +63,9 @@ macro_rules! binary {
     };
 }
 
-/// The references are the platform's functions for `f64`, whose argument is the `f32` exactly:
-/// wrong by about one part in 2^53, they place a result to a billionth of an `f32` ulp. That holds
-/// for the sine of huge numbers in the libraries of GNU, musl, Apple and Microsoft.
+/// The references are the platform's functions for `f64`, whose argument is the `f32` exactly. With an error of about one part in
+/// 2^53, they place a result to a billionth of an `f32` ulp. That holds for the sine of huge numbers in the libraries of GNU,
+/// musl, Apple and Microsoft.
 pub(crate) const UNARY: [Unary; 17] = [
     unary!("sin", math::sin, f64::sin, 1.55),
     unary!("cos", math::cos, f64::cos, 1.55),
@@ -96,10 +96,10 @@ fn near(angle: f64) -> f64 {
     if angle.abs() <= 8192.0 { angle } else { f64::NAN }
 }
 
-/// Returns how far `ours` is from the true value, in ulp of the true value.
+/// Returns the distance of `ours` from the true value, in ulp of the true value.
 ///
-/// What has no distance is right or wrong: 0 or infinity. So are NaN, which must have the bits of
-/// `f32::NAN`, and the signs of zeros and infinities.
+/// Values without a distance are right or wrong: 0 or infinity. These are NaN, which must have the bits of `f32::NAN`, and the
+/// signs of zeros and infinities.
 pub(crate) fn error_in_ulp(ours: f32, truth: f64) -> f64 {
     if truth.is_nan() {
         return right(ours.to_bits() == f32::NAN.to_bits());
@@ -110,7 +110,7 @@ pub(crate) fn error_in_ulp(ours: f32, truth: f64) -> f64 {
     if ours.is_nan() || ours.is_sign_negative() != truth.is_sign_negative() {
         return f64::INFINITY;
     }
-    // As if the exponents went on after the largest: the next number is 2^128.
+    // Infinity counts as 2^128, the number after the largest.
     let ours = if ours.is_infinite() { 2_f64.powi(128) } else { f64::from(ours).abs() };
     let truth = truth.abs().min(2_f64.powi(128));
     // One ulp is 2^-23 of the power of two below, but never less than the smallest number.
