@@ -11,7 +11,7 @@ pub use ancho_jobs as jobs;
 pub use ancho_transforms as transforms;
 pub use glam as math;
 
-/// Has the program of the repository's README compiled and run as a test.
+/// Compiles and runs the program of the repository's README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct RepositoryReadme;

@@ -1,6 +1,6 @@
-//! The names that most programs want: `use ancho::prelude::*;`. There are 40 of them at most.
+//! The names that most programs need: `use ancho::prelude::*;`. There are at most 40 of them.
 //!
-//! What is not in a typical system is not here, but in the modules of the crate.
+//! Names that a typical system does not need are in the modules of the crate.
 
 #[doc(no_inline)]
 #[cfg(feature = "derive")]

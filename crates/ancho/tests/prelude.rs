@@ -1,4 +1,4 @@
-//! The prelude is enough for a program of systems, and small.
+//! The prelude is small, and sufficient for a program of systems.
 #![cfg(feature = "derive")]
 
 use ancho::prelude::*;
@@ -11,7 +11,7 @@ struct Orc {
 #[derive(Component)]
 struct Dead;
 
-/// What is known of a battle.
+/// Events of a battle.
 #[derive(Default)]
 struct Report {
     lines: Vec<String>,
