@@ -1,4 +1,4 @@
-//! Systems that a world finds by itself (SY11), by way of the umbrella.
+//! Systems that a world adds automatically (SY11), through the umbrella crate.
 
 use stack::entities::{Bootstrap, bootstrap, system};
 use stack::prelude::*;

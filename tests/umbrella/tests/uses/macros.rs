@@ -1,4 +1,4 @@
-//! Every macro, in a crate that depends on the umbrella alone and calls it `stack`.
+//! Every macro, in a crate that depends on the umbrella crate alone and renames it to `stack`.
 
 use stack::burst::burst;
 use stack::collections::{BlobArray, BlobBuilder, BlobData};

@@ -1,4 +1,4 @@
-//! What a user does who depends on the umbrella alone.
+//! A user crate that depends on the umbrella crate alone.
 
 mod auto;
 mod macros;

@@ -8,7 +8,7 @@ struct Position(Vec3);
 #[derive(Component, Clone, Copy)]
 struct Velocity(Vec3);
 
-/// How many frames there were.
+/// Number of updates.
 struct Frames(u32);
 
 #[burst]
