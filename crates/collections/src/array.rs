@@ -19,8 +19,8 @@ use crate::error::AllocationError;
 
 /// An array of fixed length that jobs share with its owner.
 ///
-/// A parallel job that writes it sees, in each batch, the part that is the batch's own; one that reads
-/// it sees all of it. The elements begin at a cache line.
+/// A batch of a parallel job that writes it sees its own part; a job that reads it sees all of it.
+/// The elements begin at a cache line.
 ///
 /// It is the [`JobSlice`] of `ancho_jobs` with an [`Allocator`], and has the same tokens.
 ///
@@ -45,7 +45,7 @@ use crate::error::AllocationError;
 /// ```
 pub struct NativeArray<T> {
     slice: JobSlice<T>,
-    /// Keeps it among the live containers of its allocator.
+    /// Registers it with its allocator.
     registration: Option<Registration>,
 }
 
@@ -108,8 +108,8 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::from_fn_in(length, move |_| value.clone(), &Allocator::PERSISTENT)
     }
 
-    /// Makes an array of `length` elements that are all zero bytes. For large arrays the system often has
-    /// such memory at hand, and nothing is written.
+    /// Makes an array of `length` elements that are all zero bytes. For large arrays the system
+    /// often has zeroed memory ready, and nothing is written.
     ///
     /// # Panics
     ///
@@ -130,8 +130,8 @@ impl<T: Send + 'static> NativeArray<T> {
         let in_lines = LineAligned(allocator.clone());
         let layout = unwrap::<T, _>(Layout::array::<T>(length).ok(), length, allocator);
         let memory = unwrap::<T, _>(in_lines.allocate_zeroed(layout).ok(), length, allocator);
-        // SAFETY: zero bytes are a value of the type, and so many fit; the memory was just allocated with
-        // this layout by this allocator.
+        // SAFETY: zero bytes are a value of the type, and `length` elements fit; the memory was
+        // just allocated with this layout by this allocator.
         let elements = unsafe {
             let start = memory.cast::<T>().as_ptr();
             RawBox::from_raw_in(std::ptr::slice_from_raw_parts_mut(start, length), in_lines)
@@ -139,7 +139,7 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::with(elements, allocator)
     }
 
-    /// Makes an array of what a function returns for each index.
+    /// Makes an array from a function that is called with each index.
     ///
     /// # Panics
     ///
@@ -155,7 +155,7 @@ impl<T: Send + 'static> NativeArray<T> {
         Self::from_fn_in(length, element, &Allocator::PERSISTENT)
     }
 
-    /// Makes an array of what a function returns for each index, in the allocator's memory.
+    /// Makes an array from a function that is called with each index, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -209,8 +209,8 @@ impl<T: Send + 'static> NativeArray<T> {
         let context = in_lines.0.into_raw();
         let memory = SliceMemory { layout, free, context };
         let elements = NonNull::new(elements).expect("a box's memory is somewhere");
-        // SAFETY: the elements of the box, which was taken apart; their memory is freed by the allocator it
-        // had, on any thread, since that is `Send`.
+        // SAFETY: the elements are those of the box, which was taken apart; their memory is freed
+        // by the allocator it had, on any thread, since that is `Send`.
         let mut slice = unsafe { JobSlice::from_raw(elements, memory) }.relabelled(label);
         if let Some(stamp) = allocator.stamp() {
             slice = slice.stamped(stamp);
@@ -218,7 +218,7 @@ impl<T: Send + 'static> NativeArray<T> {
         Self { slice, registration: allocator.register(label) }
     }
 
-    /// Gives the array a name for error messages and reports.
+    /// Names the array in error messages and reports.
     ///
     /// # Examples
     ///
@@ -231,7 +231,7 @@ impl<T: Send + 'static> NativeArray<T> {
         let Self { slice, registration } = self;
         let slice = slice.named(name);
         if let Some(registration) = &registration {
-            // An array that a job holds keeps its name.
+            // While a job holds the array, its name stays.
             registration.relabel(slice.label());
         }
         Self { slice, registration }
@@ -253,8 +253,8 @@ impl<T: Send + 'static> NativeArray<T> {
         self.slice.read()
     }
 
-    /// Returns a token for jobs that write the array: all of it in a single job, its own part in each
-    /// batch of a parallel one. See [`JobSlice::write`].
+    /// Returns a token for jobs that write the array: all of it in a single job, the batch's part
+    /// in a parallel one. See [`JobSlice::write`].
     ///
     /// # Examples
     ///
@@ -297,7 +297,8 @@ impl<T: Send + 'static> NativeArray<T> {
     ///
     /// No element is written by one batch of the job while another reads or writes it.
     pub unsafe fn write_unrestricted(&mut self) -> SliceUnrestricted<'_, T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract is the same: no element is written by one batch of the job while
+        // another reads or writes it.
         unsafe { self.slice.write_unrestricted() }
     }
 
@@ -305,8 +306,8 @@ impl<T: Send + 'static> NativeArray<T> {
     ///
     /// # Errors
     ///
-    /// Returns the array and the error if another uncompleted job uses it (A0001), or if its memory was
-    /// taken back (A0013): drop it then.
+    /// Returns the array and the error if another uncompleted job uses it (A0001), or if its memory
+    /// was rewound (A0013). In the second case, drop it.
     ///
     /// # Examples
     ///
@@ -333,7 +334,7 @@ impl<T: Send + 'static> NativeArray<T> {
 }
 
 impl<T> NativeArray<T> {
-    /// Returns what the array is called in error messages.
+    /// Returns the label used in error messages.
     ///
     /// # Examples
     ///
@@ -345,7 +346,7 @@ impl<T> NativeArray<T> {
         self.slice.label()
     }
 
-    /// Returns how many elements there are. This never changes, and is known while jobs run.
+    /// Returns the number of elements. It never changes, and is available while jobs run.
     ///
     /// # Examples
     ///
@@ -356,7 +357,7 @@ impl<T> NativeArray<T> {
         self.slice.len()
     }
 
-    /// Says whether there are no elements.
+    /// Returns whether there are no elements.
     ///
     /// # Examples
     ///
@@ -367,12 +368,12 @@ impl<T> NativeArray<T> {
         self.slice.is_empty()
     }
 
-    /// Lends the elements to read.
+    /// Borrows the elements.
     ///
     /// # Errors
     ///
-    /// Returns an error if an uncompleted job writes the array (A0003), or if its memory was taken back
-    /// (A0013).
+    /// Returns an error if an uncompleted job writes the array (A0003), or if its memory was
+    /// rewound (A0013).
     ///
     /// # Examples
     ///
@@ -385,11 +386,11 @@ impl<T> NativeArray<T> {
         self.slice.as_slice()
     }
 
-    /// Lends the elements to write.
+    /// Borrows the elements mutably.
     ///
     /// # Errors
     ///
-    /// Returns an error if an uncompleted job uses the array (A0003), or if its memory was taken back
+    /// Returns an error if an uncompleted job uses the array (A0003), or if its memory was rewound
     /// (A0013).
     ///
     /// # Examples
@@ -404,7 +405,7 @@ impl<T> NativeArray<T> {
         self.slice.as_mut_slice()
     }
 
-    /// Takes the elements out, into a vector.
+    /// Moves the elements into a vector.
     ///
     /// # Errors
     ///
@@ -424,7 +425,8 @@ impl<T> NativeArray<T> {
         })
     }
 
-    /// Frees the array: at once, or when the last job that uses it is done. The same as dropping it.
+    /// Frees the array immediately, or when the last job that uses it is done. The same as dropping
+    /// it.
     ///
     /// # Examples
     ///
@@ -445,18 +447,19 @@ fn unwrap<T, R>(result: Option<R>, elements: usize, allocator: &Allocator) -> R 
     }
 }
 
-/// Gives the memory of an array back to its allocator.
+/// Frees the memory of an array.
 ///
 /// # Safety
 ///
-/// The memory was allocated by the allocator that was made the context, in lines, with this layout.
+/// The memory was allocated with this layout by a `LineAligned` of the allocator in the context.
 unsafe fn free(memory: NonNull<u8>, layout: Layout, context: *mut ()) {
-    // SAFETY: the caller's promises; the context is used once.
+    // SAFETY: by the contract, the memory is from this allocator with this layout, and the context
+    // is used once.
     unsafe { LineAligned(Allocator::from_raw(context)).deallocate(memory, layout) };
 }
 
 impl<T: Send + 'static> From<Vec<T>> for NativeArray<T> {
-    /// Moves the elements of a vector to where they begin at a cache line.
+    /// Moves the elements of a vector to memory that begins at a cache line.
     #[track_caller]
     fn from(elements: Vec<T>) -> Self {
         let mut elements = elements.into_iter();

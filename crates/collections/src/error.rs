@@ -1,9 +1,9 @@
-//! What containers refuse, and in which words.
+//! Errors and panics of containers.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why memory could not be had. Code A0017.
+/// Error of an allocation that failed. Code A0017.
 ///
 /// # Examples
 ///
@@ -17,11 +17,11 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AllocationError {
-    /// The allocator that was asked.
+    /// The allocator that refused.
     pub allocator: &'static str,
-    /// For how many elements.
+    /// The number of elements.
     pub elements: usize,
-    /// How many bytes one of them takes.
+    /// Size of one element in bytes.
     pub element_size: usize,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for AllocationError {
 
 impl Error for AllocationError {}
 
-/// Why a capacity was not changed.
+/// Error of changing a capacity.
 ///
 /// # Examples
 ///
@@ -52,14 +52,14 @@ impl Error for AllocationError {}
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CapacityError {
-    /// A0016: there are more elements than would have room.
+    /// A0016: there are more elements than the new capacity.
     BelowLength {
-        /// What was asked for.
+        /// The requested capacity.
         capacity: usize,
-        /// How many elements there are.
+        /// Number of elements.
         length: usize,
     },
-    /// A0017: there is no memory for it.
+    /// A0017: there is no memory for the new capacity.
     Allocation(AllocationError),
 }
 
@@ -84,7 +84,7 @@ impl From<AllocationError> for CapacityError {
     }
 }
 
-/// A value that did not get into a container, and why: nothing is lost.
+/// A value that was not added to a container, with the error.
 ///
 /// # Examples
 ///
@@ -99,9 +99,9 @@ impl From<AllocationError> for CapacityError {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Rejected<T, E> {
-    /// What was to be put in.
+    /// The value that was not added.
     pub value: T,
-    /// Why it was not.
+    /// The reason.
     pub error: E,
 }
 
@@ -119,7 +119,7 @@ impl<T, E: fmt::Display> fmt::Debug for Rejected<T, E> {
 
 impl<T, E: Error> Error for Rejected<T, E> {}
 
-/// What `unwrap` shows of an error is the sentence, with the code and the remedy.
+/// `unwrap` shows the display text, with the code and the remedy.
 macro_rules! debug_as_display {
     ($($error:ty),+ $(,)?) => {$(
         impl std::fmt::Debug for $error {

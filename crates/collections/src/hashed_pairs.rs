@@ -1,10 +1,10 @@
-//! What one batch of a parallel job writes to a map, hashed on the batch's own thread.
+//! Pairs that one batch of a parallel job writes to a map, hashed on the batch's own thread.
 
 use std::hash::{BuildHasher, Hash};
 use std::vec::Drain;
 
 pub(crate) struct HashedPairs<K, V, S> {
-    /// The map's own, from when a lane was first opened for it.
+    /// The map's hasher, set when a lane is first opened for it.
     hasher: Option<S>,
     pairs: Vec<HashedPair<K, V>>,
 }
@@ -16,7 +16,7 @@ pub(crate) struct HashedPair<K, V> {
 }
 
 impl<K, V, S> HashedPairs<K, V, S> {
-    /// Makes it ready to be written to.
+    /// Prepares for writing.
     #[inline]
     pub(crate) fn open(&mut self, hasher: &S)
     where
@@ -37,7 +37,7 @@ impl<K, V, S> HashedPairs<K, V, S> {
         self.pairs.push(HashedPair { hash, key, value });
     }
 
-    /// Takes out all pairs but the first ones.
+    /// Takes out all pairs from `start` on.
     pub(crate) fn drain_from(&mut self, start: usize) -> Drain<'_, HashedPair<K, V>> {
         self.pairs.drain(start..)
     }

@@ -1,24 +1,23 @@
-//! Where the batches of a parallel job write, each for itself, until the job is done.
+//! Separate buffers for the batches of a parallel job, merged when the job is done.
 //!
-//! Threads decide when a batch runs, and nothing else: each batch has a lane of its own, marked with the
-//! batch's number, and when the last batch is done the lanes are emptied in the order of those numbers.
-//! Nobody waits for anybody while writing; a lock is taken once at the beginning of a batch, and once at
-//! its end.
+//! Threads affect only when a batch runs. Each batch has a lane of its own, marked with the batch's
+//! number, and after the last batch the lanes are emptied in the order of those numbers. Writing
+//! does not wait; a lock is taken once at the beginning of a batch, and once at its end.
 
 use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What one batch writes to: the elements it adds, in order.
+/// The target of one batch's writes: the elements it adds, in order.
 ///
 /// See [`Lanes`] for an example.
 pub trait Lane: Default {
-    /// Says whether nothing was written.
+    /// Returns whether nothing was written.
     fn is_empty(&self) -> bool;
 }
 
-/// A lane for each batch: what makes parallel writers deterministic.
+/// A lane for each batch, which makes parallel writers deterministic.
 ///
 /// For authors of containers. Put one in the container's data, open a lane for each batch in
 /// [`ConcurrentWrite::writer`](ancho_jobs::ConcurrentWrite::writer), and empty the lanes in
@@ -79,9 +78,9 @@ pub struct Lanes<L> {
 }
 
 struct Shelf<L> {
-    /// What was written, by the number of the batch, and the place in which it was handed in: a batch may
-    /// have several lanes, and the count of a deferred job, which comes before the batches, has one with the
-    /// number of the first.
+    /// Written lanes, sorted by the number of the batch and the order in which they were returned.
+    /// A batch may have several lanes. The count of a deferred job, which comes before the batches,
+    /// has a lane with the number of the first batch.
     written: Vec<((usize, usize), L)>,
     /// Emptied lanes, whose memory is used again.
     spare: Vec<L>,
@@ -94,12 +93,12 @@ impl<L> Default for Lanes<L> {
 }
 
 impl<L> Lanes<L> {
-    /// Makes lanes, without any memory.
+    /// Makes lanes, without allocating.
     pub const fn new() -> Self {
         Self { shelf: OnceLock::new() }
     }
 
-    /// Gives back the memory of the lanes that nothing is written to.
+    /// Frees the memory of the unused lanes.
     ///
     /// # Examples
     ///
@@ -132,26 +131,28 @@ impl<L> Lanes<L> {
 }
 
 impl<L: Lane> Lanes<L> {
-    /// Opens an empty lane for a batch. It is handed in when the writer is dropped.
+    /// Opens an empty lane for a batch. It is returned when the writer is dropped.
     pub fn open(&self, batch: usize) -> ParallelWriter<'_, L> {
         let shelf = self
             .shelf
             .get_or_init(|| Box::new(Mutex::new(Shelf { written: Vec::new(), spare: Vec::new() })));
-        // Apart, so that the lock is not held while a lane is made: that is up to the lane's author.
+        // Separate, so that the lock is not held while a lane is made, which runs the lane author's
+        // code.
         let spare = lock(shelf).spare.pop();
         ParallelWriter { lane: spare.unwrap_or_default(), batch, shelf }
     }
 
-    /// Calls the function with each lane that was written to, in the order of the batches; several lanes of
-    /// one batch in the order in which they were handed in. It is to leave the lane empty.
+    /// Calls the function with each written lane, in the order of the batches. Several lanes of one
+    /// batch come in the order in which they were returned. The function must leave the lane empty.
     ///
-    /// A lane that is not empty afterwards, because the function panicked, is dropped with what is in it.
+    /// A lane that is not empty afterwards, because the function panicked, is dropped with its
+    /// contents.
     pub fn settle(&mut self, mut empty: impl FnMut(&mut L)) {
         let Some(shelf) = self.shelf.get_mut() else { return };
         let Shelf { written, spare } = shelf.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // No two are equal, so it does not matter what the sort does with equals. A stable one allocates.
+        // No two keys are equal, so an unstable sort is deterministic. A stable one allocates.
         written.sort_unstable_by_key(|&(order, _)| order);
-        // Draining drops the rest if the function panics.
+        // Draining drops the remaining lanes if the function panics.
         for (_, mut lane) in written.drain(..) {
             empty(&mut lane);
             if lane.is_empty() {
@@ -162,11 +163,11 @@ impl<L: Lane> Lanes<L> {
 }
 
 fn lock<L>(shelf: &Mutex<Shelf<L>>) -> MutexGuard<'_, Shelf<L>> {
-    // A lane is pushed or popped under the lock, which leaves nothing half done.
+    // A lane is pushed or popped under the lock, so a panic leaves the list valid.
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a batch writes to a container through, with the methods of its lane: for a list, those of
+/// Parallel writer of a container, with the methods of its lane: for a list, those of
 /// [`ListLane`](crate::ListLane).
 ///
 /// # Examples

@@ -1,4 +1,4 @@
-//! A container that jobs share: plain data, and what guards it.
+//! A container that jobs share: plain data, and its guard.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::allocator::{Allocator, Registration};
 
 /// Plain data that can be shared as a [`Native`] container.
 ///
-/// Implement it for a type of your own to have it as `Native<Type>`. There is nothing to write, unless the
-/// container is to have another name in error messages.
+/// Implement it for a type of your own to use it as `Native<Type>`. No method is required; override
+/// `label` for another name in error messages.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ use crate::allocator::{Allocator, Registration};
 /// assert!(scores.label().to_string().starts_with("the Native<HighScores> made at "));
 /// ```
 pub trait Container: Sized + Send + 'static {
-    /// Returns what the container is called in error messages, unless it has a name of its own.
+    /// Returns the label for error messages, unless the container has a name of its own.
     #[track_caller]
     fn label() -> ContainerLabel {
         ContainerLabel::of::<Native<Self>>()
@@ -40,20 +40,20 @@ pub trait Container: Sized + Send + 'static {
 
 /// A container that jobs share with its owner.
 ///
-/// All containers of this crate but [`NativeArray`](crate::NativeArray) are this one type around different
-/// data: a [`NativeList<T>`](crate::NativeList) is a `Native<List<T>>`. The data itself, such as
-/// [`List`](crate::List), knows nothing of jobs: it can be a local variable, or an element of another
-/// container. This type knows which jobs use it, and lends it:
+/// All containers of this crate except [`NativeArray`](crate::NativeArray) are this type with
+/// different data: a [`NativeList<T>`](crate::NativeList) is a `Native<List<T>>`. The data itself,
+/// such as [`List`](crate::List), is independent of jobs: it can be a local variable, or an element
+/// of another container. This type tracks the jobs that use it, and lends it:
 ///
-/// - to its owner, with [`get`](Self::get) and [`get_mut`](Self::get_mut), as long as no uncompleted job
-///   is in the way;
+/// - to its owner, with [`get`](Self::get) and [`get_mut`](Self::get_mut), as long as no
+///   uncompleted job conflicts;
 /// - to jobs, by tokens: [`read`](Self::read) for any number of them, [`write`](Self::write) for one,
 ///   [`writer`](Self::writer) for all the batches of a parallel one.
 ///
-/// It is checked once for each loan, and never for each element.
+/// Access is checked once for each loan, and never for each element.
 ///
-/// Dropping it frees the memory at once, or when the last job that uses it is done, and never waits. So a
-/// container that is only needed by a job can be dropped as soon as the job is scheduled (Unity's
+/// Dropping it frees the memory immediately, or when the last job that uses it is done, and never
+/// waits. So a container that only a job needs can be dropped after the job is scheduled (Unity's
 /// `DeallocateOnJobCompletion`).
 ///
 /// # Examples
@@ -74,7 +74,7 @@ pub trait Container: Sized + Send + 'static {
 /// ```
 pub struct Native<C> {
     data: Guarded<C>,
-    /// Keeps it among the live containers of its allocator.
+    /// Registers it with its allocator.
     registration: Option<Registration>,
 }
 
@@ -94,8 +94,8 @@ impl<C: Container> Native<C> {
         Self::of_in(data, &Allocator::PERSISTENT)
     }
 
-    /// Shares the data, which is in memory of the given allocator: it appears in the allocator's reports,
-    /// and goes out of use when that takes its memory back.
+    /// Shares the data, which is in memory of the given allocator: it appears in the allocator's
+    /// reports, and expires when the memory is rewound.
     ///
     /// # Examples
     ///
@@ -118,7 +118,7 @@ impl<C: Container> Native<C> {
         Self { data, registration: allocator.register(label) }
     }
 
-    /// Gives the container a name for error messages and reports.
+    /// Names the container in error messages and reports.
     ///
     /// # Examples
     ///
@@ -132,13 +132,13 @@ impl<C: Container> Native<C> {
         let label = data.label().named(name);
         let data = data.relabelled(label);
         if let Some(registration) = &registration {
-            // A container that a job holds keeps its name.
+            // While a job holds the container, its name stays.
             registration.relabel(data.label());
         }
         Self { data, registration }
     }
 
-    /// Returns the last job that was scheduled to write the container, whether or not it was completed.
+    /// Returns the last job scheduled to write the container, completed or not.
     ///
     /// # Examples
     ///
@@ -191,15 +191,16 @@ impl<C: Container> Native<C> {
         self.data.write()
     }
 
-    /// Returns a token for jobs that write the container from all their batches at once (Unity's
+    /// Returns a token for parallel jobs whose batches all write the container (Unity's
     /// `ParallelWriter`).
     ///
-    /// Until such a job is completed, the container can be neither read nor written by anyone else.
+    /// Until that job is completed, the container can be neither read nor written by other jobs or
+    /// its owner.
     ///
     /// # Determinism
     ///
-    /// What is written becomes part of the container when the last batch is done, in the order of the
-    /// batches, and of the writes in each: the same for any number of threads.
+    /// The writes become part of the container after the last batch, in the order of the batches,
+    /// and of the writes in each: the same for any number of threads.
     ///
     /// # Examples
     ///
@@ -224,14 +225,15 @@ impl<C: Container> Native<C> {
         self.data.concurrent()
     }
 
-    /// Frees the container after the given jobs, on whatever thread is free then.
+    /// Frees the container after the given jobs, on any thread.
     ///
-    /// Dropping it is as good wherever the jobs are those that use it.
+    /// If no other jobs use it, dropping it has the same effect.
     ///
     /// # Errors
     ///
-    /// Returns the container and the error if a job that uses it is not among the given ones, or what
-    /// they depend on (A0001), or if its memory was taken back (A0013): drop it then.
+    /// Returns the container and the error if a job that uses it is not among the given ones or
+    /// their dependencies (A0001), or if its memory was rewound (A0013). In the second case, drop
+    /// it.
     ///
     /// # Examples
     ///
@@ -268,7 +270,7 @@ impl<C: Container> Native<C> {
 }
 
 impl<C> Native<C> {
-    /// Returns what the container is called in error messages.
+    /// Returns the label used in error messages.
     ///
     /// # Examples
     ///
@@ -280,11 +282,12 @@ impl<C> Native<C> {
         self.data.label()
     }
 
-    /// Lends the data to read.
+    /// Borrows the data.
     ///
     /// # Errors
     ///
-    /// Returns an error if an uncompleted job writes it (A0003), or if its memory was taken back (A0013).
+    /// Returns an error if an uncompleted job writes it (A0003), or if its memory was rewound
+    /// (A0013).
     ///
     /// # Examples
     ///
@@ -297,11 +300,12 @@ impl<C> Native<C> {
         self.data.get()
     }
 
-    /// Lends the data to write.
+    /// Borrows the data mutably.
     ///
     /// # Errors
     ///
-    /// Returns an error if an uncompleted job uses it (A0003), or if its memory was taken back (A0013).
+    /// Returns an error if an uncompleted job uses it (A0003), or if its memory was rewound
+    /// (A0013).
     ///
     /// # Examples
     ///
@@ -319,8 +323,8 @@ impl<C> Native<C> {
     ///
     /// # Errors
     ///
-    /// Returns the container and the error if an uncompleted job uses it (A0003), or if its memory was
-    /// taken back (A0013).
+    /// Returns the container and the error if an uncompleted job uses it (A0003), or if its memory
+    /// was rewound (A0013).
     ///
     /// # Examples
     ///
@@ -338,7 +342,8 @@ impl<C> Native<C> {
 }
 
 impl<C> Native<C> {
-    /// Frees the container: at once, or when the last job that uses it is done. The same as dropping it.
+    /// Frees the container immediately, or when the last job that uses it is done. The same as
+    /// dropping it.
     ///
     /// # Examples
     ///
@@ -357,12 +362,12 @@ impl<C: fmt::Debug> fmt::Debug for Native<C> {
     }
 }
 
-/// Names a container's alias in error messages: `NativeList<u32>`, where the type is `Native<List<u32>>`.
-/// Once in a module.
+/// Sets the name of a container's alias in error messages: `NativeList<u32>` instead of
+/// `Native<List<u32>>`. Use it once in a module.
 macro_rules! labelled_as {
     ($data:ident $(<$($parameter:ident),*>)?, $alias:ident) => {
         mod alias {
-            /// Exists for its name.
+            /// Used only for its name.
             pub(super) struct $alias$(<$($parameter),*>(
                 std::marker::PhantomData<($($parameter,)*)>
             ))?;

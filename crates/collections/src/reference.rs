@@ -5,9 +5,9 @@ use std::ops::{Deref, DerefMut};
 use crate::allocator::Allocator;
 use crate::native::{Native, labelled_as};
 
-/// One value: what a job sees of a [`NativeReference`].
+/// One value, as jobs access it in a [`NativeReference`].
 ///
-/// It is used as the value itself.
+/// It dereferences to the value.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ pub type NativeReference<T> = Native<Reference<T>>;
 labelled_as!(Reference<T>, NativeReference);
 
 impl<T> Reference<T> {
-    /// Keeps a value.
+    /// Makes a reference with a value.
     ///
     /// # Examples
     ///
@@ -70,7 +70,7 @@ impl<T> Reference<T> {
         self.value
     }
 
-    /// Changes the value. The old one is dropped.
+    /// Replaces the value. The old one is dropped.
     ///
     /// # Examples
     ///
@@ -98,7 +98,7 @@ impl<T> Reference<T> {
 }
 
 impl<T: Send + 'static> Native<Reference<T>> {
-    /// Keeps a value.
+    /// Makes a reference with a value.
     ///
     /// # Examples
     ///
@@ -110,10 +110,10 @@ impl<T: Send + 'static> Native<Reference<T>> {
         Self::of(Reference::new(value))
     }
 
-    /// Keeps a value as long as the allocator's containers are in use.
+    /// Makes a reference that is registered with an allocator.
     ///
-    /// The value is in the container itself, and takes no memory of the allocator; but it appears in the
-    /// allocator's reports, and goes out of use when that takes its memory back.
+    /// The value is in the container itself, and takes no memory of the allocator. But it appears
+    /// in the allocator's reports, and expires when the memory is rewound.
     ///
     /// # Examples
     ///

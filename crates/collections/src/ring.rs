@@ -1,7 +1,8 @@
-//! A ring of slots in an allocator's memory: what the queues are made of.
+//! A ring of slots in an allocator's memory, the base of the queues.
 //!
-//! The elements are numbered as they come in, and `head` and `tail` are the numbers of the first and of the
-//! next one. The number of slots is a power of two, so that an element's slot is its number's low bits:
+//! The elements are numbered as they are added, and `head` and `tail` are the numbers of the first
+//! element and of the next new one. The number of slots is a power of two, so that an element's
+//! slot is the low bits of its number:
 //!
 //! ```text
 //! slots = 8, head = 13, tail = 18
@@ -10,9 +11,9 @@
 //! element  16   17    -    -    -   13   14   15
 //! ```
 //!
-//! Blocks of 16 KiB, one after the other, would never move an element; but they need a branch more for each
-//! element, and an allocation for each block. A ring grows by doubling, moves only what had wrapped around
-//! when it does, and is at rest after that.
+//! Blocks of 16 KiB would never move an element, but need another branch for each element, and an
+//! allocation for each block. A ring grows by doubling, and then moves only the elements that had
+//! wrapped around.
 #![expect(unsafe_code, reason = "keeps elements in slots that are not always filled")]
 
 use std::alloc::Layout;
@@ -30,14 +31,14 @@ use crate::error::{AllocationError, expect_memory};
 /// The elements in their order: those up to the last slot, then those from the first slot on.
 pub(crate) type RingIter<'a, T> = Chain<slice::Iter<'a, T>, slice::Iter<'a, T>>;
 
-/// Elements that come in at one end and go out at the other.
+/// Elements that are added at one end and removed at the other.
 ///
 /// Invariants:
 ///
-/// - `slots` is zero or a power of two, and `memory` is memory of `allocator` for so many elements, or
-///   dangling if those take no bytes.
+/// - `slots` is zero or a power of two, and `memory` is memory of `allocator` for `slots` elements,
+///   or dangling if those take no bytes.
 /// - `tail - head` is at most `slots`, and the slots of the numbers from `head` to `tail` are filled.
-/// - Where `slots` is zero, so are `head` and `tail`.
+/// - If `slots` is zero, so are `head` and `tail`.
 pub(crate) struct Ring<T> {
     memory: NonNull<T>,
     slots: usize,
@@ -49,7 +50,8 @@ pub(crate) struct Ring<T> {
 
 // SAFETY: it owns its elements, as a vector does, and the allocator is `Send` and `Sync`.
 unsafe impl<T: Send> Send for Ring<T> {}
-// SAFETY: as above; a shared ring lends shared references to elements, and nothing else.
+// SAFETY: it owns its elements, as a vector does, and the allocator is `Send` and `Sync`. A shared
+// ring lends only shared references to elements.
 unsafe impl<T: Sync> Sync for Ring<T> {}
 
 impl<T> Ring<T> {
@@ -85,7 +87,7 @@ impl<T> Ring<T> {
         if self.len() == self.slots {
             self.grow();
         }
-        // SAFETY: there is a free slot, the one of `tail`, which is among the slots.
+        // SAFETY: the slot of `tail` is free, and among the slots.
         unsafe { self.memory.add(self.slot(self.tail)).write(value) };
         self.tail = self.tail.wrapping_add(1);
     }
@@ -105,7 +107,7 @@ impl<T> Ring<T> {
         }
         let slot = self.slot(self.head);
         self.head = self.head.wrapping_add(1);
-        // SAFETY: the slot was filled, being that of the first element, and counts as free from now on.
+        // SAFETY: the slot is filled, as that of the first element, and counts as free from now on.
         Some(unsafe { self.memory.add(slot).read() })
     }
 
@@ -116,8 +118,8 @@ impl<T> Ring<T> {
         let count = from.len();
         let slot = self.slot(self.tail);
         let first = count.min(self.slots - slot);
-        // SAFETY: so many slots are free, in two parts: from that of `tail` to the last one, and from the
-        // first one on. The elements are moved: the vector gives them up before.
+        // SAFETY: enough slots are free, in two parts: from that of `tail` to the last one, and
+        // from the first one on. The elements are moved: the vector's length is set to zero before.
         unsafe {
             from.set_len(0);
             ptr::copy_nonoverlapping(from.as_ptr(), self.memory.add(slot).as_ptr(), first);
@@ -126,7 +128,7 @@ impl<T> Ring<T> {
         self.tail = self.tail.wrapping_add(count);
     }
 
-    /// Makes room for so many more elements.
+    /// Makes room for `additional` more elements.
     pub(crate) fn reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
         let needed = self.len().saturating_add(additional);
         if needed <= self.slots {
@@ -148,11 +150,12 @@ impl<T> Ring<T> {
             self.memory = memory.map_err(|_| refused)?.cast();
         }
 
-        // What had wrapped around to the first slots now follows what is in the last ones.
+        // The elements that had wrapped around to the first slots now follow those in the last
+        // ones.
         let (start, length) = (self.slot(self.head), self.len());
         let wrapped = (start + length).saturating_sub(self.slots);
-        // SAFETY: there are at least twice the slots now, and those beyond the old ones are free. No more
-        // than the old ones had wrapped around.
+        // SAFETY: the number of slots has at least doubled, and the new ones are free. The wrapped
+        // elements are no more than the old slots.
         unsafe {
             let (from, to) = (self.memory.as_ptr(), self.memory.add(self.slots).as_ptr());
             ptr::copy_nonoverlapping(from, to, wrapped);
@@ -163,13 +166,14 @@ impl<T> Ring<T> {
         Ok(())
     }
 
-    /// Returns how many slots there are to be for so many elements, of which there are some.
+    /// Returns the number of slots for `needed` elements, which is not zero.
     fn slots_for(needed: usize) -> Option<usize> {
         let line = LINE.checked_div(size_of::<T>()).unwrap_or(0).max(4);
         needed.max(line).checked_next_power_of_two()
     }
 
-    /// Moves the elements to fewer slots, if those are enough. If there is no memory for that, nothing changes.
+    /// Moves the elements to fewer slots, if possible. If there is no memory for that, nothing
+    /// changes.
     pub(crate) fn shrink_to_fit(&mut self) -> Result<(), AllocationError> {
         let length = self.len();
         let fits_fewer = Self::slots_for(length).is_some_and(|slots| slots < self.slots);
@@ -190,12 +194,12 @@ impl<T> Ring<T> {
         (layout.size() > 0).then_some(layout)
     }
 
-    /// Returns where the elements are, in their order.
+    /// Returns the memory of the elements, in order.
     #[inline]
     fn parts(&self) -> (NonNull<[T]>, NonNull<[T]>) {
         let (start, length) = (self.slot(self.head), self.len());
         let first = length.min(self.slots - start);
-        // SAFETY: the slot is among the slots, or it is zero and there are none.
+        // SAFETY: the slot is among the slots, or it is zero and there are no slots.
         let front = unsafe { self.memory.add(start) };
         (
             NonNull::slice_from_raw_parts(front, first),
@@ -218,7 +222,7 @@ impl<T> Ring<T> {
     #[inline]
     pub(crate) fn first_mut(&mut self) -> Option<&mut T> {
         let (mut front, _) = self.parts();
-        // SAFETY: the slots are filled, and nobody else uses them while the ring is borrowed mutably.
+        // SAFETY: the slots are filled, and the ring is borrowed mutably.
         unsafe { front.as_mut() }.first_mut()
     }
 
@@ -227,14 +231,16 @@ impl<T> Ring<T> {
         front.iter().chain(back)
     }
 
-    /// Drops all elements, and keeps the memory. If one panics, the others are dropped all the same.
+    /// Drops all elements, and keeps the memory. If a destructor panics, the other elements are
+    /// still dropped.
     pub(crate) fn clear(&mut self) {
-        /// Drops the second part even if the first one panics.
+        /// Drops the second part even if dropping the first one panics.
         struct Rest<T>(NonNull<[T]>);
 
         impl<T> Drop for Rest<T> {
             fn drop(&mut self) {
-                // SAFETY: the part's elements are given up to this guard, below, and dropped by it alone.
+                // SAFETY: the ring has released the part's elements to this guard, which alone
+                // drops them.
                 unsafe { self.0.drop_in_place() };
             }
         }
@@ -243,22 +249,23 @@ impl<T> Ring<T> {
         self.head = 0;
         self.tail = 0;
         let _rest = Rest(back);
-        // SAFETY: the elements of both parts were filled, and their slots count as free already, so each
-        // one is dropped once, here or by the guard.
+        // SAFETY: the elements of both parts are filled, and their slots count as free already, so
+        // each one is dropped once, here or by the guard.
         unsafe { front.drop_in_place() };
     }
 }
 
 impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
-        /// Gives the memory back even if an element panics.
+        /// Frees the memory even if the drop of an element panics.
         struct Free<'a, T>(&'a mut Ring<T>);
 
         impl<T> Drop for Free<'_, T> {
             fn drop(&mut self) {
                 let ring = &self.0;
                 if let Some(layout) = ring.layout() {
-                    // SAFETY: the memory is the allocator's, with this layout, and the ring ends here.
+                    // SAFETY: the memory is the allocator's, with this layout, and the ring is not
+                    // used again.
                     unsafe { ring.allocator.deallocate(ring.memory.cast(), layout) };
                 }
             }
@@ -290,9 +297,9 @@ impl<T: fmt::Debug> fmt::Debug for Ring<T> {
     }
 }
 
-/// The elements of a queue on their way out, first come first.
+/// Draining iterator of a queue, from first to last.
 ///
-/// Those that are left when it is dropped go too.
+/// Dropping it removes the remaining elements.
 ///
 /// # Examples
 ///

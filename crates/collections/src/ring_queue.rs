@@ -9,12 +9,13 @@ use crate::list::List;
 use crate::native::{Native, labelled_as};
 use crate::ring::{QueueDrain, Ring, RingIter};
 
-/// A queue of fixed capacity: first in, first out, and what it has no room for is refused.
+/// A queue of fixed capacity: first in, first out. Elements beyond the capacity are refused.
 ///
-/// What a job sees of a [`NativeRingQueue`] is this. For one that grows, use [`Queue`](crate::Queue).
+/// Jobs access a [`NativeRingQueue`] as this type. For a growable queue, use
+/// [`Queue`](crate::Queue).
 ///
-/// All of its memory is taken when it is made, for the next power of two of elements. A queue of capacity
-/// zero is always full, and always empty.
+/// All of its memory is allocated when it is made, for the next power of two of elements. A queue of
+/// capacity zero is always full, and always empty.
 ///
 /// # Examples
 ///
@@ -27,7 +28,7 @@ use crate::ring::{QueueDrain, Ring, RingIter};
 /// assert!(queue.try_enqueue("third").is_ok());
 /// ```
 pub struct RingQueue<T> {
-    /// Has at least as many slots as the capacity, and so never grows.
+    /// Has at least `capacity` slots, and so never grows.
     ring: Ring<T>,
     capacity: usize,
 }
@@ -58,7 +59,7 @@ pub type NativeRingQueue<T> = Native<RingQueue<T>>;
 
 labelled_as!(RingQueue<T>, NativeRingQueue);
 
-/// Why an element was not enqueued. Code A0019.
+/// Error of adding to a full queue. Code A0019.
 ///
 /// # Examples
 ///
@@ -70,7 +71,7 @@ labelled_as!(RingQueue<T>, NativeRingQueue);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct QueueFull {
-    /// How many elements there are, which is as many as there is room for.
+    /// The number of elements, which equals the capacity.
     pub capacity: usize,
 }
 
@@ -89,7 +90,7 @@ impl Error for QueueFull {}
 debug_as_display!(QueueFull);
 
 impl<T> RingQueue<T> {
-    /// Makes an empty queue for so many elements.
+    /// Makes an empty queue with room for `capacity` elements.
     ///
     /// # Panics
     ///
@@ -105,7 +106,7 @@ impl<T> RingQueue<T> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty queue for so many elements, in the allocator's memory.
+    /// Makes an empty queue with room for `capacity` elements, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -124,7 +125,7 @@ impl<T> RingQueue<T> {
         Self { ring, capacity }
     }
 
-    /// Returns how many elements there are.
+    /// Returns the number of elements.
     ///
     /// # Examples
     ///
@@ -136,7 +137,7 @@ impl<T> RingQueue<T> {
         self.ring.len()
     }
 
-    /// Says whether there are no elements.
+    /// Returns whether there are no elements.
     ///
     /// # Examples
     ///
@@ -148,7 +149,7 @@ impl<T> RingQueue<T> {
         self.len() == 0
     }
 
-    /// Says whether there is no room.
+    /// Returns whether the queue is full.
     ///
     /// # Examples
     ///
@@ -162,7 +163,7 @@ impl<T> RingQueue<T> {
         self.len() == self.capacity
     }
 
-    /// Returns for how many elements there is room, those that are there included.
+    /// Returns the capacity, in elements, including the existing ones.
     ///
     /// # Examples
     ///
@@ -211,7 +212,7 @@ impl<T> RingQueue<T> {
     ///
     /// # Errors
     ///
-    /// Gives the element back if the queue is full.
+    /// Returns the element if the queue is full.
     ///
     /// # Examples
     ///
@@ -243,7 +244,7 @@ impl<T> RingQueue<T> {
         self.ring.pop()
     }
 
-    /// Returns the element that would be dequeued next.
+    /// Returns the first element.
     ///
     /// # Examples
     ///
@@ -255,7 +256,7 @@ impl<T> RingQueue<T> {
         self.ring.first()
     }
 
-    /// Returns the element that would be dequeued next, to change it.
+    /// Returns the first element, mutably.
     ///
     /// # Examples
     ///
@@ -284,7 +285,7 @@ impl<T> RingQueue<T> {
         self.ring.clear();
     }
 
-    /// Removes all elements, and returns them one by one, first come first.
+    /// Removes all elements, and returns an iterator of them, first in, first out.
     ///
     /// # Examples
     ///
@@ -298,7 +299,7 @@ impl<T> RingQueue<T> {
         QueueDrain(&mut self.ring)
     }
 
-    /// Looks at all elements, first come first.
+    /// Iterates over all elements, from first to last.
     ///
     /// # Examples
     ///
@@ -312,7 +313,7 @@ impl<T> RingQueue<T> {
         self.ring.iter()
     }
 
-    /// Returns all elements in two slices, those of the first slice before those of the second.
+    /// Returns all elements in two slices, the first slice first.
     ///
     /// # Examples
     ///
@@ -351,7 +352,7 @@ impl<T> RingQueue<T> {
 }
 
 impl<T: Send + 'static> Native<RingQueue<T>> {
-    /// Makes an empty queue for so many elements. See [`RingQueue::with_capacity`].
+    /// Makes an empty queue with room for `capacity` elements. See [`RingQueue::with_capacity`].
     ///
     /// # Examples
     ///
@@ -364,7 +365,7 @@ impl<T: Send + 'static> Native<RingQueue<T>> {
         Self::of(RingQueue::with_capacity(capacity))
     }
 
-    /// Makes an empty queue for so many elements, in the allocator's memory. See
+    /// Makes an empty queue with room for `capacity` elements, in the allocator's memory. See
     /// [`RingQueue::with_capacity_in`].
     ///
     /// # Examples
@@ -381,7 +382,7 @@ impl<T: Send + 'static> Native<RingQueue<T>> {
 }
 
 impl<T: Clone> Clone for RingQueue<T> {
-    /// Copies the elements, into memory of the same allocator, to a queue of the same capacity.
+    /// Copies the elements to a queue of the same capacity, in memory of the same allocator.
     fn clone(&self) -> Self {
         let mut copy = Self::with_capacity_in(self.capacity, self.allocator());
         self.iter().for_each(|value| copy.enqueue(value.clone()));
@@ -398,7 +399,7 @@ impl<'a, T> IntoIterator for &'a RingQueue<T> {
     }
 }
 
-/// Two queues are equal if their elements are, whatever their capacity.
+/// Two queues are equal if their elements are; the capacity is ignored.
 impl<T: PartialEq> PartialEq for RingQueue<T> {
     fn eq(&self, other: &Self) -> bool {
         self.ring == other.ring

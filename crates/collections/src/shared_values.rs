@@ -1,14 +1,14 @@
-//! Which elements of an array have the same value.
+//! Groups of equal elements of an array.
 
 use ancho_jobs::{AccessError, JobHandle, JobScheduler, ScheduleError};
 
 use crate::array::NativeArray;
 use crate::native::{Container, Native};
 
-/// Which elements of an array have the same value, found by jobs (Unity's `NativeArraySharedValues`).
+/// Groups of equal elements of an array, found by jobs (Unity's `NativeArraySharedValues`).
 ///
-/// The distinct values are numbered in ascending order; the elements that have one are listed by their
-/// indices, in ascending order too.
+/// The distinct values are numbered in ascending order; each has the indices of its elements, in
+/// ascending order too.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub struct SharedValues<T> {
     groups: Native<Groups<T>>,
 }
 
-/// What [`SharedValues`] have found.
+/// Result of [`SharedValues`].
 ///
 /// # Examples
 ///
@@ -41,11 +41,11 @@ pub struct SharedValues<T> {
 #[derive(Debug)]
 pub struct Groups<T> {
     values: Vec<T>,
-    /// Where the indices of each value begin in `order`, and where the last ones end.
+    /// Start of each value's indices in `order`, and the end of the last ones.
     starts: Vec<u32>,
     /// All indices, by value.
     order: Vec<u32>,
-    /// The number of each element's value.
+    /// The value's number for each element.
     value_indices: Vec<u32>,
 }
 
@@ -59,7 +59,7 @@ impl<T> Default for Groups<T> {
 }
 
 impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
-    /// Makes one that has found nothing yet.
+    /// Makes one without groups.
     ///
     /// # Examples
     ///
@@ -72,11 +72,11 @@ impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
         Self { groups: Native::of(Groups::default()) }
     }
 
-    /// Schedules jobs that find out about the array. What was found before is forgotten.
+    /// Schedules jobs that group the array. The earlier result is discarded.
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule`].
+    /// As for [`JobScheduler::schedule`].
     ///
     /// # Panics
     ///
@@ -96,7 +96,7 @@ impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
         if u32::try_from(length).is_err() {
             panic!("A0014: shared values are found among up to 4294967295 elements, not {length}");
         }
-        // The indices, sorted by what they lead to, are the groups one after the other.
+        // The indices, sorted by their values, are the groups one after the other.
         let mut pairs = NativeArray::from_fn(length, |index| (None, index as u32));
         let fill = jobs.named("SharedValues").schedule_parallel(
             dependencies,
@@ -114,7 +114,7 @@ impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
         jobs.named("SharedValues").schedule(&[sort], tokens, |(groups, pairs)| groups.fill(pairs))
     }
 
-    /// Lends what was found.
+    /// Lends the groups.
     ///
     /// # Errors
     ///
@@ -136,13 +136,13 @@ impl<T: Ord + Copy + Send + Sync + 'static> Default for SharedValues<T> {
 }
 
 impl<T: Ord + Copy> Groups<T> {
-    /// Takes over pairs of a value, which is there, and an index, in ascending order.
+    /// Takes over pairs of a value, which is `Some`, and an index, in ascending order.
     fn fill(&mut self, pairs: &[(Option<T>, u32)]) {
         self.values.clear();
         self.starts.clear();
         self.order.clear();
         self.value_indices.clear();
-        // Comparing may panic. Then there are no values.
+        // Comparing may panic. Then the groups are empty.
         let mut end = 0;
         self.starts.push(0);
         for group in pairs.chunk_by(|(one, _), (two, _)| one == two) {
@@ -171,7 +171,7 @@ impl<T> Groups<T> {
     ///
     /// # Panics
     ///
-    /// Panics if there is no such value.
+    /// Panics if the value's index is out of bounds.
     #[track_caller]
     pub fn indices(&self, value_index: usize) -> &[u32] {
         let (start, end) = (self.starts[value_index], self.starts[value_index + 1]);
@@ -182,7 +182,7 @@ impl<T> Groups<T> {
     ///
     /// # Panics
     ///
-    /// Panics if there is no such element.
+    /// Panics if the element's index is out of bounds.
     #[track_caller]
     pub fn value_index(&self, element: usize) -> usize {
         self.value_indices[element] as usize

@@ -1,4 +1,4 @@
-//! A view of elements that are a stride apart.
+//! Strided views of slices.
 #![expect(unsafe_code, reason = "finds elements a stride apart")]
 
 use std::fmt;
@@ -11,10 +11,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::error::{debug_as_display, index_outside, range_outside};
 
-/// A view of elements that are a stride apart: one field of an array of structs, or every other element.
+/// A strided view of a slice: one field of an array of structs, or every other element.
 ///
-/// It is made on the spot, also inside of a job, from a slice that is at hand. Where the elements lie side
-/// by side, a plain slice does as well and vectorises better; for a loop over one field that runs often,
+/// It is made in place, also inside a job, from any slice. For contiguous elements, a plain slice
+/// does as well and vectorises better; for a loop over one field that runs often,
 /// [`Columns`](crate::Columns) are faster.
 ///
 /// # Examples
@@ -45,7 +45,7 @@ pub struct NativeSlice<'a, T> {
     _elements: PhantomData<&'a [T]>,
 }
 
-/// A view of elements that are a stride apart, to change them. See [`NativeSlice`].
+/// A mutable strided view of a slice. See [`NativeSlice`].
 ///
 /// # Examples
 ///
@@ -65,13 +65,13 @@ pub struct NativeSliceMut<'a, T> {
     _elements: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: as a shared slice, and a mutable one.
+// SAFETY: it is a `&[T]` with a stride, which is `Send` if `T` is `Sync`.
 unsafe impl<T: Sync> Send for NativeSlice<'_, T> {}
-// SAFETY: as above.
+// SAFETY: it is a `&[T]` with a stride, which is `Sync` if `T` is `Sync`.
 unsafe impl<T: Sync> Sync for NativeSlice<'_, T> {}
-// SAFETY: as above.
+// SAFETY: it is a `&mut [T]` with a stride, which is `Send` if `T` is `Send`.
 unsafe impl<T: Send> Send for NativeSliceMut<'_, T> {}
-// SAFETY: as above.
+// SAFETY: it is a `&mut [T]` with a stride, which is `Sync` if `T` is `Sync`.
 unsafe impl<T: Sync> Sync for NativeSliceMut<'_, T> {}
 
 impl<T> Clone for NativeSlice<'_, T> {
@@ -82,7 +82,7 @@ impl<T> Clone for NativeSlice<'_, T> {
 
 impl<T> Copy for NativeSlice<'_, T> {}
 
-/// Why there is no such view. Code A0028.
+/// Error of making or copying a view. Code A0028.
 ///
 /// # Examples
 ///
@@ -98,23 +98,23 @@ impl<T> Copy for NativeSlice<'_, T> {}
 pub enum SliceError {
     /// The field ends beyond the struct.
     Outside {
-        /// Where the field begins.
+        /// Offset of the field.
         offset: usize,
-        /// How many bytes the field and the struct have.
+        /// Sizes of the field and the struct in bytes.
         sizes: (usize, usize),
     },
-    /// The field is not where a value of its type can be.
+    /// The field is misaligned for its type.
     Misaligned {
-        /// Where the field begins.
+        /// Offset of the field.
         offset: usize,
-        /// What its place has to be a multiple of.
+        /// The required alignment of the field.
         alignment: usize,
     },
-    /// What is copied is not as long as what it is copied to.
+    /// The lengths of source and target differ.
     Lengths {
-        /// How many elements are copied.
+        /// Number of copied elements.
         from: usize,
-        /// To how many.
+        /// Number of elements to copy to.
         to: usize,
     },
 }
@@ -154,16 +154,16 @@ fn find_field<S, T>(structs: NonNull<S>, offset: usize) -> Result<NonNull<T>, Sl
     if !place.is_multiple_of(alignment) || !size_of::<S>().is_multiple_of(alignment) {
         return Err(SliceError::Misaligned { offset, alignment });
     }
-    // Wrapping, since there may be no struct at all.
+    // Wrapping, since the slice may be empty.
     let field = structs.as_ptr().wrapping_byte_add(offset).cast();
     Ok(NonNull::new(field).expect("memory does not wrap around"))
 }
 
-/// The methods that both views have.
+/// Implements the methods of both views.
 macro_rules! view {
     ($view:ident) => {
         impl<'a, T> $view<'a, T> {
-            /// Returns how many elements there are.
+            /// Returns the number of elements.
             ///
             /// # Examples
             ///
@@ -179,13 +179,13 @@ macro_rules! view {
                 self.length
             }
 
-            /// Says whether there are no elements.
+            /// Returns whether there are no elements.
             #[inline]
             pub fn is_empty(&self) -> bool {
                 self.length == 0
             }
 
-            /// Returns how many bytes it is from one element to the next.
+            /// Returns the distance from one element to the next, in bytes.
             #[inline]
             pub fn stride(&self) -> usize {
                 self.stride
@@ -215,7 +215,7 @@ macro_rules! view {
                 if range.is_empty() {
                     return Self { length: 0, ..self };
                 }
-                // SAFETY: there is such an element.
+                // SAFETY: the element is within the view.
                 let start = unsafe { self.start.byte_add(range.start * self.stride) };
                 Self { start, length: range.len(), ..self }
             }
@@ -231,7 +231,7 @@ macro_rules! view {
                 if step == 0 {
                     panic!("A0014: a view of every 0th element has no end; step by 1 or more");
                 }
-                // One element or none has no next one, and so no stride that could be too large.
+                // A view of at most one element has no stride that could overflow.
                 let length = self.length.div_ceil(step);
                 let stride = if length > 1 { self.stride * step } else { self.stride };
                 Self { length, stride, ..self }
@@ -240,11 +240,11 @@ macro_rules! view {
             /// Returns the element at `index`, if there is one.
             #[inline]
             pub fn get(&self, index: usize) -> Option<&T> {
-                // SAFETY: there is such an element, and it is borrowed as the view is.
+                // SAFETY: the index is within bounds, and the element is borrowed as the view is.
                 (index < self.length).then(|| unsafe { self.at(index).as_ref() })
             }
 
-            /// Returns the elements, one after the other.
+            /// Iterates over the elements.
             #[inline]
             pub fn iter(&self) -> NativeSliceIter<'_, T> {
                 let Self { start, length, stride, .. } = *self;
@@ -283,10 +283,11 @@ macro_rules! view {
 
             /// # Safety
             ///
-            /// There is such an element.
+            /// `index` is within bounds.
             #[inline(always)]
             unsafe fn at(&self, index: usize) -> NonNull<T> {
-                // SAFETY: inside of what the view was made from.
+                // SAFETY: by the contract, the element is inside of the slice the view was made
+                // from.
                 unsafe { self.start.byte_add(index * self.stride) }
             }
         }
@@ -296,7 +297,7 @@ macro_rules! view {
 
             /// # Panics
             ///
-            /// Panics with code A0014 if there is no such element.
+            /// Panics with code A0014 if the element's index is out of bounds.
             #[inline]
             fn index(&self, index: usize) -> &T {
                 self.get(index).unwrap_or_else(|| index_outside("a view", index, self.length))
@@ -326,13 +327,12 @@ view!(NativeSliceMut);
 impl<'a, T> NativeSlice<'a, T> {
     /// Returns the field at `offset` of every struct (Unity's `SliceWithStride`).
     ///
-    /// The bounds say that every byte of the structs is initialised, and that any bytes are a value of the
-    /// field's type: a wrong offset gives other numbers, never worse.
+    /// The bounds ensure that every byte of the structs is initialised, and that any bytes are a
+    /// value of the field's type: a wrong offset returns other numbers, never undefined behaviour.
     ///
     /// # Errors
     ///
-    /// Returns an error if a field of this type is not inside the struct at that place, or not aligned
-    /// there.
+    /// Returns an error if the field ends beyond the struct, or is misaligned.
     pub fn of_field<S>(structs: &'a [S], offset: usize) -> Result<Self, SliceError>
     where
         S: IntoBytes + Immutable,
@@ -344,11 +344,11 @@ impl<'a, T> NativeSlice<'a, T> {
 }
 
 impl<'a, T> NativeSliceMut<'a, T> {
-    /// Returns the field at `offset` of every struct, to change it. See [`NativeSlice::of_field`].
+    /// Returns the field at `offset` of every struct, mutably. See [`NativeSlice::of_field`].
     ///
     /// # Errors
     ///
-    /// As [`NativeSlice::of_field`].
+    /// As for [`NativeSlice::of_field`].
     ///
     /// # Examples
     ///
@@ -370,17 +370,17 @@ impl<'a, T> NativeSliceMut<'a, T> {
         Ok(Self { start, length, stride: size_of::<S>(), _elements: PhantomData })
     }
 
-    /// Returns the element at `index`, to change it, if there is one.
+    /// Returns the element at `index`, mutably, if there is one.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        // SAFETY: there is such an element, and it is borrowed as the view is.
+        // SAFETY: the index is within bounds, and the element is borrowed as the view is.
         (index < self.length).then(|| unsafe { self.at(index).as_mut() })
     }
 
-    /// Returns the elements, one after the other, to change them.
+    /// Iterates over the elements mutably.
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut T> {
         let Self { start, stride, .. } = *self;
-        // SAFETY: there are so many elements, each of which is borrowed once, as the view is. They do not
+        // SAFETY: each of the `length` elements is borrowed once, as the view is. They do not
         // overlap: the stride is at least the size of an element.
         (0..self.length).map(move |index| unsafe { start.byte_add(index * stride).as_mut() })
     }
@@ -405,7 +405,7 @@ impl<'a, T> NativeSliceMut<'a, T> {
 impl<T> IndexMut<usize> for NativeSliceMut<'_, T> {
     /// # Panics
     ///
-    /// Panics with code A0014 if there is no such element.
+    /// Panics with code A0014 if the element's index is out of bounds.
     #[inline]
     fn index_mut(&mut self, index: usize) -> &mut T {
         let length = self.length;
@@ -428,7 +428,7 @@ impl<'a, T> From<&'a mut [T]> for NativeSliceMut<'a, T> {
     }
 }
 
-/// The elements of a [`NativeSlice`], one after the other.
+/// Iterator of the elements of a [`NativeSlice`].
 #[derive(Clone, Debug)]
 pub struct NativeSliceIter<'a, T> {
     view: NativeSlice<'a, T>,
@@ -443,11 +443,11 @@ impl<'a, T> Iterator for NativeSliceIter<'a, T> {
         if view.length == 0 {
             return None;
         }
-        // SAFETY: there is a first element, which lives as long as the view's elements do.
+        // SAFETY: the first element exists, and lives as long as the view's elements do.
         let first = unsafe { view.start.as_ref() };
         view.length -= 1;
         if view.length > 0 {
-            // SAFETY: there is a next one.
+            // SAFETY: the next element exists.
             view.start = unsafe { view.start.byte_add(view.stride) };
         }
         Some(first)
@@ -462,7 +462,8 @@ impl<'a, T> DoubleEndedIterator for NativeSliceIter<'a, T> {
     #[inline]
     fn next_back(&mut self) -> Option<&'a T> {
         self.view.length = self.view.length.checked_sub(1)?;
-        // SAFETY: there is such an element, which lives as long as the view's elements do.
+        // SAFETY: the index is within bounds, and the element lives as long as the view's elements
+        // do.
         Some(unsafe { self.view.at(self.view.length).as_ref() })
     }
 }

@@ -1,16 +1,16 @@
-//! Sorting with all threads.
+//! Parallel sorting.
 //!
-//! The elements are cut into runs, which are sorted side by side. Runs are then merged two by two, from the
-//! array to scratch memory and back. A merge is cut into batches of its result, each of which finds by a
-//! binary search what of the two runs it is made of, so that also the last merge, of two halves, is the
-//! work of all threads.
+//! The elements are cut into runs, which are sorted in parallel. Runs are then merged two by two,
+//! from the array to scratch memory and back. A merge is cut into batches of its result. Each batch
+//! finds its parts of the two runs by a binary search, so that all threads work on the last merge,
+//! of two halves, too.
 //!
-//! Sorting and merging keep the order of equal elements. So the result is the one that a stable sort has,
-//! however many runs there are; and how many there are may follow the number of threads.
+//! Sorting and merging keep the order of equal elements. So the result equals that of a stable sort
+//! for any number of runs, which may depend on the number of threads.
 //!
-//! An order that panics leaves all elements, in some order; one that contradicts itself panics where two batches
-//! disagree about where one ends and the other begins. Where it panics while runs are merged back, the array has
-//! been written in part; a job behind all others then copies the scratch memory, which has them all.
+//! An order that panics leaves all elements, in some order. An inconsistent order panics where two
+//! batches disagree about their boundary. If it panics while runs are merged back, the array is
+//! partly written; a job after all others then copies the scratch memory, which has all elements.
 #![expect(unsafe_code, reason = "reads scratch memory that a job before has filled")]
 
 use std::cmp::Ordering;
@@ -24,7 +24,7 @@ use ancho_jobs::{JobHandle, JobScheduler, ScheduleError, SliceRead, SliceWrite};
 use crate::array::NativeArray;
 use crate::list::NativeList;
 
-/// With fewer elements than this, a second thread is not worth its while.
+/// Below this number of elements, a second thread does not pay off.
 const ONE_RUN: usize = 4096;
 
 /// An order of elements.
@@ -32,7 +32,7 @@ trait Order<T>: Fn(&T, &T) -> Ordering + Clone + Send + Sync + 'static {}
 
 impl<T, F: Fn(&T, &T) -> Ordering + Clone + Send + Sync + 'static> Order<T> for F {}
 
-/// What is sorted: tokens to read and write its elements, as often as is needed.
+/// A sortable container: tokens to read and write its elements, any number of times.
 trait Sortable<T> {
     fn read(&self) -> SliceRead<'_, T>;
 
@@ -62,18 +62,19 @@ impl<T: Send + 'static> Sortable<T> for NativeList<T> {
 impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
     /// Schedules jobs that sort the array, with all threads (Unity's `SortJob`).
     ///
-    /// The sort is stable. If comparing panics, or the order contradicts itself (A0148), the job
+    /// The sort is stable. If comparing panics, or the order is inconsistent (A0148), the job
     /// fails, and the array has the same elements in some order.
     ///
     /// # Determinism
     ///
-    /// By a total order, the result is the same for any number of threads. If the order contradicts itself, the number of threads
-    /// decides whether that is noticed (A0148), and how the elements are left.
+    /// By a total order, the result is the same for any number of threads. If the order is
+    /// inconsistent, the number of threads affects whether that is detected (A0148), and the
+    /// resulting order.
     ///
     /// # Errors
     ///
-    /// As [`JobScheduler::schedule`]. If there is no room for all the jobs (A0008), some may have been
-    /// scheduled; the array then has the same elements in some order.
+    /// As for [`JobScheduler::schedule`]. If there is no room for all the jobs (A0008), some may
+    /// have been scheduled; the array then has the same elements in some order.
     ///
     /// # Examples
     ///
@@ -103,12 +104,13 @@ impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
     ///
     /// # Determinism
     ///
-    /// By a total order, the result is the same for any number of threads. If the order contradicts itself, the number of threads
-    /// decides whether that is noticed (A0148), and how the elements are left.
+    /// By a total order, the result is the same for any number of threads. If the order is
+    /// inconsistent, the number of threads affects whether that is detected (A0148), and the
+    /// resulting order.
     ///
     /// # Errors
     ///
-    /// As [`sort_job`](Self::sort_job).
+    /// As for [`sort_job`](Self::sort_job).
     ///
     /// # Examples
     ///
@@ -136,18 +138,19 @@ impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
 impl<T: Copy + Send + Sync + 'static> NativeList<T> {
     /// Schedules jobs that sort the list, with all threads (Unity's `SortJob`).
     ///
-    /// The sort is stable. If comparing panics, or the order contradicts itself (A0148), the job fails, and the list has
-    /// the same elements in some order. If an uncompleted job writes the list, nobody knows how long it will be, and
-    /// one job sorts it, alone.
+    /// The sort is stable. If comparing panics, or the order is inconsistent (A0148), the job
+    /// fails, and the list has the same elements in some order. If an uncompleted job writes the
+    /// list, its length is unknown, and a single job sorts it.
     ///
     /// # Determinism
     ///
-    /// By a total order, the result is the same for any number of threads. If the order contradicts itself, the number of threads
-    /// decides whether that is noticed (A0148), and how the elements are left.
+    /// By a total order, the result is the same for any number of threads. If the order is
+    /// inconsistent, the number of threads affects whether that is detected (A0148), and the
+    /// resulting order.
     ///
     /// # Errors
     ///
-    /// As [`NativeArray::sort_job`].
+    /// As for [`NativeArray::sort_job`].
     ///
     /// # Examples
     ///
@@ -176,12 +179,13 @@ impl<T: Copy + Send + Sync + 'static> NativeList<T> {
     ///
     /// # Determinism
     ///
-    /// By a total order, the result is the same for any number of threads. If the order contradicts itself, the number of threads
-    /// decides whether that is noticed (A0148), and how the elements are left.
+    /// By a total order, the result is the same for any number of threads. If the order is
+    /// inconsistent, the number of threads affects whether that is detected (A0148), and the
+    /// resulting order.
     ///
     /// # Errors
     ///
-    /// As [`NativeArray::sort_job`].
+    /// As for [`NativeArray::sort_job`].
     ///
     /// # Examples
     ///
@@ -223,7 +227,7 @@ fn schedule<T: Copy + Send + Sync + 'static>(
     let runs = jobs.named("SortRuns");
     let mut last = runs.schedule_parallel(dependencies, data.write(), length, run, job)?;
     let mut scratch = NativeArray::from_fn(length, |_| MaybeUninit::<T>::uninit());
-    // Whether the array was written in part, and the scratch memory as a whole.
+    // Set if the array was partly written, and the scratch memory is complete.
     let spoilt = Arc::new(AtomicBool::new(false));
     let mut sorted = run;
     while sorted < length {
@@ -243,7 +247,8 @@ fn schedule<T: Copy + Send + Sync + 'static>(
         let spoils = Arc::clone(&spoilt);
         let merge = move |(to, from): (&mut [T], &[MaybeUninit<T>]), range: Range<usize>| {
             let unfinished = Spoils(&spoils);
-            // SAFETY: the job before, without which this one does not run, has written every element.
+            // SAFETY: the preceding job, without which this one does not run, has initialised every
+            // element.
             let from = unsafe { from.assume_init_ref() };
             merge_part(
                 from,
@@ -260,17 +265,17 @@ fn schedule<T: Copy + Send + Sync + 'static>(
     let tokens = (data.write(), scratch.read());
     let restore = move |(to, from): (&mut [T], &[MaybeUninit<T>])| {
         if spoilt.load(Relaxed) {
-            // SAFETY: a job has merged back, without which nothing is spoilt. So the one before it has written every
-            // element, and no job after it has run.
+            // SAFETY: `spoilt` is set only by a job that merges back. So the job before it has
+            // initialised every element, and no job after it has run.
             to.copy_from_slice(unsafe { from.assume_init_ref() });
         }
     };
-    // It runs also if merging fails. The last job then fails as well.
+    // It runs even if merging fails. The last job then fails as well.
     let restored = jobs.named("Sort").after(&[last]).schedule(&[], tokens, restore)?;
     jobs.named("Sort").after(&[restored]).schedule(&[last], (), |()| {})
 }
 
-/// Notes that the array was written in part, unless it is forgotten.
+/// Records that the array was partly written, unless it is forgotten.
 struct Spoils<'a>(&'a AtomicBool);
 
 impl Drop for Spoils<'_> {
@@ -279,8 +284,8 @@ impl Drop for Spoils<'_> {
     }
 }
 
-/// Returns how long the runs are that are sorted by themselves: a power of four of them, so that merging two
-/// by two ends in the array where it began.
+/// Returns the length of the runs that are sorted separately: their number is a power of four, so
+/// that merging two by two ends in the array.
 fn run_length(length: usize, threads: usize) -> usize {
     let mut runs = 1;
     while runs < threads && length / runs > ONE_RUN {
@@ -289,7 +294,7 @@ fn run_length(length: usize, threads: usize) -> usize {
     length.div_ceil(runs).max(1)
 }
 
-/// Writes a part of what merging all pairs of runs of `run` elements results in.
+/// Writes a part of the result of merging all pairs of runs of `run` elements.
 fn merge_part<T: Copy, P: FnOnce(T)>(
     from: &[T],
     run: usize,
@@ -299,7 +304,7 @@ fn merge_part<T: Copy, P: FnOnce(T)>(
 ) {
     let mut places = places;
     let mut start = range.start;
-    // A part may end in the middle of a pair, and another one begin there.
+    // A part may end in the middle of a pair, where another one begins.
     while start < range.end {
         let pair = start / (2 * run) * (2 * run);
         let middle = from.len().min(pair + run);
@@ -321,7 +326,7 @@ fn merge_part<T: Copy, P: FnOnce(T)>(
                 b += 1;
             }
         }
-        // Where the next part begins. The end of a pair is the end of both runs.
+        // Start of the next part. The end of a pair is the end of both runs.
         if stop < end && a != taken_from_low(low, high, stop - pair, order) {
             contradiction();
         }
@@ -338,13 +343,13 @@ fn contradiction() -> ! {
     );
 }
 
-/// Returns how many of the first `count` elements of the merged runs are from the first one.
+/// Returns the number of elements from the first run among the first `count` merged elements.
 fn taken_from_low<T>(low: &[T], high: &[T], count: usize, order: &impl Order<T>) -> usize {
     let mut least = count.saturating_sub(high.len());
     let mut most = count.min(low.len());
     while least < most {
         let taken = least + (most - least) / 2;
-        // One more is taken from the first run if it is not after the one that would be taken instead.
+        // Another element is taken from the first run if it is not greater than the alternative.
         if order(&low[taken], &high[count - taken - 1]) == Ordering::Greater {
             most = taken;
         } else {

@@ -1,5 +1,5 @@
-//! What the maps and sets need of a hash table that `hashbrown` leaves to them: growing that reports a
-//! lack of memory, and a capacity that removing does not lower.
+//! Additions to `hashbrown`'s table for maps and sets: growth that reports a lack of memory, and a
+//! capacity that removing does not lower.
 
 use std::iter::Zip;
 use std::vec::IntoIter;
@@ -12,23 +12,23 @@ use crate::error::{AllocationError, CapacityError};
 
 pub(crate) type Table<T> = HashTable<T, Allocator>;
 
-/// Returns for how many elements there are buckets, those that are there included.
+/// Returns the number of elements for which there are buckets, including the existing ones.
 ///
-/// The table's own answer is less by the traces that removed elements leave, until it is rebuilt.
+/// The table's own capacity excludes the tombstones of removed elements, until it is rebuilt.
 pub(crate) fn capacity<T>(table: &Table<T>) -> usize {
-    // The table's load: all buckets but one if they are few, seven of eight otherwise.
+    // The maximum load: all buckets but one if they are few, seven of eight otherwise.
     let buckets = table.num_buckets();
     let full = if buckets <= 8 { buckets - 1 } else { buckets / 8 * 7 };
     table.capacity().max(full)
 }
 
-/// Says whether the next new element needs the table to be changed first.
+/// Returns whether the next new element requires a rehash.
 #[inline(always)]
 pub(crate) fn is_full<T>(table: &Table<T>) -> bool {
     table.len() == table.capacity()
 }
 
-/// Makes room for so many more elements.
+/// Makes room for `additional` more elements.
 pub(crate) fn try_reserve<T>(
     table: &mut Table<T>,
     additional: usize,
@@ -36,7 +36,8 @@ pub(crate) fn try_reserve<T>(
 ) -> Result<(), AllocationError> {
     let needed = table.len().saturating_add(additional);
     if needed > table.capacity() && needed <= capacity(table) / 2 {
-        // The table is tidied up where it is. A hasher that panics would take elements with it, so it panics here.
+        // The table is rehashed in place. A hasher that panics then would lose elements, so it is
+        // called here first.
         table.iter().for_each(|element| _ = hasher(element));
     }
     table.try_reserve(additional, hasher).map_err(|_| AllocationError {
@@ -46,10 +47,10 @@ pub(crate) fn try_reserve<T>(
     })
 }
 
-/// Copies a table, elements in the same places.
+/// Copies a table, with elements in the same places.
 ///
-/// Not as the table is cloned: that ends the program if the allocator refuses. A table that has as many
-/// buckets already is copied into those.
+/// `Clone` would abort if the allocator refuses. Copying into a table with the same number of
+/// buckets does not allocate.
 pub(crate) fn try_clone<T: Clone>(table: &Table<T>) -> Result<Table<T>, AllocationError> {
     let mut copy = Table::new_in(table.allocator().clone());
     try_reserve(&mut copy, capacity(table), |_| unreachable!("there is nothing to hash"))?;
@@ -58,7 +59,7 @@ pub(crate) fn try_clone<T: Clone>(table: &Table<T>) -> Result<Table<T>, Allocati
     Ok(copy)
 }
 
-/// Makes room for at least so many elements in all, and not for many more.
+/// Makes room for at least `wanted` elements in total, and not for many more.
 pub(crate) fn set_capacity<T>(
     table: &mut Table<T>,
     wanted: usize,
@@ -72,7 +73,7 @@ pub(crate) fn set_capacity<T>(
     if wanted > now {
         try_reserve(table, wanted - length, hasher)?;
     } else if wanted <= now / 2 {
-        // The number of buckets is a power of two, so there is something to gain.
+        // The number of buckets is a power of two, so this may save memory.
         let mut smaller = Table::new_in(table.allocator().clone());
         try_reserve(&mut smaller, wanted, &hasher)?;
         let elements = take_all(table, &hasher);
@@ -82,13 +83,14 @@ pub(crate) fn set_capacity<T>(
     Ok(())
 }
 
-/// Wipes out the traces of removed elements, where they are, so that the capacity can be used to its end.
+/// Removes the tombstones of removed elements in place, so that the whole capacity can be used.
 pub(crate) fn purge<T>(table: &mut Table<T>, hasher: impl Fn(&T) -> u64) {
     let elements = take_all(table, &hasher);
     put_all(table, elements, hasher);
 }
 
-/// Takes all elements out, with their hashes. A hasher that panics does so while they are still in.
+/// Takes all elements out, with their hashes. All hashes are computed first, so that a panic loses
+/// no element.
 fn take_all<T>(
     table: &mut Table<T>,
     hasher: impl Fn(&T) -> u64,
@@ -108,7 +110,7 @@ fn put_all<T>(
     }
 }
 
-/// Finds an element, or where it is to be put: room is made only for one that is not there.
+/// Finds an element, or the place for a new one. Makes room only for a new one.
 #[inline]
 pub(crate) fn entry<T>(
     table: &mut Table<T>,
@@ -140,7 +142,7 @@ fn entry_when_full<T>(
     }
 }
 
-/// Panics, with the caller as the place, if there is no memory.
+/// Panics at the caller's location if there is no memory.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn unwrap<R>(result: Result<R, AllocationError>) -> R {

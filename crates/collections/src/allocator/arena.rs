@@ -1,7 +1,7 @@
-//! Memory that is taken in a row, by many threads, from blocks.
+//! Memory allocated by moving a pointer, by many threads, from blocks.
 //!
-//! The block in use is found, and memory taken of it, without a lock. When it is full, another one is
-//! chosen or made, under a lock. See [`block`](super::block) for what keeps memory alive.
+//! Memory is allocated from the block in use without a lock. When it is full, another one is chosen
+//! or made, under a lock. The invariants that keep memory alive are in [`block`](super::block).
 #![expect(unsafe_code, reason = "is a source of memory")]
 
 use std::alloc::Layout;
@@ -15,21 +15,20 @@ use super::source::move_memory;
 use super::word::Word;
 use super::{LINE, MemorySource};
 
-/// The size of the first block, and the smallest there is.
+/// Size of the first block, and the minimum size of all blocks.
 pub(super) const FIRST_BLOCK: usize = 128 << 10;
-/// The size up to which blocks double. Only an allocation that needs more gets a larger one.
+/// Size up to which blocks double. Only an allocation that needs more gets a larger block.
 pub(super) const LARGEST_BLOCK: usize = 64 << 20;
-/// How many blocks there can be to allocate from.
+/// Maximum number of blocks to allocate from.
 pub(super) const MAX_BLOCKS: usize = 64;
 
-/// Memory that is taken in a row, by many threads, from blocks.
+/// Memory allocated by moving a pointer, by many threads, from blocks.
 ///
-/// Every allocation begins at a line. Memory that was taken last in its block can grow in place and be
-/// given back at once; all other memory of a block is free again when the last allocation in it is gone.
+/// Every allocation begins at a line. The last allocation of a block can grow in place and be freed
+/// immediately. All other memory of a block is free again when its last allocation is freed.
 #[derive(Debug)]
 pub(super) struct Arena {
-    /// The record of the block where memory is looked for first, or null. Records live as long as the
-    /// arena.
+    /// Record of the block to allocate from first, or null. Records live as long as the arena.
     current: AtomicPtr<Block>,
     blocks: Mutex<Blocks>,
     first_block: usize,
@@ -38,15 +37,15 @@ pub(super) struct Arena {
 
 #[derive(Debug, Default)]
 struct Blocks {
-    /// Those to allocate from.
+    /// Blocks to allocate from.
     open: Vec<Arc<Block>>,
-    /// Those that have live allocations and give out no more.
+    /// Blocks with live allocations that serve no new ones.
     retired: Vec<Arc<Block>>,
     /// Records without memory.
     spare: Vec<Arc<Block>>,
 }
 
-/// How much memory an arena has.
+/// Memory statistics of an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ArenaStatistics {
     pub(super) blocks: usize,
@@ -56,7 +55,7 @@ pub(super) struct ArenaStatistics {
 }
 
 impl Arena {
-    /// Makes an arena whose first block has so many bytes, or 128 KiB if that is more.
+    /// Makes an arena whose first block has `first_block` bytes, but at least 128 KiB.
     pub(super) fn new(first_block: usize) -> Self {
         Self::with_block_sizes(first_block.max(FIRST_BLOCK), LARGEST_BLOCK)
     }
@@ -66,22 +65,22 @@ impl Arena {
         Self { current, blocks, first_block, largest_block }
     }
 
-    /// Makes all memory free that no allocation uses.
+    /// Frees all memory that has no live allocation.
     ///
-    /// Blocks that were used since the last time are kept, the others given back to the system. A block
-    /// with a live allocation is retired: it is freed when the last one in it is gone.
+    /// Keeps the blocks used since the last rewind, and frees the others. A block with a live
+    /// allocation is retired: it is freed with the last one in it.
     pub(super) fn rewind(&self) {
         let blocks = &mut *self.lock();
         blocks.sort_out(Block::rewind);
         self.make_current(blocks, 0);
     }
 
-    /// Gives back to the system the blocks that are empty and were not used since the last time.
+    /// Frees the blocks that are empty and were not used since the last sweep.
     pub(super) fn sweep(&self) {
         self.lock().sort_out(Block::sweep);
     }
 
-    /// Returns how much memory there is, at a moment that is already over if other threads allocate.
+    /// Returns the amounts of memory, which may be outdated if other threads allocate.
     pub(super) fn statistics(&self) -> ArenaStatistics {
         let blocks = self.lock();
         let all = blocks.open.iter().chain(&blocks.retired);
@@ -89,17 +88,17 @@ impl Arena {
             blocks: blocks.open.len(),
             retired: blocks.retired.len(),
             bytes_used: blocks.open.iter().map(|block| block.bytes_used()).sum(),
-            // Less the line that each has for its bookkeeping.
+            // Without the line of each block for its bookkeeping.
             bytes_reserved: all.map(|block| block.bytes() - LINE).sum(),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Blocks> {
-        // Nothing in here panics half way, so poisoned blocks are still good ones.
+        // No code under the lock panics half way, so a poisoned lock is ignored.
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks for memory in all blocks, and makes another one if there is none.
+    /// Searches all blocks for memory, and makes a new block if none has room.
     #[cold]
     #[inline(never)]
     fn allocate_slowly(&self, layout: Layout) -> Option<NonNull<u8>> {
@@ -113,7 +112,7 @@ impl Arena {
                         return Some(memory);
                     }
                     Taken::Full => {}
-                    // Blocks are given other memory only under the lock, which is held.
+                    // Blocks get new memory only under the lock, which is held here.
                     Taken::Replaced => unreachable!("a block was replaced under the lock"),
                 }
             }
@@ -127,8 +126,8 @@ impl Arena {
         }
     }
 
-    /// Returns how large the next block is: twice as large for each that there is, with a line more, so
-    /// that one allocation of that size fits. `None` if it has more lines than can be counted.
+    /// Returns the size of the next block: doubled for each existing block, plus one line, so that
+    /// one allocation of that size fits. Returns `None` if the number of lines cannot be counted.
     fn next_size(&self, count: usize, needed: usize) -> Option<usize> {
         let doubled = (0..count).fold(self.first_block, |size, _| {
             if size < self.largest_block { (size * 2).min(self.largest_block) } else { size }
@@ -137,15 +136,15 @@ impl Arena {
         (size.div_ceil(LINE) as u64 <= Word::MAX_USED).then_some(size)
     }
 
-    /// Has memory be looked for in this block first, if there is such a block.
+    /// Makes the block at `index`, if it exists, the first one to allocate from.
     fn make_current(&self, blocks: &Blocks, index: usize) {
         let current =
             blocks.open.get(index).map_or(null_mut(), |block| Arc::as_ptr(block).cast_mut());
-        // Release: whoever finds the record finds it made.
+        // Release: a thread that loads the record sees it initialised.
         self.current.store(current, Ordering::Release);
     }
 
-    /// Frees the memory of a retired block whose last allocation has just been given back.
+    /// Frees the memory of a retired block after its last allocation was freed.
     #[cold]
     #[inline(never)]
     fn free_retired(&self, block: *const Block) {
@@ -160,9 +159,9 @@ impl Arena {
 }
 
 impl Blocks {
-    /// Does the same with each open block, and puts it where it belongs then.
+    /// Calls `treat` with each open block, and sorts the block by the outcome.
     fn sort_out(&mut self, treat: impl Fn(&Block) -> Outcome) {
-        // In place: who rewinds in each frame is not to allocate a list in each.
+        // In place: a rewind in each frame must not allocate a list.
         let mut open = std::mem::take(&mut self.open);
         open.retain(|block| match treat(block) {
             Outcome::Kept => true,
@@ -180,23 +179,23 @@ impl Blocks {
 
     /// Frees the memory of a block that is closed and empty, and keeps its record.
     fn free(&mut self, block: Arc<Block>) {
-        // SAFETY: the callers were told so by the block, and have removed it from where it could be found
-        // a second time.
+        // SAFETY: the block reported itself closed and empty, and was removed from the list, so no
+        // second call finds it.
         unsafe { block.free() };
         self.spare.push(block);
     }
 }
 
-// SAFETY: an allocation is lines of a block that are within its memory and at a line or more, as `take`
-// makes sure. They are nobody else's until given back, by the invariants of `block`, and blocks that have
-// live allocations are not freed before the arena is dropped. What is resized keeps its contents, in
-// place or by a copy. Nothing unwinds.
+// SAFETY: an allocation is lines of a block, within its memory and aligned to a line or more, as
+// `take` ensures. No other allocation overlaps them until they are freed, by the invariants of
+// `block`, and blocks that have live allocations are not freed before the arena is dropped.
+// Resizing keeps the contents, in place or by a copy. Nothing unwinds.
 unsafe impl MemorySource for Arena {
     #[inline]
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         // Acquire pairs with the release of `make_current`.
         let current = self.current.load(Ordering::Acquire);
-        // SAFETY: null, or a record, which lives as long as the arena.
+        // SAFETY: the pointer is null or points to a record, which lives as long as the arena.
         if let Some(block) = unsafe { current.as_ref() } {
             match block.take(layout) {
                 Taken::Memory(memory) => return Some(memory),
@@ -208,8 +207,8 @@ unsafe impl MemorySource for Arena {
     }
 
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the memory is from here, has this size, and is not used again: the caller's promises. A
-        // record lives as long as the arena.
+        // SAFETY: by the contract of `deallocate`, the memory is from this arena, has this size,
+        // and is not used again. A record lives as long as the arena.
         unsafe {
             let block = record_of(memory, layout.size());
             if (*block).give_back(memory, layout.size()) {
@@ -224,8 +223,8 @@ unsafe impl MemorySource for Arena {
         layout: Layout,
         new_size: usize,
     ) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's promises: the memory is from here, has this size, and the new one is not
-        // smaller. A record lives as long as the arena.
+        // SAFETY: by the contract of `grow`, the memory is from this arena, has this size, and the
+        // new size is not smaller. A record lives as long as the arena.
         unsafe {
             let block = &*record_of(memory, layout.size());
             let grown = block.grow(memory, layout.size(), new_size);
@@ -239,8 +238,8 @@ unsafe impl MemorySource for Arena {
         layout: Layout,
         new_size: usize,
     ) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's promises: the memory is from here, has this size, and the new one is not
-        // larger. A record lives as long as the arena.
+        // SAFETY: by the contract of `shrink`, the memory is from this arena, has this size, and
+        // the new size is not larger. A record lives as long as the arena.
         unsafe {
             let block = &*record_of(memory, layout.size());
             Some(block.shrink(memory, layout.size(), new_size))
@@ -264,9 +263,9 @@ mod tests {
         let kib: Vec<_> = sizes.iter().map(|size| size >> 10).collect();
         let doubled = [128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 65536, 65536];
         assert_eq!(kib, doubled);
-        // An allocation that needs more gets more, and the next block is as large as ever.
+        // An allocation that needs more gets a larger block, and the next block has the usual size.
         assert_eq!(arena.next_size(0, 100 << 20), Some(100 << 20));
-        // As long as its lines can be counted.
+        // The number of lines must not overflow.
         assert_eq!(Arena::new(1 << 46).next_size(0, 0), None);
     }
 
@@ -277,9 +276,9 @@ mod tests {
         let taken: Vec<_> = (0..MAX_BLOCKS).map(|_| arena.allocate(large).unwrap()).collect();
         assert_eq!(arena.allocate(large), None);
         assert_eq!(arena.statistics().blocks, MAX_BLOCKS);
-        // There is room for something smaller, and in what is given back.
+        // Smaller allocations still fit, and so do ones in freed memory.
         let small = arena.allocate(layout(100, 8)).unwrap();
-        // SAFETY: all of them were taken above, and are given back once.
+        // SAFETY: all of them were allocated by this test with this layout, and are freed once.
         unsafe {
             arena.deallocate(taken[7], large);
             let again = arena.allocate(large).unwrap();
@@ -301,20 +300,20 @@ mod tests {
             })
             .collect();
         assert_eq!(arena.statistics().retired, 2 * MAX_BLOCKS);
-        // SAFETY: all of them were taken above, and are given back once.
+        // SAFETY: all of them were allocated by this test with this layout, and are freed once.
         unsafe { taken.iter().for_each(|memory| arena.deallocate(*memory, layout(100, 8))) };
         let nothing = ArenaStatistics { blocks: 0, retired: 0, bytes_used: 0, bytes_reserved: 0 };
         assert_eq!(arena.statistics(), nothing);
         // Their records are used again.
         let memory = arena.allocate(layout(100, 8)).unwrap();
         assert_eq!(arena.lock().spare.len(), 2 * MAX_BLOCKS - 1);
-        // SAFETY: as above.
+        // SAFETY: it was allocated by this test with this layout, and is freed once.
         unsafe { arena.deallocate(memory, layout(100, 8)) };
     }
 
     #[test]
     fn memory_that_was_never_given_back_goes_with_the_arena() {
-        // AddressSanitizer would tell of a leak.
+        // AddressSanitizer would report a leak.
         let arena = Arena::new(0);
         arena.allocate(layout(100, 8)).unwrap();
         arena.rewind();

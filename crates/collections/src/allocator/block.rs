@@ -1,26 +1,26 @@
-//! One block of an arena: who has taken how much of it.
+//! One block of an arena, and its count of allocations.
 //!
-//! A block is a record and a [`Piece`] of memory. Allocations are whole lines, one after the other. Each
-//! ends with the address of the record, so that whoever gives it back finds the block without a search:
+//! A block is a record and a [`Piece`] of memory. Allocations are whole lines, one after the other.
+//! Each ends with the address of the record, so that freeing it finds the block without a search:
 //!
 //! ```text
 //! | contents, from a line on | unused | record |  contents ...
 //! |<------------ whole lines ------------------>|
 //! ```
 //!
-//! One word says all that changes: how many lines were taken, how many allocations are alive, whether
-//! there were any since the last rewind, and whether the block is closed, that is, gives out no more. So
-//! each change is one exchange, and
+//! One word holds everything that changes: the number of lines taken, the number of live
+//! allocations, a flag for allocations since the last rewind, and a flag for closed blocks. A
+//! closed block serves no new allocations. So each change is one exchange, and
 //!
 //! - *a block with a live allocation is never emptied or freed*. Both are exchanges that expect no live
 //!   allocation, and to take memory is to count it as alive in the same exchange;
-//! - *a closed block stays closed* until it is given other memory. The allocation that leaves it empty,
-//!   or whoever closes it when it is empty, frees its memory, exactly once.
+//! - *a closed block stays closed* until it gets new memory. Its memory is freed exactly once: by
+//!   freeing its last allocation, or by closing it while it is empty.
 //!
-//! Records are not freed while their arena lives, only used again. So a thread may look at a record
-//! that has meanwhile been closed, freed, and given other memory. All it does then is an exchange, which
-//! either fails, or makes the record's memory, whatever it is now, stay. After that it looks again
-//! whether it still is the memory it had measured, and if not, gives back what it took.
+//! Records are not freed while their arena lives, only used again. So a thread may read a record
+//! that was meanwhile closed, freed, and reused for new memory. Its only write is then an exchange.
+//! The exchange fails, or it keeps the record's current memory alive. After that the thread checks
+//! that the memory is the one it measured, and otherwise frees what it took.
 #![expect(unsafe_code, reason = "hands out parts of a block, and finds the way back to it")]
 
 use std::alloc::Layout;
@@ -38,11 +38,11 @@ pub(super) struct Block {
     word: AtomicU64,
     /// The memory. Written only while the block is closed and empty, and the arena locked.
     start: AtomicPtr<u8>,
-    /// How many lines the memory has. Written as `start` is.
+    /// Number of lines of the memory. Written only together with `start`.
     lines: AtomicU64,
 }
 
-/// Lines that are about to be taken, and all that was looked at to choose them.
+/// Lines about to be taken, with the state they were chosen by.
 struct Claim {
     word: Word,
     start: *mut u8,
@@ -51,40 +51,41 @@ struct Claim {
     end: u64,
 }
 
-/// What became of an attempt to take memory.
+/// Result of an attempt to allocate.
 pub(super) enum Taken {
-    /// Here it is.
+    /// The allocated memory.
     Memory(NonNull<u8>),
-    /// The block has not enough room, or is closed.
+    /// The block has no room, or is closed.
     Full,
-    /// The record was given other memory meanwhile. The caller gives back what was taken of that, with
+    /// The record got new memory meanwhile. The caller frees the allocation it took there, with
     /// [`Block::leave`].
     Replaced,
 }
 
-/// What became of a block when its arena was rewound or swept.
+/// State of a block after its arena was rewound or swept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It stays open.
+    /// The block stays open.
     Kept,
-    /// It was not used since the last time, and is empty and closed now: the caller frees its memory.
+    /// The block was not used since the last time, and is empty and closed now: the caller frees
+    /// its memory.
     Unused,
-    /// It is closed, and has live allocations, the last of which will free its memory.
+    /// Closed with live allocations, the last of which frees the memory.
     Retired,
 }
 
-/// The size of the address of the record, at the end of each allocation.
+/// Size of the record's address at the end of each allocation.
 const RECORD: usize = size_of::<*const Block>();
 
-/// Returns how many lines an allocation of so many bytes takes, if that can be counted.
+/// Returns the number of lines of an allocation of `size` bytes, unless it overflows.
 fn lines_for(size: usize) -> Option<u64> {
     let lines = u64::try_from(size.checked_add(RECORD)?.div_ceil(LINE)).ok()?;
     (lines <= Word::MAX_USED).then_some(lines)
 }
 
-/// Returns how many bytes a block needs, so that it has room for such an allocation.
+/// Returns the number of bytes a block needs for an allocation of this layout.
 pub(super) fn bytes_for(layout: Layout) -> Option<usize> {
-    // A block begins at a line. A larger alignment may cost as much again, less that line.
+    // A block begins at a line. A larger alignment may need that much more, minus that line.
     let skipped = layout.align().saturating_sub(LINE);
     let lines = usize::try_from(lines_for(layout.size())?).ok()?;
     let bytes = lines.checked_mul(LINE)?.checked_add(skipped)?;
@@ -98,15 +99,15 @@ impl Block {
         Self { word, start: AtomicPtr::new(null_mut()), lines: AtomicU64::new(0) }
     }
 
-    /// Gives a closed, empty block its memory, and opens it. The arena is locked.
+    /// Sets the memory of a closed, empty block, and opens it. The arena is locked.
     pub(super) fn open(&self, memory: Piece) {
         debug_assert_eq!(self.load().0, Word::CLOSED.0);
         let (start, size) = memory.into_raw();
-        // The way back from an allocation to its record goes through its address, see `record_of`.
+        // An allocation leads back to its record by the record's address, see `record_of`.
         start.as_ptr().expose_provenance();
         self.start.store(start.as_ptr(), Ordering::Relaxed);
         self.lines.store((size / LINE) as u64, Ordering::Relaxed);
-        // Release: whoever takes memory, by an exchange that acquires, sees the two above.
+        // Release: a thread that takes memory by an acquiring exchange sees both stores above.
         self.word.store(Word::OPEN.0, Ordering::Release);
     }
 
@@ -114,23 +115,23 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// The caller promises that
+    /// The caller ensures that
     ///
-    /// - the block is closed and empty: `rewind` or `sweep` said that it is unused, or `leave` or
+    /// - the block is closed and empty: `rewind` or `sweep` returned `Unused`, or `leave` or
     ///   `give_back` returned `true`;
-    /// - this is called once for each time that it was.
+    /// - this is called once for each of these results.
     pub(super) unsafe fn free(&self) {
         debug_assert_eq!((self.load().is(Word::CLOSED), self.load().live()), (true, 0));
         self.word.store(Word::CLOSED.0, Ordering::Relaxed);
         let start = self.start.swap(null_mut(), Ordering::Relaxed);
         let size = self.lines.swap(0, Ordering::Relaxed) as usize * LINE;
         if let Some(start) = NonNull::new(start) {
-            // SAFETY: they were stored in `open`, and are taken out once.
+            // SAFETY: `open` stored them, and they are taken out once.
             drop(unsafe { Piece::from_raw(start, size) });
         }
     }
 
-    /// Tries to take memory.
+    /// Tries to allocate.
     #[inline]
     pub(super) fn take(&self, layout: Layout) -> Taken {
         let mut word = self.load();
@@ -143,7 +144,8 @@ impl Block {
         }
     }
 
-    /// Says which lines such an allocation would take, if the block has room for it.
+    /// Returns the lines that an allocation of this layout would take, if the block has room for
+    /// it.
     #[inline]
     fn measure(&self, word: Word, layout: Layout) -> Option<Claim> {
         let start = self.start.load(Ordering::Relaxed);
@@ -156,28 +158,29 @@ impl Block {
         has_room.then_some(Claim { word, start, capacity, first, end })
     }
 
-    /// Takes the lines, unless the word has changed: then it is returned.
+    /// Takes the lines, unless the word has changed: then it returns the new word.
     #[inline]
     fn claim(&self, claim: &Claim) -> Result<Taken, Word> {
         let &Claim { word, start, capacity, first, end } = claim;
         let taken = word.with(end, word.live() + 1).with_flag(Word::TOUCHED);
-        // Acquire pairs with the release of `open`, and with that of all who gave back the lines that are
-        // taken now: their last use of them comes before.
+        // Acquire pairs with the release in `open`, and with the release of every thread that freed
+        // these lines: their last use of the lines comes before.
         self.word
             .compare_exchange_weak(word.0, taken.0, Ordering::Acquire, Ordering::Relaxed)
             .map_err(Word)?;
-        // From here on the block has a live allocation, and so keeps its memory.
+        // From here on the block has a live allocation, which keeps its memory alive.
         let same = self.start.load(Ordering::Relaxed) == start
             && self.lines.load(Ordering::Relaxed) == capacity;
         if !same {
             return Ok(Taken::Replaced);
         }
-        // SAFETY: the lines are within the memory, as was measured, and nobody else's.
+        // SAFETY: the lines are within the memory, as `measure` checked, and no other allocation
+        // has them.
         Ok(Taken::Memory(unsafe { self.sign(first, end) }))
     }
 
-    /// Gives back an allocation that was taken of a replaced block. If `true` is returned, it was the last
-    /// of a closed block, whose memory the caller frees.
+    /// Frees an allocation that was taken from a replaced block. Returns `true` if it was the last
+    /// of a closed block; the caller then frees the block's memory.
     pub(super) fn leave(&self) -> bool {
         self.exchange(|word| {
             let live = word.live() - 1;
@@ -186,17 +189,18 @@ impl Block {
         .is_some_and(|left| left.is(Word::CLOSED) && left.live() == 0)
     }
 
-    /// Gives back memory. If `true` is returned, it was the last of a closed block, whose memory the
-    /// caller frees.
+    /// Frees memory. Returns `true` if it was the last of a closed block; the caller then frees the
+    /// block's memory.
     ///
-    /// Lines that were taken last are free at once, all others when the block is empty.
+    /// Lines that were taken last are free immediately, all others when the block is empty.
     ///
     /// # Safety
     ///
-    /// The caller promises that
+    /// The caller ensures that
     ///
-    /// - `memory` was taken of this block with this size, or last resized to it, and was not given back;
-    /// - nobody uses it afterwards.
+    /// - `memory` was taken from this block with this size, or last resized to it, and was not
+    ///   freed;
+    /// - the memory is not used afterwards.
     pub(super) unsafe fn give_back(&self, memory: NonNull<u8>, size: usize) -> bool {
         let (first, end) = self.range(memory, size);
         self.exchange(|word| {
@@ -211,13 +215,14 @@ impl Block {
         .is_some_and(|left| left.is(Word::CLOSED) && left.live() == 0)
     }
 
-    /// Makes memory larger where it is, if it was taken last and there is room.
+    /// Grows memory in place, if it was taken last and there is room.
     ///
     /// # Safety
     ///
-    /// The caller promises that
+    /// The caller ensures that
     ///
-    /// - `memory` was taken of this block with this size, or last resized to it, and was not given back;
+    /// - `memory` was taken from this block with this size, or last resized to it, and was not
+    ///   freed;
     /// - `new_size` is not smaller.
     pub(super) unsafe fn grow(
         &self,
@@ -234,18 +239,19 @@ impl Block {
                 fits.then(|| word.with(new_end, word.live()))
             })?;
         }
-        // SAFETY: the lines are within the memory. The first ones are the caller's, and the others have
-        // just been taken.
+        // SAFETY: the lines are within the memory. The first ones belong to the allocation, and the
+        // others have just been taken.
         Some(unsafe { self.sign(first, new_end) })
     }
 
-    /// Makes memory smaller. The lines that are left over are free at once if they were taken last.
+    /// Shrinks memory. The remaining lines are free immediately if they were taken last.
     ///
     /// # Safety
     ///
-    /// The caller promises that
+    /// The caller ensures that
     ///
-    /// - `memory` was taken of this block with this size, or last resized to it, and was not given back;
+    /// - `memory` was taken from this block with this size, or last resized to it, and was not
+    ///   freed;
     /// - `new_size` is not larger.
     pub(super) unsafe fn shrink(
         &self,
@@ -255,15 +261,15 @@ impl Block {
     ) -> NonNull<u8> {
         let (first, end) = self.range(memory, size);
         let (_, new_end) = self.range(memory, new_size);
-        // SAFETY: the lines are the caller's.
+        // SAFETY: the lines belong to the allocation.
         let memory = unsafe { self.sign(first, new_end) };
-        // Only now, since lines that were left are somebody else's.
+        // Only now, since freed lines may belong to another allocation.
         self.exchange(|word| (word.used() == end).then(|| word.with(new_end, word.live())));
         memory
     }
 
-    /// Makes all lines free, if no allocation is alive. Otherwise, or if there was none since the last
-    /// time, closes the block.
+    /// Makes all lines free, if no allocation is alive. Otherwise, or if the block was not used
+    /// since the last rewind, closes the block.
     pub(super) fn rewind(&self) -> Outcome {
         let rewound = self.exchange(|word| {
             let keep = word.live() == 0 && word.is(Word::TOUCHED);
@@ -276,7 +282,7 @@ impl Block {
         }
     }
 
-    /// Closes the block if there was no allocation since the last time.
+    /// Closes the block if it was not used since the last sweep.
     pub(super) fn sweep(&self) -> Outcome {
         let swept = self.exchange(|word| {
             let keep = word.live() != 0 || word.is(Word::TOUCHED);
@@ -289,29 +295,30 @@ impl Block {
         }
     }
 
-    /// Returns how many bytes were taken.
+    /// Returns the number of bytes that were taken.
     pub(super) fn bytes_used(&self) -> usize {
         self.load().used() as usize * LINE
     }
 
-    /// Returns how many bytes there are.
+    /// Returns the size of the memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.lines.load(Ordering::Relaxed) as usize * LINE
     }
 
     fn load(&self) -> Word {
-        // Relaxed: what is done because of this value is done by an exchange that expects it.
+        // Relaxed: any change based on this value is made by an exchange that expects it.
         Word(self.word.load(Ordering::Relaxed))
     }
 
-    /// Changes the word as the function says, unless it says `None`, and returns what it is then.
+    /// Changes the word as the function returns, unless it returns `None`, and returns the new
+    /// word.
     #[inline]
     fn exchange(&self, change: impl Fn(Word) -> Option<Word>) -> Option<Word> {
         let mut word = self.load();
         loop {
             let changed = change(word)?;
-            // Release: what was done with lines that become free comes before what others do with them.
-            // Acquire: and so it does for the one who frees all of them.
+            // Release: uses of freed lines come before their uses by later allocations. Acquire:
+            // the same holds for the thread that frees the whole block.
             match self.word.compare_exchange_weak(
                 word.0,
                 changed.0,
@@ -326,27 +333,29 @@ impl Block {
 
     /// Returns the first and the end of the lines of an allocation that is alive.
     fn range(&self, memory: NonNull<u8>, size: usize) -> (u64, u64) {
-        // A live allocation keeps `start` as it is. It fits, so its lines can be counted.
+        // A live allocation keeps `start` unchanged. It exists, so its number of lines does not
+        // overflow.
         let offset = memory.addr().get() - self.start.load(Ordering::Relaxed).addr();
         let first = (offset / LINE) as u64;
         (first, first + (size + RECORD).div_ceil(LINE) as u64)
     }
 
-    /// Writes the record's address at the end of some lines, and returns where they begin.
+    /// Writes the record's address at the end of the lines, and returns their start.
     ///
-    /// The pointer is made from the block's own: that of the caller may be good for the contents only.
+    /// The pointer is derived from the block's own: that of the caller may have provenance for the
+    /// contents only.
     ///
     /// # Safety
     ///
-    /// The caller promises that
+    /// The caller ensures that
     ///
-    /// - the lines are within the block, and part of a live allocation of the caller's;
+    /// - the lines are within the block, and part of a live allocation of the caller;
     /// - `end` is beyond `first`.
     #[inline]
     unsafe fn sign(&self, first: u64, end: u64) -> NonNull<u8> {
         let start = self.start.load(Ordering::Relaxed);
-        // SAFETY: both are within the memory, whose lines are aligned for an address. A line has room
-        // for one, and nobody else uses it.
+        // SAFETY: both are within the memory, whose lines are aligned for an address. A line has
+        // room for one, and no other allocation uses it.
         unsafe {
             let record = start.add(end as usize * LINE - RECORD).cast::<*const Self>();
             record.write(ptr::from_ref(self));
@@ -355,28 +364,31 @@ impl Block {
     }
 }
 
-/// Returns the record of the block that an allocation is of.
+/// Returns the record of an allocation's block.
 ///
 /// # Safety
 ///
-/// The caller promises that
+/// The caller ensures that
 ///
-/// - `memory` was taken of a block with this size, or last resized to it, and was not given back.
+/// - `memory` was taken from a block with this size, or last resized to it, and was not freed.
 #[inline]
 pub(super) unsafe fn record_of(memory: NonNull<u8>, size: usize) -> *const Block {
     let lines = (size + RECORD).div_ceil(LINE);
     let record = memory.addr().get() + lines * LINE - RECORD;
-    // By address, since the pointer may be good for the contents only, as that of a box is.
+    // By address, since the pointer may have provenance for the contents only, as that of a box
+    // does.
     let record = ptr::with_exposed_provenance::<*const Block>(record);
-    // SAFETY: `sign` wrote it there, and whoever owns the allocation has left it alone.
+    // SAFETY: `sign` wrote the address there, and it is outside of the bytes that the allocation's
+    // user may write.
     unsafe { record.read() }
 }
 
-/// With its arena a block goes, and the memory of allocations that were never given back.
+/// Frees the block, with the memory of allocations that were never freed.
 impl Drop for Block {
     fn drop(&mut self) {
         *self.word.get_mut() = Word::CLOSED.0;
-        // SAFETY: nobody uses the memory, since the last handle to the arena is gone; and this is the end.
+        // SAFETY: the memory is unused, since the last handle to the arena is gone, and this is the
+        // last call.
         unsafe { self.free() };
     }
 }
@@ -405,7 +417,8 @@ mod tests {
         let [one, two] = [100, 200].map(|size| take(&block, size).unwrap());
         assert!(block.rewind() == Outcome::Retired);
         assert_eq!(take(&block, 1), None);
-        // SAFETY: each was taken above, and the block freed when it says so.
+        // SAFETY: each was taken from this block, and the block is freed when it reports to be
+        // empty.
         unsafe {
             assert_eq!(record_of(one, 100), ptr::from_ref(&block));
             assert!(!block.give_back(two, 200));
@@ -419,15 +432,15 @@ mod tests {
     fn a_block_is_kept_if_it_was_used() {
         let block = opened(1024);
         let memory = take(&block, 100).unwrap();
-        // SAFETY: taken above.
+        // SAFETY: taken from this block by this test.
         assert!(!unsafe { block.give_back(memory, 100) });
         assert_eq!(block.bytes_used(), 0);
         assert!(block.rewind() == Outcome::Kept);
         assert!(block.rewind() == Outcome::Unused);
     }
 
-    /// A thread measures, is held up, and goes on when the record has been given other memory, in which
-    /// just as much is taken.
+    /// A thread measures, pauses, and continues when the record has new memory with the same number
+    /// of lines taken.
     #[test]
     fn a_claim_on_memory_that_was_replaced_is_given_back() {
         let block = opened(1024);
@@ -440,7 +453,7 @@ mod tests {
         block.open(Piece::new(128).unwrap());
 
         let claimed = loop {
-            // The exchange may fail for no reason.
+            // The exchange may fail spuriously.
             if let Ok(claimed) = block.claim(&claim) {
                 break claimed;
             }

@@ -1,4 +1,4 @@
-//! The memory of a world, which counts frames.
+//! The memory of a world, with a count of frames.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use super::arena::{Arena, FIRST_BLOCK};
 use super::registry::Registry;
 use super::{Allocator, FrameReport, LeakReport, LiveContainer, Memory, Source, Temp};
 
-/// How many frames a container from [`FrameMemory::temp_job`] may live, after the one it was made in.
+/// Maximum number of frames that a container from [`FrameMemory::temp_job`] may live, after the one
+/// it was made in.
 ///
 /// # Examples
 ///
@@ -19,7 +20,7 @@ pub const MAX_TEMP_JOB_FRAMES: u64 = 4;
 const TEMP_JOB: &str = "TempJob";
 const PERSISTENT: &str = "Persistent";
 
-/// The memory of a world: three allocators, and a count of frames that tells which containers live too
+/// The memory of a world: three allocators, and a frame count that detects containers that live too
 /// long.
 ///
 /// | | lives | can enter jobs |
@@ -58,7 +59,7 @@ pub struct FrameMemory {
 }
 
 impl FrameMemory {
-    /// Makes the memory of a world that reports call `name`.
+    /// Makes the memory of a world; reports use `name`.
     ///
     /// # Examples
     ///
@@ -82,7 +83,7 @@ impl FrameMemory {
         }
     }
 
-    /// Returns what reports call it.
+    /// Returns the name used in reports.
     ///
     /// # Examples
     ///
@@ -105,11 +106,11 @@ impl FrameMemory {
         &self.temp
     }
 
-    /// Returns the allocator for what jobs share for a moment.
+    /// Returns the allocator for containers that jobs share for a few frames.
     ///
-    /// Memory is taken in a row, as that of a [`RewindableAllocator`](crate::RewindableAllocator), and
-    /// used again when all containers in its block are gone. A container that is older than
-    /// [`MAX_TEMP_JOB_FRAMES`] keeps its block from being used again, and is reported.
+    /// Memory is allocated as by a [`RewindableAllocator`](crate::RewindableAllocator), and reused
+    /// when all containers in its block are dropped. A container that is older than
+    /// [`MAX_TEMP_JOB_FRAMES`] keeps its block from being reused, and is reported.
     ///
     /// # Examples
     ///
@@ -121,10 +122,10 @@ impl FrameMemory {
         self.temp_job.clone()
     }
 
-    /// Returns the allocator for what lives as long as the world.
+    /// Returns the allocator for containers that live as long as the world.
     ///
-    /// It is the system's memory, as [`Allocator::PERSISTENT`] is, and containers that were not dropped are
-    /// in the list of [`leaks`](Self::leaks).
+    /// It is the system's memory, as [`Allocator::PERSISTENT`] is. Containers that were not dropped
+    /// are in the list of [`leaks`](Self::leaks).
     ///
     /// # Examples
     ///
@@ -136,9 +137,9 @@ impl FrameMemory {
         self.persistent.clone()
     }
 
-    /// Begins the next frame: gives back the scratch memory, and reports the containers from
-    /// [`temp_job`](Self::temp_job) that have just become older than [`MAX_TEMP_JOB_FRAMES`]. Each is
-    /// reported once.
+    /// Begins the next frame: frees the scratch memory, and reports the containers from
+    /// [`temp_job`](Self::temp_job) that have just become older than [`MAX_TEMP_JOB_FRAMES`]. Each
+    /// is reported once.
     ///
     /// # Examples
     ///
@@ -151,14 +152,15 @@ impl FrameMemory {
     pub fn advance(&mut self) -> FrameReport {
         self.temp.reset();
         let (frame, leaks) = self.registry.advance(TEMP_JOB, MAX_TEMP_JOB_FRAMES);
-        // Not each frame: what was made in one may be needed again only when the last of it is gone.
+        // Not in each frame: memory of a frame may be needed again only when its last container is
+        // dropped.
         if frame.is_multiple_of(MAX_TEMP_JOB_FRAMES + 1) {
             self.arena.sweep();
         }
         FrameReport { world: self.name, frame, leaks }
     }
 
-    /// Returns how many frames have ended.
+    /// Returns the number of ended frames.
     ///
     /// # Examples
     ///
@@ -171,10 +173,10 @@ impl FrameMemory {
         self.registry.frame()
     }
 
-    /// Returns the containers that are alive, in the order in which they were made.
+    /// Returns the live containers, in the order in which they were made.
     ///
-    /// Those from [`temp_job`](Self::temp_job) and [`persistent`](Self::persistent) are, with those that
-    /// were forgotten.
+    /// These are the ones from [`temp_job`](Self::temp_job) and [`persistent`](Self::persistent),
+    /// including forgotten ones.
     ///
     /// # Examples
     ///
@@ -185,7 +187,7 @@ impl FrameMemory {
         self.registry.live()
     }
 
-    /// Reports the containers that are alive, as leaks: for the end of a program, when none should be.
+    /// Reports the live containers as leaks: for the end of a program.
     ///
     /// # Examples
     ///

@@ -11,11 +11,12 @@ use super::Allocator;
 /// The size of a cache line, and the alignment of memory that is laid out for vector instructions.
 pub(crate) const LINE: usize = 64;
 
-/// An [`Allocator`] whose memory begins at a 64-byte line, or at more if the type asks for more.
+/// An [`Allocator`] whose memory begins at a 64-byte line, or at a larger alignment if the type
+/// requires one.
 ///
-/// For arrays that kernels stream through: no vector load straddles two lines, and two arrays never
-/// share one. The price is that the system cannot extend such memory in place, so a list that grows is
-/// better off with the [`Allocator`] itself.
+/// For arrays that kernels stream through: no vector load crosses two lines, and two arrays never
+/// share one. In return the system cannot extend such memory in place, so a growing list is faster
+/// with the [`Allocator`] itself.
 ///
 /// # Examples
 ///
@@ -36,19 +37,20 @@ fn raise(layout: Layout) -> Result<Layout, AllocError> {
     layout.align_to(LINE).map_err(|_| AllocError)
 }
 
-/// Raises the layout of memory that exists.
+/// Raises the layout of allocated memory.
 ///
 /// # Safety
 ///
 /// [`raise`] succeeded for this layout, or for one of the same alignment and a larger size.
 #[inline]
 unsafe fn raise_allocated(layout: Layout) -> Layout {
-    // SAFETY: the alignment is the larger of two powers of two, and the size fits, as the caller says.
+    // SAFETY: the alignment is the larger of two powers of two, and by the contract the size
+    // fits.
     unsafe { Layout::from_size_align_unchecked(layout.size(), layout.align().max(LINE)) }
 }
 
-// SAFETY: the inner allocator keeps the promises, for memory that is asked for and given back with the
-// same raised layouts, and clones of this are clones of it.
+// SAFETY: the inner allocator meets the contract for memory allocated and freed with the same
+// raised layouts, and a clone of this type holds a clone of it.
 unsafe impl RawAllocator for LineAligned {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
@@ -62,7 +64,8 @@ unsafe impl RawAllocator for LineAligned {
 
     #[inline]
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the memory was allocated with the raised layout; the rest is the caller's promise.
+        // SAFETY: the memory was allocated with the raised layout; the contract of this method
+        // covers the other points.
         unsafe { self.0.deallocate(memory, raise_allocated(layout)) }
     }
 
@@ -73,7 +76,8 @@ unsafe impl RawAllocator for LineAligned {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the memory was allocated with the raised layout; the rest is the caller's promise.
+        // SAFETY: the memory was allocated with the raised layout; the contract of this method
+        // covers the other points.
         unsafe { self.0.grow(memory, raise_allocated(old), raise(new)?) }
     }
 
@@ -84,7 +88,8 @@ unsafe impl RawAllocator for LineAligned {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the memory was allocated with the raised layout; the rest is the caller's promise.
+        // SAFETY: the memory was allocated with the raised layout; the contract of this method
+        // covers the other points.
         unsafe { self.0.grow_zeroed(memory, raise_allocated(old), raise(new)?) }
     }
 
@@ -95,7 +100,8 @@ unsafe impl RawAllocator for LineAligned {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the memory was allocated with the raised layout; the rest is the caller's promise.
+        // SAFETY: the memory was allocated with the raised layout; the contract of this method
+        // covers the other points.
         unsafe { self.0.shrink(memory, raise_allocated(old), raise(new)?) }
     }
 }

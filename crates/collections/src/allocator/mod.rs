@@ -1,7 +1,7 @@
-//! Where containers get their memory.
+//! Allocators of containers.
 //!
-//! Every container keeps an [`Allocator`], a handle of one word. Behind it is the system's memory, an
-//! arena, or a user's [`MemorySource`]. The system's memory, which most containers use, is reached by one
+//! Every container keeps an [`Allocator`], a handle of one word. Behind it is the system's memory,
+//! an arena, or a user's [`MemorySource`]. Most containers use the system's memory, which costs one
 //! branch; everything else goes through a [`Source`], out of line.
 #![expect(unsafe_code, reason = "implements the unsafe trait of allocators")]
 
@@ -46,18 +46,18 @@ use arena::Arena;
 use registry::Registry;
 use system::System;
 
-/// Where a container gets its memory: a handle that every container keeps.
+/// Handle to the memory of a container; every container keeps one.
 ///
-/// It is one word, and a clone is the same allocator. The memory behind it lives as long as the last
-/// handle, so a container can outlive whoever made its allocator.
+/// It is one word, and a clone is the same allocator. The memory behind it lives as long as the
+/// last handle, so a container can outlive the owner of its allocator.
 ///
 /// | allocator | memory lives | for |
 /// |---|---|---|
 /// | [`Allocator::PERSISTENT`] | until the container is dropped | anything |
-/// | [`FrameMemory::persistent`](crate::FrameMemory::persistent) | the same, and leaks are listed | what a world owns |
-/// | [`FrameMemory::temp_job`](crate::FrameMemory::temp_job) | the same, and is told of after four frames | what jobs share for a moment |
-/// | [`RewindableAllocator`](crate::RewindableAllocator) | until it is rewound | all that one phase made, at once |
-/// | [`Allocator::custom`] | as its source says | limits, counting, places |
+/// | [`FrameMemory::persistent`](crate::FrameMemory::persistent) | the same, and leaks are listed | containers of a world |
+/// | [`FrameMemory::temp_job`](crate::FrameMemory::temp_job) | the same, and reported after four frames | containers shared with jobs |
+/// | [`RewindableAllocator`](crate::RewindableAllocator) | until it is rewound | all containers of one phase |
+/// | [`Allocator::custom`] | as its source defines | limits, counting, placement |
 ///
 /// Scratch memory for one function is [`Temp`](crate::Temp), which is not an `Allocator`: it is
 /// borrowed, and so never reaches a job.
@@ -78,13 +78,13 @@ use system::System;
 #[derive(Clone, Default)]
 pub struct Allocator(Option<Arc<Source>>);
 
-/// What is behind a handle that is not the plain system's memory.
+/// State of a handle to anything but the plain system memory.
 struct Source {
     name: &'static str,
     memory: Memory,
-    /// Where containers are entered, if anybody wants to know which are alive.
+    /// Registry of live containers, if they are reported.
     registry: Option<Arc<Registry>>,
-    /// What ends the use of containers, if the memory can be taken back before they are gone.
+    /// Epoch that expires containers, if the memory can be rewound while they exist.
     epoch: Option<Arc<Epoch>>,
 }
 
@@ -97,8 +97,8 @@ enum Memory {
 impl Allocator {
     /// The system's memory, through the program's global allocator.
     ///
-    /// Nobody is told of what is never freed; for that, see
-    /// [`FrameMemory::persistent`](crate::FrameMemory::persistent).
+    /// Leaks are not reported; use [`FrameMemory::persistent`](crate::FrameMemory::persistent) for
+    /// that.
     ///
     /// # Examples
     ///
@@ -109,13 +109,13 @@ impl Allocator {
     /// ```
     pub const PERSISTENT: Self = Self(None);
 
-    /// Makes an allocator of a user's source of memory.
+    /// Makes an allocator from a user's source of memory.
     ///
-    /// The name is what messages call it. The source is dropped with the last handle.
+    /// Messages use `name`. The source is dropped with the last handle.
     ///
     /// # Examples
     ///
-    /// See [`MemorySource`] for one that limits what it gives. This one gives nothing:
+    /// [`MemorySource`] has an example with a limit. This source refuses every allocation:
     ///
     /// ```
     /// use std::alloc::Layout;
@@ -144,7 +144,7 @@ impl Allocator {
         Self(Some(Arc::new(source)))
     }
 
-    /// Returns what messages call the allocator.
+    /// Returns the name used in messages.
     ///
     /// # Examples
     ///
@@ -155,13 +155,14 @@ impl Allocator {
         self.0.as_ref().map_or("Persistent", |source| source.name)
     }
 
-    /// Enters a container in the allocator's registry, if it has one. The container keeps the result.
+    /// Registers a container with the allocator's registry, if it has one. The container keeps the
+    /// result.
     pub(crate) fn register(&self, label: ContainerLabel) -> Option<Registration> {
         let source = self.0.as_deref()?;
         source.registry.as_ref().map(|registry| registry.register(label, source.name))
     }
 
-    /// Gives up the handle for a pointer that stands for it, to be turned back once.
+    /// Turns the handle into a pointer, which is to be turned back once.
     pub(crate) fn into_raw(self) -> *mut () {
         self.0.map_or(ptr::null_mut(), |source| Arc::into_raw(source).cast_mut().cast())
     }
@@ -175,18 +176,18 @@ impl Allocator {
         if pointer.is_null() {
             return Self(None);
         }
-        // SAFETY: made by `Arc::into_raw`, by the contract, which also says that it is done once.
+        // SAFETY: by the contract, the pointer was made by `Arc::into_raw`, and is turned back
+        // once.
         Self(Some(unsafe { Arc::from_raw(pointer.cast_const().cast()) }))
     }
 
-    /// Returns the moment after which a container that is made now has lost its memory, if the allocator
-    /// can be rewound.
+    /// Returns the epoch stamp by which a new container expires, if the allocator can be rewound.
     pub(crate) fn stamp(&self) -> Option<EpochStamp> {
         self.0.as_deref()?.epoch.as_ref().map(|epoch| epoch.stamp())
     }
 }
 
-/// Two handles are equal if memory of one can be given back to the other.
+/// Two handles are equal if memory of one can be freed by the other.
 impl PartialEq for Allocator {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -205,9 +206,9 @@ impl fmt::Debug for Allocator {
     }
 }
 
-// SAFETY: memory of the global allocator stays until it is given back, and so does that of a source, by
-// the contract of `MemorySource`, until the source is dropped, which happens with the last clone of the
-// handle. All clones lead to the same source, and give back to it what came from it.
+// SAFETY: memory of the global allocator stays valid until freed. So does memory of a source, by
+// the contract of `MemorySource`, until the source is dropped, which happens with the last clone of
+// the handle. All clones share the same source, and free to it what came from it.
 unsafe impl RawAllocator for Allocator {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
@@ -227,7 +228,8 @@ unsafe impl RawAllocator for Allocator {
 
     #[inline]
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promises, unchanged.
+        // SAFETY: the contract of this method is that of the methods called, and the arguments are
+        // unchanged.
         unsafe {
             match &self.0 {
                 None => Global.deallocate(memory, layout),
@@ -243,7 +245,8 @@ unsafe impl RawAllocator for Allocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the caller's promises, unchanged.
+        // SAFETY: the contract of this method is that of the methods called, and the arguments are
+        // unchanged.
         unsafe {
             match &self.0 {
                 None => Global.grow(memory, old, new),
@@ -259,8 +262,9 @@ unsafe impl RawAllocator for Allocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the caller's promises, unchanged. What is grown is valid for the new size, so the part
-        // beyond the old one can be cleared.
+        // SAFETY: the contract of this method is that of the methods called, and the arguments are
+        // unchanged. The grown memory is valid for the new size, so the part beyond the old size
+        // can be cleared.
         unsafe {
             match &self.0 {
                 None => Global.grow_zeroed(memory, old, new),
@@ -281,7 +285,8 @@ unsafe impl RawAllocator for Allocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the caller's promises, unchanged.
+        // SAFETY: the contract of this method is that of the methods called, and the arguments are
+        // unchanged.
         unsafe {
             match &self.0 {
                 None => Global.shrink(memory, old, new),
@@ -291,7 +296,7 @@ unsafe impl RawAllocator for Allocator {
     }
 }
 
-/// The same for sources, which are never asked for zero bytes, and never change an alignment.
+/// The same operations for sources, which never see zero bytes or a change of alignment.
 impl Source {
     fn memory(&self) -> &dyn MemorySource {
         match &self.memory {
@@ -313,19 +318,20 @@ impl Source {
 
     /// # Safety
     ///
-    /// As of [`RawAllocator::deallocate`].
+    /// Same contract as [`RawAllocator::deallocate`].
     #[inline(never)]
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         if layout.size() != 0 {
-            // SAFETY: the memory is from here and not given back yet, and nobody uses it afterwards. A
-            // layout that fits is the last one it was asked with, since it is no larger than that.
+            // SAFETY: the memory is from this source, was not freed yet, and is not used
+            // afterwards. A layout that fits is the last one requested, since sources return
+            // exactly that size.
             unsafe { self.memory().deallocate(memory, layout) };
         }
     }
 
     /// # Safety
     ///
-    /// As of [`RawAllocator::grow`] or [`RawAllocator::shrink`].
+    /// Same contract as [`RawAllocator::grow`] or [`RawAllocator::shrink`].
     #[inline(never)]
     unsafe fn resize(
         &self,
@@ -335,8 +341,9 @@ impl Source {
     ) -> Result<NonNull<[u8]>, AllocError> {
         if old.size() == 0 || new.size() == 0 || old.align() != new.align() {
             let moved = self.allocate(new, false)?;
-            // SAFETY: both are valid for the smaller of the two sizes, and the new memory is nobody
-            // else's. The old one is given back with the caller's promises.
+            // SAFETY: both are valid for the smaller of the two sizes, and the new memory does not
+            // overlap the old. The old memory is from this source, was not freed yet, and is not
+            // used afterwards.
             unsafe {
                 let kept = old.size().min(new.size());
                 ptr::copy_nonoverlapping(memory.as_ptr(), moved.as_ptr().cast(), kept);
@@ -344,9 +351,9 @@ impl Source {
             }
             return Ok(moved);
         }
-        // SAFETY: the memory is from here and not given back yet, the layout is the last one it was
-        // asked with, and the new size is that of a layout with the same alignment. It is not zero, and
-        // the comparison says which of the two methods may be called.
+        // SAFETY: the memory is from this source and was not freed yet, the layout is the last one
+        // requested, and the new size is that of a layout with the same alignment. The new size is
+        // not zero, and the comparison selects the method whose contract it meets.
         let resized = unsafe {
             if new.size() >= old.size() {
                 self.memory().grow(memory, old, new.size())
@@ -358,10 +365,10 @@ impl Source {
     }
 }
 
-/// Moves the elements of a vector to memory for exactly so many, which are not fewer than there are. If there is no
-/// such memory, nothing changes.
+/// Moves the elements of a vector to memory for exactly `capacity` elements, which is at least
+/// their number. If the allocation fails, nothing changes.
 ///
-/// The vector's own way to shrink ends the program if the allocator refuses.
+/// The vector's own `shrink_to` aborts if the allocator refuses.
 pub(crate) fn move_to_capacity<T, A: RawAllocator + Clone>(
     items: &mut RawVec<T, A>,
     capacity: usize,
@@ -373,13 +380,13 @@ pub(crate) fn move_to_capacity<T, A: RawAllocator + Clone>(
     Ok(())
 }
 
-/// Returns what stands for memory of no bytes.
+/// Returns the dangling pointer used for zero bytes.
 fn nothing(layout: Layout) -> NonNull<u8> {
     layout.dangling_ptr()
 }
 
-/// Says that the memory has as many bytes as were asked for, and no more: sources may rely on getting
-/// it back with that size.
+/// Wraps memory of exactly the requested size: sources may rely on that size when the memory is
+/// freed.
 fn exactly(memory: Option<NonNull<u8>>, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
     let memory = memory.ok_or(AllocError)?;
     Ok(NonNull::slice_from_raw_parts(memory, layout.size()))

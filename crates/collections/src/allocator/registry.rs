@@ -1,11 +1,11 @@
-//! Which containers are alive, where they were made, and in which frame.
+//! Registry of live containers, with the place and the frame in which they were made.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ancho_jobs::ContainerLabel;
 
-/// A container that is alive: it was neither dropped nor disposed of.
+/// A live container: neither dropped nor disposed of.
 ///
 /// # Examples
 ///
@@ -15,15 +15,15 @@ use ancho_jobs::ContainerLabel;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveContainer {
-    /// What the container is called, and where it was made.
+    /// Name of the container, and the place where it was made.
     pub label: ContainerLabel,
-    /// The name of the allocator that its memory is from.
+    /// Name of its allocator.
     pub allocator: &'static str,
-    /// The frame in which it was made.
+    /// Frame in which it was made.
     pub frame: u64,
 }
 
-/// The live containers of some allocators, in the order in which they were made.
+/// The live containers of one or more allocators, in the order in which they were made.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     state: Mutex<State>,
@@ -31,17 +31,17 @@ pub(crate) struct Registry {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The present frame.
+    /// Current frame.
     frame: u64,
-    /// The number of the next container. Numbers only rise, and with them the frames.
+    /// The number of the next container. Numbers and frames only rise.
     next: u64,
-    /// Containers with smaller numbers were looked at by `Registry::aged`, which tells of each once.
+    /// Number of the first container that `Registry::aged` has not examined; it reports each once.
     looked_at: u64,
     live: BTreeMap<u64, LiveContainer>,
 }
 
-/// What a container keeps while it is alive: its entry in a [`Registry`], which goes when this is
-/// dropped. Of a container that is forgotten, the entry stays.
+/// A container's entry in a [`Registry`], removed when this is dropped. The entry of a forgotten
+/// container stays.
 #[derive(Debug)]
 pub(crate) struct Registration {
     registry: Arc<Registry>,
@@ -49,7 +49,7 @@ pub(crate) struct Registration {
 }
 
 impl Registry {
-    /// Enters a container.
+    /// Registers a container.
     pub(super) fn register(
         self: &Arc<Self>,
         label: ContainerLabel,
@@ -63,13 +63,13 @@ impl Registry {
         Registration { registry: Arc::clone(self), number }
     }
 
-    /// Returns the present frame.
+    /// Returns the current frame.
     pub(super) fn frame(&self) -> u64 {
         self.state().frame
     }
 
-    /// Begins the next frame, and returns the containers of one allocator that are now more than
-    /// `frames` old and were not before.
+    /// Begins the next frame, and returns the containers of one allocator that have just become
+    /// more than `frames` old.
     pub(super) fn advance(
         &self,
         allocator: &'static str,
@@ -78,7 +78,7 @@ impl Registry {
         let mut state = self.state();
         state.frame += 1;
         let frame = state.frame;
-        // Numbers and frames rise together, so those that are old come first.
+        // Numbers and frames rise together, so the oldest come first.
         let is_old = |container: &LiveContainer| frame - container.frame > frames;
         let found = state.live.range(state.looked_at..);
         let old: Vec<_> = found.take_while(|(_, container)| is_old(container)).collect();
@@ -95,13 +95,13 @@ impl Registry {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics half way, so a poisoned state is still a good one.
+        // No code under the lock panics half way, so a poisoned lock is ignored.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Registration {
-    /// Changes what the container is called.
+    /// Changes the container's label.
     pub(crate) fn relabel(&self, label: ContainerLabel) {
         if let Some(container) = self.registry.state().live.get_mut(&self.number) {
             container.label = label;
@@ -163,7 +163,8 @@ mod tests {
     fn a_forgotten_container_stays_listed() {
         let registry = Arc::new(Registry::default());
         let lost = label("lost");
-        // As good as forgotten, until the end of the test: the leak checker would tell of it.
+        // Not dropped until the end of the test, as if forgotten: the leak checker would report it
+        // otherwise.
         let entry = ManuallyDrop::new(registry.register(lost, "TempJob"));
         assert_eq!(names(&registry.live()), [lost]);
         drop(ManuallyDrop::into_inner(entry));

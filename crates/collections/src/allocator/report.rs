@@ -1,13 +1,13 @@
-//! What is told of containers that live too long.
+//! Reports of containers that live too long.
 
 use std::fmt;
 
 use super::{LiveContainer, MAX_TEMP_JOB_FRAMES};
 
-/// What [`FrameMemory::advance`](crate::FrameMemory::advance) found: the containers for a moment that
-/// have just become too old. Code A0020.
+/// Containers that [`FrameMemory::advance`](crate::FrameMemory::advance) found to have just become
+/// too old. Code A0020.
 ///
-/// Its text is a sentence for each, or nothing.
+/// `Display` prints a sentence for each container, or nothing.
 ///
 /// # Examples
 ///
@@ -29,10 +29,10 @@ pub struct FrameReport {
     pub leaks: Vec<LiveContainer>,
 }
 
-/// What [`FrameMemory::leaks`](crate::FrameMemory::leaks) found: the containers that are alive. Code
+/// Containers that are alive when [`FrameMemory::leaks`](crate::FrameMemory::leaks) is called. Code
 /// A0022.
 ///
-/// Its text is a sentence for each, or nothing.
+/// `Display` prints a sentence for each container, or nothing.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ pub struct FrameReport {
 pub struct LeakReport {
     /// The name of the [`FrameMemory`](crate::FrameMemory).
     pub world: &'static str,
-    /// The present frame.
+    /// Current frame.
     pub frame: u64,
     /// The containers, in the order in which they were made.
     pub leaks: Vec<LiveContainer>,

@@ -1,4 +1,4 @@
-//! An allocator whose memory is taken back all at once.
+//! An allocator whose memory is freed all at once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,19 +9,18 @@ use ancho_jobs::Epoch;
 use super::arena::{Arena, FIRST_BLOCK};
 use super::{Allocator, Memory, Source};
 
-/// An allocator whose memory is taken back all at once: for what is made in one phase, and is of no use
-/// after it.
+/// An allocator whose memory is freed all at once: for containers that are used in one phase only.
 ///
-/// Memory is taken in a row, from blocks: 128 KiB at first, then twice as much each time, up to 64 MiB, and
-/// at most 64 of them. [`rewind`](Self::rewind) makes all of it free again, and all containers that were
-/// made before *expired*: the next access to one is refused. It never frees memory that somebody can still
-/// reach. A block in which a container is still alive is set aside, and freed with the last one in it. So
-/// it is no error to drop an expired container late, on any thread, or never.
+/// Memory is allocated from blocks by moving a pointer. Blocks have 128 KiB at first, then double
+/// each time, up to 64 MiB, and there are at most 64 of them. [`rewind`](Self::rewind) frees all of
+/// it, and *expires* all containers made before: the next access to one is refused. It never frees
+/// memory that is still reachable. A block with a live container is set aside, and freed with the
+/// last one in it. So an expired container may be dropped late, on any thread, or never.
 ///
 /// All methods can be called by many threads at once. Every allocation begins at a 64-byte line.
 ///
-/// In Unity, freeing memory of a rewindable allocator does nothing. Here a block whose containers are all
-/// gone is used again, even before it is rewound.
+/// In Unity, freeing memory of a rewindable allocator does nothing. Here a block without live
+/// containers is used again, even before a rewind.
 ///
 /// # Examples
 ///
@@ -46,7 +45,7 @@ pub struct RewindableAllocator {
 }
 
 impl RewindableAllocator {
-    /// Makes an allocator. Nothing is asked of the system until it is used.
+    /// Makes an allocator. The system is not called before the first allocation.
     ///
     /// # Examples
     ///
@@ -58,7 +57,7 @@ impl RewindableAllocator {
         Self::with_initial_size(FIRST_BLOCK)
     }
 
-    /// Makes an allocator whose first block has so many bytes, or 128 KiB if that is more.
+    /// Makes an allocator whose first block has `bytes` bytes, but at least 128 KiB.
     ///
     /// # Examples
     ///
@@ -74,7 +73,7 @@ impl RewindableAllocator {
         Self::with_names("Rewindable", "the rewindable allocator", bytes)
     }
 
-    /// Makes an allocator that messages call by this name.
+    /// Makes an allocator with this name in messages.
     ///
     /// # Examples
     ///
@@ -91,7 +90,7 @@ impl RewindableAllocator {
         Self::with_names(name, name, FIRST_BLOCK)
     }
 
-    /// An allocator that lists call by one name, and sentences by the other.
+    /// Makes an allocator with one name for lists, and one for sentences.
     fn with_names(name: &'static str, in_sentences: &'static str, bytes: usize) -> Self {
         let (arena, epoch) = (Arc::new(Arena::new(bytes)), Arc::new(Epoch::new(in_sentences)));
         let memory = Memory::Arena(Arc::clone(&arena));
@@ -101,8 +100,8 @@ impl RewindableAllocator {
 
     /// Returns the handle for containers.
     ///
-    /// It is the same before and after a rewind, and keeps the memory alive when the
-    /// `RewindableAllocator` is gone.
+    /// It is the same before and after a rewind, and keeps the memory alive after the
+    /// `RewindableAllocator` is dropped.
     ///
     /// # Examples
     ///
@@ -114,11 +113,10 @@ impl RewindableAllocator {
         self.allocator.clone()
     }
 
-    /// Makes all memory free, and all containers expired that were made before.
+    /// Frees all memory, and expires all containers made before.
     ///
-    /// The blocks that were used since the last rewind are kept for what comes, and the others given back
-    /// to the system. A block with a container that was not dropped is set aside, and given back with the
-    /// last container in it.
+    /// The blocks used since the last rewind are kept, and the others are freed. A block with a
+    /// live container is set aside, and freed with the last container in it.
     ///
     /// # Examples
     ///
@@ -135,14 +133,14 @@ impl RewindableAllocator {
     /// assert_eq!(level.bytes_reserved(), 0);
     /// ```
     pub fn rewind(&self) {
-        // First the containers, so that none is used that could have been. It would not matter: their
-        // memory stays either way.
+        // Containers first, so that none is accessed after its memory was rewound. The order is not
+        // needed for safety: their memory stays either way.
         self.epoch.advance();
         self.version.fetch_add(1, Ordering::Relaxed);
         self.arena.rewind();
     }
 
-    /// Returns how often it was rewound.
+    /// Returns the number of rewinds.
     ///
     /// # Examples
     ///
@@ -155,7 +153,7 @@ impl RewindableAllocator {
         self.version.load(Ordering::Relaxed)
     }
 
-    /// Returns how many blocks there are to allocate from. Those that were set aside do not count.
+    /// Returns the number of blocks to allocate from. Blocks that were set aside do not count.
     ///
     /// # Examples
     ///
@@ -172,7 +170,7 @@ impl RewindableAllocator {
         self.arena.statistics().blocks
     }
 
-    /// Returns how many bytes all blocks have, with those that were set aside.
+    /// Returns the size of all blocks in bytes, including those that were set aside.
     ///
     /// # Examples
     ///
@@ -188,9 +186,9 @@ impl RewindableAllocator {
         self.arena.statistics().bytes_reserved
     }
 
-    /// Returns how many bytes are taken in the blocks to allocate from.
+    /// Returns the number of bytes taken in the blocks to allocate from.
     ///
-    /// An allocation takes eight bytes more than it asks for, rounded up to whole lines of 64.
+    /// An allocation takes eight bytes more than requested, rounded up to whole lines of 64.
     ///
     /// # Examples
     ///

@@ -1,35 +1,37 @@
-//! Where memory comes from: what a user's allocator implements.
+//! Memory sources: the trait that user allocators implement.
 #![expect(unsafe_code, reason = "states the contract between allocators and containers")]
 
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
-/// Where memory comes from: the trait of a user's own allocator.
+/// A source of memory: the trait of user allocators.
 ///
 /// Implement it to count, limit or place the memory of containers, and pass the value to
-/// [`Allocator::custom`](crate::Allocator::custom). Memory that needs no more than the system's
-/// comes from [`Allocator::PERSISTENT`](crate::Allocator::PERSISTENT).
+/// [`Allocator::custom`](crate::Allocator::custom). If the system's memory is enough, use
+/// [`Allocator::PERSISTENT`](crate::Allocator::PERSISTENT).
 ///
-/// A source is asked for memory from any thread, and gets memory back on any thread. It is never asked
-/// for zero bytes. To refuse is no fault: the container passes the error on and stays as it was.
+/// A source is called from any thread, and memory may be freed on another thread than it was
+/// allocated on. It never gets a request for zero bytes. Refusing is allowed: the container returns
+/// the error and stays as it was.
 ///
 /// # Safety
 ///
-/// An implementation promises that
+/// An implementation ensures that
 ///
-/// - memory from [`allocate`](Self::allocate) and the other methods is valid for reads and writes of
-///   `layout.size()` bytes, or of as many as it was resized to, its address is a multiple of
-///   `layout.align()`, and what [`allocate_zeroed`](Self::allocate_zeroed) gives is all zero;
+/// - memory from [`allocate`](Self::allocate) and the other methods is valid for reads and writes
+///   of `layout.size()` bytes, or of the size it was resized to;
+/// - its address is a multiple of `layout.align()`;
+/// - memory from [`allocate_zeroed`](Self::allocate_zeroed) is all zero;
 /// - nothing else uses that memory until it is deallocated, resized by [`grow`](Self::grow) or
 ///   [`shrink`](Self::shrink), or the source is dropped, whichever comes first. Moving the source
-///   changes nothing;
-/// - `grow` and `shrink` keep the contents, as far as the smaller size reaches, and leave the memory as
-///   it was when they return `None`;
+///   does not affect its memory;
+/// - `grow` and `shrink` keep the contents up to the smaller size, and leave the memory unchanged
+///   when they return `None`;
 /// - no method unwinds.
 ///
 /// # Examples
 ///
-/// A source that refuses to give out more than its limit:
+/// A source that refuses allocations beyond a limit:
 ///
 /// ```
 /// use std::alloc::{Layout, alloc, dealloc};
@@ -64,91 +66,95 @@ use std::ptr::{self, NonNull};
 /// bytes.push(1_u8);
 /// ```
 pub unsafe trait MemorySource: Send + Sync + 'static {
-    /// Gives out memory that fits the layout, or `None` if there is none.
+    /// Allocates memory that fits the layout, or returns `None`.
     ///
     /// The layout's size is never zero.
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>>;
 
-    /// Gives out memory that is all zero, or `None` if there is none.
+    /// Allocates memory that is all zero, or returns `None`.
     ///
-    /// By default it is allocated and cleared. A source whose fresh memory is zero can do better.
+    /// The default allocates and clears. A source whose fresh memory is zero can skip the clearing.
     fn allocate_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
         let memory = self.allocate(layout)?;
-        // SAFETY: the memory is valid for writes of so many bytes, by the contract of the trait.
+        // SAFETY: by the contract of the trait, the memory is valid for writes of `layout.size()`
+        // bytes.
         unsafe { memory.as_ptr().write_bytes(0, layout.size()) };
         Some(memory)
     }
 
-    /// Takes memory back.
+    /// Frees memory.
     ///
     /// # Safety
     ///
-    /// The caller promises that
+    /// The caller ensures that
     ///
-    /// - `memory` came from this source and was not given back since;
+    /// - `memory` came from this source and was not freed since;
     /// - `layout` is the one it was allocated with, or its size the one it was last resized to;
-    /// - nobody uses the memory afterwards.
+    /// - the memory is not used afterwards.
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout);
 
-    /// Makes memory larger, moving it if need be. If that fails, it stays as it was.
+    /// Grows memory, and moves it if needed. If that fails, it stays unchanged.
     ///
-    /// By default it is allocated anew and copied. A source that can do better, as
-    /// [`realloc`](std::alloc::realloc) does, makes growing lists faster.
+    /// The default allocates new memory and copies. A source with a cheaper way, such as
+    /// [`realloc`](std::alloc::realloc), makes growing lists faster.
     ///
     /// # Safety
     ///
-    /// The caller promises that
+    /// The caller ensures that
     ///
-    /// - `memory` came from this source and was not given back since;
+    /// - `memory` came from this source and was not freed since;
     /// - `layout` is the one it was allocated with, or its size the one it was last resized to;
     /// - `new_size` is not smaller than the layout's size, and, rounded up to the layout's alignment,
     ///   no more than [`isize::MAX`];
-    /// - unless `None` is returned, nobody uses the old pointer afterwards.
+    /// - unless `None` is returned, the old pointer is not used afterwards.
     unsafe fn grow(
         &self,
         memory: NonNull<u8>,
         layout: Layout,
         new_size: usize,
     ) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's promises, point for point; the old size is the smaller one.
+        // SAFETY: the contract of `grow` has the same points: memory of this source with its
+        // layout, a new size that fits and is at least the old one, and an old pointer that is not
+        // used afterwards. `kept` is the old size, which is the smaller one.
         unsafe { move_memory(self, memory, layout, new_size, layout.size()) }
     }
 
-    /// Makes memory smaller, moving it if need be. If that fails, it stays as it was.
+    /// Shrinks memory, and moves it if needed. If that fails, it stays unchanged.
     ///
-    /// By default it is allocated anew and copied.
+    /// The default allocates new memory and copies.
     ///
     /// # Safety
     ///
-    /// The caller promises that
+    /// The caller ensures that
     ///
-    /// - `memory` came from this source and was not given back since;
+    /// - `memory` came from this source and was not freed since;
     /// - `layout` is the one it was allocated with, or its size the one it was last resized to;
     /// - `new_size` is not zero, and not larger than the layout's size;
-    /// - unless `None` is returned, nobody uses the old pointer afterwards.
+    /// - unless `None` is returned, the old pointer is not used afterwards.
     unsafe fn shrink(
         &self,
         memory: NonNull<u8>,
         layout: Layout,
         new_size: usize,
     ) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's promises, point for point; the new size is the smaller one, and fits
-        // as the larger one did.
+        // SAFETY: the contract of `shrink` has the same points: memory of this source with its
+        // layout, a new size that is not zero, and an old pointer that is not used afterwards.
+        // `kept` is the new size, which is the smaller one and fits since the larger one did.
         unsafe { move_memory(self, memory, layout, new_size, new_size) }
     }
 }
 
-/// Allocates anew, copies `kept` bytes, and gives the old memory back.
+/// Allocates new memory, copies `kept` bytes, and frees the old memory.
 ///
 /// # Safety
 ///
-/// The caller promises that
+/// The caller ensures that
 ///
-/// - `memory` came from this source and was not given back since;
+/// - `memory` came from this source and was not freed since;
 /// - `layout` is the one it was allocated with, or its size the one it was last resized to;
 /// - `new_size` is not zero, and, rounded up to the layout's alignment, no more than [`isize::MAX`];
 /// - `kept` is no more than either size;
-/// - unless `None` is returned, nobody uses the old pointer afterwards.
+/// - unless `None` is returned, the old pointer is not used afterwards.
 pub(super) unsafe fn move_memory<S: MemorySource + ?Sized>(
     source: &S,
     memory: NonNull<u8>,
@@ -157,11 +163,11 @@ pub(super) unsafe fn move_memory<S: MemorySource + ?Sized>(
     kept: usize,
 ) -> Option<NonNull<u8>> {
     debug_assert!(new_size != 0 && kept <= layout.size() && kept <= new_size);
-    // SAFETY: the alignment is that of a layout, and the caller vouches for the size.
+    // SAFETY: the alignment is that of a layout, and by the contract the size fits.
     let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
     let moved = source.allocate(new_layout)?;
-    // SAFETY: both are valid for so many bytes, and nothing else uses the new memory. The old one is
-    // given back with its layout, and nobody uses it afterwards.
+    // SAFETY: both are valid for `kept` bytes, and nothing else uses the new memory. The old memory
+    // is freed with its layout, and is not used afterwards.
     unsafe {
         ptr::copy_nonoverlapping(memory.as_ptr(), moved.as_ptr(), kept);
         source.deallocate(memory, layout);

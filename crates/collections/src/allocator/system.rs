@@ -9,21 +9,22 @@ use super::MemorySource;
 /// The system's memory, through the program's global allocator.
 pub(super) struct System;
 
-// SAFETY: the global allocator promises the same, point for point: memory that fits the layout, that
-// is nobody else's until given back, whose contents `realloc` keeps, and that no call unwinds.
+// SAFETY: the global allocator guarantees the same: memory that fits the layout and overlaps no
+// other until freed, contents that `realloc` keeps, and no unwinding.
 unsafe impl MemorySource for System {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
-        // SAFETY: a source is never asked for zero bytes.
+        // SAFETY: the layout is not of zero bytes, by the contract of `MemorySource`.
         NonNull::new(unsafe { alloc(layout) })
     }
 
     fn allocate_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
-        // SAFETY: as above.
+        // SAFETY: the layout is not of zero bytes, by the contract of `MemorySource`.
         NonNull::new(unsafe { alloc_zeroed(layout) })
     }
 
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promises: it came from here, with this layout, and is not used again.
+        // SAFETY: by the contract of `deallocate`, the memory is from this allocator with this
+        // layout, and is not used again.
         unsafe { dealloc(memory.as_ptr(), layout) }
     }
 
@@ -33,8 +34,8 @@ unsafe impl MemorySource for System {
         layout: Layout,
         new_size: usize,
     ) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's promises: it came from here, with this layout, the new size fits, and
-        // is not zero, since it is no smaller than the old one.
+        // SAFETY: by the contract of `grow`, the memory is from this allocator with this layout,
+        // and the new size fits. It is not zero, since it is no smaller than the old one.
         NonNull::new(unsafe { realloc(memory.as_ptr(), layout, new_size) })
     }
 
@@ -44,8 +45,8 @@ unsafe impl MemorySource for System {
         layout: Layout,
         new_size: usize,
     ) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's promises: it came from here, with this layout, and the new size is not
-        // zero, and fits as the larger one did.
+        // SAFETY: by the contract of `shrink`, the memory is from this allocator with this layout.
+        // The new size is not zero, and fits since the larger one did.
         NonNull::new(unsafe { realloc(memory.as_ptr(), layout, new_size) })
     }
 }

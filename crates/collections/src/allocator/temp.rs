@@ -1,4 +1,4 @@
-//! Scratch memory for one thread: taken by moving a pointer, given back all at once.
+//! Scratch memory for one thread: allocated by moving a pointer, freed all at once.
 #![expect(unsafe_code, reason = "hands out parts of blocks as references")]
 #![expect(clippy::mut_from_ref, reason = "every call hands out other memory")]
 
@@ -13,20 +13,20 @@ use std::slice;
 use super::piece::Piece;
 use super::{LINE, TempList};
 
-/// Scratch memory for one thread: taken by moving a pointer, given back all at once.
+/// Scratch memory for one thread: allocated by moving a pointer, freed all at once.
 ///
-/// It takes a few instructions to allocate and none to free. Everything that is allocated borrows the
-/// `Temp`, and [`reset`](Self::reset), which makes all of it free again, borrows it mutably. So memory
-/// that was given back cannot be reached: such a program does not compile. For scratch memory inside a
-/// function or a job, where there is no `Temp` at hand, see [`temp_scope`](crate::temp_scope).
+/// An allocation takes a few instructions; freeing takes none. Allocations borrow the `Temp`, and
+/// [`reset`](Self::reset), which frees all of them, borrows it mutably. So freed memory cannot be
+/// reached: such a program does not compile. For scratch memory inside a function or a job, where
+/// no `Temp` is available, see [`temp_scope`](crate::temp_scope).
 ///
-/// Slices, lists and maps begin at a 64-byte line, single values where their type asks. Memory comes from
-/// blocks of 64 KiB and then twice as much each time, up to 64 MiB. They are kept when it is reset, so
-/// that a program that does the same each frame soon asks the system for nothing. In Unity this is
+/// Slices, lists and maps begin at a 64-byte line, single values at their type's alignment. Memory
+/// comes from blocks of 64 KiB that then double each time, up to 64 MiB. A reset keeps them, so a
+/// program that does the same work in each frame soon makes no system allocations. In Unity this is
 /// `Allocator.Temp`.
 ///
-/// Destructors do not run, and values that have one are refused when the program is compiled. A
-/// [`TempList`] runs the destructors of its elements.
+/// Destructors do not run, and values that have one do not compile. A [`TempList`] runs the
+/// destructors of its elements.
 ///
 /// # Examples
 ///
@@ -42,7 +42,7 @@ use super::{LINE, TempList};
 /// assert_eq!(temp.bytes_used(), 0);
 /// ```
 ///
-/// What was given back cannot be used:
+/// Memory cannot be used after a reset:
 ///
 /// ```compile_fail,E0502
 /// let mut temp = ancho_collections::Temp::new();
@@ -51,7 +51,7 @@ use super::{LINE, TempList};
 /// assert_eq!(*five, 5);
 /// ```
 ///
-/// Scratch memory cannot enter a scheduled job, which may run when it is gone:
+/// Scratch memory cannot enter a scheduled job, which may run after it is freed:
 ///
 /// ```compile_fail,E0597
 /// use ancho_jobs::{JobPool, JobScheduler};
@@ -71,21 +71,21 @@ use super::{LINE, TempList};
 /// });
 /// ```
 pub struct Temp {
-    /// Where free memory begins and ends in the block in use. These and `start` are its pointers, or all
-    /// the same dangling one.
+    /// Start and end of the free memory in the block in use. These and `start` point into it, or
+    /// are the same dangling pointer.
     pub(super) next: Cell<NonNull<u8>>,
     pub(super) end: Cell<NonNull<u8>>,
-    /// Where its memory begins.
+    /// Start of its memory.
     start: Cell<NonNull<u8>>,
-    /// How many blocks are in use. They come first in `blocks`, the one in use now at their end.
+    /// Number of blocks in use. They come first in `blocks`, and the current one is their last.
     begun: Cell<usize>,
-    /// How many bytes were taken in blocks that came before.
+    /// Number of bytes taken in earlier blocks.
     used_before: Cell<usize>,
     blocks: RefCell<Vec<Piece>>,
 }
 
-/// Blocks begin with a line that is left free. So the end of memory in one block is never the beginning
-/// of memory in another, and what ends at `next` is of the block in use.
+/// Blocks begin with a line that stays free. So the end of memory in one block is never the start
+/// of memory in another, and memory that ends at `next` is in the block in use.
 const GAP: usize = LINE;
 
 const FIRST_BLOCK: usize = 64 << 10;
@@ -96,12 +96,12 @@ struct Line;
 
 const NOWHERE: NonNull<u8> = NonNull::<Line>::dangling().cast();
 
-// SAFETY: the blocks are this `Temp`'s alone, so are the pointers into them, and neither knows of threads.
-// What borrows from it keeps it from being sent.
+// SAFETY: this `Temp` owns its blocks, and the pointers lead into them alone; neither depends on
+// the thread. Borrows of it prevent it from being sent.
 unsafe impl Send for Temp {}
 
 impl Temp {
-    /// Makes scratch memory. Nothing is asked of the system until it is used.
+    /// Makes scratch memory. The system is not called before the first allocation.
     ///
     /// # Examples
     ///
@@ -119,11 +119,11 @@ impl Temp {
         }
     }
 
-    /// Makes scratch memory with room for so many bytes.
+    /// Makes scratch memory with room for `bytes` bytes.
     ///
     /// # Panics
     ///
-    /// Panics if the system refuses, with code A0021.
+    /// Panics with code A0021 if the system refuses the memory.
     ///
     /// # Examples
     ///
@@ -146,7 +146,7 @@ impl Temp {
     ///
     /// # Panics
     ///
-    /// Panics if the system refuses, with code A0021.
+    /// Panics with code A0021 if the system refuses the memory.
     ///
     /// # Examples
     ///
@@ -157,7 +157,7 @@ impl Temp {
     /// assert_eq!(*position, [2.0, 2.0]);
     /// ```
     ///
-    /// A value with a destructor is refused, since that would not run:
+    /// A value with a destructor does not compile, since it would not be dropped:
     ///
     /// ```compile_fail,E0080
     /// ancho_collections::Temp::new().alloc(String::new());
@@ -168,16 +168,16 @@ impl Temp {
         const { assert!(!needs_drop::<T>(), "the destructor would not run: use a `TempList`") };
         let Some(memory) = self.take(size_of::<T>(), align_of::<T>()) else { refused::<T>(1) };
         let place = memory.cast::<MaybeUninit<T>>();
-        // SAFETY: the memory fits the type, is nobody else's, and is neither given back nor moved while
-        // `self` is borrowed.
+        // SAFETY: the memory fits the type, overlaps no other allocation, and is neither freed nor
+        // moved while `self` is borrowed.
         unsafe { place.as_ptr().as_mut_unchecked() }.write(value)
     }
 
-    /// Makes a slice of so many copies of a value.
+    /// Makes a slice of `count` copies of a value.
     ///
     /// # Panics
     ///
-    /// Panics if the system refuses, with code A0021.
+    /// Panics with code A0021 if the system refuses the memory.
     ///
     /// # Examples
     ///
@@ -191,11 +191,11 @@ impl Temp {
         self.slice_from_fn(count, |_| value)
     }
 
-    /// Makes a slice of what a function returns for each index.
+    /// Makes a slice from a function that is called with each index.
     ///
     /// # Panics
     ///
-    /// Panics if the system refuses, with code A0021.
+    /// Panics with code A0021 if the system refuses the memory.
     ///
     /// # Examples
     ///
@@ -211,7 +211,8 @@ impl Temp {
         for (index, place) in places.iter_mut().enumerate() {
             place.write(value(index));
         }
-        // SAFETY: every element has just been written. If the function panics, none is left to drop.
+        // SAFETY: every element has just been written. If the function panics, the elements written
+        // so far are not dropped.
         unsafe { places.assume_init_mut() }
     }
 
@@ -219,7 +220,7 @@ impl Temp {
     ///
     /// # Panics
     ///
-    /// Panics if the system refuses, with code A0021.
+    /// Panics with code A0021 if the system refuses the memory.
     ///
     /// # Examples
     ///
@@ -235,11 +236,11 @@ impl Temp {
         self.slice_uninit(values.len()).write_copy_of_slice(values)
     }
 
-    /// Makes a slice whose elements are yet to be written.
+    /// Makes a slice of uninitialised elements.
     ///
     /// # Panics
     ///
-    /// Panics if the system refuses, with code A0021.
+    /// Panics with code A0021 if the system refuses the memory.
     ///
     /// # Examples
     ///
@@ -256,14 +257,14 @@ impl Temp {
             Err(_) => None,
         };
         let Some(memory) = memory else { refused::<T>(count) };
-        // SAFETY: the memory fits so many elements, is nobody else's, and is neither given back nor
-        // moved while `self` is borrowed. Elements that are yet to be written need no contents.
+        // SAFETY: the memory fits `count` elements, overlaps no other allocation, and is neither
+        // freed nor moved while `self` is borrowed. Uninitialised elements need no contents.
         unsafe { slice::from_raw_parts_mut(memory.cast().as_ptr(), count) }
     }
 
-    /// Makes an empty list whose elements will be in scratch memory.
+    /// Makes an empty list in scratch memory.
     ///
-    /// The list that was made or grown last grows where it is.
+    /// The list that was made or grown last grows in place.
     ///
     /// # Examples
     ///
@@ -278,7 +279,7 @@ impl Temp {
         TempList::new_in(self)
     }
 
-    /// Makes all of it free again, and keeps the blocks.
+    /// Frees all allocations, and keeps the blocks.
     ///
     /// # Examples
     ///
@@ -298,8 +299,8 @@ impl Temp {
         self.next.set(self.start.get());
     }
 
-    /// Returns how many bytes were taken since the last [`reset`](Self::reset), with what was lost to
-    /// alignment.
+    /// Returns the number of bytes taken since the last [`reset`](Self::reset), including alignment
+    /// padding.
     ///
     /// # Examples
     ///
@@ -312,7 +313,7 @@ impl Temp {
         self.used_before.get() + (self.next.get().addr().get() - self.start.get().addr().get())
     }
 
-    /// Returns how many bytes are kept.
+    /// Returns the size of the kept blocks in bytes.
     ///
     /// # Examples
     ///
@@ -324,7 +325,7 @@ impl Temp {
         self.blocks.borrow().iter().map(Piece::size).sum()
     }
 
-    /// Takes memory, if there is any. The alignment is a power of two, and the size at most
+    /// Allocates, if the system has memory. The alignment is a power of two, and the size at most
     /// [`isize::MAX`].
     #[inline(always)]
     pub(super) fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
@@ -343,7 +344,8 @@ impl Temp {
         if skipped + size > self.end.get().addr().get() - next.addr().get() {
             return None;
         }
-        // SAFETY: both stay within the block that `next` points into, or where it is, if that is nowhere.
+        // SAFETY: both stay within the block that `next` points into, or do not move a dangling
+        // pointer.
         let (start, next) = unsafe { (next.add(skipped), next.add(skipped + size)) };
         self.next.set(next);
         Some(start)
@@ -355,17 +357,17 @@ impl Temp {
         if size == 0 {
             return Layout::from_size_align(0, align).ok().map(|layout| layout.dangling_ptr());
         }
-        // A block begins at a line. A larger alignment may cost as much again, less that line.
+        // A block begins at a line. A larger alignment may need that much more, minus that line.
         self.begin_block(size.checked_add(align.saturating_sub(LINE))?)?;
         self.take_from_block(size, align)
     }
 
-    /// Goes on to a block with so many bytes: one that was kept, or else a new one.
+    /// Moves on to a block with `bytes` bytes: a kept one, or a new one.
     fn begin_block(&self, bytes: usize) -> Option<()> {
         let used = self.bytes_used();
         let size = bytes.checked_add(GAP)?;
         let mut blocks = self.blocks.borrow_mut();
-        // A block of which nothing was taken is not in use, and is left for what it has room for.
+        // An untouched block is not in use, and is left for allocations that fit it.
         let untouched = self.begun.get() > 0 && used == self.used_before.get();
         let begun = self.begun.get() - usize::from(untouched);
         let kept = blocks[begun..].iter().position(|block| block.size() >= size);
@@ -401,7 +403,8 @@ impl Temp {
         self.end.set(end);
     }
 
-    /// Says whether memory ends where the free memory begins: if so, it was taken last.
+    /// Returns whether the memory ends at the start of the free memory, that is, was allocated
+    /// last.
     #[inline]
     pub(super) fn is_last(&self, memory: NonNull<u8>, size: usize) -> bool {
         memory.addr().get() + size == self.next.get().addr().get()

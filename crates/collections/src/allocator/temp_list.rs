@@ -8,7 +8,8 @@ use allocator_api2::alloc::{AllocError, Allocator as RawAllocator};
 
 use super::{LINE, Temp};
 
-/// A list in the scratch memory of a [`Temp`]. It frees its elements when it is dropped, as any list.
+/// A list in the scratch memory of a [`Temp`]. It frees its elements when dropped, as any list
+/// does.
 ///
 /// # Examples
 ///
@@ -22,8 +23,9 @@ use super::{LINE, Temp};
 /// ```
 pub type TempList<'t, T> = allocator_api2::vec::Vec<T, &'t Temp>;
 
-// SAFETY: the memory is part of a block, and no other memory overlaps it until it is given back. Blocks
-// are neither freed nor reused while the `Temp` is borrowed, as it is by every copy of the reference.
+// SAFETY: the memory is part of a block, and no other allocation overlaps it until it is freed.
+// Blocks are neither freed nor reused while the `Temp` is borrowed, as it is by every copy of the
+// reference.
 unsafe impl RawAllocator for &Temp {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
@@ -31,12 +33,13 @@ unsafe impl RawAllocator for &Temp {
         Ok(NonNull::slice_from_raw_parts(memory, layout.size()))
     }
 
-    // Memory that was taken last is free at once, other memory when the `Temp` is reset.
+    // Memory that was taken last is freed immediately, other memory when the `Temp` is reset.
     #[inline]
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         if self.is_last(memory, layout.size()) {
-            // SAFETY: it ends at `next`, so it is the end of what was taken of this block. The pointer is
-            // made from the block's own, since the caller's may be good for less than the block.
+            // SAFETY: the memory ends at `next`, so it is the end of the memory taken from this
+            // block. The pointer is derived from the block's own, since the caller's may have less
+            // provenance.
             self.next.set(unsafe { self.next.get().sub(layout.size()) });
         }
     }
@@ -52,16 +55,17 @@ unsafe impl RawAllocator for &Temp {
         let more = new.size() - old.size();
         let room = self.end.get().addr().get() - self.next.get().addr().get();
         if old.size() != 0 && fits && more <= room && self.is_last(memory, old.size()) {
-            // SAFETY: it ends at `next`, so it is the end of what was taken of this block, which has room
-            // for so much more. The pointer is the block's own, and so is good for all of it.
+            // SAFETY: the memory ends at `next`, so it is the end of the memory taken from this
+            // block, which has room for the added bytes. The pointer is the block's own, and so has
+            // provenance for all of it.
             let (start, next) =
                 unsafe { (self.next.get().sub(old.size()), self.next.get().add(more)) };
             self.next.set(next);
             return Ok(NonNull::slice_from_raw_parts(start, new.size()));
         }
         let moved = self.allocate(new)?;
-        // SAFETY: both are valid for the old size, and do not overlap, since the old memory was not given
-        // back yet. Nobody uses it afterwards.
+        // SAFETY: both are valid for the old size, and do not overlap, since the old memory was not
+        // freed yet. It is not used afterwards.
         unsafe {
             moved.cast().copy_from_nonoverlapping(memory, old.size());
             self.deallocate(memory, old);
@@ -79,14 +83,15 @@ unsafe impl RawAllocator for &Temp {
         if memory.addr().get().is_multiple_of(new.align()) {
             let less = old.size() - new.size();
             if self.is_last(memory, old.size()) {
-                // SAFETY: it ends at `next`, so this is within what was taken of this block.
+                // SAFETY: the memory ends at `next`, so this is within the memory taken from this
+                // block.
                 self.next.set(unsafe { self.next.get().sub(less) });
             }
             return Ok(NonNull::slice_from_raw_parts(memory, new.size()));
         }
         let moved = self.allocate(new)?;
-        // SAFETY: both are valid for the new size, and do not overlap, since the old memory was not given
-        // back yet. Nobody uses it afterwards.
+        // SAFETY: both are valid for the new size, and do not overlap, since the old memory was not
+        // freed yet. It is not used afterwards.
         unsafe {
             moved.cast().copy_from_nonoverlapping(memory, new.size());
             self.deallocate(memory, old);

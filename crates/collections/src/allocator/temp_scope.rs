@@ -1,11 +1,11 @@
-//! Scratch memory wherever it is needed: a `Temp` for each thread and each scope on it.
+//! Scratch memory for functions: a `Temp` for each thread and each nested scope.
 
 use std::cell::Cell;
 
 use super::Temp;
 
 thread_local! {
-    /// The scratch memory of this thread that no scope uses now, that of the outermost scope first.
+    /// Scratch memory of this thread that no scope uses, that of the outermost scope first.
     static SPARE: Cell<Option<Box<Spare>>> = const { Cell::new(None) };
 }
 
@@ -15,11 +15,12 @@ struct Spare {
     next: Option<Box<Spare>>,
 }
 
-/// Lends this thread's scratch memory to a function, and takes back at its end what it took.
+/// Lends this thread's scratch memory to a function, and frees the function's allocations at its
+/// end.
 ///
-/// It can be called on any thread, also inside a job, and inside another scope. A scope within a scope
-/// has memory of its own: what the outer one allocates meanwhile stays when the inner one ends. Blocks are
-/// kept for the next scope, until the thread ends. What is taken comes back also when the function
+/// It can be called on any thread, also inside a job, and inside another scope. A nested scope has
+/// memory of its own: allocations of the outer scope survive the end of the inner one. Blocks are
+/// kept for the next scope, until the thread ends. Allocations are freed also when the function
 /// panics.
 ///
 /// # Examples
@@ -37,13 +38,13 @@ struct Spare {
 /// assert_eq!(median(&[5, 1, 9]), 5);
 /// ```
 ///
-/// Nothing in the memory gets out of the scope:
+/// The memory cannot leave the scope:
 ///
 /// ```compile_fail
 /// let five = ancho_collections::temp_scope(|temp| temp.alloc(5));
 /// ```
 ///
-/// Nor into a scheduled job, which may run when the scope is over:
+/// Neither can it enter a scheduled job, which may run after the scope:
 ///
 /// ```compile_fail,E0521
 /// use ancho_jobs::{JobPool, JobScheduler};
@@ -70,7 +71,7 @@ impl Drop for Scope {
     fn drop(&mut self) {
         if let Some(mut memory) = self.memory.take() {
             memory.temp.reset();
-            // While the thread ends, nothing is kept any more.
+            // While the thread ends, the memory is not kept.
             let _ = SPARE.try_with(|spare| {
                 memory.next = spare.take();
                 spare.set(Some(memory));

@@ -1,6 +1,6 @@
-//! What changes in a block, in one word.
+//! The changing state of a block, in one word.
 
-/// What changes in a block.
+/// The changing state of a block.
 ///
 /// ```text
 ///   63       62     61 ............ 40   39 ............ 0
@@ -13,29 +13,29 @@ impl Word {
     const USED_BITS: u32 = 40;
     pub(super) const MAX_USED: u64 = (1 << Self::USED_BITS) - 1;
     pub(super) const MAX_LIVE: u64 = (1 << (62 - Self::USED_BITS)) - 1;
-    /// The block gives out no more.
+    /// The block serves no new allocations.
     pub(super) const CLOSED: Self = Self(1 << 63);
-    /// Memory was taken since the last rewind or sweep.
+    /// The block was used since the last rewind or sweep.
     pub(super) const TOUCHED: Self = Self(1 << 62);
     /// All lines are free.
     pub(super) const OPEN: Self = Self(0);
 
-    /// Says whether a flag is set.
+    /// Returns whether a flag is set.
     pub(super) fn is(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
     }
 
-    /// Returns how many allocations are alive.
+    /// Returns the number of live allocations.
     pub(super) fn live(self) -> u64 {
         (self.0 >> Self::USED_BITS) & Self::MAX_LIVE
     }
 
-    /// Returns how many lines were taken.
+    /// Returns the number of lines taken.
     pub(super) fn used(self) -> u64 {
         self.0 & Self::MAX_USED
     }
 
-    /// Changes both numbers, and leaves the flags.
+    /// Sets both numbers, and keeps the flags.
     pub(super) fn with(self, used: u64, live: u64) -> Self {
         debug_assert!(used <= Self::MAX_USED && live <= Self::MAX_LIVE);
         let flags = self.0 & (Self::CLOSED.0 | Self::TOUCHED.0);

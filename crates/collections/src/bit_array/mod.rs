@@ -15,8 +15,8 @@ use crate::native::labelled_as;
 
 /// An array of bits, 64 of them in a word.
 ///
-/// What a job sees of a [`NativeBitArray`] is this. Ranges of bits are set, counted and searched a word at a
-/// time.
+/// Jobs access a [`NativeBitArray`] as this type. Ranges of bits are set, counted and searched a
+/// word at a time.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ use crate::native::labelled_as;
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct BitArray {
-    /// As many as are needed for the bits. The bits of the last word that are beyond the length are zero.
+    /// Exactly the words that the bits need. The bits of the last word beyond the length are zero.
     words: List<u64>,
     length: usize,
 }
@@ -37,7 +37,7 @@ pub struct BitArray {
 labelled_as!(BitArray, NativeBitArray);
 
 impl BitArray {
-    /// Makes an array of so many bits, all of them false.
+    /// Makes an array of `length` bits, all of them false.
     ///
     /// # Panics
     ///
@@ -53,7 +53,7 @@ impl BitArray {
         Self::new_in(length, &Allocator::PERSISTENT)
     }
 
-    /// Makes an array of so many bits, all of them false, in the allocator's memory.
+    /// Makes an array of `length` bits, all of them false, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -73,7 +73,7 @@ impl BitArray {
         Self { words, length }
     }
 
-    /// Returns how many bits there are.
+    /// Returns the number of bits.
     ///
     /// # Examples
     ///
@@ -85,7 +85,8 @@ impl BitArray {
         self.length
     }
 
-    /// Says whether there are no bits at all. See [`test_none`](Self::test_none) for whether none is true.
+    /// Returns whether there are no bits at all. [`test_none`](Self::test_none) returns whether no
+    /// bit is true.
     ///
     /// # Examples
     ///
@@ -108,7 +109,7 @@ impl BitArray {
         self.words.allocator()
     }
 
-    /// Returns for how many bits there is room, those that are there included.
+    /// Returns the capacity, in bits, including the existing ones.
     ///
     /// # Examples
     ///
@@ -119,7 +120,7 @@ impl BitArray {
         self.words.capacity().saturating_mul(64)
     }
 
-    /// Makes room for so many more bits.
+    /// Makes room for `additional` more bits.
     ///
     /// # Errors
     ///
@@ -139,7 +140,7 @@ impl BitArray {
         self.words.try_reserve(words)
     }
 
-    /// Makes room for so many more bits.
+    /// Makes room for `additional` more bits.
     ///
     /// # Panics
     ///
@@ -157,9 +158,10 @@ impl BitArray {
         expect_memory(self.try_reserve(additional));
     }
 
-    /// Gives back the memory that is not needed for the bits that are there (Unity's `TrimExcess`).
+    /// Frees the capacity that the bits do not need (Unity's `TrimExcess`).
     ///
-    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// changes.
     ///
     /// # Examples
     ///
@@ -179,7 +181,7 @@ impl BitArray {
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if there is no such bit.
+    /// Panics with code A0014 if the bit's index is out of bounds.
     ///
     /// # Examples
     ///
@@ -197,7 +199,7 @@ impl BitArray {
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if there is no such bit.
+    /// Panics with code A0014 if the bit's index is out of bounds.
     ///
     /// # Examples
     ///
@@ -235,11 +237,11 @@ impl BitArray {
         self.words.fill(0);
     }
 
-    /// Makes the array so long: shortens it, or fills it up with a value.
+    /// Changes the length to `length`: shortens the array, or fills it up with a value.
     ///
     /// # Panics
     ///
-    /// Panics with code A0017 if there is no memory for so many.
+    /// Panics with code A0017 if there is no memory for them.
     ///
     /// # Examples
     ///
@@ -262,7 +264,7 @@ impl BitArray {
         }
     }
 
-    /// Returns the indices of the bits that are true, in rising order.
+    /// Returns the indices of the bits that are true, in ascending order.
     ///
     /// # Examples
     ///
@@ -282,8 +284,8 @@ impl BitArray {
         })
     }
 
-    /// Returns the words that the bits are in: bit `i` is the bit `i % 64` of word `i / 64`, counted from
-    /// the lowest. Those beyond the length are zero.
+    /// Returns the words of the bits: bit `i` is the bit `i % 64` of word `i / 64`, counted from
+    /// the lowest. Bits beyond the length are zero.
     ///
     /// # Examples
     ///

@@ -26,7 +26,7 @@ use crate::native::Native;
 pub type NativeBitArray = Native<BitArray>;
 
 impl Native<BitArray> {
-    /// Makes an array of so many bits, all of them false. See [`BitArray::new`].
+    /// Makes an array of `length` bits, all of them false. See [`BitArray::new`].
     ///
     /// # Examples
     ///
@@ -38,7 +38,7 @@ impl Native<BitArray> {
         Self::of(BitArray::new(length))
     }
 
-    /// Makes an array of so many bits, all of them false, in the allocator's memory. See
+    /// Makes an array of `length` bits, all of them false, in the allocator's memory. See
     /// [`BitArray::new_in`].
     ///
     /// # Examples

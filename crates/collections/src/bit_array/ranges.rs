@@ -34,11 +34,11 @@ impl BitArray {
         }
     }
 
-    /// Returns `count` bits as a number, the first of them lowest (Unity's `GetBits`).
+    /// Returns `count` bits as a number, the first bit lowest (Unity's `GetBits`).
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if there are no such bits, or if they are more than 64.
+    /// Panics with code A0014 if the bits are out of bounds, or more than 64.
     ///
     /// # Examples
     ///
@@ -62,11 +62,11 @@ impl BitArray {
         bits & low_bits(count)
     }
 
-    /// Changes `count` bits to those of a number, its lowest first (Unity's `SetBits`).
+    /// Sets `count` bits from a number, its lowest first (Unity's `SetBits`).
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if there are no such bits, or if they are more than 64.
+    /// Panics with code A0014 if the bits are out of bounds, or more than 64.
     ///
     /// # Examples
     ///
@@ -92,10 +92,10 @@ impl BitArray {
         }
     }
 
-    /// Finds the first `count` bits in the range that are all false, and returns where they start (Unity's
-    /// `Find`).
+    /// Finds the first `count` consecutive false bits in the range, and returns their start
+    /// (Unity's `Find`).
     ///
-    /// Zero bits are found at the start of any range.
+    /// A `count` of zero is found at the start of any range.
     ///
     /// # Panics
     ///
@@ -117,7 +117,7 @@ impl BitArray {
         }
         while count <= end - start {
             let zero = self.find(false, start..end);
-            // No further than is needed.
+            // Stops as soon as enough bits are found.
             let one = self.find(true, zero..end.min(zero.saturating_add(count)));
             if one - zero == count {
                 return Some(zero);
@@ -127,7 +127,7 @@ impl BitArray {
         None
     }
 
-    /// Returns how many bits in the range are true (Unity's `CountBits`).
+    /// Returns the number of true bits in the range (Unity's `CountBits`).
     ///
     /// # Panics
     ///
@@ -153,7 +153,7 @@ impl BitArray {
         at_first + between + ones(self.words[last.0] & last.1)
     }
 
-    /// Says whether all bits in the range are true. They are where there are none.
+    /// Returns whether all bits in the range are true. Returns `true` for an empty range.
     ///
     /// # Panics
     ///
@@ -171,7 +171,7 @@ impl BitArray {
         self.find(false, range.clone()) == range.end
     }
 
-    /// Says whether any bit in the range is true.
+    /// Returns whether any bit in the range is true.
     ///
     /// # Panics
     ///
@@ -188,7 +188,7 @@ impl BitArray {
         !self.test_none(range)
     }
 
-    /// Says whether all bits in the range are false. They are where there are none.
+    /// Returns whether all bits in the range are false. Returns `true` for an empty range.
     ///
     /// # Panics
     ///
@@ -206,11 +206,11 @@ impl BitArray {
         self.find(true, range.clone()) == range.end
     }
 
-    /// Copies bits of another array, to those from `start` on (Unity's `Copy`).
+    /// Copies bits of another array to this one, from `start` on (Unity's `Copy`).
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if the range is not in the other array, or if there is no room for it here.
+    /// Panics with code A0014 if the range is not in the other array, or does not fit here.
     ///
     /// # Examples
     ///
@@ -239,11 +239,11 @@ impl BitArray {
         }
     }
 
-    /// Copies bits of this array, to those from `start` on, as if all were read before any is written.
+    /// Copies bits within this array to `start`, as if all were read before any is written.
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if the range is not in the array, or if there is no room for it at `start`.
+    /// Panics with code A0014 if the range is not in the array, or does not fit at `start`.
     ///
     /// # Examples
     ///
@@ -262,7 +262,7 @@ impl BitArray {
             let count = (range.len() - offset).min(64);
             self.set_bits(start + offset, self.get_bits(range.start + offset, count), count);
         };
-        // In the direction in which what is written was read before.
+        // Each word is read before it is overwritten.
         let offsets = (0..range.len()).step_by(64);
         if start <= range.start {
             offsets.for_each(copy);
@@ -290,7 +290,7 @@ impl BitArray {
         end.min(word * 64 + found.trailing_zeros() as usize)
     }
 
-    /// Returns where the range starts and ends.
+    /// Returns the start and the end of the range.
     #[track_caller]
     fn check_range(&self, range: impl RangeBounds<usize>) -> Range<usize> {
         let start = match range.start_bound() {
@@ -321,8 +321,8 @@ impl BitArray {
     }
 }
 
-/// Returns the first and the last word that the range has bits in, each with a mask of those bits; or
-/// nothing if the range is empty. If both are the same word, so are the masks.
+/// Returns the first and the last word of the range, each with a mask of the range's bits, or
+/// `None` if the range is empty. If both are the same word, the masks are equal.
 fn ends(range: &Range<usize>) -> Option<((usize, u64), (usize, u64))> {
     if range.is_empty() {
         return None;
@@ -337,7 +337,7 @@ fn ends(range: &Range<usize>) -> Option<((usize, u64), (usize, u64))> {
     Some(((first, from_start), (last, to_end)))
 }
 
-/// Returns a number whose lowest bits are ones, at least one and at most all of them.
+/// Returns a number whose `count` lowest bits are ones, where `count` is 1 to 64.
 #[inline]
 fn low_bits(count: usize) -> u64 {
     u64::MAX >> (64 - count)

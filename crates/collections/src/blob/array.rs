@@ -12,13 +12,13 @@ use super::relative::follow;
 
 /// An array in a blob, read as a slice.
 ///
-/// It consists of an offset and a length, and its elements are further on in the same blob. A new one
-/// is empty; [`BlobBuilder::array`](crate::BlobBuilder::array) fills it in the blob that it builds. One
-/// with elements exists nowhere else: it can be read where it is, but neither moved, copied, swapped
-/// nor changed. To keep the elements without the blob, copy them with `to_vec`.
+/// It is an offset and a length; its elements are later in the same blob. A new one is empty;
+/// [`BlobBuilder::array`](crate::BlobBuilder::array) fills it. One with elements exists only in a
+/// blob: it can be read there, but neither moved, copied, swapped nor changed. To keep the elements
+/// without the blob, copy them with `to_vec`.
 ///
-/// Elements have bytes. An array of a type that has none, such as a struct without fields, does not
-/// compile as part of a blob.
+/// Elements are not zero-sized. An array of a zero-sized type, such as a struct without fields,
+/// does not compile as part of a blob.
 ///
 /// # Examples
 ///
@@ -33,14 +33,14 @@ use super::relative::follow;
 /// ```
 #[repr(C)]
 pub struct BlobArray<T> {
-    /// From this field to the first element; 0 if there are none.
+    /// From this field to the first element; 0 if the array is empty.
     offset: u32,
     length: u32,
     elements: PhantomData<T>,
 }
 
-// SAFETY: reported as an array, which it is: two words, no cells, no pointers, no destructor. Any two
-// words that the visitor has accepted as an array lead to such elements.
+// SAFETY: reported as an array, which it is: two words, no cells, no pointers, no destructor. Any
+// two words that the visitor accepts as an array lead to valid elements.
 unsafe impl<T: BlobData> BlobData for BlobArray<T> {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         const { check_target::<T>() };
@@ -71,9 +71,9 @@ impl<T> Deref for BlobArray<T> {
         if self.offset == 0 {
             return &[];
         }
-        // SAFETY: an array with an offset is in a block, since only the making of a block sets it, and
-        // nothing moves it from there. The builder has placed so many elements at the offset, or the
-        // check has found them.
+        // SAFETY: an array with an offset is in a block, since only building a block sets it, and
+        // nothing moves it from there. The builder has placed `length` elements at the offset, or
+        // the check has found them.
         unsafe { follow(self, self.offset, self.length as usize) }
     }
 }

@@ -15,15 +15,16 @@ use super::data::{BlobData, check_type};
 use super::describe::layout_hash;
 use super::error::BlobError;
 
-/// A finished blob: a `T`, with all its arrays and texts, in one block that never changes.
+/// A finished blob: a `T`, with all its arrays and texts, in one immutable block.
 ///
-/// It is made by [`BlobBuilder`](crate::BlobBuilder), or from the bytes of an earlier one. A clone is
-/// the same block once more, counted; the last one frees it. Components refer to assets by a
-/// [`BlobAssetReference`](crate::BlobAssetReference), which a [`BlobStore`](crate::BlobStore) gives out.
+/// It is made by [`BlobBuilder`](crate::BlobBuilder), or from the bytes of an earlier one. A clone
+/// shares the block by a reference count; the last one frees it. Components refer to assets by a
+/// [`BlobAssetReference`](crate::BlobAssetReference), which a [`BlobStore`](crate::BlobStore)
+/// returns.
 ///
-/// Two assets are equal if their bytes are: `-0.0` is not `0.0`, `NaN` equals itself, and what is
-/// shared in one has to be shared in the other. [`ptr_eq`](Self::ptr_eq) says whether they are the same
-/// block.
+/// Two assets are equal if their bytes are: `-0.0` is not `0.0`, `NaN` equals itself, and values
+/// shared in one have to be shared in the other. [`ptr_eq`](Self::ptr_eq) returns whether they are
+/// the same block.
 ///
 /// # Examples
 ///
@@ -44,7 +45,7 @@ pub struct BlobAsset<T> {
 }
 
 impl<T: BlobData> BlobAsset<T> {
-    /// Takes a block for a blob.
+    /// Makes an asset from a block.
     ///
     /// # Safety
     ///
@@ -53,7 +54,7 @@ impl<T: BlobData> BlobAsset<T> {
         Self { block: Arc::new(block), root: PhantomData }
     }
 
-    /// Takes a counted block for a blob.
+    /// Makes an asset from a shared block.
     ///
     /// # Safety
     ///
@@ -68,17 +69,17 @@ impl<T: BlobData> BlobAsset<T> {
 
     /// Makes a blob from the bytes that [`to_bytes`](Self::to_bytes) returned.
     ///
-    /// Nothing about the bytes is taken for granted. They can come from a file or a network: either they
-    /// are a blob of this type, down to the last offset, text and `bool`, or there is an error.
+    /// The bytes are not trusted. They can come from a file or a network: every offset, text and
+    /// `bool` is checked.
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are of another version, or of a type with other fields, or if they
-    /// are not a blob, not all of it, or more than it.
+    /// Returns an error if the bytes have another version, another type layout, are not a valid
+    /// blob, are truncated, or have trailing bytes.
     ///
     /// # Complexity
     ///
-    /// Linear in the number of bytes, in memory too, whatever they are.
+    /// Time and memory are linear in the number of bytes, for any input.
     ///
     /// # Examples
     ///
@@ -113,15 +114,16 @@ impl<T: BlobData> BlobAsset<T> {
         Ok(unsafe { Self::from_block(Block::new(aligned)) })
     }
 
-    /// Returns the bytes of the blob behind a header with the given version, for a file or a network.
+    /// Returns the bytes of the blob after a header with the given version, for a file or a
+    /// network.
     ///
-    /// The version is the user's: [`from_bytes`](Self::from_bytes) refuses any other than it is asked
-    /// for. The header also tells whether the types, their fields and their layout are the same, on this
+    /// The user chooses the version: [`from_bytes`](Self::from_bytes) refuses any version but the
+    /// expected one. The header also identifies the types, their fields and their layout, on this
     /// machine and in this version of the program.
     ///
     /// # Determinism
     ///
-    /// The same blob gives the same bytes on all machines of one byte order, as far as they agree on the
+    /// The same blob has the same bytes on all machines of one byte order that agree on the
     /// alignment of numbers.
     ///
     /// # Examples
@@ -154,8 +156,7 @@ impl<T> BlobAsset<T> {
 
     /// Returns a hash of the bytes of the blob: XXH64 with seed 0.
     ///
-    /// It does not change from run to run, and not with the version of this crate, so it can be written
-    /// to files.
+    /// It is stable across runs and versions of this crate, so it can be written to files.
     ///
     /// # Examples
     ///
@@ -169,7 +170,7 @@ impl<T> BlobAsset<T> {
         self.block.hash()
     }
 
-    /// Says whether two assets are the same block.
+    /// Returns whether two assets are the same block.
     ///
     /// # Examples
     ///
@@ -191,7 +192,7 @@ impl<T: BlobData> Deref for BlobAsset<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: an asset is made from nothing but blocks that have a `T` as root.
+        // SAFETY: an asset is made only from blocks that have a `T` as root.
         unsafe { self.block.root() }
     }
 }

@@ -8,7 +8,7 @@ use std::slice;
 use super::data::{BlobData, MAX_ALIGN};
 use super::hash::hash;
 
-/// Sixteen bytes, aligned as all blobs are.
+/// Sixteen bytes, with the alignment of blobs.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 struct Unit([u8; UNIT]);
@@ -35,7 +35,7 @@ impl AlignedBytes {
         self.length
     }
 
-    /// Makes them longer, with zeros, or shorter.
+    /// Extends the bytes with zeros, or shortens them.
     pub(super) fn resize(&mut self, length: usize) {
         if length < self.length {
             self.as_mut_slice()[length..].fill(0);
@@ -45,20 +45,21 @@ impl AlignedBytes {
     }
 
     pub(super) fn as_slice(&self) -> &[u8] {
-        // SAFETY: the units are initialised bytes, of which there are at least so many.
+        // SAFETY: the units are initialised bytes, of which there are at least `length`.
         unsafe { slice::from_raw_parts(self.units.as_ptr().cast(), self.length) }
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and they are borrowed mutably.
+        // SAFETY: the units are initialised bytes, of which there are at least `length`, and they
+        // are borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.units.as_mut_ptr().cast(), self.length) }
     }
 }
 
 /// A finished blob: bytes that never change and never move.
 ///
-/// The provenance of the bytes is exposed. That is what allows a pointer inside of them, which is
-/// reached through a reference to itself alone, to be followed to where it leads; see `relative`.
+/// The provenance of the bytes is exposed. That allows following a pointer inside of them, which is
+/// reached only through a reference to itself; see `relative`.
 pub(super) struct Block {
     /// Leaked from a box of units; exposed.
     start: NonNull<Unit>,
@@ -66,14 +67,14 @@ pub(super) struct Block {
     hash: u64,
 }
 
-// SAFETY: a block owns its bytes, and nobody writes them.
+// SAFETY: a block owns its bytes, which are never written.
 unsafe impl Send for Block {}
-// SAFETY: as above.
+// SAFETY: a block owns its bytes, which are never written.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Makes the bytes a block. They are initialised throughout, padding included: nothing but bytes is
-    /// ever written to them.
+    /// Makes the bytes a block. All of them are initialised, including padding: only bytes are ever
+    /// written to them.
     pub(super) fn new(bytes: AlignedBytes) -> Self {
         let hash = hash(bytes.as_slice());
         let AlignedBytes { units, length } = bytes;
@@ -87,11 +88,11 @@ impl Block {
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
-        // SAFETY: the bytes are initialised, live as long as the block, and nobody writes them.
+        // SAFETY: the bytes are initialised, live as long as the block, and are never written.
         unsafe { slice::from_raw_parts(self.start.as_ptr().cast(), self.length) }
     }
 
-    /// Returns where the bytes begin: the address of the root, valid as long as the block lives.
+    /// Returns the start of the bytes: the address of the root, valid as long as the block lives.
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start.cast()
     }
@@ -103,8 +104,8 @@ impl Block {
     /// - The bytes were built with a `T` as root, or checked to have one.
     #[inline]
     pub(super) unsafe fn root<T: BlobData>(&self) -> &T {
-        // SAFETY: the bytes begin with a `T`, aligned since blocks are aligned to 16 and no `T` asks for
-        // more. They live as long as the block, and nobody writes them.
+        // SAFETY: the bytes begin with a `T`, aligned since blocks are aligned to 16 and no `T`
+        // requires more. They live as long as the block, and are never written.
         unsafe { self.start.cast::<T>().as_ref() }
     }
 }
@@ -112,7 +113,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let units = ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.length.div_ceil(UNIT));
-        // SAFETY: leaked by `new` from a box with so many units, and not freed since.
+        // SAFETY: leaked by `new` from a box with this number of units, and not freed since.
         drop(unsafe { Box::from_raw(units) });
     }
 }

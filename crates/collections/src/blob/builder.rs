@@ -1,4 +1,4 @@
-//! Builds blobs.
+//! The builder of blobs.
 #![expect(unsafe_code, reason = "vouches for the types at places, and for that of the root")]
 
 use std::any::type_name;
@@ -16,13 +16,13 @@ use super::place::{BlobPlace, BlobPlaces};
 use super::pointer::BlobPtr;
 use super::string::BlobString;
 
-/// Builds a blob: a root, and whatever its arrays, texts and pointers hold, in any depth.
+/// Builder of a blob: a root, and the contents of its arrays, texts and pointers, at any depth.
 ///
-/// A value is handed over with its arrays, texts and pointers empty. They are filled afterwards, each
-/// once, by the place of the value and a closure that picks the field; what is put there has a place,
-/// too, and its fields are filled in the same way. Fields that are not filled stay empty.
+/// A value is passed in with its arrays, texts and pointers empty. Each is filled later, once, with
+/// the place of the value and a closure that picks the field. The new contents have a place, too,
+/// and their fields are filled in the same way. Fields that are not filled stay empty.
 ///
-/// The bytes of the blob depend on the values and on what is shared, not on the order of the calls.
+/// The bytes of the blob depend on the values and on sharing, not on the order of the calls.
 ///
 /// # Examples
 ///
@@ -47,7 +47,7 @@ use super::string::BlobString;
 /// ```
 #[must_use = "a blob is made by `build`"]
 pub struct BlobBuilder<T> {
-    /// Told apart from other builders, for their places.
+    /// Identifies the builder, to recognise its places.
     id: u64,
     pieces: Pieces,
     root: PhantomData<fn() -> T>,
@@ -66,7 +66,7 @@ impl<T: BlobData> BlobBuilder<T> {
     /// ```
     pub fn new(root: T) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // Relaxed: only that no two are the same matters.
+        // Relaxed: only uniqueness matters.
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { id, pieces: Pieces::new(root), root: PhantomData }
     }
@@ -90,8 +90,8 @@ impl<T: BlobData> BlobBuilder<T> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the place is of another builder, if the closure does not return a field of its
-    /// argument, if the field was filled before, or if the blob gets larger than 4 GiB.
+    /// Returns an error if the place is of another builder, if the closure does not return a field
+    /// of its argument, if the field was filled before, or if the blob exceeds 4 GiB.
     ///
     /// # Examples
     ///
@@ -123,8 +123,8 @@ impl<T: BlobData> BlobBuilder<T> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the place is of another builder, if the closure does not return a field of its
-    /// argument, if the field was filled before, or if the blob gets larger than 4 GiB.
+    /// Returns an error if the place is of another builder, if the closure does not return a field
+    /// of its argument, if the field was filled before, or if the blob exceeds 4 GiB.
     ///
     /// # Examples
     ///
@@ -148,12 +148,12 @@ impl<T: BlobData> BlobBuilder<T> {
         Ok(())
     }
 
-    /// Gives a pointer its value, and returns the place of that.
+    /// Sets the value of a pointer, and returns the value's place.
     ///
     /// # Errors
     ///
-    /// Returns an error if the place is of another builder, if the closure does not return a field of its
-    /// argument, if the field was filled before, or if the blob gets larger than 4 GiB.
+    /// Returns an error if the place is of another builder, if the closure does not return a field
+    /// of its argument, if the field was filled before, or if the blob exceeds 4 GiB.
     ///
     /// # Examples
     ///
@@ -176,12 +176,12 @@ impl<T: BlobData> BlobBuilder<T> {
         Ok(BlobPlace::new(self.id, piece.unwrap_or(0)))
     }
 
-    /// Fills an array with the elements of another one, which the two then share.
+    /// Fills an array with the elements of another array, which are then shared.
     ///
     /// # Errors
     ///
-    /// Returns an error if one of the places is of another builder, if a closure does not return a field
-    /// of its argument, if the field was filled before, or if the one it should share with was not.
+    /// Returns an error if a place is of another builder, or if a closure does not return a field
+    /// of its argument. Also if the field was filled before, or if the field to share with was not.
     ///
     /// # Examples
     ///
@@ -205,12 +205,12 @@ impl<T: BlobData> BlobBuilder<T> {
         self.share(place, field, with, with_field)
     }
 
-    /// Fills a text with that of another field, which the two then share.
+    /// Fills a text with the bytes of another text, which are then shared.
     ///
     /// # Errors
     ///
-    /// Returns an error if one of the places is of another builder, if a closure does not return a field
-    /// of its argument, if the field was filled before, or if the one it should share with was not.
+    /// Returns an error if a place is of another builder, or if a closure does not return a field
+    /// of its argument. Also if the field was filled before, or if the field to share with was not.
     ///
     /// # Examples
     ///
@@ -233,12 +233,12 @@ impl<T: BlobData> BlobBuilder<T> {
         self.share(place, field, with, with_field)
     }
 
-    /// Gives a pointer the value of another one, which the two then share.
+    /// Sets a pointer to the value of another pointer, which is then shared.
     ///
     /// # Errors
     ///
-    /// Returns an error if one of the places is of another builder, if a closure does not return a field
-    /// of its argument, if the field was filled before, or if the one it should share with was not.
+    /// Returns an error if a place is of another builder, or if a closure does not return a field
+    /// of its argument. Also if the field was filled before, or if the field to share with was not.
     ///
     /// # Examples
     ///
@@ -261,12 +261,12 @@ impl<T: BlobData> BlobBuilder<T> {
         self.share(place, field, with, with_field)
     }
 
-    /// Makes the blob.
+    /// Builds the blob.
     ///
     /// # Errors
     ///
-    /// Returns an error if the blob is larger than 4 GiB, counting what is shared as often as one can
-    /// get there, or more than 256 pointers deep, or if a value contains itself.
+    /// Returns an error if the blob is larger than 4 GiB, if it is more than 256 pointers deep, or
+    /// if a value contains itself. A shared value counts once for each path to it.
     ///
     /// # Examples
     ///
@@ -278,13 +278,14 @@ impl<T: BlobData> BlobBuilder<T> {
     /// ```
     pub fn build(self) -> Result<BlobAsset<T>, BlobError> {
         let block = self.pieces.build().map_err(explain::<T>)?;
-        // SAFETY: the first piece is the root, a `T`, and it comes first. Each field that was filled
-        // leads to values of its type: the methods above place such, or take those of a field of the
-        // same type.
+        // SAFETY: the first piece is the root, a `T`, and it comes first. Each filled field leads
+        // to values of its type: the methods of the builder place such values, or share those of a
+        // field of the same type.
         Ok(unsafe { BlobAsset::from_block(block) })
     }
 
-    /// Both fields are of one type, one of the three that the methods above name.
+    /// Shares the contents of one field with another field of the same type: an array, a text or a
+    /// pointer.
     fn share<P: BlobData, Q: BlobData, F: BlobData>(
         &mut self,
         place: BlobPlace<P>,
@@ -323,13 +324,14 @@ impl<T: BlobData> BlobBuilder<T> {
         if place.builder != self.id {
             return Err(BlobError::ForeignPlace { value: type_name::<P>() });
         }
-        // SAFETY: this builder has made the place when it placed a `P` there; no other has its number.
+        // SAFETY: this builder made the place when it placed a `P` there; no other builder has its
+        // number.
         let key = unsafe { self.pieces.locate(place.piece, place.offset, field) };
         key.ok_or(BlobError::NotAField { value: type_name::<P>(), field: type_name::<F>() })
     }
 }
 
-/// Names the root in the error.
+/// Converts the fault to an error that names the root.
 fn explain<T>(fault: LayoutFault) -> BlobError {
     let root = type_name::<T>();
     match fault {

@@ -1,4 +1,4 @@
-//! The header before the block, in files.
+//! The header of a blob in files.
 //!
 //! ```text
 //!  byte  0        8     9     10     12         16            24             32       40         48
@@ -7,8 +7,9 @@
 //!        └────────┴─────┴─────┴──────┴──────────┴─────────────┴──────────────┴────────┴──────────┴───────┘
 //! ```
 //!
-//! The numbers of the header are little-endian. The block is as it is in memory; `order` is 1 if that
-//! is little-endian, 2 if not. `version` is the user's. The block begins at a multiple of 16.
+//! The numbers of the header are little-endian. The block is copied from memory; `order` is 1 if
+//! that is little-endian, 2 otherwise. The user chooses `version`. The block begins at a multiple
+//! of 16.
 
 use super::check::Fault;
 use super::hash::hash;
@@ -17,10 +18,10 @@ const MAGIC: [u8; 8] = *b"\x89AnchoBl";
 const FORMAT: u8 = 1;
 const BYTE_ORDER: u8 = if cfg!(target_endian = "little") { 1 } else { 2 };
 
-/// Where the block begins.
+/// Start of the block.
 pub(super) const HEADER: usize = 48;
 
-/// Why a header was refused.
+/// Reason for refusing a header.
 pub(super) enum Refusal {
     Version(u32),
     Layout(&'static str),
@@ -41,7 +42,7 @@ pub(super) fn to_bytes(block: &[u8], content: u64, layout: u64, version: u32) ->
     bytes
 }
 
-/// Checks the header, and returns the block, which is not looked into.
+/// Checks the header, and returns the block, whose contents are not checked.
 pub(super) fn from_bytes(bytes: &[u8], layout: u64, version: u32) -> Result<&[u8], Refusal> {
     let fault = |at, what| Err(Refusal::Fault(Fault { at, what }));
     let Some((header, block)) = bytes.split_first_chunk::<HEADER>() else {
@@ -59,7 +60,7 @@ pub(super) fn from_bytes(bytes: &[u8], layout: u64, version: u32) -> Result<&[u8
     if header[10..12] != [0; 2] || header[40..] != [0; 8] {
         return fault(10, "the header is not zero where it should be");
     }
-    // Before the layout, which changes along with the version more often than not.
+    // Before the layout, which usually changes together with the version.
     let found = u32::from_le_bytes(field(header, 12));
     if found != version {
         return Err(Refusal::Version(found));
@@ -77,7 +78,7 @@ pub(super) fn from_bytes(bytes: &[u8], layout: u64, version: u32) -> Result<&[u8
     Ok(block)
 }
 
-/// The field of the header that begins at a byte.
+/// Returns the field of the header at a byte offset.
 fn field<const N: usize>(header: &[u8; HEADER], at: usize) -> [u8; N] {
     std::array::from_fn(|index| header[at + index])
 }

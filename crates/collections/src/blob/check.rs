@@ -1,14 +1,13 @@
-//! Checks that bytes are a blob, and trusts none of them.
+//! Checks that untrusted bytes are a blob.
 //!
-//! The values of a block lie one behind the other, and pointers lead forward. So the check goes
-//! through the bytes once, from front to back, with a list of the values that are yet to come:
+//! The values of a block follow each other, and pointers lead forward. So the check goes through
+//! the bytes once, from front to back, with a list of the values that are yet to be checked:
 //!
-//! - It ends: what was passed is never looked at again, and there are no cycles.
-//! - It does not recurse into what is pointed to, so depth costs no stack.
-//! - Values that overlap, or lie anywhere but behind their predecessor, are noticed when their turn
-//!   comes.
-//! - What is shared is looked at once, but counted as often as there are ways to it: a walk through the
-//!   blob takes no longer than through one of the same size in which nothing is shared.
+//! - It ends: checked bytes are never read again, and there are no cycles.
+//! - It does not recurse into pointers, so depth costs no stack.
+//! - Values that overlap, or do not follow their predecessor, are found in their turn.
+//! - A shared value is checked once, but counted once for each path to it. So walking the blob
+//!   takes no longer than walking a blob of the same size without sharing.
 //! - Each byte is part of a value, or is padding and zero. So blobs that are equal have equal bytes.
 //!
 //! The list holds at most one entry for each pointer in the bytes.
@@ -19,15 +18,15 @@ use std::collections::BTreeMap;
 use super::data::{BlobData, BlobVisitor, check_type, is_plain};
 use super::string::BlobString;
 
-/// How many pointers can lead from the root to a value, one through the other.
+/// Maximum number of pointers from the root to a value.
 ///
-/// Code that walks through a blob by recursion, as `Debug` does, is safe with any blob that was loaded.
+/// The limit makes recursion safe, as in `Debug`, for any loaded blob.
 pub(super) const MAX_DEPTH: u32 = 256;
 
-/// How many bytes a blob can have, counting what is shared as often as there are ways to it.
+/// Maximum number of bytes of a blob, counting a shared value once for each path to it.
 pub(super) const MAX_WALK: u64 = u32::MAX as u64;
 
-/// What is wrong with some bytes, and where.
+/// A fault in the bytes, and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Fault {
     pub(super) at: usize,
@@ -36,7 +35,8 @@ pub(super) struct Fault {
 
 /// Checks that the bytes are a block with a `T` at the front.
 ///
-/// Then every pointer in it leads to values of its type, within the block, aligned if the block is.
+/// Then every pointer in it leads to values of its type, within the block, and aligned if the block
+/// is.
 pub(super) fn check<T: BlobData>(bytes: &[u8]) -> Result<(), Fault> {
     let mut checker = Checker {
         bytes,
@@ -55,18 +55,18 @@ pub(super) fn check<T: BlobData>(bytes: &[u8]) -> Result<(), Fault> {
     checker.run()
 }
 
-/// Values of one type that something points to.
+/// Values of one type that are pointed to.
 #[derive(Clone, Copy)]
 struct Values {
     shape: &'static Shape,
     count: u32,
-    /// How many pointers lead here, one through the other.
+    /// Number of pointers from the root to this value.
     depth: u32,
-    /// On how many ways.
+    /// Number of paths from the root to this value.
     ways: u32,
 }
 
-/// What there is to know of a type.
+/// Size, alignment and check of a type.
 struct Shape {
     /// The type of each value; `BlobString` stands for the bytes of a text.
     element: TypeId,
@@ -76,7 +76,7 @@ struct Shape {
 }
 
 impl Values {
-    /// As they are seen from right in front of them.
+    /// Values at depth 0, with one path to them.
     fn of<T: BlobData>(count: u32) -> Self {
         const { check_type::<T>() };
         let shape = const {
@@ -107,19 +107,19 @@ impl Values {
 
 struct Checker<'b> {
     bytes: &'b [u8],
-    /// Where the value begins that is being looked at.
+    /// Start of the current value.
     at: usize,
-    /// The bytes before this are known to be in order.
+    /// The bytes before this position are checked.
     seen: usize,
-    /// Where the values end that are being looked at, how deep they are, and how many ways lead to them.
+    /// End of the current values, their depth, and the number of paths to them.
     end: usize,
     depth: u32,
     ways: u32,
-    /// How many bytes there would be up to here if nothing was shared.
+    /// Number of bytes up to here, counting a shared value once for each path to it.
     walk: u64,
-    /// What is pointed to, and lies further on, by where it begins.
+    /// Values that pointers lead to and that are yet to be checked, by their start.
     pending: BTreeMap<usize, Values>,
-    /// The first fault. No further values are looked at after it.
+    /// The first fault. No values are checked after it.
     fault: Option<Fault>,
 }
 
@@ -152,7 +152,7 @@ impl Checker<'_> {
         self.fault.map_or(Ok(()), Err)
     }
 
-    /// Puts values on the list, if they are within the bytes.
+    /// Adds values to the list, if they are within the bytes.
     fn expect(&mut self, start: usize, values: Values) {
         let size = values.shape.size.checked_mul(values.count as usize);
         let end = size.and_then(|size| start.checked_add(size));
@@ -172,7 +172,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Follows the pointer that is being looked at, which is known not to be empty.
+    /// Follows the current pointer, which is not empty.
     fn follow(&mut self, offset: u32, values: Values) {
         let values = Values { depth: self.depth + 1, ways: self.ways, ..values };
         match self.at.checked_add(offset as usize) {
@@ -185,7 +185,7 @@ impl Checker<'_> {
         self.fault.get_or_insert(Fault { at, what });
     }
 
-    /// Goes on to `end`, over bytes that have to be zero.
+    /// Advances to `end`, over bytes that must be zero.
     fn padding(&mut self, end: usize) {
         let skipped = self.bytes.get(self.seen..end).unwrap_or_default();
         if let Some(index) = skipped.iter().position(|byte| *byte != 0) {
@@ -194,14 +194,14 @@ impl Checker<'_> {
         self.seen = self.seen.max(end);
     }
 
-    /// Goes on over the bytes of a leaf, and returns them.
+    /// Advances over the bytes of a leaf, and returns them.
     fn leaf(&mut self, size: usize) -> &[u8] {
         self.padding(self.at);
         self.seen = self.seen.max(self.at + size);
         self.bytes.get(self.at..self.at + size).unwrap_or_default()
     }
 
-    /// Reads so many words, of which pointers consist.
+    /// Reads `N` words of a pointer.
     fn words<const N: usize>(&mut self) -> [u32; N] {
         let mut words = [0; N];
         let bytes = self.leaf(4 * N);
@@ -211,7 +211,7 @@ impl Checker<'_> {
         words
     }
 
-    /// Looks at a part of the value that is being looked at.
+    /// Checks a part of the current value.
     fn part<T: BlobData>(&mut self, at: usize) {
         let whole = self.at;
         self.at = at;
@@ -267,7 +267,7 @@ impl BlobVisitor for Checker<'_> {
     ) {
         let size = size_of::<I>();
         let bytes = self.leaf(size);
-        // The bytes of the value, sign or no sign, are the low bytes of the wider number.
+        // The bytes of the value, signed or unsigned, are the low bytes of the wider number.
         let is_variant = variants.iter().any(|(_, value)| {
             let wide = value.to_ne_bytes();
             let low = if cfg!(target_endian = "little") {

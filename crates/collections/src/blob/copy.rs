@@ -6,11 +6,11 @@ use std::ptr;
 
 use super::data::{BlobData, BlobVisitor};
 
-/// Copies the value to `to`, all but its padding and its relative pointers.
+/// Copies the value to `to`, except its padding and its relative pointers.
 ///
-/// Padding is not copied because it need not be initialised, and the bytes of a blob are. Relative
-/// pointers are not copied because a value that is handed over has only empty ones, whose bytes are
-/// zero: full ones are nowhere but in blocks, and never leave them.
+/// Padding is not copied because it may be uninitialised, and the bytes of a blob are initialised.
+/// Relative pointers are not copied because a value passed to the builder has only empty ones,
+/// whose bytes are zero: filled ones exist only in blocks, and never leave them.
 ///
 /// # Safety
 ///
@@ -21,8 +21,8 @@ pub(super) unsafe fn copy_into<T: BlobData>(value: T, to: *mut u8) {
     T::visit(&mut Copy { from: (&raw const value).cast(), to });
 }
 
-/// The value, and where it goes. Both are valid for the size of the type that is visited: private, and
-/// only ever handed to implementations of `BlobData`, which report what they are.
+/// The value, and its destination. Both are valid for the size of the visited type: this is
+/// private, and passed only to implementations of `BlobData`, which report their type.
 struct Copy {
     from: *const u8,
     to: *mut u8,
@@ -30,9 +30,10 @@ struct Copy {
 
 impl Copy {
     fn leaf<T>(&mut self) {
-        // SAFETY: a leaf at this place, by the contract of `BlobData`: both are valid for its size, the
-        // one to read, since a leaf has no padding (of an enum it is the integer alone), the other to
-        // write. The builder does not own the value, so they do not overlap.
+        // SAFETY: by the contract of `BlobData`, a leaf is at this place, so both are valid for its
+        // size. The source can be read, since a leaf has no padding (of an enum it is the integer
+        // alone), and the destination can be written. The builder does not own the value, so they
+        // do not overlap.
         unsafe { ptr::copy_nonoverlapping(self.from, self.to, size_of::<T>()) };
     }
 
@@ -66,7 +67,7 @@ impl BlobVisitor for Copy {
 
     #[inline]
     fn repeat<T: BlobData>(&mut self, count: usize) {
-        // Values without bytes can be more than anybody could go through.
+        // The number of zero-sized values may be too large for a loop.
         let count = if size_of::<T>() == 0 { 0 } else { count };
         for index in 0..count {
             self.part::<T>(index * size_of::<T>());

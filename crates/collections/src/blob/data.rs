@@ -1,24 +1,26 @@
-//! What can be in a blob.
+//! Types that can be in a blob.
 #![expect(unsafe_code, reason = "says which types consist of nothing but checked bytes")]
 
 /// A type that can be in a blob: plain values without pointers, and the blob types.
 ///
-/// These are the integers of fixed size, `f32` and `f64`, `bool`, `char`, arrays `[T; N]` of such,
-/// [`BlobArray`](crate::BlobArray), [`BlobString`](crate::BlobString), [`BlobPtr`](crate::BlobPtr),
-/// and by `#[derive(BlobData)]` structs of such with `#[repr(C)]` and enums without fields with
-/// `#[repr(u8)]` or another integer. `usize` is missing because its size is not the same everywhere.
+/// These are the integers of fixed size, `f32` and `f64`, `bool`, `char`, arrays `[T; N]`,
+/// [`BlobArray`](crate::BlobArray), [`BlobString`](crate::BlobString) and
+/// [`BlobPtr`](crate::BlobPtr). `#[derive(BlobData)]` adds structs of these with `#[repr(C)]`, and
+/// enums without fields with `#[repr(u8)]` or another integer. `usize` is missing because its size
+/// differs between machines.
 ///
-/// The derive is the way to implement the trait: its items are not part of the public interface, and
-/// may change. It refuses references, boxes, unions, types with a `Drop` and alignments above 16.
+/// Implement the trait with the derive only: its items are not part of the public interface, and
+/// may change. The derive refuses references, boxes, unions, types with a `Drop` and alignments
+/// above 16.
 ///
-/// Loading a blob makes values of these types from bytes. Each field is checked to be valid, but an
-/// invariant between private fields is not known to anybody but the type.
+/// Loading a blob makes values of these types from bytes. Each field is checked to be valid, but
+/// invariants between private fields are not.
 ///
 /// # Safety
 ///
-/// - `visit` reports the type to its visitor as it is, by one call: each field of a struct with its
-///   offset and type, none left out.
-/// - Any bytes that are valid for what is reported are a valid value, whatever the bytes in between.
+/// - `visit` reports the type to its visitor by one call: each field of a struct with its offset
+///   and type, without omissions.
+/// - Any bytes that are valid for the reported parts are a valid value, for any padding bytes.
 /// - The type has no interior mutability, no pointers and no destructor.
 ///
 /// # Examples
@@ -52,18 +54,18 @@
             `BlobString`, `BlobPtr`, and types with `#[derive(BlobData)]`"
 )]
 pub unsafe trait BlobData: Sized + Send + Sync + 'static {
-    /// Reports what the type consists of.
+    /// Reports the parts of the type.
     #[doc(hidden)]
     fn visit<V: BlobVisitor>(visitor: &mut V);
 }
 
-/// What is to be done with the parts of a type. For the derive.
+/// Visitor of the parts of a type. Used by the derive.
 ///
 /// Each type calls one of these, once; a struct calls [`structure`](Self::structure) and then
 /// [`field`](Self::field) for each field.
 #[doc(hidden)]
 pub trait BlobVisitor {
-    /// A number: any bits will do.
+    /// A number, for which any bits are valid.
     fn bits<T: BlobData>(&mut self, name: &'static str);
 
     /// A `bool`.
@@ -72,8 +74,8 @@ pub trait BlobVisitor {
     /// A `char`.
     fn character(&mut self);
 
-    /// An enum without fields: the names and the values of its variants. It begins with the integer `I` that
-    /// has the value. What `align` adds behind that is padding.
+    /// An enum without fields: the names and the values of its variants. It begins with the integer
+    /// `I`, which holds the value. Any bytes that `align` adds after it are padding.
     fn variants<T: BlobData, I: BlobData>(
         &mut self,
         name: &'static str,
@@ -86,8 +88,8 @@ pub trait BlobVisitor {
     /// A struct.
     fn structure<T: BlobData>(&mut self, name: &'static str);
 
-    /// A field of the struct `S`. The function is there for its type: it makes the compiler find out
-    /// what `F` is, whatever the tokens that a derive has seen.
+    /// A field of the struct `S`. The function exists for its type: the compiler infers `F` from
+    /// it, so the derive need not rely on tokens.
     fn field<S: BlobData, F: BlobData>(
         &mut self,
         name: &'static str,
@@ -107,7 +109,8 @@ pub trait BlobVisitor {
 
 macro_rules! numbers {
     ($($number:ident),+) => {$(
-        // SAFETY: a number, of which any bits are a value; it has no cells, pointers or destructor.
+        // SAFETY: a number, for which any bits are a value; it has no cells, pointers or
+        // destructor.
         unsafe impl BlobData for $number {
             fn visit<V: BlobVisitor>(visitor: &mut V) {
                 visitor.bits::<Self>(stringify!($number));
@@ -132,20 +135,20 @@ unsafe impl BlobData for char {
     }
 }
 
-// SAFETY: N values of `T`, each at a multiple of its size, and nothing else; what `T` has not, they
-// have not.
+// SAFETY: N values of `T`, each at a multiple of its size, and nothing else; cells, pointers and
+// destructors are absent since `T` has none.
 unsafe impl<T: BlobData, const N: usize> BlobData for [T; N] {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         visitor.repeat::<T>(N);
     }
 }
 
-/// What a blob, and anything in it, can be aligned to.
+/// Maximum alignment of a blob and its values.
 pub(super) const MAX_ALIGN: usize = 16;
 
-/// Refuses, when it is compiled, types that a block cannot hold.
+/// Refuses types that a block cannot hold, at compile time.
 ///
-/// The derive does so too, but cannot for a type with parameters.
+/// The derive does so too, except for generic types.
 ///
 /// ```compile_fail,E0080
 /// # use ancho_collections::{BlobArray, BlobAsset, BlobData};
@@ -166,10 +169,10 @@ pub(super) const fn check_type<T: BlobData>() {
     }
 }
 
-/// Refuses, when it is compiled, types that nothing can lead to.
+/// Refuses zero-sized types as targets of pointers, at compile time.
 ///
-/// Values without bytes would have no place of their own, and a few bytes from outside could claim that
-/// there are billions of them.
+/// Zero-sized values would have no place of their own, and a few untrusted bytes could claim
+/// billions of them.
 ///
 /// ```compile_fail,E0080
 /// # use ancho_collections::{BlobArray, BlobBuilder};
@@ -181,14 +184,14 @@ pub(super) const fn check_target<T: BlobData>() {
     }
 }
 
-/// Says whether any bytes are a value of `T`, and there are no others: no padding, no pointers.
+/// Returns whether any bytes are a value of `T`, without padding and pointers.
 pub(super) fn is_plain<T: BlobData>() -> bool {
     let mut survey = Survey { plain: true, bytes: 0 };
     T::visit(&mut survey);
     survey.plain && survey.bytes == size_of::<T>()
 }
 
-/// Adds up the bytes that mean something, and looks for such that cannot be anything.
+/// Adds up the significant bytes, and looks for types with invalid bit patterns.
 struct Survey {
     plain: bool,
     bytes: usize,

@@ -1,14 +1,14 @@
-//! A hash of how a type is laid out, to be compared before bytes are taken for it.
+//! A hash of a type's layout, to be compared before bytes are loaded as that type.
 
 use std::any::TypeId;
 
 use super::data::{BlobData, BlobVisitor};
 use super::hash::hash;
 
-/// Returns a hash of what the type consists of: the names, types and offsets of its fields, in all
-/// depth; the name, but not the module, of each struct and enum; sizes and alignments.
+/// Returns a hash of the type's layout: the names, types and offsets of its fields, at all depths;
+/// the name, but not the module, of each struct and enum; sizes and alignments.
 ///
-/// It is computed from a description in bytes, and so the same in every build of a program.
+/// It is computed from a description in bytes, so it is the same in every build of a program.
 pub(super) fn layout_hash<T: BlobData>() -> u64 {
     let mut description = Description { bytes: Vec::new(), seen: Vec::new() };
     description.describe::<T>();
@@ -17,8 +17,7 @@ pub(super) fn layout_hash<T: BlobData>() -> u64 {
 
 struct Description {
     bytes: Vec<u8>,
-    /// The types that are already described, or are just being described: a type can contain arrays of
-    /// itself.
+    /// Types that are described, or being described: a type can contain arrays of itself.
     seen: Vec<TypeId>,
 }
 

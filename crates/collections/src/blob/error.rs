@@ -1,11 +1,11 @@
-//! Why a blob was not built, read, removed or loaded.
+//! Errors of blobs.
 
 use std::fmt;
 
-/// Why a blob was not built, read, removed or loaded. Nothing changed.
+/// Errors of blobs. In each case nothing was changed.
 ///
-/// The message begins with a code, names the type and says what to do. The page of each code is in
-/// the `errors` folder of the repository.
+/// The message begins with a code, names the type and states the remedy. The page of each code is
+/// in the `errors` folder of the repository.
 ///
 /// # Examples
 ///
@@ -26,19 +26,19 @@ pub enum BlobError {
     },
     /// A0041: the reference is null.
     Null {
-        /// The type of the asset that was wanted.
+        /// The type of the requested asset.
         asset: &'static str,
     },
     /// A0042: the reference is of another store.
     ForeignStore {
-        /// The type of the asset that was wanted.
+        /// The type of the requested asset.
         asset: &'static str,
     },
     /// A0043: the reference leads to an asset of another type.
     WrongType {
-        /// The type of the asset that was wanted.
+        /// The type of the requested asset.
         wanted: &'static str,
-        /// The type of the asset that is there.
+        /// The type of the asset found.
         found: &'static str,
     },
     /// A0044: the place is of another builder.
@@ -46,7 +46,7 @@ pub enum BlobError {
         /// The type of the value at that place.
         value: &'static str,
     },
-    /// A0044: what the closure returned is not a field of the value it was given.
+    /// A0044: the closure did not return a field of its argument.
     NotAField {
         /// The type of the value.
         value: &'static str,
@@ -60,14 +60,14 @@ pub enum BlobError {
         /// The type of the field.
         field: &'static str,
     },
-    /// A0046: the field that should be shared was not filled yet.
+    /// A0046: the field to share with was not filled yet.
     NothingToShare {
         /// The type of the value.
         value: &'static str,
         /// The type of the field.
         field: &'static str,
     },
-    /// A0047: the blob would be larger than 4 GiB, or would be if nothing in it was shared.
+    /// A0047: the blob would be larger than 4 GiB, counting shared values once for each path.
     TooLarge {
         /// The type of the root.
         root: &'static str,
@@ -86,7 +86,7 @@ pub enum BlobError {
     OtherVersion {
         /// The type of the root.
         root: &'static str,
-        /// The version that was asked for.
+        /// The expected version.
         expected: u32,
         /// The version that the bytes have.
         found: u32,
@@ -95,16 +95,16 @@ pub enum BlobError {
     OtherLayout {
         /// The type of the root.
         root: &'static str,
-        /// What differs.
+        /// The difference.
         difference: &'static str,
     },
     /// A0049: the bytes are not a blob, or were changed.
     Corrupt {
         /// The type of the root.
         root: &'static str,
-        /// The byte at which it was noticed.
+        /// The position of the byte.
         at: usize,
-        /// What is wrong there.
+        /// Description of the fault.
         fault: &'static str,
     },
 }
@@ -184,7 +184,7 @@ impl fmt::Display for BlobError {
     }
 }
 
-/// What `unwrap` shows is the sentence, with the code and the remedy.
+/// `unwrap` shows the display text, with the code and the remedy.
 impl fmt::Debug for BlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,7 +1,7 @@
-//! XXH64, the hash that stands in files.
+//! XXH64, the hash used in files.
 //!
-//! Written out rather than taken from the hash crate of the maps: that one may change with its
-//! version, and this one must not. It is a published algorithm, so that other tools can check files.
+//! It is implemented here because the hash crate of the maps may change with its version, and this
+//! hash must not. It is a published algorithm, so that other tools can check files.
 
 const PRIMES: [u64; 5] = [
     0x9E37_79B1_85EB_CA87,

@@ -1,42 +1,42 @@
-//! Where the pieces of a blob go: an order in which every pointer leads forward.
+//! Order of the pieces of a blob, in which every pointer leads forward.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::check::{MAX_DEPTH, MAX_WALK};
 
-/// The largest block there is.
+/// Maximum size of a block.
 pub(super) const MAX_SIZE: usize = u32::MAX as usize;
 
 /// Values that are laid out together: the root, the elements of an array, a text, the value of a
 /// pointer. The root is the first piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
-    /// Where it is in the bytes of the builder.
+    /// Its position in the bytes of the builder.
     pub(super) start: usize,
     pub(super) size: usize,
     pub(super) align: usize,
 }
 
-/// What was put in a field.
+/// Contents of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
-    /// The piece that it leads to; none if it was filled with nothing.
+    /// The piece it leads to; `None` if it was filled with nothing.
     pub(super) target: Option<u32>,
-    /// The length, of an array or a text; none for a pointer.
+    /// The length of an array or a text; `None` for a pointer.
     pub(super) length: Option<u32>,
 }
 
-/// The fields that were filled: the piece they are in, and where in it.
+/// The filled fields: their piece, and their offset in it.
 pub(super) type Links = BTreeMap<(u32, u32), Link>;
 
-/// Where each piece goes in the block, and how large that is.
+/// Position of each piece in the block, and the size of the block.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) positions: Vec<usize>,
     pub(super) size: usize,
 }
 
-/// Why there is no such order.
+/// Reason why there is no such order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LayoutFault {
     TooLarge,
@@ -49,10 +49,10 @@ fn links_of(links: &Links, piece: u32) -> impl Iterator<Item = &Link> {
     links.range((piece, 0)..=(piece, u32::MAX)).map(|(_, link)| link)
 }
 
-/// Puts each piece behind all that lead to it, in the order in which one meets them from the root, level
-/// by level, field by field.
+/// Puts each piece after all pieces that lead to it, in breadth-first order from the root, field by
+/// field.
 ///
-/// That order comes from the values alone. So the bytes of a blob do not depend on the order of the
+/// That order depends only on the values. So the bytes of a blob do not depend on the order of the
 /// calls that built it.
 pub(super) fn lay_out(pieces: &[Piece], links: &Links) -> Result<Layout, LayoutFault> {
     let mut leading = vec![0_u32; pieces.len()];
@@ -63,7 +63,7 @@ pub(super) fn lay_out(pieces: &[Piece], links: &Links) -> Result<Layout, LayoutF
     }
     let mut layout = Layout { positions: vec![0; pieces.len()], size: 0 };
     let mut depths = vec![0; pieces.len()];
-    // On how many ways one gets to each piece, and how many bytes there are on all of them.
+    // Number of paths to each piece, and of bytes on all of them.
     let mut ways = vec![0_u32; pieces.len()];
     ways[0] = 1;
     let mut walk = 0_u64;
@@ -94,8 +94,8 @@ pub(super) fn lay_out(pieces: &[Piece], links: &Links) -> Result<Layout, LayoutF
             }
         }
     }
-    // Every piece is led to from another that was there before it, and so from the root. What is left
-    // waits for itself.
+    // Every piece is reachable from an earlier piece, and so from the root. The remaining pieces
+    // are cycles.
     if placed == pieces.len() { Ok(layout) } else { Err(LayoutFault::Cyclic) }
 }
 

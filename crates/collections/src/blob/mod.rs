@@ -1,8 +1,8 @@
-//! Blob assets: data that is built once, never changes, and lies in one block of bytes.
+//! Blob assets: immutable data that is built once, in one block of bytes.
 //!
-//! A block begins at a multiple of 16, with its root. What the root's arrays, texts and pointers hold
-//! follows, level by level, each behind all that lead to it. A struct of a `u16`, a text `"jump!"` and an
-//! array of two `f32` is this:
+//! A block begins at a multiple of 16, with its root. The contents of the root's arrays, texts and
+//! pointers follow, level by level, each after all that lead to it. A struct of a `u16`, a text
+//! `"jump!"` and an array of two `f32` is this:
 //!
 //! ```text
 //!  byte  0     2     4          8          12         16         20        25    28            36
@@ -13,16 +13,16 @@
 //!                                            └────────────────────────────────────┘
 //! ```
 //!
-//! - An offset counts bytes from the field it is in, and is never negative. So a block means the same
-//!   wherever it lies, and contains no cycles. Offset 0 is for what is empty.
-//! - Values lie one behind the other, with no more than the padding that their alignment asks for. All
-//!   padding, inside of structs too, is zero. So equal blobs have equal bytes, and equal hashes.
-//! - Nothing but the making of a block writes to it. References into it are shared, and the blob types
-//!   cannot be cloned, so that an offset never gets to where it means something else.
+//! - An offset counts bytes from the field it is in, and is never negative. So a block can be moved
+//!   to any address, and contains no cycles. Offset 0 means empty.
+//! - Values follow each other, separated only by the padding of their alignment. All padding,
+//!   inside of structs too, is zero. So equal blobs have equal bytes, and equal hashes.
+//! - A block is written only while it is built. References into it are shared, and the blob types
+//!   cannot be cloned, so an offset is never copied to a place where it is invalid.
 //!
-//! `data` says which types can be in a blob, in a form that `copy` (into the builder), `check` (of bytes
-//! from outside) and `describe` (for the header of files, see `bytes`) go through. `pieces` and `layout`
-//! are the builder's inside, `table` that of the store.
+//! `data` defines the types that can be in a blob, as a visitor for `copy` (into the builder),
+//! `check` (of bytes from outside) and `describe` (for the header of files, see `bytes`). `pieces`
+//! and `layout` are internals of the builder, `table` is one of the store.
 
 mod array;
 mod asset;

@@ -9,28 +9,27 @@ use super::copy::copy_into;
 use super::data::{BlobData, check_type};
 use super::layout::{LayoutFault, Link, Links, MAX_SIZE, Piece, lay_out};
 
-/// The values that were placed, and which fields lead where.
+/// The placed values, and the links of their fields.
 ///
-/// The values are kept as bytes with zeros for padding, and with empty arrays, texts and pointers: what
-/// was put in those is in `links`, and is written only to the finished block. So there is no moment at
-/// which a field leads somewhere and its value can still move.
+/// The values are kept as bytes with zeros for padding, and with empty arrays, texts and pointers.
+/// The contents of those are in `links`, and are written only to the finished block. So no field
+/// leads to a value that can still move.
 pub(super) struct Pieces {
     bytes: AlignedBytes,
-    /// Where the last piece ends. What is behind it was left by an iterator that panicked.
+    /// End of the last piece. Bytes after it were left by an iterator that panicked.
     end: usize,
     list: Vec<Piece>,
     links: Links,
 }
 
-/// Where values were placed: the piece, none if they have no bytes or there are none, and how many they
-/// are.
+/// Placed values: their piece, `None` if they have no bytes, and their number.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
     pub(super) piece: Option<u32>,
     pub(super) count: u32,
 }
 
-/// The piece that a field is in, and where in it.
+/// The piece of a field, and the field's offset in it.
 pub(super) type FieldKey = (u32, u32);
 
 impl Pieces {
@@ -40,27 +39,27 @@ impl Pieces {
             Self { bytes: AlignedBytes::new(), end: 0, list: Vec::new(), links: Links::new() };
         match pieces.place([root]) {
             Ok(Placed { piece: Some(_), .. }) => {}
-            // Values without bytes make no piece, but the root is always there.
+            // Zero-sized values make no piece, except the root.
             Ok(_) => pieces.list.push(Piece { start: 0, size: 0, align: 1 }),
             Err(_) => unreachable!("one value fits a block, or `check_type` had not compiled"),
         }
         pieces
     }
 
-    /// Places values, to be led to by a field.
+    /// Places values for a field to point to.
     pub(super) fn place<T: BlobData>(
         &mut self,
         values: impl IntoIterator<Item = T>,
     ) -> Result<Placed, LayoutFault> {
         const { check_type::<T>() };
         let values = values.into_iter();
-        // Refused at once if that many are announced, rather than when they have filled the memory.
+        // Refuses an announced size that is too large, before any value fills the memory.
         let room = MAX_SIZE.checked_div(size_of::<T>()).unwrap_or(MAX_SIZE);
         if values.size_hint().0 > room {
             return Err(LayoutFault::TooLarge);
         }
         let start = self.end.next_multiple_of(align_of::<T>());
-        // First shorter, then longer, which leaves nothing but zeros behind the last piece.
+        // First shorter, then longer, so that only zeros follow the last piece.
         self.bytes.resize(self.end);
         self.bytes.resize(start);
         let mut count = 0_u32;
@@ -70,8 +69,7 @@ impl Pieces {
             let end = at.checked_add(size_of::<T>()).filter(|end| *end <= MAX_SIZE);
             self.bytes.resize(end.ok_or(LayoutFault::TooLarge)?);
             let to = self.bytes.as_mut_slice()[at..].as_mut_ptr();
-            // SAFETY: the bytes from there on are those that were just added: as many as a `T` has, and
-            // zero.
+            // SAFETY: the bytes from there on were just added: the size of a `T`, and all zero.
             unsafe { copy_into(value, to) };
         }
         let size = self.bytes.len() - start;
@@ -80,11 +78,12 @@ impl Pieces {
         }
         self.end = self.bytes.len();
         self.list.push(Piece { start, size, align: align_of::<T>() });
-        // Each but the root has a byte of its own, of which there are no more than a `u32` can count.
+        // Each but the root has a byte of its own, and a `u32` can count the bytes.
         Ok(Placed { piece: Some((self.list.len() - 1) as u32), count })
     }
 
-    /// Lends a value, and finds which of its fields was picked. None if it was no field of the value.
+    /// Lends a value, and finds the field that the closure picks. Returns `None` if it picks no
+    /// field of the value.
     ///
     /// # Safety
     ///
@@ -97,24 +96,23 @@ impl Pieces {
     ) -> Option<FieldKey> {
         let start = self.list[piece as usize].start + offset as usize;
         let bytes = &self.bytes.as_slice()[start..][..size_of::<P>()];
-        // SAFETY: there is a `P` at this place, written field by field from a value, with zeros for its
-        // padding and its relative pointers, which makes those empty. It is aligned, as its piece and
-        // the bytes are. It is not written while `self` is borrowed.
+        // SAFETY: a `P` is at this place, written field by field from a value. Its padding and its
+        // relative pointers are zero, which makes the pointers empty. It is aligned, as its piece
+        // and the bytes are. It is not written while `self` is borrowed.
         let value = unsafe { &*bytes.as_ptr().cast::<P>() };
         let field: *const F = pick(value);
-        // A field has bytes, so if it begins and ends within the value, it is in the value and not next
-        // to it.
+        // A field has bytes, so if it begins and ends within the value, it is part of it.
         let within = field.addr().checked_sub(bytes.as_ptr().addr())?;
         let end = within.checked_add(size_of::<F>())?;
         (end <= bytes.len() && size_of::<F>() > 0).then_some((piece, offset + within as u32))
     }
 
-    /// Returns what was put in a field.
+    /// Returns the contents of a field.
     pub(super) fn link(&self, field: FieldKey) -> Option<Link> {
         self.links.get(&field).copied()
     }
 
-    /// Puts something in a field.
+    /// Sets the contents of a field.
     pub(super) fn set_link(&mut self, field: FieldKey, link: Link) {
         self.links.insert(field, link);
     }
@@ -134,7 +132,7 @@ impl Pieces {
         }
         for ((piece, field), link) in &self.links {
             let at = layout.positions[*piece as usize] + *field as usize;
-            // Pointers lead forward, and a block is no larger than a `u32` can say.
+            // Pointers lead forward, and the size of a block fits a `u32`.
             let offset = |target| (layout.positions[target as usize] - at) as u32;
             let offset = link.target.map_or(0, offset);
             block[at..][..4].copy_from_slice(&offset.to_ne_bytes());

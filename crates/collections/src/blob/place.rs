@@ -1,12 +1,12 @@
-//! Where values are in a blob that is being built.
+//! Places of values in a blob that is being built.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Where a value is in a blob that is being built.
+/// Place of a value in a blob that is being built.
 ///
-/// A [`BlobBuilder`](crate::BlobBuilder) returns it for each value that it is given, and takes it to
-/// fill the fields of that value. It is a key, not a pointer, and is of no use to other builders.
+/// A [`BlobBuilder`](crate::BlobBuilder) returns one for each value, and takes it to fill the
+/// fields of that value. It is a key, not a pointer, and other builders refuse it.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ pub struct BlobPlace<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// Where the elements of an array are in a blob that is being built.
+/// Places of the elements of an array in a blob that is being built.
 ///
 /// # Examples
 ///
@@ -57,7 +57,7 @@ impl<T> BlobPlaces<T> {
         Self { first, length }
     }
 
-    /// Returns how many elements there are.
+    /// Returns the number of elements.
     ///
     /// # Examples
     ///
@@ -72,7 +72,7 @@ impl<T> BlobPlaces<T> {
         self.length as usize
     }
 
-    /// Says whether there are no elements.
+    /// Returns whether there are no elements.
     ///
     /// # Examples
     ///
@@ -87,7 +87,7 @@ impl<T> BlobPlaces<T> {
         self.length == 0
     }
 
-    /// Returns the place of an element, if there are so many.
+    /// Returns the place of an element, if the index is within bounds.
     ///
     /// # Examples
     ///
@@ -119,7 +119,7 @@ impl<T> BlobPlaces<T> {
     }
 
     fn at(&self, index: usize) -> BlobPlace<T> {
-        // Within the piece, the size of which a `u32` can say.
+        // Within the piece, the size of which fits a `u32`.
         BlobPlace { offset: (index * size_of::<T>()) as u32, ..self.first }
     }
 }

@@ -8,11 +8,11 @@ use std::marker::PhantomData;
 use super::data::{BlobData, BlobVisitor, check_target};
 use super::relative::follow;
 
-/// A pointer to one value in the same blob, or to none.
+/// A pointer to one value in the same blob, or null.
 ///
-/// A new one is null; [`BlobBuilder::pointer`](crate::BlobBuilder::pointer) gives it its value in the
-/// blob that it builds. As with [`BlobArray`](crate::BlobArray), one with a value exists nowhere but in
-/// a blob. Several can share a value, but none leads back to where it came from.
+/// A new one is null; [`BlobBuilder::pointer`](crate::BlobBuilder::pointer) sets its value. As with
+/// [`BlobArray`](crate::BlobArray), one with a value exists only in a blob. Several pointers can
+/// share a value, but cycles are refused.
 ///
 /// # Examples
 ///
@@ -27,13 +27,13 @@ use super::relative::follow;
 /// ```
 #[repr(C)]
 pub struct BlobPtr<T> {
-    /// From this field to the value; 0 if there is none.
+    /// From this field to the value; 0 if null.
     offset: u32,
     value: PhantomData<T>,
 }
 
-// SAFETY: reported as a pointer, which it is: one word, no cells, no addresses, no destructor. Any word
-// that the visitor has accepted as a pointer leads to such a value.
+// SAFETY: reported as a pointer, which it is: one word, no cells, no addresses, no destructor. Any
+// word that the visitor accepts as a pointer leads to a valid value.
 unsafe impl<T: BlobData> BlobData for BlobPtr<T> {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         const { check_target::<T>() };
@@ -69,13 +69,13 @@ impl<T> BlobPtr<T> {
         if self.offset == 0 {
             return None;
         }
-        // SAFETY: a pointer with an offset is in a block, since only the making of a block sets it, and
-        // nothing moves it from there. The builder has placed a value at the offset, or the check has
-        // found one.
+        // SAFETY: a pointer with an offset is in a block, since only building a block sets it, and
+        // nothing moves it from there. The builder has placed a value at the offset, or the check
+        // has found one.
         unsafe { follow::<_, T>(self, self.offset, 1) }.first()
     }
 
-    /// Says whether there is no value.
+    /// Returns whether the pointer is null.
     ///
     /// # Examples
     ///
@@ -105,7 +105,7 @@ impl<T: fmt::Debug> fmt::Debug for BlobPtr<T> {
     }
 }
 
-/// Compares the values, not where they are.
+/// Compares the values, not their addresses.
 impl<T: PartialEq> PartialEq for BlobPtr<T> {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()

@@ -1,4 +1,4 @@
-//! What jobs read assets through.
+//! The reader by which jobs access assets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use super::error::BlobError;
 use super::reference::BlobAssetReference;
 use super::table::Table;
 
-/// A view of a [`BlobStore`](crate::BlobStore) as it was at one moment, for jobs and other threads.
+/// A snapshot of a [`BlobStore`](crate::BlobStore), for jobs and other threads.
 ///
-/// It costs one count to make and to clone, and can be sent and shared. Assets that are inserted later
-/// are not in it, and those that are removed later stay in it, as long as it lives.
+/// Making and cloning it costs one reference count, and it can be sent and shared. Assets inserted
+/// later are not in it, and assets removed later stay in it.
 ///
 /// # Examples
 ///

@@ -7,11 +7,12 @@ use std::marker::PhantomData;
 
 /// A reference to a blob asset in a [`BlobStore`](crate::BlobStore), for components.
 ///
-/// It is a key of 16 bytes, not a pointer: where it leads is checked each time, and a reference to an
-/// asset that was removed gives an error, never the asset that came after it. Sixteen zero bytes are
-/// [`NULL`](Self::NULL). Two references are equal if they lead to the same asset.
+/// It is a key of 16 bytes, not a pointer: each access is checked. A reference to a removed asset
+/// returns an error, never the asset that replaced it. Sixteen zero bytes are [`NULL`](Self::NULL).
+/// Two references are equal if they lead to the same asset.
 ///
-/// It also carries half of the content hash of the asset, so that the state of a simulation can be hashed without the store.
+/// It also holds half of the asset's content hash, so that the state of a simulation can be hashed
+/// without the store.
 ///
 /// ```text
 ///  byte  0         4             8         12        16
@@ -47,7 +48,7 @@ pub struct BlobAssetReference<T> {
 }
 
 impl<T> BlobAssetReference<T> {
-    /// The reference to no asset.
+    /// The null reference.
     ///
     /// # Examples
     ///
@@ -64,7 +65,8 @@ impl<T> BlobAssetReference<T> {
 
     /// Returns the lower half of the asset's [content hash](crate::BlobAsset::content_hash); 0 for null.
     ///
-    /// References to equal assets have the same, also those of two stores, of two runs, and of assets that were removed.
+    /// References to equal assets have the same hash, even in other stores and runs, and after
+    /// removal.
     ///
     /// # Examples
     ///
@@ -81,9 +83,9 @@ impl<T> BlobAssetReference<T> {
         self.content
     }
 
-    /// Says whether this is the reference to no asset.
+    /// Returns whether this is the null reference.
     ///
-    /// It says nothing about whether the asset is still there.
+    /// A non-null reference may still lead to a removed asset.
     ///
     /// # Examples
     ///
@@ -114,8 +116,8 @@ impl<T> BlobAssetReference<T> {
     /// Makes a reference from the number that [`to_bits`](Self::to_bits) returned, in the same run of
     /// the program.
     ///
-    /// Any number will do: one that leads to no asset, or to one of another type, gives an error when
-    /// the store is asked.
+    /// Any number is allowed: if it leads to no asset, or to one of another type, the store returns
+    /// an error.
     ///
     /// # Examples
     ///

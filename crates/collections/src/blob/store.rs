@@ -1,4 +1,4 @@
-//! Where assets live that components refer to.
+//! Store of the assets that components refer to.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -14,19 +14,20 @@ use super::reader::BlobReader;
 use super::reference::BlobAssetReference;
 use super::table::Table;
 
-/// The place where blob assets live that components refer to.
+/// A store of the blob assets that components refer to.
 ///
-/// It gives out a [`BlobAssetReference`] for each asset, and the asset for a reference. Equal assets of
-/// one type are kept once. Each [`insert`](Self::insert) counts and each [`remove`](Self::remove) takes
-/// one away; with the last the asset is disposed of, and references to it give an error from then on.
+/// It returns a [`BlobAssetReference`] for each asset, and the asset for a reference. Equal assets
+/// of one type are kept once. Each [`insert`](Self::insert) adds one to a count and each
+/// [`remove`](Self::remove) subtracts one. At zero the asset is disposed of, and references to it
+/// return an error.
 ///
-/// Jobs and other threads read through a [`BlobReader`], which sees the store as it was when the reader
-/// was made, and keeps that alive.
+/// Jobs and other threads read through a [`BlobReader`], which keeps alive the state of the store
+/// at the time the reader was made.
 ///
 /// # Determinism
 ///
-/// References depend on the order of the calls alone, but for the number of the store, which counts the
-/// stores of the program.
+/// References depend only on the order of the calls, except for the number of the store, which
+/// counts the stores of the program.
 ///
 /// # Examples
 ///
@@ -41,10 +42,10 @@ use super::table::Table;
 /// assert!(refused.to_string().starts_with("A0040: the blob asset `f64` was disposed"));
 /// ```
 pub struct BlobStore {
-    /// Shared with the readers; copied when it changes while there are any.
+    /// Shared with the readers; copied on change while there are any.
     table: Arc<Table>,
-    /// How often the asset of each slot was inserted and not removed. Not in the table, so that readers
-    /// do not make it be copied.
+    /// Number of inserts minus removes of each slot's asset. Not in the table, so that changes of a
+    /// count do not copy it.
     counts: Vec<u64>,
     /// Slots that can be used again, the last first.
     free: Vec<u32>,
@@ -58,7 +59,7 @@ impl BlobStore {
     ///
     /// # Panics
     ///
-    /// If the program has made 4,294,967,295 stores.
+    /// Panics if the program has made 4,294,967,295 stores.
     ///
     /// # Examples
     ///
@@ -69,7 +70,7 @@ impl BlobStore {
     /// ```
     pub fn new() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        // Relaxed: only that no two are the same matters.
+        // Relaxed: only uniqueness matters.
         let made = MADE.fetch_update(Relaxed, Relaxed, |made| made.checked_add(1));
         let table = Table::new(made.expect("a program makes fewer than 2^32 blob stores") + 1);
         let (counts, free, by_content) = (Vec::new(), Vec::new(), HashMap::new());
@@ -78,13 +79,13 @@ impl BlobStore {
 
     /// Puts an asset in the store, and returns the reference to it.
     ///
-    /// If the store has an equal asset of the same type, that one counts once more, and its reference is
-    /// returned. Equal means equal bytes, as with `==`.
+    /// If the store has an equal asset of the same type, its count rises by one, and its reference
+    /// is returned. Equal means equal bytes, as with `==`.
     ///
     /// # Complexity
     ///
-    /// The first change after a [`reader`](Self::reader) was made copies the table, which has one entry
-    /// for each asset, if a reader is still there.
+    /// The first change after a [`reader`](Self::reader) was made copies the table, which has one
+    /// entry for each asset, if the reader still exists.
     ///
     /// # Examples
     ///
@@ -122,10 +123,10 @@ impl BlobStore {
         table.fill(index, asset)
     }
 
-    /// Takes one count from an asset, and with the last removes it from the store.
+    /// Lowers the count of an asset, and removes it from the store at zero.
     ///
-    /// Returns the asset. References to it give an error once it is removed; what readers see of it
-    /// stays. Unity calls this `Dispose`.
+    /// Returns the asset. References to it return an error once it is removed; existing readers
+    /// still see it. Unity calls this `Dispose`.
     ///
     /// # Errors
     ///
@@ -134,7 +135,7 @@ impl BlobStore {
     ///
     /// # Complexity
     ///
-    /// As [`insert`](Self::insert).
+    /// As for [`insert`](Self::insert).
     ///
     /// # Examples
     ///
@@ -191,11 +192,11 @@ impl BlobStore {
         self.table.get(reference)
     }
 
-    /// Returns an asset, counted by itself: it stays when it is removed from the store.
+    /// Returns an asset with a reference count of its own: it outlives removal from the store.
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get).
+    /// As for [`get`](Self::get).
     ///
     /// # Examples
     ///
@@ -214,7 +215,7 @@ impl BlobStore {
         self.table.asset(reference)
     }
 
-    /// Returns a view of the store as it is now, for jobs and other threads.
+    /// Returns a snapshot of the store, for jobs and other threads.
     ///
     /// # Examples
     ///
@@ -231,7 +232,7 @@ impl BlobStore {
         BlobReader::new(self.table.clone())
     }
 
-    /// Returns how many assets there are.
+    /// Returns the number of assets.
     ///
     /// # Examples
     ///
@@ -246,7 +247,7 @@ impl BlobStore {
         self.length
     }
 
-    /// Says whether there are no assets.
+    /// Returns whether there are no assets.
     ///
     /// # Examples
     ///

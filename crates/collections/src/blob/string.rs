@@ -10,9 +10,9 @@ use super::data::{BlobData, BlobVisitor};
 
 /// A text in a blob, read as a `str`.
 ///
-/// A new one is empty; [`BlobBuilder::string`](crate::BlobBuilder::string) fills it in the blob that it
-/// builds. As with [`BlobArray`], one with text exists nowhere but in a blob. To keep the text without
-/// the blob, copy it with `to_string`.
+/// A new one is empty; [`BlobBuilder::string`](crate::BlobBuilder::string) fills it. As with
+/// [`BlobArray`], one with text exists only in a blob. To keep the text without the blob, copy it
+/// with `to_string`.
 ///
 /// # Examples
 ///
@@ -28,12 +28,12 @@ use super::data::{BlobData, BlobVisitor};
 #[derive(Default)]
 #[repr(transparent)]
 pub struct BlobString {
-    /// UTF-8. Never lent as an array, or the builder could be made to fill it with other bytes.
+    /// UTF-8. Never lent as an array, since the builder could then fill it with other bytes.
     bytes: BlobArray<u8>,
 }
 
 // SAFETY: reported as a text, which it is: two words, no cells, no pointers, no destructor. Any two
-// words that the visitor has accepted as a text lead to UTF-8.
+// words that the visitor accepts as a text lead to UTF-8.
 unsafe impl BlobData for BlobString {
     fn visit<V: BlobVisitor>(visitor: &mut V) {
         visitor.string();
@@ -60,7 +60,8 @@ impl Deref for BlobString {
 
     #[inline]
     fn deref(&self) -> &str {
-        // SAFETY: the builder takes the bytes from a `str`, and the check of loaded bytes makes sure.
+        // SAFETY: the builder takes the bytes from a `str`, and loaded bytes are checked to be
+        // UTF-8.
         unsafe { str::from_utf8_unchecked(&self.bytes) }
     }
 }

@@ -1,4 +1,4 @@
-//! The slots of a store, as readers see them.
+//! The slots of a store.
 #![expect(unsafe_code, reason = "lends assets whose type it has compared")]
 
 use std::any::{TypeId, type_name};
@@ -11,35 +11,36 @@ use super::data::BlobData;
 use super::error::BlobError;
 use super::reference::BlobAssetReference;
 
-/// The slots of a store. Those of a reader never change.
+/// The slots of a store. The table of a reader never changes.
 #[derive(Clone)]
 pub(super) struct Table {
-    /// Which store this is.
+    /// Number of the store.
     pub(super) store: u32,
     slots: Vec<Slot>,
 }
 
-/// The place of one asset.
+/// The slot of one asset.
 #[derive(Clone)]
 struct Slot {
-    /// The generation of the asset that is there; of an empty slot, that of the next.
+    /// The generation of the slot's asset; of an empty slot, that of the next asset.
     generation: u32,
     /// The lower half of the content hash; 0 if there is no asset.
     content: u32,
     /// The type of the root; that of `Empty` if there is no asset.
     asset: TypeId,
     name: &'static str,
-    /// Where the root is; dangling if there is no asset. Here as well as in the block, to save a load.
+    /// Pointer to the root; dangling if there is no asset. Duplicated from the block, to save a
+    /// load.
     root: NonNull<u8>,
     block: Option<Arc<Block>>,
 }
 
 // SAFETY: the root is in the block, which the slot has a count on, and which is `Send` and `Sync`.
 unsafe impl Send for Slot {}
-// SAFETY: as above.
+// SAFETY: the root is in the block, which the slot has a count on, and which is `Send` and `Sync`.
 unsafe impl Sync for Slot {}
 
-/// Not the type of any asset.
+/// A type that no asset has.
 struct Empty;
 
 impl Slot {
@@ -61,14 +62,14 @@ impl Table {
         reference: BlobAssetReference<T>,
     ) -> Result<&T, BlobError> {
         match self.find(reference) {
-            // SAFETY: the slot has an asset of type `T`, and a count on its block; see `fill`. Nobody
-            // changes the slot while the table is borrowed.
+            // SAFETY: the slot has an asset of type `T`, and a count on its block; see `fill`. The
+            // slot does not change while the table is borrowed.
             Some(slot) => Ok(unsafe { slot.root.cast::<T>().as_ref() }),
             None => Err(self.explain(reference)),
         }
     }
 
-    /// Returns an asset, counted.
+    /// Returns an asset, with a reference count of its own.
     pub(super) fn asset<T: BlobData>(
         &self,
         reference: BlobAssetReference<T>,
@@ -79,7 +80,7 @@ impl Table {
         Ok(unsafe { BlobAsset::from_shared(block) })
     }
 
-    /// Returns the slot of an asset, if it is there and of that type.
+    /// Returns the slot of an asset, if the asset exists and has that type.
     #[inline]
     fn find<T: BlobData>(&self, reference: BlobAssetReference<T>) -> Option<&Slot> {
         let slot = self.slots.get(reference.index as usize)?;
@@ -90,7 +91,7 @@ impl Table {
         is_this.then_some(slot)
     }
 
-    /// Says why a reference leads to no asset.
+    /// Returns the reason why a reference leads to no asset.
     #[cold]
     fn explain<T: BlobData>(&self, reference: BlobAssetReference<T>) -> BlobError {
         let asset = type_name::<T>();
@@ -116,7 +117,7 @@ impl Table {
         self.slots.len()
     }
 
-    /// Returns the reference to the asset in a slot, which is of this type.
+    /// Returns the reference to the asset in a slot, which must have this type.
     pub(super) fn reference<T>(&self, index: u32) -> BlobAssetReference<T> {
         let Slot { generation, content, .. } = self.slots[index as usize];
         BlobAssetReference::new(index, generation, self.store, content)
@@ -151,8 +152,8 @@ impl Table {
         self.reference(index)
     }
 
-    /// Takes the asset out of a slot, and returns whether the slot can be used again: not after its last
-    /// generation, or a reference of the first would lead to it.
+    /// Takes the asset out of a slot, and returns whether the slot can be used again. After its
+    /// last generation it cannot, since references of the first would lead to it.
     pub(super) fn clear(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
         *slot = Slot::empty(slot.generation.saturating_add(1));

@@ -11,10 +11,10 @@ use std::fmt;
 use crate::allocator::Allocator;
 use crate::error::{AllocationError, index_outside};
 
-/// A table whose columns each lie side by side: a structure of arrays.
+/// A table with contiguous columns: a structure of arrays.
 ///
-/// A row is a tuple of up to eight values. Loops over columns read only the fields that they use, and whole
-/// vectors of each: this is the layout that SIMD wants. Every column begins at a cache line.
+/// A row is a tuple of up to eight values. Loops over columns read only the fields that they use,
+/// and whole vectors of each, which suits SIMD. Every column begins at a cache line.
 ///
 /// # Examples
 ///
@@ -36,7 +36,7 @@ pub struct Columns<R: Row> {
 }
 
 impl<R: Row> Columns<R> {
-    /// Makes an empty table, without any memory.
+    /// Makes an empty table, without allocating.
     ///
     /// # Examples
     ///
@@ -47,7 +47,7 @@ impl<R: Row> Columns<R> {
         Self::new_in(&Allocator::PERSISTENT)
     }
 
-    /// Makes an empty table that will have its memory from the allocator.
+    /// Makes an empty table that uses the allocator.
     ///
     /// # Examples
     ///
@@ -59,7 +59,7 @@ impl<R: Row> Columns<R> {
         Self { storage: R::storage_in(allocator), allocator: allocator.clone() }
     }
 
-    /// Returns how many rows there are.
+    /// Returns the number of rows.
     ///
     /// # Examples
     ///
@@ -71,7 +71,7 @@ impl<R: Row> Columns<R> {
         R::len(&self.storage)
     }
 
-    /// Says whether there are no rows.
+    /// Returns whether there are no rows.
     ///
     /// # Examples
     ///
@@ -83,7 +83,7 @@ impl<R: Row> Columns<R> {
         self.len() == 0
     }
 
-    /// Returns for how many rows there is room, those that are there included.
+    /// Returns the capacity, in rows, including the existing ones.
     ///
     /// # Examples
     ///
@@ -96,11 +96,11 @@ impl<R: Row> Columns<R> {
         R::capacity(&self.storage)
     }
 
-    /// Makes room for so many more rows.
+    /// Makes room for `additional` more rows.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no memory for them. The rows are as they were.
+    /// Returns an error if there is no memory for them. The rows are unchanged.
     ///
     /// # Examples
     ///
@@ -116,7 +116,7 @@ impl<R: Row> Columns<R> {
             elements,
             element_size: size_of::<R>(),
         };
-        // Of rows without a size there is room for as many as can be counted, and for no more.
+        // Zero-sized rows have room up to the maximum count.
         let needed = length.checked_add(additional).ok_or_else(|| no_room_for(usize::MAX))?;
         if needed <= self.capacity() {
             return Ok(());
@@ -128,7 +128,7 @@ impl<R: Row> Columns<R> {
         Err(no_room_for(grown))
     }
 
-    /// Makes room for so many more rows.
+    /// Makes room for `additional` more rows.
     ///
     /// # Panics
     ///
@@ -148,10 +148,10 @@ impl<R: Row> Columns<R> {
         }
     }
 
-    /// Gives back the memory that is not needed for the rows that are there (Unity's `TrimExcess`).
+    /// Frees the capacity that the rows do not need (Unity's `TrimExcess`).
     ///
-    /// They are moved to less memory. If the allocator has none for that, they stay where they are, column by
-    /// column.
+    /// The bits are moved to smaller memory. Each column for which there is no memory stays as it
+    /// is.
     ///
     /// # Examples
     ///
@@ -199,11 +199,11 @@ impl<R: Row> Columns<R> {
         R::pop(&mut self.storage)
     }
 
-    /// Removes a row and returns it. The last one takes its place.
+    /// Removes a row and returns it. The last row takes its place.
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if there is no such row.
+    /// Panics with code A0014 if the row's index is out of bounds.
     ///
     /// # Examples
     ///
@@ -220,7 +220,7 @@ impl<R: Row> Columns<R> {
         R::swap_remove(&mut self.storage, index)
     }
 
-    /// Shortens the table to so many rows, if it has more.
+    /// Shortens the table to `length` rows, if it has more.
     ///
     /// # Examples
     ///
@@ -260,7 +260,7 @@ impl<R: Row> Columns<R> {
         R::slices(&self.storage)
     }
 
-    /// Returns the columns as slices of the same length, to change them.
+    /// Returns the columns as slices of the same length, mutably.
     ///
     /// # Examples
     ///
@@ -291,7 +291,7 @@ impl<R: Row> Columns<R> {
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if there is no such row.
+    /// Panics with code A0014 if the row's index is out of bounds.
     ///
     /// # Examples
     ///

@@ -32,7 +32,7 @@ use crate::native::{Container, Native};
 pub type NativeColumns<R> = Native<Columns<R>>;
 
 mod alias {
-    /// Exists for its name.
+    /// Used only for its name.
     pub(super) struct NativeColumns<R>(std::marker::PhantomData<R>);
 }
 
@@ -44,7 +44,7 @@ impl<R: Row> Container for Columns<R> {
 }
 
 impl<R: Row> Native<Columns<R>> {
-    /// Makes an empty table, without any memory.
+    /// Makes an empty table, without allocating.
     ///
     /// # Examples
     ///
@@ -56,7 +56,7 @@ impl<R: Row> Native<Columns<R>> {
         Self::of(Columns::new())
     }
 
-    /// Makes an empty table that will have its memory from the allocator.
+    /// Makes an empty table that uses the allocator.
     ///
     /// # Examples
     ///
@@ -86,29 +86,29 @@ impl<R: Row> Native<Columns<R>> {
         ColumnsRead { columns: self.guarded() }
     }
 
-    /// Returns a token for jobs that change the rows and not their number: all of them in a single job,
-    /// its own part of every column in each batch of a parallel one.
+    /// Returns a token for jobs that change the rows but not their number: all rows in a single
+    /// job, the batch's part of every column in a parallel one.
     ///
-    /// How many there are is looked up when the job runs. See [`NativeColumns`] for an example.
+    /// The number of rows is read when the job runs. See [`NativeColumns`] for an example.
     pub fn write_columns(&mut self) -> ColumnsWrite<'_, R> {
         ColumnsWrite { columns: self.guarded_mut() }
     }
 }
 
-/// A loan of columns, for a job that reads them.
+/// A token for a job that reads columns.
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct ColumnsRead<'a, R: Row> {
     columns: &'a Guarded<Columns<R>>,
 }
 
-/// A loan of columns, for a job that changes their rows.
+/// A token for a job that changes the rows of columns.
 #[must_use = "a token does nothing until a job is scheduled with it"]
 pub struct ColumnsWrite<'a, R: Row> {
     columns: &'a mut Guarded<Columns<R>>,
 }
 
-// SAFETY: declares that it reads the columns, holds their block, and views them shared; the storage being
-// `Sync` lets several threads do so.
+// SAFETY: declares that it reads the columns, holds their block, and views them shared; several
+// threads may do so, since the storage is `Sync`.
 unsafe impl<R: Row<Storage: Sync>> JobData for ColumnsRead<'_, R> {
     type Held = Held<Columns<R>>;
     type Whole<'v> = R::Slices<'v>;
@@ -123,12 +123,13 @@ unsafe impl<R: Row<Storage: Sync>> JobData for ColumnsRead<'_, R> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut Held<Columns<R>>) -> R::Slices<'_> {
-        // SAFETY: nobody writes the columns, since the declared access passed the check.
+        // SAFETY: no job writes the columns, since the declared access passed the check.
         unsafe { &*held.as_ptr() }.slices()
     }
 }
 
-// SAFETY: as above; every batch sees the same shared columns.
+// SAFETY: no job writes the columns, since the declared access passed the check; every batch sees
+// the same shared columns.
 unsafe impl<R: Row<Storage: Sync>> ParallelJobData for ColumnsRead<'_, R> {
     type Batch<'v> = R::Slices<'v>;
     type Item<'b> = R::Slices<'b>;
@@ -141,7 +142,7 @@ unsafe impl<R: Row<Storage: Sync>> ParallelJobData for ColumnsRead<'_, R> {
 
     #[inline(always)]
     unsafe fn open(held: &Held<Columns<R>>) -> R::Slices<'_> {
-        // SAFETY: nobody writes the columns, since the declared access passed the check.
+        // SAFETY: no job writes the columns, since the declared access passed the check.
         unsafe { &*held.as_ptr() }.slices()
     }
 
@@ -160,8 +161,8 @@ unsafe impl<R: Row<Storage: Sync>> ParallelJobData for ColumnsRead<'_, R> {
     }
 }
 
-// SAFETY: declares that it writes the columns, which it borrows mutably, holds their block, and views all
-// of them in one single job.
+// SAFETY: declares write access to the columns, which it borrows mutably, holds their block, and
+// views all of them in one single job.
 unsafe impl<R: Row> JobData for ColumnsWrite<'_, R> {
     type Held = Held<Columns<R>>;
     type Whole<'v> = R::SlicesMut<'v>;
@@ -176,19 +177,20 @@ unsafe impl<R: Row> JobData for ColumnsWrite<'_, R> {
 
     #[inline(always)]
     unsafe fn whole(held: &mut Held<Columns<R>>) -> R::SlicesMut<'_> {
-        // SAFETY: nobody else uses the columns, since the declared access passed the check, and this is
-        // the one view of them.
+        // SAFETY: no other job uses the columns, since the declared access passed the check, and
+        // this is the only view of them.
         unsafe { &mut *held.as_ptr() }.slices_mut()
     }
 }
 
-// SAFETY: as above; the views of two batches have no row in common, since batches have no index in common.
+// SAFETY: no other job uses the columns, since the declared access passed the check. The views of
+// two batches have no row in common, since batches have no index in common.
 unsafe impl<R: Row> ParallelJobData for ColumnsWrite<'_, R> {
     type Batch<'v> = R::SlicesMut<'v>;
     type Item<'b> = R::RefsMut<'b>;
 
     fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
-        // If a job that was not completed writes them, only that one knows, and the batches look.
+        // If an uncompleted job writes the columns, their length is checked by the batches instead.
         match self.columns.get().map(Columns::len) {
             Ok(length) if count > length => {
                 let container = self.columns.label();
@@ -208,15 +210,15 @@ unsafe impl<R: Row> ParallelJobData for ColumnsWrite<'_, R> {
         (): &(),
         batch: &BatchInfo,
     ) -> R::SlicesMut<'v> {
-        // SAFETY: the columns are not changed as a whole while the job runs, only their elements, which
-        // are outside of them.
+        // SAFETY: the columns are not changed as a whole while the job runs, only their elements,
+        // which are in separate memory.
         let Columns { storage, .. } = unsafe { &*held.as_ptr() };
         let length = R::len(storage);
         if batch.range.end > length {
             too_short(batch.range.start, batch.range.end, length, held.label());
         }
-        // SAFETY: inside the columns. Nobody outside of the job uses them, since the declared access passed
-        // the check, and no other batch has one of these indices.
+        // SAFETY: inside the columns. No other job uses them, since the declared access passed the
+        // check, and no other batch has one of these indices.
         unsafe { R::part_mut(storage, batch.range.clone()) }
     }
 

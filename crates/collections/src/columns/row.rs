@@ -1,4 +1,4 @@
-//! What a row of columns is made of.
+//! Rows of columns.
 #![expect(unsafe_code, reason = "opens parts of columns to batches")]
 
 use std::mem;
@@ -12,34 +12,34 @@ use crate::allocator::{Allocator, LineAligned, move_to_capacity};
 ///
 /// # Safety
 ///
-/// For tuples alone. All columns are of one length after every call, also one that panics, and
-/// [`part_mut`](Self::part_mut) returns the same part of each.
+/// Implemented for tuples only. After every call, even one that panics, all columns have the same
+/// length, and [`part_mut`](Self::part_mut) returns the same part of each.
 pub unsafe trait Row: Sized + Send + 'static {
     /// A vector for each column.
     #[doc(hidden)]
     type Storage: Send;
 
-    /// The columns, to read.
+    /// The columns, as shared slices.
     type Slices<'v>: Copy;
 
-    /// The columns, to change.
+    /// The columns, as mutable slices.
     type SlicesMut<'v>;
 
-    /// A row in its place, to read.
+    /// References to the values of a row.
     type Refs<'v>;
 
-    /// A row in its place, to change.
+    /// Mutable references to the values of a row.
     type RefsMut<'v>;
 
     #[doc(hidden)]
     fn storage_in(allocator: &Allocator) -> Self::Storage;
 
-    /// Makes room for so many more in every column, or in none; returns whether it did. The columns may
-    /// then differ in how much room they have, and never in their length.
+    /// Makes room for `additional` more elements in every column, or in none; returns whether it
+    /// succeeded. The columns may then differ in their capacity, but never in their length.
     #[doc(hidden)]
     fn try_reserve_exact(storage: &mut Self::Storage, additional: usize) -> bool;
 
-    /// Moves each column to memory for its elements alone, if there is such memory.
+    /// Moves each column to memory for its elements alone, if that can be allocated.
     #[doc(hidden)]
     fn shrink_to_fit(storage: &mut Self::Storage);
 
@@ -73,7 +73,7 @@ pub unsafe trait Row: Sized + Send + 'static {
     /// # Safety
     ///
     /// - The range is inside the columns.
-    /// - Nobody else uses the elements in the range while the parts are in use.
+    /// - The elements in the range are not used otherwise while the parts are in use.
     #[doc(hidden)]
     unsafe fn part_mut<'v>(storage: &Self::Storage, range: Range<usize>) -> Self::SlicesMut<'v>;
 
@@ -144,7 +144,7 @@ macro_rules! rows {
             }
 
             fn truncate(storage: &mut Self::Storage, length: usize) {
-                // All columns are shortened, also if a destructor in one of them panics.
+                // All columns are shortened, even if a destructor in one of them panics.
                 let _each = (
                     Shortened(&mut storage.0, length),
                     $(Shortened(&mut storage.$place, length),)*
@@ -166,7 +166,8 @@ macro_rules! rows {
                 storage: &Self::Storage,
                 range: Range<usize>,
             ) -> Self::SlicesMut<'v> {
-                // SAFETY: the caller's promises for the rows hold for each column.
+                // SAFETY: the range is within every column, and its rows are not used otherwise, by
+                // the contract of this function.
                 unsafe { (part(&storage.0, &range), $(part(&storage.$place, &range),)*) }
             }
 
@@ -201,7 +202,7 @@ rows! {
 
 fn shrink_column<T>(column: &mut RawVec<T, LineAligned>) {
     if column.len() < column.capacity() {
-        // If there is no memory for that, it stays where it is.
+        // If there is no memory for that, the column stays as it is.
         let _ = move_to_capacity(column, column.len());
     }
 }
@@ -211,7 +212,7 @@ struct Shortened<'s, T>(&'s mut RawVec<T, LineAligned>, usize);
 
 impl<T> Drop for Shortened<'_, T> {
     fn drop(&mut self) {
-        // The vector is short before it drops an element.
+        // The length is reduced before an element is dropped.
         self.0.truncate(self.1);
     }
 }
@@ -219,11 +220,11 @@ impl<T> Drop for Shortened<'_, T> {
 /// # Safety
 ///
 /// - The range is inside the column.
-/// - Nobody else uses the elements in the range while the part is in use.
+/// - The elements in the range are not used otherwise while the part is in use.
 #[inline(always)]
 unsafe fn part<'v, T>(column: &RawVec<T, LineAligned>, range: &Range<usize>) -> &'v mut [T] {
     let start = column.as_ptr().cast_mut();
-    // SAFETY: inside the column, by the contract, and not shared. The pointer is the column's own, which
-    // may be written through, and does not come from a reference to its elements.
+    // SAFETY: inside the column, by the contract, and not shared. The pointer is the column's own,
+    // which permits writes, and does not come from a reference to its elements.
     unsafe { std::slice::from_raw_parts_mut(start.add(range.start), range.len()) }
 }

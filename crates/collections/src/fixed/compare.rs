@@ -1,5 +1,5 @@
-//! Strings and lists are equal, ordered and hashed by what they hold, like `str` and `[T]`. The size of
-//! the two sides makes no difference.
+//! Strings and lists are equal, ordered and hashed by their contents, like `str` and `[T]`. The
+//! sizes of the two sides may differ.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -40,7 +40,7 @@ impl<const N: usize> Borrow<str> for FixedString<N> {
     }
 }
 
-/// Compares a `FixedString` with the types of text in the standard library, on either side.
+/// Compares a `FixedString` with the text types of the standard library, on either side.
 macro_rules! compare_with_text {
     ($($text:ty),+) => {$(
         impl<const N: usize> PartialEq<$text> for FixedString<N> {

@@ -1,4 +1,4 @@
-//! What strings and lists are made from, and turned into.
+//! Conversions from and to strings and lists of fixed size.
 
 use std::str::FromStr;
 
@@ -36,9 +36,9 @@ impl<const N: usize> AsRef<str> for FixedString<N> {
     }
 }
 
-/// Turns the strings of one size into those of larger sizes, and back if they fit.
+/// Converts strings of one size to larger sizes, and back if they fit.
 ///
-/// A generic `From` for any two sizes would be one for equal sizes too, which the standard library has.
+/// A generic `From` for any two sizes would overlap with the standard library's for equal sizes.
 macro_rules! widen {
     ($small:literal => $($large:literal),+) => {$(
         impl From<FixedString<$small>> for FixedString<$large> {
@@ -63,7 +63,7 @@ widen!(64 => 128, 512, 4096);
 widen!(128 => 512, 4096);
 widen!(512 => 4096);
 
-/// An array that does not fit is an error of the compiler's.
+/// An array that does not fit is a compile error.
 ///
 /// ```compile_fail,E0080
 /// // The list holds three.
@@ -114,11 +114,11 @@ impl<T: Copy, const N: usize> FromIterator<T> for FixedList<T, N> {
 
 /// # Panics
 ///
-/// With A0032, when the list is full. What came before is in it.
+/// With A0032, when the list is full. The elements before that are in the list.
 impl<T: Copy, const N: usize> Extend<T> for FixedList<T, N> {
     #[track_caller]
     fn extend<I: IntoIterator<Item = T>>(&mut self, elements: I) {
-        // Not `for_each`: a closure would hide the caller from the panic.
+        // Not `for_each`: a closure would hide the caller's location from the panic.
         for element in elements {
             self.push(element);
         }

@@ -1,4 +1,4 @@
-//! What changes a string of fixed size.
+//! Methods that change a string of fixed size.
 
 use std::fmt::{self, Display, Write};
 use std::ops::{Bound, RangeBounds};
@@ -26,7 +26,7 @@ impl<const N: usize> FixedString<N> {
         self.push_str(c.encode_utf8(&mut [0; 4]))
     }
 
-    /// Appends a text, whole or not at all.
+    /// Appends a whole text, or nothing.
     ///
     /// # Errors
     ///
@@ -43,10 +43,10 @@ impl<const N: usize> FixedString<N> {
         self.raw.push_str(text)
     }
 
-    /// Appends a value as `{}` shows it, whole or not at all.
+    /// Appends a value formatted with `{}`, or nothing.
     ///
-    /// Takes numbers, and with `format_args!` whatever the standard library can format. The `write!`
-    /// macro works as well, but leaves what it wrote before there was no more room.
+    /// Takes numbers, and with `format_args!` anything that the standard library can format. The
+    /// `write!` macro works as well, but keeps the part written before the capacity was exceeded.
     ///
     /// # Errors
     ///
@@ -68,15 +68,15 @@ impl<const N: usize> FixedString<N> {
         appender.finish()
     }
 
-    /// Appends a format, with the arguments in the place of `{0}` to `{9}`, whole or not at all.
+    /// Appends a format with the arguments in place of `{0}` to `{9}`, or nothing.
     ///
-    /// For formats that are known only when the program runs, such as those of a translation. `{{` and
-    /// `}}` stand for braces. An argument may be named twice, or not at all.
+    /// For formats that are not literals, such as those of a translation. `{{` and `}}` stand for
+    /// braces. An argument may be named twice, or not at all.
     ///
     /// # Errors
     ///
-    /// [`Format`](FixedStringError::Format), if the format cannot be filled in: it says why and where.
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    /// [`Format`](FixedStringError::Format), if the format is invalid, with the reason and the
+    /// position. [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
     ///
     /// # Examples
     ///
@@ -123,7 +123,7 @@ impl<const N: usize> FixedString<N> {
         self.insert_str(index, c.encode_utf8(&mut [0; 4]))
     }
 
-    /// Inserts a text before the byte at `index`, whole or not at all.
+    /// Inserts a whole text before the byte at `index`, or nothing.
     ///
     /// # Panics
     ///
@@ -146,7 +146,7 @@ impl<const N: usize> FixedString<N> {
         self.replace_range(index..index, text)
     }
 
-    /// Puts a text in the place of a range of bytes, whole or not at all.
+    /// Replaces a range of bytes by a whole text, or changes nothing.
     ///
     /// # Panics
     ///
@@ -189,9 +189,9 @@ impl<const N: usize> FixedString<N> {
         self.raw.replace_range(start..end, with)
     }
 
-    /// Replaces each occurrence of a text by another, all or none.
+    /// Replaces every occurrence of a text by another one, or none if the result does not fit.
     ///
-    /// Occurrences are found as `str::replace` finds them, which makes a `String` instead.
+    /// Finds the same occurrences as `str::replace`, which makes a `String` instead.
     ///
     /// # Errors
     ///
@@ -224,7 +224,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if none begins there.
+    /// With A0031, if no code point begins there.
     ///
     /// # Examples
     ///
@@ -257,7 +257,7 @@ impl<const N: usize> FixedString<N> {
         Some(last)
     }
 
-    /// Removes all behind byte `len`, if there is something.
+    /// Removes all text after byte `len`, if any.
     ///
     /// # Panics
     ///
@@ -292,7 +292,7 @@ impl<const N: usize> FixedString<N> {
         self.truncate(0);
     }
 
-    /// Removes a range whose ends are known to be between code points.
+    /// Removes a range whose ends are code point boundaries.
     fn cut(&mut self, start: usize, end: usize) {
         let cut = self.raw.replace_range(start..end, "");
         debug_assert_eq!(cut, Ok(()), "a shorter text fits");
@@ -306,21 +306,21 @@ impl<const N: usize> FixedString<N> {
     }
 }
 
-/// Writes each piece whole or not at all; a `write!` of several may leave the first ones.
+/// Writes each piece whole or not at all; a `write!` of several may keep the first ones.
 impl<const N: usize> Write for FixedString<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push_str(text).map_err(|_| fmt::Error)
     }
 }
 
-/// Appends to a string in pieces, and takes them back unless all of them fit.
+/// Appends to a string in pieces, and removes them again unless all fit.
 ///
-/// It does so when it is dropped, and so also when a `Display` panics.
+/// It does so on drop, and thus also if a `Display` panics.
 struct Appender<'a, const N: usize> {
     string: &'a mut FixedString<N>,
-    /// How much of the string stays.
+    /// Length of the string that is kept.
     kept: usize,
-    /// How long it would be with all pieces, which may be more than fits.
+    /// Length with all pieces, which may exceed the capacity.
     needed: usize,
 }
 
@@ -332,7 +332,7 @@ impl<'a, const N: usize> Appender<'a, N> {
 
     fn add(&mut self, text: &str) {
         self.needed = self.needed.saturating_add(text.len());
-        // Past the first piece that does not fit, pieces are only counted, for the error to say.
+        // After the first piece that does not fit, pieces are only counted, for the error.
         if self.needed <= FixedString::<N>::CAPACITY {
             let pushed = self.string.push_str(text);
             debug_assert_eq!(pushed, Ok(()), "the length is what was counted");

@@ -1,10 +1,10 @@
-//! What did not fit, or was not understood.
+//! Errors of strings and lists of fixed size.
 
 use std::error::Error;
 use std::fmt;
 use std::str::Utf8Error;
 
-/// Why a [`FixedString`](crate::FixedString) is not what was asked for.
+/// Error of an operation on a [`FixedString`](crate::FixedString).
 ///
 /// Except for [`Truncation`](Self::Truncation), nothing was changed.
 ///
@@ -23,26 +23,26 @@ use std::str::Utf8Error;
 pub enum FixedStringError {
     /// The text is longer than the string can be.
     Overflow {
-        /// How many bytes of text the string holds.
+        /// Capacity of the string in bytes.
         capacity: usize,
-        /// How many it would have had to hold.
+        /// Capacity it would have needed.
         needed: usize,
     },
     /// The text was cut to fit, between two code points.
     Truncation {
-        /// How many bytes of it the string has now.
+        /// Number of its bytes that the string holds now.
         kept: usize,
-        /// How many there were.
+        /// Its length in bytes.
         len: usize,
     },
     /// The bytes are not UTF-8.
     Encoding {
-        /// The first byte of the text that is no part of a code point.
+        /// Position of the first byte that is not part of a code point.
         position: usize,
     },
-    /// A byte behind the text is not zero.
+    /// A byte after the text is not zero.
     NotZero {
-        /// Which of the bytes of the string it is.
+        /// Position of the byte in the string.
         position: usize,
     },
     /// The format cannot be filled in.
@@ -90,7 +90,7 @@ impl From<Utf8Error> for FixedStringError {
     }
 }
 
-/// Why a format was not filled in. Nothing was appended.
+/// Error of filling in a format. Nothing was appended.
 ///
 /// # Examples
 ///
@@ -108,21 +108,21 @@ impl From<Utf8Error> for FixedStringError {
 pub enum FormatError {
     /// A brace is neither doubled nor part of `{0}` to `{9}`.
     BadFormat {
-        /// At which byte of the format it is.
+        /// Position of the byte in the format.
         position: usize,
     },
-    /// The format asks for an argument that was not given.
+    /// The format names an argument that is missing.
     MissingArgument {
-        /// At which byte of the format it does.
+        /// Position of the byte in the format.
         position: usize,
-        /// Which argument it asks for.
+        /// Index of the argument.
         index: usize,
-        /// How many there are.
+        /// Number of arguments.
         given: usize,
     },
     /// There are more arguments than a format can name.
     TooManyArguments {
-        /// How many there are.
+        /// Number of arguments.
         given: usize,
     },
     /// The `Display` of a value returned an error.
@@ -151,7 +151,7 @@ impl fmt::Display for FormatError {
 
 impl Error for FormatError {}
 
-/// What was not added to a [`FixedList`](crate::FixedList), because it has no room for it.
+/// Error with the value that did not fit in a [`FixedList`](crate::FixedList).
 ///
 /// The list was not changed.
 ///
@@ -166,9 +166,9 @@ impl Error for FormatError {}
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FixedListFull<V> {
-    /// What was to be added: an element, or a slice of them.
+    /// The value that was not added: an element, or a slice.
     pub value: V,
-    /// How many elements the list holds.
+    /// Maximum number of elements.
     pub capacity: usize,
 }
 
@@ -190,7 +190,7 @@ impl<V> fmt::Debug for FixedListFull<V> {
 
 impl<V> Error for FixedListFull<V> {}
 
-/// What `unwrap` shows of an error is the sentence, with the remedy.
+/// `unwrap` shows the display text, with the remedy.
 macro_rules! debug_as_display {
     ($($error:ident),+) => {$(
         impl fmt::Debug for $error {

@@ -1,16 +1,16 @@
-//! Formats that are known only at run time, and so are out of reach for `format_args!`.
+//! Formats that are not literals, which `format_args!` does not accept.
 
 use std::fmt::{Display, Write};
 
 use super::error::FormatError;
 
-/// How many arguments a format can name: `{0}` to `{9}`.
+/// Maximum number of arguments of a format: `{0}` to `{9}`.
 const MAX_ARGUMENTS: usize = 10;
 
-/// Writes a format, with the arguments in the place of `{0}` to `{9}`, and one brace for two.
+/// Writes a format, with the arguments in place of `{0}` to `{9}`, and one brace for two.
 ///
-/// An error may come after a part was written. The caller takes it back, and so need not go through the
-/// format twice.
+/// An error may come after a part was written. The caller removes it, so the format is read only
+/// once.
 pub(crate) fn write_format(
     out: &mut dyn Write,
     format: &str,

@@ -1,11 +1,11 @@
-//! The elements of a list that was used up.
+//! Iterator of the elements of a list, by value.
 
 use std::fmt;
 use std::iter::FusedIterator;
 
 use super::list::FixedList;
 
-/// The elements of a [`FixedList`], by value.
+/// Iterator of the elements of a [`FixedList`], by value.
 ///
 /// # Examples
 ///
@@ -20,12 +20,12 @@ use super::list::FixedList;
 #[must_use = "iterators do nothing until they are asked for elements"]
 pub struct FixedListIntoIter<T: Copy, const N: usize> {
     list: FixedList<T, N>,
-    /// Not beyond the end of the list.
+    /// At most the length of the list.
     next: usize,
 }
 
 impl<T: Copy, const N: usize> FixedListIntoIter<T, N> {
-    /// Returns the elements that are left.
+    /// Returns the remaining elements.
     ///
     /// # Examples
     ///

@@ -23,17 +23,17 @@ pub type FixedList4096<T> = FixedList<T, 4096>;
 
 /// A list of `Copy` values that is stored in the value itself, of `N` bytes.
 ///
-/// It is `Copy` and owns no memory elsewhere, so a component or a job can hold it. It is a slice in all
-/// that reads, sorts and searches. For a list of any length, use `Vec`.
+/// It is `Copy` and owns no memory elsewhere, so a component or a job can hold it. It dereferences
+/// to a slice. For a list of any length, use `Vec`.
 ///
-/// Unity has five sizes, which are also here by name: [`FixedList32`] is its `FixedList32Bytes`. Any other
-/// size that is a multiple of the alignment of `T` does as well.
+/// Unity's five sizes have names: [`FixedList32`] is its `FixedList32Bytes`. Any other size that is
+/// a multiple of the alignment of `T` does as well.
 ///
 /// # Layout
 ///
-/// The length is a `u16` in little-endian order. The elements begin behind it, at the first byte where
-/// they are aligned: at byte 2 if their alignment is 1 or 2, and else at the byte of their alignment. The
-/// list is aligned like its elements, and is `N` bytes large whatever they are.
+/// The length is a `u16` in little-endian order. The elements follow at the first aligned byte: at
+/// byte 2 if their alignment is 1 or 2, otherwise at the byte equal to their alignment. The list is
+/// aligned like its elements, and is exactly `N` bytes large.
 ///
 /// ```text
 /// FixedList32<u32>: 7 elements, of which there are 2
@@ -45,7 +45,7 @@ pub type FixedList4096<T> = FixedList<T, 4096>;
 ///       length       elements                zeros
 /// ```
 ///
-/// So as many elements fit as go into `N` less 2, 4, 8, 16… bytes:
+/// So the elements share `N` minus 2, 4, 8, 16… bytes:
 ///
 /// | alignment and size of `T` | 32 | 64 | 128 | 512 | 4096 |
 /// |---|---|---|---|---|---|
@@ -55,13 +55,13 @@ pub type FixedList4096<T> = FixedList<T, 4096>;
 /// | 8 (`u64`, `f64`) | 3 | 7 | 15 | 63 | 511 |
 /// | 16 (`u128`) | 1 | 3 | 7 | 31 | 255 |
 ///
-/// There are 65535 at most, which is also how many of zero bytes fit. A list that has not room for one
-/// does not compile.
+/// The length is at most 65535, which is also the capacity for zero-sized elements. A list without
+/// room for one element does not compile.
 ///
 /// # Determinism
 ///
-/// All behind the elements is zero, whatever was there before, and so is the gap before them. If `T` has
-/// no padding, and is equal where its bytes are, then equal lists have equal bytes.
+/// All bytes after the elements are zero, and so is the gap before them. If `T` has no padding, and
+/// compares like its bytes, then equal lists have equal bytes.
 ///
 /// # Examples
 ///
@@ -85,7 +85,7 @@ pub struct FixedList<T: Copy, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> FixedList<T, N> {
-    /// How many elements the list holds.
+    /// Maximum number of elements.
     ///
     /// # Examples
     ///
@@ -109,7 +109,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         Self { raw: RawList::new() }
     }
 
-    /// Returns how many elements the list holds, which is [`CAPACITY`](Self::CAPACITY).
+    /// Returns the maximum number of elements, which is [`CAPACITY`](Self::CAPACITY).
     ///
     /// # Examples
     ///
@@ -122,7 +122,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         Self::CAPACITY
     }
 
-    /// Returns whether there is no room for another element.
+    /// Returns whether the list is full.
     ///
     /// # Examples
     ///
@@ -146,7 +146,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         self.raw.as_slice()
     }
 
-    /// Returns the elements, to be changed.
+    /// Returns the elements, mutably.
     ///
     /// # Examples
     ///
@@ -179,7 +179,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0032, if the list is full. To be told instead, use [`try_push`](Self::try_push).
+    /// With A0032, if the list is full. [`try_push`](Self::try_push) returns an error instead.
     ///
     /// # Examples
     ///
@@ -195,7 +195,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         }
     }
 
-    /// Appends an element, or gives it back.
+    /// Appends an element, or returns it in the error.
     ///
     /// # Errors
     ///
@@ -220,7 +220,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0032, if there is no room for all of them. Then none is appended.
+    /// With A0032, if there is no room for all of them. Then no element is appended.
     ///
     /// # Examples
     ///
@@ -236,7 +236,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         }
     }
 
-    /// Appends the elements of a slice, all of them or none.
+    /// Appends all elements of a slice, or none.
     ///
     /// # Errors
     ///
@@ -311,7 +311,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         }
     }
 
-    /// Inserts the elements of a slice before the element at `index`, all of them or none.
+    /// Inserts all elements of a slice, or none, before the element at `index`.
     ///
     /// # Errors
     ///
@@ -350,7 +350,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0033, if there is none.
+    /// With A0033, if `index` is out of bounds.
     ///
     /// # Examples
     ///
@@ -377,7 +377,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0033, if there is none.
+    /// With A0033, if `index` is out of bounds.
     ///
     /// # Examples
     ///
@@ -420,7 +420,8 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         self.raw.shorten(len - count);
     }
 
-    /// Removes the elements in the range. As many from the end take their place (Unity's `RemoveRangeSwapBack`).
+    /// Removes the elements in the range. Elements from the end take their places (Unity's
+    /// `RemoveRangeSwapBack`).
     ///
     /// # Panics
     ///
@@ -441,7 +442,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         self.raw.shorten(kept);
     }
 
-    /// Removes the elements for which `keep` says no, and keeps the order of the others.
+    /// Removes the elements for which `keep` returns `false`, and keeps the order of the others.
     ///
     /// # Examples
     ///
@@ -451,7 +452,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     /// assert_eq!(list, [2, 4]);
     /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
-        /// Closes the gap behind the elements that were kept, also if `keep` panics.
+        /// Closes the gap after the kept elements, also if `keep` panics.
         struct Gap<'l, T: Copy, const N: usize> {
             list: &'l mut FixedList<T, N>,
             kept: usize,
@@ -474,7 +475,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         }
     }
 
-    /// Makes the list `len` elements long: removes those behind, or appends copies of `value`.
+    /// Changes the length to `len`: removes elements at the end, or appends copies of `value`.
     ///
     /// # Panics
     ///
@@ -494,7 +495,8 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         }
     }
 
-    /// Makes the list `len` elements long, or leaves it as it is: removes those behind, or appends copies of `value`.
+    /// Changes the length to `len`, or changes nothing: removes elements at the end, or appends
+    /// copies of `value`.
     ///
     /// # Errors
     ///
@@ -518,7 +520,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         Ok(())
     }
 
-    /// Appends a value so many times (Unity's `AddReplicate`).
+    /// Appends `count` copies of a value (Unity's `AddReplicate`).
     ///
     /// # Panics
     ///
@@ -539,7 +541,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         }
     }
 
-    /// Appends a value so many times, or not at all.
+    /// Appends `count` copies of a value, or none.
     ///
     /// # Errors
     ///
@@ -556,7 +558,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
         self.try_resize(self.len().saturating_add(count), value)
     }
 
-    /// Removes all behind the first `len` elements, if there are some.
+    /// Removes all elements after the first `len`, if any.
     ///
     /// # Examples
     ///
@@ -611,11 +613,11 @@ impl<T: Copy + fmt::Debug, const N: usize> fmt::Debug for FixedList<T, N> {
     }
 }
 
-/// Moves the last elements to the places of those in the range, which is inside, and returns how many elements there
-/// are before those that have changed places with them.
+/// Swaps the elements in the range, which is within bounds, with the last elements, and returns the
+/// remaining length.
 pub(crate) fn swap_range_to_end<T>(items: &mut [T], range: Range<usize>) -> usize {
     let length = items.len();
-    // As many as are after the range, and not more than it has.
+    // At most the elements after the range, and at most those in it.
     let moved = range.len().min(length - range.end);
     for offset in 0..moved {
         items.swap(range.start + offset, length - moved + offset);

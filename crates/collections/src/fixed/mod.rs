@@ -1,12 +1,12 @@
 //! Strings and lists that live inside the value that owns them.
 //!
-//! Both are a number of bytes and nothing else: the length in the first two, the content behind it,
-//! zeros to the end. They own no memory elsewhere, so they are `Copy`, and components can hold them.
-//! What changes them either fits, or leaves them as they were.
+//! Both consist only of bytes: the length in the first two, then the contents, then zeros. They own
+//! no memory elsewhere, so they are `Copy`, and components can hold them. A change that does not
+//! fit leaves them as they were.
 //!
-//! `raw` keeps the bytes in order, and has the only unsafe code. `string` and `list` are the types
-//! that users see, `edit` is what changes a string; `compare` and `convert` are what both are compared
-//! with and made from.
+//! `raw` keeps the bytes valid, and has the only unsafe code. `string` and `list` are the public
+//! types, `edit` changes strings, and `compare` and `convert` implement comparisons and conversions
+//! for both.
 
 mod compare;
 mod convert;

@@ -1,4 +1,4 @@
-//! The bytes of a string and of a list, kept in order.
+//! The valid bytes of strings and lists.
 #![expect(unsafe_code, reason = "text is read without checking it again, elements lie in bytes")]
 
 use std::mem::MaybeUninit;
@@ -9,13 +9,13 @@ use zerocopy::{Immutable, IntoBytes};
 
 use super::error::FixedStringError;
 
-/// How many bytes the length takes, of a string and of a list.
+/// Size in bytes of the length of a string or list.
 const HEADER: usize = size_of::<u16>();
 
 /// The bytes of a string: the length, the text, zeros.
 ///
-/// Three things hold at all times: the length is [`CAPACITY`](Self::CAPACITY) or less, the text is
-/// UTF-8, and all behind it is zero. As the capacity leaves out the last byte, that one is always zero.
+/// Three invariants: the length is at most [`CAPACITY`](Self::CAPACITY), the text is UTF-8, and all
+/// bytes after it are zero. The capacity excludes the last byte, so that one is always zero.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     feature = "zerocopy",
@@ -58,7 +58,7 @@ impl<const N: usize> RawText<N> {
 
     const fn set_len(&mut self, len: usize) {
         debug_assert!(len <= Self::CAPACITY);
-        // A capacity fits in two bytes, and a length in a capacity.
+        // A capacity fits two bytes, and a length is at most the capacity.
         [self.0[0], self.0[1]] = (len as u16).to_le_bytes();
     }
 
@@ -79,7 +79,7 @@ impl<const N: usize> RawText<N> {
 
     pub(super) const fn push_str(&mut self, text: &str) -> Result<(), FixedStringError> {
         let len = self.len();
-        // The sum is no overflow: a `str` is at most half of the address space large.
+        // The sum does not overflow: a `str` has at most half of the address space.
         let needed = len + text.len();
         if let Err(overflow) = self.check_room(needed) {
             return Err(overflow);
@@ -90,11 +90,11 @@ impl<const N: usize> RawText<N> {
         Ok(())
     }
 
-    /// Puts `with` in the place of a part of the text.
+    /// Replaces a part of the text by `with`.
     ///
     /// # Panics
     ///
-    /// If the range does not begin and end between code points.
+    /// Panics if the range does not begin and end between code points.
     pub(super) fn replace_range(
         &mut self,
         range: Range<usize>,
@@ -119,14 +119,14 @@ impl<const N: usize> RawText<N> {
 
 /// The bytes of a list: the length, zeros up to the first element, the elements, zeros.
 ///
-/// Three things hold at all times: the length is [`CAPACITY`](Self::CAPACITY) or less, so many elements
-/// were written, and all bytes but theirs are zero. The elements begin at [`OFFSET`](Self::OFFSET).
+/// Three invariants: the length is at most [`CAPACITY`](Self::CAPACITY), that number of elements is
+/// initialised, and all other bytes are zero. The elements begin at [`OFFSET`](Self::OFFSET).
 ///
-/// The bytes are `MaybeUninit`, since an element may have padding and may hold references, neither of
-/// which a `u8` can carry.
+/// The bytes are `MaybeUninit`, since an element may have padding and references, which `u8` cannot
+/// represent.
 #[repr(C)]
 pub(super) struct RawList<T, const N: usize> {
-    /// Aligns the bytes, and takes none.
+    /// Aligns the bytes, and has size zero.
     align: [T; 0],
     bytes: [MaybeUninit<u8>; N],
 }
@@ -140,7 +140,7 @@ impl<T: Copy, const N: usize> Clone for RawList<T, N> {
 }
 
 impl<T: Copy, const N: usize> RawList<T, N> {
-    /// Where the elements begin: behind the length, where they are aligned.
+    /// Offset of the elements: the first aligned byte after the length.
     const OFFSET: usize = HEADER.next_multiple_of(align_of::<T>());
 
     pub(super) const CAPACITY: usize = {
@@ -174,7 +174,7 @@ impl<T: Copy, const N: usize> RawList<T, N> {
 
     fn set_len(&mut self, len: usize) {
         debug_assert!(len <= Self::CAPACITY);
-        // A length fits in a capacity, and a capacity in two bytes.
+        // A length is at most the capacity, and a capacity fits two bytes.
         let [low, high] = (len as u16).to_le_bytes();
         self.bytes[0].write(low);
         self.bytes[1].write(high);
@@ -183,14 +183,15 @@ impl<T: Copy, const N: usize> RawList<T, N> {
     pub(super) const fn as_slice(&self) -> &[T] {
         // SAFETY: the offset is within the bytes, as `CAPACITY` asserts.
         let first = unsafe { self.bytes.as_ptr().add(Self::OFFSET) };
-        // SAFETY: the list is aligned like `T`, and the offset is a multiple of that. The first `len`
-        // elements were written, lie within the bytes, and are borrowed as long as the list is.
+        // SAFETY: the list is aligned like `T`, and the offset is a multiple of that. The first
+        // `len` elements are initialised, within the bytes, and borrowed as long as the list is.
         unsafe { slice::from_raw_parts(first.cast(), self.len()) }
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
         let len = self.len();
-        // SAFETY: as in `as_slice`; here the list is borrowed mutably.
+        // SAFETY: the list is aligned like `T`, and the offset is a multiple of that. The first
+        // `len` elements are initialised, within the bytes, and the list is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.first(), len) }
     }
 
@@ -199,25 +200,25 @@ impl<T: Copy, const N: usize> RawList<T, N> {
         unsafe { self.bytes.as_mut_ptr().add(Self::OFFSET) }.cast()
     }
 
-    /// Adds all values, or none: then it returns `false`.
+    /// Adds all values, or adds none and returns `false`.
     pub(super) fn push_all(&mut self, values: &[T]) -> bool {
         let len = self.len();
         if values.len() > Self::CAPACITY - len {
             return false;
         }
-        // SAFETY: there is room for the values behind the elements that there are. They are aligned, as
-        // in `as_slice`, and are not part of the list, which is borrowed mutably.
+        // SAFETY: there is room for the values after the existing elements. They are aligned, since
+        // the list is aligned like `T`, and are not part of the list, which is borrowed mutably.
         unsafe { ptr::copy_nonoverlapping(values.as_ptr(), self.first().add(len), values.len()) };
         self.set_len(len + values.len());
         true
     }
 
-    /// Leaves the first `len` elements, which are no more than there were.
+    /// Keeps the first `len` elements, where `len` is at most the old length.
     pub(super) fn shorten(&mut self, len: usize) {
         let old = self.len();
         assert!(len <= old);
-        // SAFETY: the elements from `len` to `old` lie within the bytes. Nothing reads them as elements
-        // before they are written again, as the length says.
+        // SAFETY: the elements from `len` to `old` are within the bytes. The length excludes them,
+        // so they are not read before they are written again.
         unsafe { ptr::write_bytes(self.first().add(len), 0, old - len) };
         self.set_len(len);
     }
@@ -226,9 +227,10 @@ impl<T: Copy, const N: usize> RawList<T, N> {
     where
         T: IntoBytes + Immutable,
     {
-        // SAFETY: elements that are `IntoBytes` have no padding, so every byte is initialised: those of
-        // the length, those of the elements, and the zeros. Nothing changes them while they are
-        // borrowed, as the elements are `Immutable`. The bytes are the first thing in the list.
+        // SAFETY: elements that are `IntoBytes` have no padding, so every byte is initialised:
+        // those of the length, those of the elements, and the zeros. The elements are `Immutable`,
+        // so the bytes do not change while they are borrowed. The bytes are at the start of the
+        // list.
         unsafe { &*self.bytes.as_ptr().cast() }
     }
 }

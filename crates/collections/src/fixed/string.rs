@@ -19,12 +19,12 @@ pub type FixedString4096 = FixedString<4096>;
 
 /// A text in UTF-8 that is stored in the value itself, of `N` bytes.
 ///
-/// It is `Copy` and owns no memory elsewhere, so a component or a job can hold it. It is a `str` in all
-/// that reads. What writes returns an error where there is no room, and then has changed nothing. For a
-/// text of any length, use `String`.
+/// It is `Copy` and owns no memory elsewhere, so a component or a job can hold it. Reading it works
+/// as with a `str`. Writing returns an error where there is no room, and then changes nothing. For
+/// a text of any length, use `String`.
 ///
-/// Unity has five sizes, which are also here by name: [`FixedString32`] is its `FixedString32Bytes`. Any
-/// other size from 3 to 65538 bytes does as well.
+/// Unity's five sizes have names: [`FixedString32`] is its `FixedString32Bytes`. Any other size
+/// from 3 to 65538 bytes does as well.
 ///
 /// # Layout
 ///
@@ -36,9 +36,9 @@ pub type FixedString4096 = FixedString<4096>;
 ///        length  text        zeros                 NUL
 /// ```
 ///
-/// The length is a `u16` in little-endian order, and counts bytes. All behind the text is zero, whatever
-/// was there before: equal strings have equal bytes, on every machine. The last byte is always zero, so C
-/// finds an end. The alignment is 1.
+/// The length is a `u16` in little-endian order, and counts bytes. All bytes after the text are
+/// zero: equal strings have equal bytes, on every machine. The last byte is always zero, so C finds
+/// a terminator. The alignment is 1.
 ///
 /// # Examples
 ///
@@ -65,7 +65,7 @@ pub struct FixedString<const N: usize> {
 }
 
 impl<const N: usize> FixedString<N> {
-    /// How many bytes of text the string holds: three less than its size.
+    /// Maximum length of the text in bytes: three less than the size.
     ///
     /// # Examples
     ///
@@ -88,10 +88,10 @@ impl<const N: usize> FixedString<N> {
         Self { raw: RawText::new() }
     }
 
-    /// Makes a string of a text that is known to fit, such as a literal.
+    /// Makes a string from a text that is expected to fit, such as a literal.
     ///
-    /// In a constant, a text that does not fit is an error of the compiler's. For a text that is not
-    /// known beforehand, use `try_from`, or [`from_truncated`](Self::from_truncated).
+    /// In a constant, a text that does not fit is a compile error. For a text of unknown length,
+    /// use `try_from`, or [`from_truncated`](Self::from_truncated).
     ///
     /// # Panics
     ///
@@ -118,14 +118,14 @@ impl<const N: usize> FixedString<N> {
         let mut raw = RawText::new();
         match raw.push_str(text) {
             Ok(()) => Self { raw },
-            // The compiler shows text and no values, so the values are made text.
+            // The compiler shows only text, so the values are converted to text.
             Err(_) => panic!("{}", too_long(text.len(), N, Self::CAPACITY).as_str()),
         }
     }
 
-    /// Makes a string of as much of the text as fits, cut between two code points.
+    /// Makes a string from the part of the text that fits, cut between two code points.
     ///
-    /// To be told whether something was cut, use [`copy_from_truncated`](Self::copy_from_truncated).
+    /// [`copy_from_truncated`](Self::copy_from_truncated) also returns whether the text was cut.
     ///
     /// # Examples
     ///
@@ -139,16 +139,17 @@ impl<const N: usize> FixedString<N> {
     #[must_use]
     pub fn from_truncated(text: &str) -> Self {
         let mut string = Self::new();
-        // That it was cut is what the caller asked for.
+        // Cutting is the purpose of this function.
         let _ = string.copy_from_truncated(text);
         string
     }
 
-    /// Replaces the content by as much of the text as fits, cut between two code points.
+    /// Replaces the contents by the part of the text that fits, cut between two code points.
     ///
     /// # Errors
     ///
-    /// [`Truncation`](FixedStringError::Truncation), if something was cut. The string has the rest.
+    /// [`Truncation`](FixedStringError::Truncation), if the text was cut. The string then has the
+    /// part that fits.
     ///
     /// # Examples
     ///
@@ -172,12 +173,12 @@ impl<const N: usize> FixedString<N> {
         }
     }
 
-    /// Makes a string of bytes that have to be UTF-8.
+    /// Makes a string from UTF-8 bytes.
     ///
     /// # Errors
     ///
-    /// [`Encoding`](FixedStringError::Encoding), if they are not, and
-    /// [`Overflow`](FixedStringError::Overflow), if there are too many.
+    /// [`Encoding`](FixedStringError::Encoding), if they are not UTF-8, and
+    /// [`Overflow`](FixedStringError::Overflow), if they do not fit.
     ///
     /// # Examples
     ///
@@ -193,7 +194,7 @@ impl<const N: usize> FixedString<N> {
         Self::try_from(str::from_utf8(bytes)?)
     }
 
-    /// Makes a string of all its bytes, as [`raw_bytes`](Self::raw_bytes) gave them.
+    /// Makes a string from all its bytes, as returned by [`raw_bytes`](Self::raw_bytes).
     ///
     /// They are checked, so they may come from a file or from another machine.
     ///
@@ -201,7 +202,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// [`Overflow`](FixedStringError::Overflow), if the length is larger than the capacity;
     /// [`Encoding`](FixedStringError::Encoding), if the text is not UTF-8;
-    /// [`NotZero`](FixedStringError::NotZero), if there is something behind it.
+    /// [`NotZero`](FixedStringError::NotZero), if a later byte is not zero.
     ///
     /// # Examples
     ///
@@ -217,10 +218,10 @@ impl<const N: usize> FixedString<N> {
         Ok(Self { raw: RawText::from_bytes(bytes)? })
     }
 
-    /// Returns all bytes of the string: the length, the text, and the zeros behind it.
+    /// Returns all bytes of the string: the length, the text, and the zeros after it.
     ///
-    /// Equal strings have equal bytes, so a checksum of them is one of the text. The bytes of the text
-    /// alone are `as_bytes`.
+    /// Equal strings have equal bytes, so their checksums are equal too. `as_bytes` returns the
+    /// bytes of the text alone.
     ///
     /// # Examples
     ///
@@ -249,7 +250,7 @@ impl<const N: usize> FixedString<N> {
         self.raw.as_str()
     }
 
-    /// Returns how many bytes of text the string holds, which is [`CAPACITY`](Self::CAPACITY).
+    /// Returns the maximum length in bytes, which is [`CAPACITY`](Self::CAPACITY).
     ///
     /// # Examples
     ///
@@ -289,7 +290,7 @@ impl<const N: usize> Debug for FixedString<N> {
     }
 }
 
-/// What `from_static` panics with, for a text of `len` bytes.
+/// Panics in `from_static`, for a text of `len` bytes.
 const fn too_long(len: usize, size: usize, capacity: usize) -> RawText<256> {
     const fn push(message: &mut RawText<256>, text: &str) {
         assert!(message.push_str(text).is_ok());

@@ -1,4 +1,4 @@
-//! What a list has in common with vectors of the standard library: its traits.
+//! Traits of the standard library for lists.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -30,13 +30,14 @@ impl<T> DerefMut for List<T> {
 }
 
 impl<T: Clone> Clone for List<T> {
-    /// Copies the elements, into memory of the same allocator. What parallel writers left is not copied.
+    /// Copies the elements, into memory of the same allocator. The overflow of parallel writers is
+    /// not copied.
     ///
     /// # Panics
     ///
     /// Panics with code A0017 if there is no memory for them.
     fn clone(&self) -> Self {
-        // Not as the vector is cloned: that ends the program if the allocator refuses.
+        // Not by cloning the vector, which aborts if the allocator refuses.
         let mut clone = Self::with_capacity_in(self.len(), self.allocator());
         clone.items.extend_from_slice(self);
         clone

@@ -1,4 +1,4 @@
-//! How the batches of a parallel job add to a list.
+//! Parallel writers of lists.
 #![expect(unsafe_code, reason = "moves elements from one vector to another")]
 
 use std::ptr;
@@ -10,7 +10,7 @@ use super::List;
 use crate::allocator::Allocator;
 use crate::lanes::{Lane, ParallelWriter};
 
-/// What one batch adds to a list.
+/// Elements that one batch adds to a list.
 ///
 /// # Examples
 ///
@@ -19,11 +19,12 @@ use crate::lanes::{Lane, ParallelWriter};
 pub struct ListLane<T>(Vec<T>);
 
 impl<T> ListLane<T> {
-    /// Adds an element, after those that this batch has added before (Unity's `AddNoResize`).
+    /// Adds an element, after the earlier ones of this batch (Unity's `AddNoResize`).
     ///
     /// The elements become part of the list when the job's last batch is done, in the order of the
-    /// batches. The list does not grow: if it has no room for all of them, the job fails, with code A0015,
-    /// the first ones are in the list, and the others are in its [overflow](List::take_overflow).
+    /// batches. The list does not grow. If it has no room for all of them, the job fails with code
+    /// A0015. The first ones are then in the list, and the others are in its
+    /// [overflow](List::take_overflow).
     #[inline(always)]
     pub fn push(&mut self, value: T) {
         self.0.push(value);
@@ -88,8 +89,9 @@ impl<T: Send + Sync + 'static> ConcurrentWrite for List<T> {
 fn append<T>(items: &mut RawVec<T, Allocator>, from: &mut Vec<T>, count: usize) {
     let left = from.len() - count;
     assert!(items.capacity() - items.len() >= count, "room was made");
-    // SAFETY: there is room for `count` elements, which `from` has. They are moved: `from` gives all of
-    // its elements up before, and takes back those that are left, which move to its front.
+    // SAFETY: there is room for `count` elements, and `from` has at least that number. They are
+    // moved: The length of `from` is set to zero before, and then to the number of remaining
+    // elements, which move to its front.
     unsafe {
         from.set_len(0);
         let end = items.as_mut_ptr().add(items.len());

@@ -1,4 +1,4 @@
-//! A list that grows.
+//! A growable list.
 #![expect(unsafe_code, reason = "copies slices into spare room")]
 
 mod as_std;
@@ -19,12 +19,12 @@ use crate::fixed::swap_range_to_end;
 use crate::lanes::Lanes;
 use crate::native::labelled_as;
 
-/// A list that grows: a vector with an allocator, for jobs.
+/// A growable list: a vector with an allocator, for jobs.
 ///
-/// It is a slice to read and change its elements; the methods here change how many there are. What a job
-/// sees of a [`NativeList`] is this.
+/// Its elements are read and changed as a slice; the methods here change their number. Jobs access
+/// a [`NativeList`] as this type.
 ///
-/// The capacity grows to the next power of two, and is at least a cache line's worth.
+/// The capacity grows to the next power of two, and is at least one cache line.
 ///
 /// # Examples
 ///
@@ -39,14 +39,14 @@ use crate::native::labelled_as;
 pub struct List<T> {
     items: RawVec<T, Allocator>,
     lanes: Lanes<ListLane<T>>,
-    /// What parallel writers wrote and there was no room for.
+    /// Elements of parallel writers that did not fit.
     overflow: Vec<T>,
 }
 
 labelled_as!(List<T>, NativeList);
 
 impl<T> List<T> {
-    /// Makes an empty list, without any memory.
+    /// Makes an empty list, without allocating.
     ///
     /// # Examples
     ///
@@ -58,7 +58,7 @@ impl<T> List<T> {
         Self { items, lanes: Lanes::new(), overflow: Vec::new() }
     }
 
-    /// Makes an empty list that will have its memory from the allocator.
+    /// Makes an empty list that uses the allocator.
     ///
     /// # Examples
     ///
@@ -71,7 +71,7 @@ impl<T> List<T> {
         Self { items, lanes: Lanes::new(), overflow: Vec::new() }
     }
 
-    /// Makes an empty list with room for so many elements.
+    /// Makes an empty list with room for `capacity` elements.
     ///
     /// # Panics
     ///
@@ -87,7 +87,7 @@ impl<T> List<T> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty list with room for so many elements, in the allocator's memory.
+    /// Makes an empty list with room for `capacity` elements, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -106,7 +106,7 @@ impl<T> List<T> {
         list
     }
 
-    /// Returns for how many elements there is room, those that are there included.
+    /// Returns the capacity, in elements, including the existing ones.
     ///
     /// # Examples
     ///
@@ -129,12 +129,12 @@ impl<T> List<T> {
         self.items.allocator()
     }
 
-    /// Makes room for exactly so many elements.
+    /// Makes room for exactly `capacity` elements.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there are more elements already (A0016), or if there is
-    /// no memory for so many (A0017).
+    /// Returns an error, and changes nothing, if there are more elements already (A0016), or if
+    /// there is no memory for that (A0017).
     ///
     /// # Examples
     ///
@@ -156,10 +156,11 @@ impl<T> List<T> {
         Ok(())
     }
 
-    /// Gives back the memory that is not needed for the elements that are there (Unity's `TrimExcess`). That of
-    /// parallel writers is given back too.
+    /// Frees the capacity that the elements do not need (Unity's `TrimExcess`). The memory of
+    /// parallel writers is freed too.
     ///
-    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// changes.
     ///
     /// # Examples
     ///
@@ -177,7 +178,7 @@ impl<T> List<T> {
         self.overflow.shrink_to_fit();
     }
 
-    /// Makes room for so many more elements.
+    /// Makes room for `additional` more elements.
     ///
     /// # Errors
     ///
@@ -203,7 +204,7 @@ impl<T> List<T> {
         self.reserve_to(grown)
     }
 
-    /// Makes room for so many more elements.
+    /// Makes room for `additional` more elements.
     ///
     /// # Panics
     ///
@@ -269,7 +270,7 @@ impl<T> List<T> {
     ///
     /// # Errors
     ///
-    /// Gives the element back if the list has to grow and there is no memory for it.
+    /// Returns the element if the list has to grow and there is no memory for it.
     ///
     /// # Examples
     ///
@@ -319,7 +320,7 @@ impl<T> List<T> {
         self.insert_slice(self.len(), values);
     }
 
-    /// Adds a value at the end so many times (Unity's `AddReplicate`).
+    /// Adds `count` copies of a value at the end (Unity's `AddReplicate`).
     ///
     /// # Panics
     ///
@@ -341,7 +342,7 @@ impl<T> List<T> {
         self.items.resize(self.items.len() + count, value);
     }
 
-    /// Makes the list so long: shortens it, or fills it up with a value.
+    /// Changes the length to `length`: shortens the list, or fills it up with a value.
     ///
     /// # Panics
     ///
@@ -409,8 +410,9 @@ impl<T> List<T> {
             index_outside("a list", index, length);
         }
         self.reserve(values.len());
-        // SAFETY: there is room for so many more. The elements after `index` move up, without overlap with
-        // `values`, which is borrowed while the list is borrowed mutably; all are `Copy`.
+        // SAFETY: there is room for that number of elements. The elements after `index` move up,
+        // without overlap with `values`, which is borrowed while the list is borrowed mutably; all
+        // are `Copy`.
         unsafe {
             let gap = self.items.as_mut_ptr().add(index);
             ptr::copy(gap, gap.add(values.len()), length - index);
@@ -419,11 +421,11 @@ impl<T> List<T> {
         }
     }
 
-    /// Removes the element at `index` and returns it. Those after it move up.
+    /// Removes the element at `index` and returns it. Later elements move up.
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if there is no such element.
+    /// Panics with code A0014 if the element's index is out of bounds.
     ///
     /// # Examples
     ///
@@ -440,11 +442,11 @@ impl<T> List<T> {
         self.items.remove(index)
     }
 
-    /// Removes the element at `index` and returns it. The last one takes its place.
+    /// Removes the element at `index` and returns it. The last row takes its place.
     ///
     /// # Panics
     ///
-    /// Panics with code A0014 if there is no such element.
+    /// Panics with code A0014 if the element's index is out of bounds.
     ///
     /// # Examples
     ///
@@ -461,7 +463,7 @@ impl<T> List<T> {
         self.items.swap_remove(index)
     }
 
-    /// Removes the elements in the range. Those after it move up.
+    /// Removes the elements in the range. Later elements move up.
     ///
     /// # Panics
     ///
@@ -482,7 +484,7 @@ impl<T> List<T> {
         self.items.drain(range);
     }
 
-    /// Removes the elements in the range. As many from the end take their place.
+    /// Removes the elements in the range. Elements from the end take their places.
     ///
     /// # Panics
     ///
@@ -505,7 +507,7 @@ impl<T> List<T> {
         self.items.truncate(kept);
     }
 
-    /// Keeps the elements for which the function returns true, in order.
+    /// Keeps the elements for which the function returns `true`, in order.
     ///
     /// # Examples
     ///
@@ -518,7 +520,7 @@ impl<T> List<T> {
         self.items.retain(keep);
     }
 
-    /// Shortens the list to so many elements, if it has more.
+    /// Shortens the list to `length` elements, if it has more.
     ///
     /// # Examples
     ///
@@ -544,7 +546,7 @@ impl<T> List<T> {
         self.items.clear();
     }
 
-    /// Takes out what parallel writers wrote and there was no room for, in order.
+    /// Takes out the elements of parallel writers that did not fit, in order.
     ///
     /// # Examples
     ///

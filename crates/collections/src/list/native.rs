@@ -31,7 +31,7 @@ use crate::native::Native;
 pub type NativeList<T> = Native<List<T>>;
 
 impl<T: Send + 'static> Native<List<T>> {
-    /// Makes an empty list, without any memory.
+    /// Makes an empty list, without allocating.
     ///
     /// # Examples
     ///
@@ -43,7 +43,7 @@ impl<T: Send + 'static> Native<List<T>> {
         Self::of(List::new())
     }
 
-    /// Makes an empty list that will have its memory from the allocator.
+    /// Makes an empty list that uses the allocator.
     ///
     /// # Examples
     ///
@@ -56,7 +56,7 @@ impl<T: Send + 'static> Native<List<T>> {
         Self::of_in(List::new_in(allocator), allocator)
     }
 
-    /// Makes an empty list with room for so many elements. See [`List::with_capacity`].
+    /// Makes an empty list with room for `capacity` elements. See [`List::with_capacity`].
     ///
     /// # Examples
     ///
@@ -69,7 +69,7 @@ impl<T: Send + 'static> Native<List<T>> {
         Self::of(List::with_capacity(capacity))
     }
 
-    /// Makes an empty list with room for so many elements, in the allocator's memory. See
+    /// Makes an empty list with room for `capacity` elements, in the allocator's memory. See
     /// [`List::with_capacity_in`].
     ///
     /// # Examples
@@ -101,10 +101,10 @@ impl<T: Send + 'static> Native<List<T>> {
         self.guarded().read_elements()
     }
 
-    /// Returns a token for jobs that change the elements and not their number: all of them in a single
-    /// job, its own part in each batch of a parallel one.
+    /// Returns a token for jobs that change the elements but not their number: all of them in a
+    /// single job, the batch's part in a parallel one.
     ///
-    /// How many there are is looked up when the job runs, so the list may be filled by a job before it
+    /// The number of elements is read when the job runs, so an earlier job may fill the list
     /// (Unity's `AsDeferredJobArray`): see [`NativeList`] for an example.
     pub fn write_elements(&mut self) -> SliceWrite<'_, T> {
         self.guarded_mut().write_elements()
@@ -116,12 +116,13 @@ impl<T: Send + 'static> Native<List<T>> {
     ///
     /// No element is written by one batch of the job while another reads or writes it.
     pub unsafe fn write_elements_unrestricted(&mut self) -> SliceUnrestricted<'_, T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract is the same: no element is written by one batch of the job while
+        // another reads or writes it.
         unsafe { self.guarded_mut().write_elements_unrestricted() }
     }
 }
 
-// SAFETY: a vector's elements are not inside of it, and stay where they are until it is changed.
+// SAFETY: a vector's elements are in separate memory, and do not move until the vector is changed.
 unsafe impl<T: Send + 'static> Contiguous for List<T> {
     type Element = T;
 

@@ -1,4 +1,4 @@
-//! How pairs get into a map, are found, and get out again.
+//! Insertion, lookup and removal of pairs in a map.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
@@ -15,8 +15,8 @@ use crate::list::List;
 use crate::table::{self, unwrap};
 
 impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
-    /// Sets the value of a key, which is added if it is not there (Unity's indexer). Returns the value
-    /// that it had.
+    /// Sets the value of a key, and adds the key if it is new (Unity's indexer). Returns the old
+    /// value.
     ///
     /// # Panics
     ///
@@ -41,11 +41,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         }
     }
 
-    /// Adds a key that is not there (Unity's `Add`).
+    /// Adds a new key (Unity's `Add`).
     ///
     /// # Errors
     ///
-    /// Gives the key and the value back, and changes nothing, if the key is there already (A0018).
+    /// Returns the key and the value, and changes nothing, if the key exists already (A0018).
     ///
     /// # Panics
     ///
@@ -73,7 +73,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         }
     }
 
-    /// Adds a key if it is not there, and says whether it was added (Unity's `TryAdd`).
+    /// Adds a key if it is new, and returns whether it was added (Unity's `TryAdd`).
     ///
     /// # Panics
     ///
@@ -99,7 +99,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         }
     }
 
-    /// Returns the value of a key, which is added with what the function returns if it is not there.
+    /// Returns the value of a key, and adds the key with the function's result if it is new.
     ///
     /// # Panics
     ///
@@ -131,9 +131,9 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         unwrap(table::entry(&mut self.table, hash, is_pair_of(key), hash_with(&self.hasher)))
     }
 
-    /// Returns the value of a key, if it is there (Unity's `TryGetValue`).
+    /// Returns the value of a key, if it exists (Unity's `TryGetValue`).
     ///
-    /// Where it is known to be there, `map[&key]` returns the value, and panics with code A0018 otherwise.
+    /// `map[&key]` also returns the value, and panics with code A0018 if the key is missing.
     ///
     /// # Examples
     ///
@@ -152,7 +152,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         self.table.find(hash, is_pair_of(key)).map(|(_, value)| value)
     }
 
-    /// Returns the value of a key, if it is there, to change it.
+    /// Returns a mutable reference to the value of a key, if it exists.
     ///
     /// # Examples
     ///
@@ -171,7 +171,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         self.table.find_mut(hash, is_pair_of(key)).map(|(_, value)| value)
     }
 
-    /// Says whether a key is there.
+    /// Returns whether a key exists.
     ///
     /// # Examples
     ///
@@ -187,7 +187,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         self.get(key).is_some()
     }
 
-    /// Removes a key, if it is there, and returns its value.
+    /// Removes a key, if it exists, and returns its value.
     ///
     /// # Examples
     ///
@@ -209,7 +209,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
 }
 
 impl<K, V, S> Map<K, V, S> {
-    /// Keeps the pairs for which the function returns true.
+    /// Keeps the pairs for which the function returns `true`.
     ///
     /// # Examples
     ///
@@ -222,7 +222,7 @@ impl<K, V, S> Map<K, V, S> {
         self.table.retain(|(key, value)| keep(key, value));
     }
 
-    /// Walks the keys and their values. See [`Map`] for the order.
+    /// Iterates over the keys and their values. See [`Map`] for the order.
     ///
     /// # Examples
     ///
@@ -235,7 +235,7 @@ impl<K, V, S> Map<K, V, S> {
         MapIter(self.table.iter())
     }
 
-    /// Walks the keys and their values, to change the values.
+    /// Iterates over the keys and their values, with mutable values.
     ///
     /// # Examples
     ///
@@ -249,7 +249,7 @@ impl<K, V, S> Map<K, V, S> {
         MapIterMut(self.table.iter_mut())
     }
 
-    /// Walks the keys.
+    /// Iterates over the keys.
     ///
     /// # Examples
     ///
@@ -262,7 +262,7 @@ impl<K, V, S> Map<K, V, S> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// Walks the values, in the order of the [keys](Self::keys).
+    /// Iterates over the values, in the order of the [keys](Self::keys).
     ///
     /// # Examples
     ///
@@ -275,7 +275,7 @@ impl<K, V, S> Map<K, V, S> {
         self.iter().map(|(_, value)| value)
     }
 
-    /// Walks the values, to change them.
+    /// Iterates over the values, mutably.
     ///
     /// # Examples
     ///
@@ -351,7 +351,7 @@ where
     ///
     /// # Panics
     ///
-    /// Panics with code A0018 if the key is not there.
+    /// Panics with code A0018 if the key is missing.
     #[inline]
     #[track_caller]
     fn index(&self, key: &Q) -> &V {

@@ -1,4 +1,4 @@
-//! How a map is walked.
+//! Iterators of maps.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -7,7 +7,7 @@ use hashbrown::hash_table;
 
 use crate::allocator::Allocator;
 
-/// Walks the keys of a [`Map`](crate::Map) and their values.
+/// Iterator of the pairs of a [`Map`](crate::Map).
 ///
 /// # Examples
 ///
@@ -18,7 +18,7 @@ use crate::allocator::Allocator;
 #[must_use = "a map is walked only when the iterator is used"]
 pub struct MapIter<'a, K, V>(pub(super) hash_table::Iter<'a, (K, V)>);
 
-/// Walks the keys of a [`Map`](crate::Map) and their values, to change the values.
+/// Iterator of the pairs of a [`Map`](crate::Map), with mutable values.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ pub struct MapIter<'a, K, V>(pub(super) hash_table::Iter<'a, (K, V)>);
 #[must_use = "a map is walked only when the iterator is used"]
 pub struct MapIterMut<'a, K, V>(pub(super) hash_table::IterMut<'a, (K, V)>);
 
-/// Takes a [`Map`](crate::Map) apart.
+/// Iterator of the pairs of a [`Map`](crate::Map), by value.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! A key that is there and should not be, or the other way round.
+//! Errors of duplicate and missing keys.
 
 use std::any::type_name;
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::error::debug_as_display;
 
-/// Why a key was not added: it is there already. Code A0018.
+/// Error of adding a key that exists already. Code A0018.
 ///
 /// # Examples
 ///
@@ -43,7 +43,7 @@ impl Error for DuplicateKey {}
 
 debug_as_display!(DuplicateKey);
 
-/// Panics because a key is not there. Keys need not be printable, so its type is named.
+/// Panics because a key is missing. Keys need not be printable, so the message names their type.
 #[cold]
 #[inline(never)]
 #[track_caller]

@@ -1,4 +1,4 @@
-//! How the batches of a parallel job add to a map.
+//! Parallel writers of maps.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -11,7 +11,7 @@ use crate::hashed_pairs::{HashedPair, HashedPairs};
 use crate::lanes::{Lane, ParallelWriter};
 use crate::table::{self, Table};
 
-/// What one batch adds to a map.
+/// Pairs that one batch adds to a map.
 ///
 /// # Examples
 ///
@@ -19,17 +19,17 @@ use crate::table::{self, Table};
 pub struct MapLane<K, V, S = FixedState>(HashedPairs<K, V, S>);
 
 impl<K: Hash, V, S: BuildHasher> MapLane<K, V, S> {
-    /// Adds a key if it is not there (Unity's `TryAdd`).
+    /// Adds a key if it is new (Unity's `TryAdd`).
     ///
-    /// It does not say whether the key was added, because that is decided when the job's last batch is
-    /// done. A key that was in the map before the job keeps its value. Of several writers of one key, the
-    /// one in the lowest batch wins, and within a batch the first, whatever the threads did. The pairs of
-    /// the others are dropped.
+    /// It does not return whether the key was added, because that is decided after the job's last
+    /// batch. A key that was in the map before the job keeps its value. Of several writers of one
+    /// key, the one in the lowest batch wins, and within a batch the first, on any number of
+    /// threads. The pairs of the others are dropped.
     ///
-    /// The map does not grow: if it has no room for all new keys, the job fails, with code A0015, the
-    /// first ones are in the map, and the others are in its [overflow](Map::take_overflow). If comparing
-    /// keys panics, the job fails with that, what was added before is in the map, and the rest of what the
-    /// job wrote is dropped.
+    /// The map does not grow. If it has no room for all new keys, the job fails with code A0015.
+    /// The first ones are then in the map, and the others are in its
+    /// [overflow](Map::take_overflow). If comparing keys panics, the job fails with that panic. The
+    /// pairs added before are in the map, and the other pairs of the job are dropped.
     ///
     /// # Examples
     ///
@@ -97,7 +97,7 @@ where
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
-    /// Adds what the batches wrote. Messages call that `what`.
+    /// Adds the pairs of the batches. Messages call them `what`.
     pub(crate) fn settle_lanes(&mut self, container: ContainerLabel, what: &str) {
         let before = self.table.len();
         let room = table::capacity(&self.table) - before;
@@ -118,7 +118,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     }
 }
 
-/// Adds what was written until the table has no room.
+/// Adds the pairs of a lane until the table is full.
 fn settle_lane<K: Hash + Eq, V>(
     table: &mut Table<(K, V)>,
     hasher: &impl BuildHasher,
@@ -138,18 +138,18 @@ fn settle_lane<K: Hash + Eq, V>(
     }
 }
 
-/// What comes when the table has no room.
+/// Pairs that come after the table is full.
 struct Late<'m, K, V> {
-    /// The overflow, in which that of earlier jobs may still be.
+    /// The overflow, which may hold pairs of earlier jobs.
     pairs: &'m mut Vec<(K, V)>,
-    /// How many of them are from this job.
+    /// Number of pairs from this job.
     kept: usize,
-    /// The hashes and places of those.
+    /// The hashes and indices of those pairs.
     hashes: Table<(u64, usize)>,
 }
 
 impl<K: Eq, V> Late<'_, K, V> {
-    /// Keeps a pair if its key is neither in the table nor among those that were kept before.
+    /// Keeps a pair if its key is neither in the table nor among the kept pairs.
     #[cold]
     #[inline(never)]
     fn add(&mut self, table: &Table<(K, V)>, HashedPair { hash, key, value }: HashedPair<K, V>) {

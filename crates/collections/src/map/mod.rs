@@ -24,17 +24,17 @@ use crate::table::{self, Table, unwrap};
 
 /// A map from keys to values: a hash map with an allocator, for jobs.
 ///
-/// What a job sees of a [`NativeHashMap`] is this.
+/// Jobs access a [`NativeHashMap`] as this type.
 ///
-/// The table is that of the crate `hashbrown`, and the hash function that of `foldhash`. Another one can
-/// be given [at the start](Self::with_hasher).
+/// The table is that of the crate `hashbrown`, and the hash function that of `foldhash`. Another
+/// one can be set [in the constructor](Self::with_hasher).
 ///
 /// # Determinism
 ///
-/// The hash function has a fixed seed, so the order of iteration depends on the operations alone: it is
-/// the same in every run, for any number of threads. It may be another on another kind of processor.
-/// Where strangers choose the keys, they could choose ones that collide: give such a map a hasher with a
-/// random seed.
+/// The hash function has a fixed seed, so the order of iteration depends on the operations alone:
+/// it is the same in every run, for any number of threads. It may differ on another processor
+/// architecture. Untrusted keys may be chosen to collide: use a hasher with a random seed for
+/// those.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ use crate::table::{self, Table, unwrap};
 /// assert_eq!(scores.get("Bob"), None);
 /// ```
 ///
-/// A map that is being walked cannot be changed, which Unity finds out at run time:
+/// A map cannot be changed during iteration, which Unity checks at run time:
 ///
 /// ```compile_fail,E0499
 /// let mut scores = ancho_collections::Map::from([("Ada", 10)]);
@@ -58,12 +58,12 @@ pub struct Map<K, V, S = FixedState> {
     table: Table<(K, V)>,
     hasher: S,
     lanes: Lanes<MapLane<K, V, S>>,
-    /// What parallel writers wrote and there was no room for.
+    /// Elements of parallel writers that did not fit.
     overflow: Vec<(K, V)>,
 }
 
 impl<K, V> Map<K, V> {
-    /// Makes an empty map, without any memory.
+    /// Makes an empty map, without allocating.
     ///
     /// # Examples
     ///
@@ -79,7 +79,7 @@ impl<K, V> Map<K, V> {
         }
     }
 
-    /// Makes an empty map that will have its memory from the allocator.
+    /// Makes an empty map that uses the allocator.
     ///
     /// # Examples
     ///
@@ -91,7 +91,7 @@ impl<K, V> Map<K, V> {
         Self::with_hasher_in(FixedState::default(), allocator)
     }
 
-    /// Makes an empty map with room for at least so many keys.
+    /// Makes an empty map with room for at least `capacity` keys.
     ///
     /// # Panics
     ///
@@ -107,7 +107,7 @@ impl<K, V> Map<K, V> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty map with room for at least so many keys, in the allocator's memory.
+    /// Makes an empty map with room for at least `capacity` keys, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -130,7 +130,7 @@ impl<K, V> Map<K, V> {
 }
 
 impl<K, V, S> Map<K, V, S> {
-    /// Makes an empty map with a hash function of its own, without any memory.
+    /// Makes an empty map with the given hasher, without allocating.
     ///
     /// # Examples
     ///
@@ -145,7 +145,7 @@ impl<K, V, S> Map<K, V, S> {
         Self::with_hasher_in(hasher, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty map with a hash function of its own, that will have its memory from the allocator.
+    /// Makes an empty map with the given hasher, that uses the allocator.
     ///
     /// # Examples
     ///
@@ -164,7 +164,7 @@ impl<K, V, S> Map<K, V, S> {
         }
     }
 
-    /// Returns how many keys there are (Unity's `Count`).
+    /// Returns the number of keys (Unity's `Count`).
     ///
     /// # Examples
     ///
@@ -176,7 +176,7 @@ impl<K, V, S> Map<K, V, S> {
         self.table.len()
     }
 
-    /// Says whether there is no key.
+    /// Returns whether the map is empty.
     ///
     /// # Examples
     ///
@@ -188,9 +188,10 @@ impl<K, V, S> Map<K, V, S> {
         self.table.is_empty()
     }
 
-    /// Returns for how many keys there is room, those that are there included.
+    /// Returns the capacity, in keys, including the existing ones.
     ///
-    /// It is the next that a table can have of what was asked for, and is not lowered by removing.
+    /// It is the requested capacity rounded up to the next table size, and removing does not lower
+    /// it.
     ///
     /// # Examples
     ///
@@ -240,7 +241,7 @@ impl<K, V, S> Map<K, V, S> {
         self.table.clear();
     }
 
-    /// Takes out what parallel writers wrote and there was no room for, in order.
+    /// Takes out the elements of parallel writers that did not fit, in order.
     ///
     /// # Examples
     ///
@@ -274,12 +275,12 @@ impl<K, V, S> Map<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
-    /// Makes room for at least so many keys, and gives back memory that is not needed for that.
+    /// Makes room for at least `capacity` keys, and frees the memory beyond that.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there are more keys already (A0016), or if there is no
-    /// memory for so many (A0017).
+    /// Returns an error, and changes nothing, if there are more keys already (A0016), or if there
+    /// is no memory for that (A0017).
     ///
     /// # Examples
     ///
@@ -293,10 +294,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         table::set_capacity(&mut self.table, capacity, hash_with(&self.hasher))
     }
 
-    /// Gives back the memory that is not needed for the keys that are there (Unity's `TrimExcess`). That of
-    /// parallel writers is given back too.
+    /// Frees the capacity that the keys do not need (Unity's `TrimExcess`). The memory of parallel
+    /// writers is freed too.
     ///
-    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// changes.
     ///
     /// # Examples
     ///
@@ -314,7 +316,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         self.overflow.shrink_to_fit();
     }
 
-    /// Makes room for so many more keys.
+    /// Makes room for `additional` more keys.
     ///
     /// # Errors
     ///
@@ -332,7 +334,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         table::try_reserve(&mut self.table, additional, hash_with(&self.hasher))
     }
 
-    /// Makes room for so many more keys.
+    /// Makes room for `additional` more keys.
     ///
     /// # Panics
     ///
@@ -351,13 +353,13 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     }
 }
 
-/// Returns what tells the hash of a pair.
+/// Returns a function from a pair to its hash.
 #[inline(always)]
 fn hash_with<K: Hash, V, S: BuildHasher>(hasher: &S) -> impl Fn(&(K, V)) -> u64 {
     move |(key, _)| hasher.hash_one(key)
 }
 
-/// Returns what recognises the pair of a key.
+/// Returns a predicate for the pair of a key.
 #[inline(always)]
 fn is_pair_of<K: Borrow<Q>, V, Q: Eq + ?Sized>(key: &Q) -> impl Fn(&(K, V)) -> bool {
     move |(other, _)| key == other.borrow()

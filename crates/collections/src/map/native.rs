@@ -29,7 +29,7 @@ use crate::native::{Container, Native};
 pub type NativeHashMap<K, V, S = FixedState> = Native<Map<K, V, S>>;
 
 mod alias {
-    /// Exists for its name.
+    /// Used only for its name.
     pub(super) struct NativeHashMap<K, V>(std::marker::PhantomData<(K, V)>);
 }
 
@@ -46,7 +46,7 @@ where
 }
 
 impl<K: Send + 'static, V: Send + 'static> Native<Map<K, V>> {
-    /// Makes an empty map, without any memory.
+    /// Makes an empty map, without allocating.
     ///
     /// # Examples
     ///
@@ -58,7 +58,7 @@ impl<K: Send + 'static, V: Send + 'static> Native<Map<K, V>> {
         Self::of(Map::new())
     }
 
-    /// Makes an empty map that will have its memory from the allocator.
+    /// Makes an empty map that uses the allocator.
     ///
     /// # Examples
     ///
@@ -71,7 +71,7 @@ impl<K: Send + 'static, V: Send + 'static> Native<Map<K, V>> {
         Self::of_in(Map::new_in(allocator), allocator)
     }
 
-    /// Makes an empty map with room for at least so many keys. See [`Map::with_capacity`].
+    /// Makes an empty map with room for at least `capacity` keys. See [`Map::with_capacity`].
     ///
     /// # Examples
     ///
@@ -84,7 +84,7 @@ impl<K: Send + 'static, V: Send + 'static> Native<Map<K, V>> {
         Self::of(Map::with_capacity(capacity))
     }
 
-    /// Makes an empty map with room for at least so many keys, in the allocator's memory. See
+    /// Makes an empty map with room for at least `capacity` keys, in the allocator's memory. See
     /// [`Map::with_capacity_in`].
     ///
     /// # Examples

@@ -1,4 +1,4 @@
-//! What a map has in common with the collections of the standard library.
+//! Traits of the standard library for maps.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -15,12 +15,12 @@ impl<K, V, S: Default> Default for Map<K, V, S> {
 }
 
 impl<K: Clone, V: Clone, S: Clone> Clone for Map<K, V, S> {
-    /// Copies the pairs, into memory of the same allocator, where they have the same order. What parallel
-    /// writers left is not copied.
+    /// Copies the pairs, in the same order, into memory of the same allocator. The overflow of
+    /// parallel writers is not copied.
     ///
     /// # Panics
     ///
-    /// Panics if there is no memory, with code A0017.
+    /// Panics with code A0017 if there is no memory.
     #[track_caller]
     fn clone(&self) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Extend<(K, V)> for Map<K, V, S> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, pairs: I) {
         let pairs = pairs.into_iter();
         let (at_least, _) = pairs.size_hint();
-        // Keys that come twice, or are there already, need no room. Half of them is a guess.
+        // Duplicate and existing keys need no room. Half of them is an estimate.
         self.reserve(if self.is_empty() { at_least } else { at_least.div_ceil(2) });
         pairs.for_each(|(key, value)| {
             self.insert(key, value);
@@ -93,7 +93,7 @@ impl<'a, K, V, S> IntoIterator for &'a mut Map<K, V, S> {
     }
 }
 
-/// Two maps are equal if they have the same keys with the same values, in whatever order.
+/// Two maps are equal if they have the same keys with the same values, in any order.
 impl<K: Hash + Eq, V: PartialEq, S: BuildHasher> PartialEq for Map<K, V, S> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len()

@@ -1,4 +1,4 @@
-//! How values get into a map of many values, are found, and get out again.
+//! Insertion, lookup and removal of values in a multi-map.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
@@ -11,7 +11,7 @@ use crate::list::List;
 use crate::table::{self, unwrap};
 
 impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
-    /// Adds a value to a key, after those that it has.
+    /// Adds a value to a key, after its existing ones.
     ///
     /// # Panics
     ///
@@ -37,7 +37,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.nodes.append(&mut head.chain, value);
     }
 
-    /// Makes room for a value, and for its key unless that is there.
+    /// Makes room for a value, and for its key if that is new.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -49,8 +49,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         }
     }
 
-    /// Walks the values of a key, in the order in which they were added: none if it is not there (Unity's
-    /// `GetValuesForKey`, `TryGetFirstValue` and `TryGetNextValue`).
+    /// Iterates over the values of a key, in the order in which they were added: none if the key is
+    /// missing (Unity's `GetValuesForKey`, `TryGetFirstValue` and `TryGetNextValue`).
     ///
     /// # Examples
     ///
@@ -68,7 +68,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.nodes.values(self.chain(key))
     }
 
-    /// Walks the values of a key, to change them.
+    /// Iterates over the values of a key, mutably.
     ///
     /// # Examples
     ///
@@ -87,7 +87,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.nodes.values_mut(chain)
     }
 
-    /// Returns the first value of a key, if it is there.
+    /// Returns the first value of a key, if it exists.
     ///
     /// # Examples
     ///
@@ -104,7 +104,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.values_for(key).next()
     }
 
-    /// Says whether a key has values.
+    /// Returns whether a key has values.
     ///
     /// # Examples
     ///
@@ -120,7 +120,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.chain(key).is_some()
     }
 
-    /// Returns how many values a key has (Unity's `CountValuesForKey`).
+    /// Returns the number of values of a key (Unity's `CountValuesForKey`).
     ///
     /// # Examples
     ///
@@ -147,7 +147,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.heads.find(hash, is_head_of(key)).map(|head| head.chain)
     }
 
-    /// Removes a key with all its values, and returns how many those were.
+    /// Removes a key with all its values, and returns their number.
     ///
     /// # Examples
     ///
@@ -168,7 +168,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         head.chain.count as usize
     }
 
-    /// Removes all values of a key that are equal to the given one, and returns how many those were.
+    /// Removes all values of a key that are equal to the given one, and returns their number.
     ///
     /// # Examples
     ///
@@ -186,8 +186,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.retain_key(key, |other| other != value)
     }
 
-    /// Keeps the values of a key for which the function returns true, and returns how many it removed
-    /// (Unity's `Remove` with an iterator).
+    /// Keeps the values of a key for which the function returns `true`, and returns the number of
+    /// removed ones (Unity's `Remove` with an iterator).
     ///
     /// # Examples
     ///
@@ -211,7 +211,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
                 before = place;
             } else {
                 let chain = &mut head.get_mut().chain;
-                // The value is dropped when the map is in order, which that may leave by a panic.
+                // The value is dropped after the map is consistent, since the drop may panic.
                 let value = self.nodes.take(chain, before, place);
                 removed += 1;
                 if chain.count == 0 {
@@ -227,7 +227,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
 }
 
 impl<K, V, S> MultiMap<K, V, S> {
-    /// Walks all values, with their keys: key by key, and for each in the order in which they were added.
+    /// Iterates over all values, with their keys: key by key, and for each in the order in which
+    /// they were added.
     ///
     /// # Examples
     ///
@@ -240,7 +241,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         MultiMapIter::new(self.heads.iter(), &self.nodes)
     }
 
-    /// Walks the keys: each once, in no order that means something.
+    /// Iterates over the keys, each once, in an unspecified order.
     ///
     /// # Examples
     ///
@@ -270,7 +271,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         keys
     }
 
-    /// Returns a list of the keys, each as often as it has values (Unity's `GetKeyArray`).
+    /// Returns a list of the keys, each repeated for each of its values (Unity's `GetKeyArray`).
     ///
     /// # Examples
     ///

@@ -1,8 +1,8 @@
-//! How the values that a job has added are laid out: those of one key side by side.
+//! Layout of the values that a job has added: those of one key are contiguous.
 //!
-//! A spatial hash is read far more often than it is written, and a long chain whose nodes follow each other
-//! in memory is read twice as fast as one that is scattered. So the values wait until all of them are known.
-//! They are counted by key meanwhile, and then each goes to its place.
+//! A spatial hash is read far more often than it is written, and a long chain of contiguous nodes
+//! is read twice as fast as a scattered one. So the values wait until all of them have been
+//! written. Meanwhile they are counted by key, and then each goes to its place.
 
 use std::hash::{BuildHasher, Hash};
 use std::mem;
@@ -13,7 +13,7 @@ use crate::error::AllocationError;
 use crate::hashed_pairs::HashedPair;
 use crate::table::{self, Table};
 
-/// Memory that is kept from job to job.
+/// Memory that is kept between jobs.
 pub(super) struct Waiting<V> {
     groups: Vec<Group>,
     /// The values, with the number of their group.
@@ -22,9 +22,9 @@ pub(super) struct Waiting<V> {
 
 /// The values of one key that a job has added.
 pub(super) struct Group {
-    /// Where the next one goes; `NIL` while they are counted, and after that if the key is gone.
+    /// Place of the next value; `NIL` while they are counted, and after that if the key is gone.
     pub(super) next: u32,
-    /// Where the last one goes, and one more. While they are counted, it is their number.
+    /// End of the places of the group, exclusive. While they are counted, it is their number.
     pub(super) end: u32,
 }
 
@@ -39,7 +39,7 @@ impl<V> Waiting<V> {
     }
 }
 
-/// Adds values: some to the places of removed ones, and the others when it is dropped, also by a panic.
+/// Adds values: some to the places of removed ones, and the others on drop, also during a panic.
 pub(super) struct Grouping<'m, K, V> {
     pub(super) heads: &'m mut Table<Head<K>>,
     pub(super) nodes: &'m mut Nodes<V>,
@@ -47,12 +47,12 @@ pub(super) struct Grouping<'m, K, V> {
 }
 
 impl<K: Hash + Eq, V> Grouping<'_, K, V> {
-    /// Returns for how many more values there is room.
+    /// Returns the number of values that still fit.
     pub(super) fn room(&self) -> usize {
         self.nodes.capacity() - self.nodes.len() - self.waiting.values.len()
     }
 
-    /// Makes room for so many new keys.
+    /// Makes room for `additional` new keys.
     pub(super) fn try_reserve_keys(
         &mut self,
         additional: usize,
@@ -61,7 +61,7 @@ impl<K: Hash + Eq, V> Grouping<'_, K, V> {
         table::try_reserve(self.heads, additional, hash_with(hasher))
     }
 
-    /// Takes values, for which there is room.
+    /// Takes values, for which the caller made room.
     pub(super) fn extend(
         &mut self,
         mut pairs: impl ExactSizeIterator<Item = HashedPair<K, V>>,
@@ -102,7 +102,8 @@ impl<K, V> Drop for Grouping<'_, K, V> {
                 start = end;
             }
         }
-        // A key that panicked when it was hashed again has taken others with it. Their groups have no place.
+        // If hashing a key panicked during a rehash, other keys were lost with it. Their groups
+        // have no place.
         self.nodes.fill(start, groups, values.drain(..));
         groups.clear();
     }

@@ -1,4 +1,4 @@
-//! How the values of a key, and all values, are walked.
+//! Iterators of the values of one key, and of all values.
 #![expect(
     unsafe_code,
     reason = "lends several nodes of one vector at a time, to change their values"
@@ -13,7 +13,8 @@ use hashbrown::hash_table;
 use super::Head;
 use super::nodes::{Chain, NIL, Node, Nodes};
 
-/// Walks the values of one key of a [`MultiMap`](crate::MultiMap), in the order in which they were added.
+/// Iterator of the values of one key of a [`MultiMap`](crate::MultiMap), in the order in which they
+/// were added.
 ///
 /// # Examples
 ///
@@ -30,7 +31,7 @@ pub struct MultiMapValues<'a, V> {
     left: u32,
 }
 
-/// Walks the values of one key of a [`MultiMap`](crate::MultiMap), to change them.
+/// Iterator of the values of one key of a [`MultiMap`](crate::MultiMap), mutably.
 ///
 /// # Examples
 ///
@@ -42,7 +43,7 @@ pub struct MultiMapValues<'a, V> {
 #[must_use = "a map is walked only when the iterator is used"]
 pub struct MultiMapValuesMut<'a, V> {
     nodes: *mut Node<V>,
-    /// How many nodes there are.
+    /// Number of nodes.
     length: usize,
     next: u32,
     left: u32,
@@ -50,7 +51,7 @@ pub struct MultiMapValuesMut<'a, V> {
     lifetime: PhantomData<&'a mut [Node<V>]>,
 }
 
-/// Walks all values of a [`MultiMap`](crate::MultiMap), key by key.
+/// Iterator of all values of a [`MultiMap`](crate::MultiMap), key by key.
 ///
 /// # Examples
 ///
@@ -80,7 +81,7 @@ impl<'a, V> Iterator for MultiMapValues<'a, V> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a V> {
-        // There is no node where the last one's link leads.
+        // The link of the last node is out of bounds.
         let node = self.nodes.get(self.next as usize)?;
         self.next = node.next;
         self.left -= 1;
@@ -110,9 +111,9 @@ impl<'a, V> Iterator for MultiMapValuesMut<'a, V> {
         if self.next as usize >= self.length {
             return None;
         }
-        // SAFETY: the place is within the vector, which is borrowed mutably for `'a`. Each node is linked to
-        // once, and the last of a chain to none, so this is the only reference to it, and no other is made
-        // later.
+        // SAFETY: the place is within the vector, which is borrowed mutably for `'a`. Each node is
+        // linked to once, and the last of a chain to no other, so this is the only reference to it,
+        // and no other is made later.
         let node = unsafe { &mut *self.nodes.add(self.next as usize) };
         self.next = node.next;
         self.left -= 1;
@@ -128,7 +129,8 @@ impl<'a, V> Iterator for MultiMapValuesMut<'a, V> {
 // SAFETY: it is a mutable borrow of the nodes, which may be sent if the values may.
 unsafe impl<V: Send> Send for MultiMapValuesMut<'_, V> {}
 
-// SAFETY: as for a mutable borrow; a shared reference to it leads to no value at all.
+// SAFETY: it is a mutable borrow of the nodes; a shared reference to it provides no access to a
+// value.
 unsafe impl<V: Sync> Sync for MultiMapValuesMut<'_, V> {}
 
 impl<'a, K, V> MultiMapIter<'a, K, V> {

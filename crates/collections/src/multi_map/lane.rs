@@ -1,4 +1,4 @@
-//! How the batches of a parallel job add to a map of many values.
+//! Parallel writers of multi-maps.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -11,7 +11,7 @@ use super::grouping::Grouping;
 use crate::hashed_pairs::{HashedPair, HashedPairs};
 use crate::lanes::{Lane, ParallelWriter};
 
-/// What one batch adds to a map of many values.
+/// Pairs that one batch adds to a multi-map.
 ///
 /// # Examples
 ///
@@ -24,14 +24,13 @@ impl<K: Hash, V, S: BuildHasher> MultiMapLane<K, V, S> {
     /// The values become part of the map when the job's last batch is done: those of each key in the order
     /// of the batches, and of the calls in each.
     ///
-    /// The map's [capacity](MultiMap::capacity) does not grow: if it has no room for all of them, the job
-    /// fails, with code A0015, the first ones are in the map, and the others are in its
-    /// [overflow](MultiMap::take_overflow). The same happens with code A0017 where a capacity that was
-    /// never asked for, but grew with the values of few keys, meets many new keys and there is no memory
-    /// for those.
+    /// The map's [capacity](MultiMap::capacity) does not grow. If it has no room for all of them,
+    /// the job fails with code A0015. The first ones are then in the map, and the others are in its
+    /// [overflow](MultiMap::take_overflow). The job fails with code A0017 if the capacity was never
+    /// requested, but grew with the values of few keys, and there is no memory for many new keys.
     ///
-    /// If comparing keys panics, the job fails with that, what was added before is in the map, and the
-    /// rest of what the job wrote is dropped.
+    /// If comparing keys panics, the job fails with that panic. The pairs added before are in the
+    /// map, and the other pairs of the job are dropped.
     #[inline]
     pub fn add(&mut self, key: K, value: V) {
         self.0.push(key, value);

@@ -28,12 +28,13 @@ use nodes::{Chain, NIL, Nodes};
 
 /// A map from keys to any number of values each, for jobs.
 ///
-/// What a job sees of a [`NativeMultiHashMap`] is this. It is made to be filled by all batches of a job,
-/// read by the next, and cleared for the next frame: who is in which cell of a grid.
+/// Jobs access a [`NativeMultiHashMap`] as this type. It is designed to be filled by all batches of
+/// a job, read by the next, and cleared for the next frame: for example, the entities in each cell
+/// of a grid.
 ///
-/// All values are in one vector, linked to those of the same key; a table leads from each key to its
-/// first value and its last. So a key has no memory of its own, and clearing keeps what there is. The
-/// values that one job adds to a key are side by side.
+/// All values are in one vector, linked to those of the same key; a table leads from each key to
+/// its first value and its last. So a key has no memory of its own, and clearing keeps the memory.
+/// The values that one job adds to a key are contiguous.
 ///
 /// # Determinism
 ///
@@ -56,7 +57,7 @@ pub struct MultiMap<K, V, S = FixedState> {
     hasher: S,
     lanes: Lanes<MultiMapLane<K, V, S>>,
     waiting: Waiting<V>,
-    /// What parallel writers wrote and there was no room for.
+    /// Elements of parallel writers that did not fit.
     overflow: Vec<(K, V)>,
 }
 
@@ -64,14 +65,14 @@ pub struct MultiMap<K, V, S = FixedState> {
 #[derive(Clone)]
 struct Head<K> {
     key: K,
-    /// Never empty, but while a job's values are added.
+    /// Never empty, except while a job's values are added.
     chain: Chain,
     /// Its number among the keys to which a job is adding values, or [`NIL`].
     group: u32,
 }
 
 impl<K, V> MultiMap<K, V> {
-    /// Makes an empty map, without any memory.
+    /// Makes an empty map, without allocating.
     ///
     /// # Examples
     ///
@@ -89,7 +90,7 @@ impl<K, V> MultiMap<K, V> {
         }
     }
 
-    /// Makes an empty map that will have its memory from the allocator.
+    /// Makes an empty map that uses the allocator.
     ///
     /// # Examples
     ///
@@ -101,7 +102,7 @@ impl<K, V> MultiMap<K, V> {
         Self::with_hasher_in(FixedState::default(), allocator)
     }
 
-    /// Makes an empty map with room for so many values, of as many keys.
+    /// Makes an empty map with room for `capacity` values, each of a different key.
     ///
     /// # Panics
     ///
@@ -117,7 +118,8 @@ impl<K, V> MultiMap<K, V> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty map with room for so many values, of as many keys, in the allocator's memory.
+    /// Makes an empty map with room for `capacity` values, each of a different key, in the
+    /// allocator's memory.
     ///
     /// # Panics
     ///
@@ -141,7 +143,7 @@ impl<K, V> MultiMap<K, V> {
 }
 
 impl<K, V, S> MultiMap<K, V, S> {
-    /// Makes an empty map with a hash function of its own, without any memory.
+    /// Makes an empty map with the given hasher, without allocating.
     ///
     /// # Examples
     ///
@@ -156,7 +158,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         Self::with_hasher_in(hasher, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty map with a hash function of its own, that will have its memory from the allocator.
+    /// Makes an empty map with the given hasher, that uses the allocator.
     ///
     /// # Examples
     ///
@@ -177,7 +179,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         }
     }
 
-    /// Returns how many values there are, of all keys (Unity's `Count`).
+    /// Returns the number of values of all keys (Unity's `Count`).
     ///
     /// # Examples
     ///
@@ -189,7 +191,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         self.nodes.len()
     }
 
-    /// Says whether there is no value.
+    /// Returns whether the pointer is null.
     ///
     /// # Examples
     ///
@@ -201,7 +203,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         self.len() == 0
     }
 
-    /// Returns for how many values there is room, those that are there included.
+    /// Returns the capacity, in values, including the existing ones.
     ///
     /// # Examples
     ///
@@ -235,7 +237,7 @@ impl<K, V, S> MultiMap<K, V, S> {
     /// assert!(map.is_empty() && map.capacity() >= 2);
     /// ```
     pub fn clear(&mut self) {
-        /// Clears the values also if dropping a key panics.
+        /// Clears the values even if dropping a key panics.
         struct Rest<'m, V>(&'m mut Nodes<V>);
 
         impl<V> Drop for Rest<'_, V> {
@@ -248,7 +250,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         self.heads.clear();
     }
 
-    /// Takes out what parallel writers wrote and there was no room for, in order.
+    /// Takes out the elements of parallel writers that did not fit, in order.
     ///
     /// # Examples
     ///
@@ -270,13 +272,13 @@ impl<K, V, S> MultiMap<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
-    /// Makes room for exactly so many values, of as many keys. The values of each key are then side by
-    /// side, if there is less room than before.
+    /// Makes room for exactly `capacity` values, each of a different key. The values of each key
+    /// are then contiguous, if the capacity decreased.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there are more values already (A0016), or if there is no
-    /// memory for so many (A0017).
+    /// Returns an error, and changes nothing, if there are more values already (A0016), or if there
+    /// is no memory for that (A0017).
     ///
     /// # Examples
     ///
@@ -291,7 +293,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         if capacity < length {
             return Err(CapacityError::BelowLength { capacity, length });
         }
-        // There are no more keys than values. If there is no memory for the values, nobody can tell.
+        // There are no more keys than values. If there is no memory for the values, the larger
+        // table has no visible effect.
         table::set_capacity(&mut self.heads, capacity, hash_with(&self.hasher))?;
         if capacity >= self.capacity() {
             self.nodes.try_reserve_exact(capacity - length)?;
@@ -301,10 +304,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         Ok(())
     }
 
-    /// Gives back the memory that is not needed for the keys and values that are there (Unity's `TrimExcess`). That of
-    /// parallel writers is given back too. The values of each key are then side by side.
+    /// Frees the capacity that the keys and values do not need (Unity's `TrimExcess`). The memory
+    /// of parallel writers is freed too. The values of each key are then contiguous.
     ///
-    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// changes.
     ///
     /// # Examples
     ///
@@ -317,7 +321,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     #[doc(alias = "TrimExcess")]
     #[doc(alias = "trim")]
     pub fn shrink_to_fit(&mut self) {
-        // If there is no memory for one of the two, the other shrinks all the same.
+        // If there is no memory for one of the two, the other still shrinks.
         let keys = self.heads.len();
         let _ = table::set_capacity(&mut self.heads, keys, hash_with(&self.hasher));
         if self.len() < self.capacity() {
@@ -329,7 +333,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.overflow.shrink_to_fit();
     }
 
-    /// Makes room for so many more values, of as many new keys.
+    /// Makes room for `additional` more values, each of a new key.
     ///
     /// # Errors
     ///
@@ -348,7 +352,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         self.nodes.try_reserve(additional)
     }
 
-    /// Makes room for so many more values, of as many new keys.
+    /// Makes room for `additional` more values, each of a new key.
     ///
     /// # Panics
     ///
@@ -367,9 +371,10 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     }
 }
 
-/// Finds the head of a key, or adds one, for which there is room: its chain gets a value next.
+/// Finds the head of a key, or adds one, for which the caller made room: its chain gets a value
+/// next.
 ///
-/// Most values are of keys that are there, so those are looked for first.
+/// Most values are of existing keys, so those are searched first.
 #[inline(always)]
 fn head<'m, K: Hash + Eq>(
     heads: &'m mut Table<Head<K>>,
@@ -386,13 +391,13 @@ fn head<'m, K: Hash + Eq>(
     }
 }
 
-/// Returns what tells the hash of a key.
+/// Returns a function from a key to its hash.
 #[inline(always)]
 fn hash_with<K: Hash, S: BuildHasher>(hasher: &S) -> impl Fn(&Head<K>) -> u64 {
     move |head| hasher.hash_one(&head.key)
 }
 
-/// Returns what recognises a key.
+/// Returns a predicate for a key.
 #[inline(always)]
 fn is_head_of<K: Borrow<Q>, Q: Eq + ?Sized>(key: &Q) -> impl Fn(&Head<K>) -> bool {
     move |head| key == head.key.borrow()

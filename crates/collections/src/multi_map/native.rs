@@ -1,4 +1,4 @@
-//! A map of many values that jobs share.
+//! A multi-map that jobs share.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -13,7 +13,7 @@ use crate::native::{Container, Native};
 ///
 /// # Examples
 ///
-/// Who is near whom, by the cells of a grid:
+/// Neighbours by the cells of a grid:
 ///
 /// ```
 /// use ancho_collections::{NativeArray, NativeMultiHashMap};
@@ -33,7 +33,7 @@ use crate::native::{Container, Native};
 pub type NativeMultiHashMap<K, V, S = FixedState> = Native<MultiMap<K, V, S>>;
 
 mod alias {
-    /// Exists for its name.
+    /// Used only for its name.
     pub(super) struct NativeMultiHashMap<K, V>(std::marker::PhantomData<(K, V)>);
 }
 
@@ -50,7 +50,7 @@ where
 }
 
 impl<K: Send + 'static, V: Send + 'static> Native<MultiMap<K, V>> {
-    /// Makes an empty map, without any memory.
+    /// Makes an empty map, without allocating.
     ///
     /// # Examples
     ///
@@ -62,7 +62,7 @@ impl<K: Send + 'static, V: Send + 'static> Native<MultiMap<K, V>> {
         Self::of(MultiMap::new())
     }
 
-    /// Makes an empty map that will have its memory from the allocator.
+    /// Makes an empty map that uses the allocator.
     ///
     /// # Examples
     ///
@@ -75,7 +75,7 @@ impl<K: Send + 'static, V: Send + 'static> Native<MultiMap<K, V>> {
         Self::of_in(MultiMap::new_in(allocator), allocator)
     }
 
-    /// Makes an empty map with room for so many values. See [`MultiMap::with_capacity`].
+    /// Makes an empty map with room for `capacity` values. See [`MultiMap::with_capacity`].
     ///
     /// # Examples
     ///
@@ -88,7 +88,7 @@ impl<K: Send + 'static, V: Send + 'static> Native<MultiMap<K, V>> {
         Self::of(MultiMap::with_capacity(capacity))
     }
 
-    /// Makes an empty map with room for so many values, in the allocator's memory. See
+    /// Makes an empty map with room for `capacity` values, in the allocator's memory. See
     /// [`MultiMap::with_capacity_in`].
     ///
     /// # Examples

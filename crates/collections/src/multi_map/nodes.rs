@@ -12,17 +12,18 @@ use crate::error::AllocationError;
 /// The link of a last node.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// How many nodes can be told from [`NIL`]. No more memory than for so many is ever asked for.
+/// Maximum number of nodes that can be distinguished from [`NIL`]. No more memory than that is ever
+/// requested.
 const MAX: usize = NIL as usize;
 
 pub(super) struct Nodes<V> {
     nodes: RawVec<Node<V>, Allocator>,
-    /// The first of those that have no value, which are linked too.
+    /// The first of the nodes without a value, which are linked too.
     free: u32,
     free_count: usize,
 }
 
-/// A value, or the place of one that was removed.
+/// A value, or the free place of a removed one.
 #[derive(Clone)]
 pub(super) struct Node<V> {
     pub(super) value: Option<V>,
@@ -38,7 +39,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// One that is about to get its first values.
+    /// A chain that is about to get its first values.
     pub(super) const EMPTY: Self = Self { first: NIL, last: NIL, count: 0 };
 }
 
@@ -62,7 +63,7 @@ impl<V> Nodes<V> {
         self.free == NIL && self.nodes.len() == self.nodes.capacity()
     }
 
-    /// Makes room for so many more values, and for some after those.
+    /// Makes room for `additional` more values, with spare capacity.
     pub(super) fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
         let needed = self.len().saturating_add(additional);
         if needed <= self.capacity() {
@@ -72,7 +73,7 @@ impl<V> Nodes<V> {
         self.try_reserve_exact(needed.max(doubled).max(4) - self.len())
     }
 
-    /// Makes room for so many more values.
+    /// Makes room for `additional` more values.
     pub(super) fn try_reserve_exact(&mut self, additional: usize) -> Result<(), AllocationError> {
         let elements = self.len().saturating_add(additional);
         let more = elements.saturating_sub(self.nodes.len());
@@ -83,20 +84,20 @@ impl<V> Nodes<V> {
         Err(AllocationError { allocator, elements, element_size: size_of::<Node<V>>() })
     }
 
-    /// Adds a value, for which there is room, to a chain.
+    /// Adds a value, for which the caller made room, to a chain.
     #[inline]
     pub(super) fn append(&mut self, chain: &mut Chain, value: V) {
         let place = self.put(value);
         self.lengthen(chain, place..place + 1);
     }
 
-    /// Says whether values were removed whose places are to be used first.
+    /// Returns whether nodes of removed values are free for reuse.
     #[inline]
     pub(super) fn has_gaps(&self) -> bool {
         self.free != NIL
     }
 
-    /// Links places at the end of a chain.
+    /// Links places to the end of a chain.
     #[inline]
     pub(super) fn lengthen(&mut self, chain: &mut Chain, places: Range<u32>) {
         match self.nodes.get_mut(chain.last as usize) {
@@ -107,8 +108,9 @@ impl<V> Nodes<V> {
         chain.count += places.end - places.start;
     }
 
-    /// Adds values, for which there is room, each at the next place of its group. The groups are the places
-    /// after all nodes, one after the other, up to `end`. The values of a group without a place are dropped.
+    /// Adds values, for which the caller made room, each at the next place of its group. The groups
+    /// are the places after all nodes, one after the other, up to `end`. The values of a group
+    /// without a place are dropped.
     pub(super) fn fill(
         &mut self,
         end: u32,
@@ -141,13 +143,13 @@ impl<V> Nodes<V> {
         place
     }
 
-    /// Returns the value of a node, and the link to the next. There is none after a chain's last node.
+    /// Returns the value of a node, and the link to the next. A chain's last node has no next.
     pub(super) fn get_mut(&mut self, place: u32) -> Option<(&mut V, u32)> {
         let node = self.nodes.get_mut(place as usize)?;
         Some((node.value.as_mut()?, node.next))
     }
 
-    /// Takes the value at `place` out of a chain, in which `before` is the one before, if any.
+    /// Takes the value at `place` out of a chain, in which `before` is the preceding node, if any.
     pub(super) fn take(&mut self, chain: &mut Chain, before: u32, place: u32) -> Option<V> {
         let next = self.nodes[place as usize].next;
         match self.nodes.get_mut(before as usize) {
@@ -171,7 +173,7 @@ impl<V> Nodes<V> {
 
     /// Drops the values of a chain that no key leads to any more.
     pub(super) fn discard(&mut self, chain: Chain) {
-        /// Goes on if dropping a value panics.
+        /// Continues if dropping a value panics.
         struct Rest<'m, V>(&'m mut Nodes<V>, u32);
 
         impl<V> Rest<'_, V> {
@@ -193,15 +195,15 @@ impl<V> Nodes<V> {
         Rest(self, chain.first).run();
     }
 
-    /// Drops all values, which no key leads to any more.
+    /// Drops all values; no key leads to them any more.
     pub(super) fn clear(&mut self) {
         self.free = NIL;
         self.free_count = 0;
         self.nodes.clear();
     }
 
-    /// Moves the values to memory for so many, which is enough, and changes the chains accordingly. Those
-    /// of each chain are side by side.
+    /// Moves the values to memory for `capacity` values, which is enough, and updates the chains.
+    /// The values of each chain are then contiguous.
     pub(super) fn compact<'c>(
         &mut self,
         capacity: usize,
@@ -223,7 +225,7 @@ impl<V> Nodes<V> {
         Ok(())
     }
 
-    /// Walks the values of a chain of this vector.
+    /// Iterates over the values of a chain of this vector.
     #[inline]
     pub(super) fn values(&self, chain: Option<Chain>) -> MultiMapValues<'_, V> {
         MultiMapValues::new(&self.nodes, chain)
@@ -236,7 +238,7 @@ impl<V> Nodes<V> {
 }
 
 impl<V: Clone> Nodes<V> {
-    /// Copies the nodes, to the same places. The vector's own way to do so ends the program if the allocator
+    /// Copies the nodes to the same places. Cloning the vector would abort if the allocator
     /// refuses.
     pub(super) fn try_clone(&self) -> Result<Self, AllocationError> {
         let mut copy = Self::new_in(self.nodes.allocator().clone());

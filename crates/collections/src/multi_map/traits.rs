@@ -1,4 +1,4 @@
-//! What a map of many values has in common with the collections of the standard library.
+//! Traits of the standard library for multi-maps.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -16,12 +16,12 @@ impl<K, V, S: Default> Default for MultiMap<K, V, S> {
 }
 
 impl<K: Clone, V: Clone, S: Clone> Clone for MultiMap<K, V, S> {
-    /// Copies the keys and values, into memory of the same allocator, where they have the same order.
-    /// What parallel writers left is not copied.
+    /// Copies the keys and values, in the same order, into memory of the same allocator. The
+    /// overflow of parallel writers is not copied.
     ///
     /// # Panics
     ///
-    /// Panics if there is no memory, with code A0017.
+    /// Panics with code A0017 if there is no memory.
     #[track_caller]
     fn clone(&self) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Extend<(K, V)> for MultiMap<K, V, S> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, pairs: I) {
         let pairs = pairs.into_iter();
         let (at_least, _) = pairs.size_hint();
-        // The table grows by itself, since nobody knows how many of the keys are new.
+        // The table grows by itself, since the number of new keys is unknown.
         unwrap(self.nodes.try_reserve(at_least));
         pairs.for_each(|(key, value)| self.add(key, value));
     }

@@ -1,14 +1,14 @@
-//! How the batches of a parallel job add to a queue.
+//! Parallel writers of queues.
 
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel};
 
 use super::Queue;
 use crate::lanes::{Lane, ParallelWriter};
 
-/// For how many elements a lane has room at least, if the batch has so many indices.
+/// Maximum number of elements reserved for a lane, limited by the number of the batch's indices.
 const RESERVED: usize = 256;
 
-/// What one batch adds to a queue.
+/// Elements that one batch adds to a queue.
 ///
 /// # Examples
 ///
@@ -33,11 +33,11 @@ const RESERVED: usize = 256;
 pub struct QueueLane<T>(Vec<T>);
 
 impl<T> QueueLane<T> {
-    /// Adds an element, after those that this batch has added before.
+    /// Adds an element, after the earlier ones of this batch.
     ///
     /// The elements become part of the queue when the job's last batch is done, in the order of the
-    /// batches. The queue grows as it has to. If there is no memory, the job panics with code A0017, and what
-    /// got none is in the [overflow](Queue::take_overflow).
+    /// batches. The queue grows as needed. If there is no memory, the job panics with code A0017,
+    /// and the elements without memory are in the [overflow](Queue::take_overflow).
     ///
     /// # Examples
     ///
@@ -67,8 +67,8 @@ impl<T: Send + Sync + 'static> ConcurrentWrite for Queue<T> {
     #[inline]
     fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, QueueLane<T>> {
         let mut lane = self.lanes.open(batch.index);
-        // A lane that is used for the first time would grow step by step. If little is written to it,
-        // the memory is not lost: it is kept for other batches.
+        // A lane that is used for the first time would otherwise grow step by step. Unused memory
+        // is not wasted: it is kept for other batches.
         lane.0.reserve(batch.range.len().min(RESERVED));
         lane
     }
@@ -85,7 +85,7 @@ impl<T: Send + Sync + 'static> ConcurrentWrite for Queue<T> {
         let Self { ring, lanes, overflow } = self;
         let mut no_memory = None;
         lanes.settle(|QueueLane(lane)| {
-            // Once there was none, what comes later waits too, or it would overtake.
+            // After the first failure, later elements wait too, to keep the order.
             if no_memory.is_none() {
                 no_memory = ring.reserve(lane.len()).err();
             }

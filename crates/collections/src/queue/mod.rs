@@ -1,4 +1,4 @@
-//! A queue that grows.
+//! A growable queue.
 
 mod lane;
 mod native;
@@ -16,13 +16,13 @@ use crate::list::List;
 use crate::native::labelled_as;
 use crate::ring::{QueueDrain, Ring, RingIter};
 
-/// A queue that grows: first in, first out.
+/// A growable queue: first in, first out.
 ///
-/// What a job sees of a [`NativeQueue`] is this. For one that refuses what it has no room for, use
+/// Jobs access a [`NativeQueue`] as this type. For a queue of fixed capacity, use
 /// [`RingQueue`](crate::RingQueue).
 ///
-/// The elements are in a ring of slots, whose number is a power of two and doubles when they are all
-/// taken. Memory is never given back before the queue is dropped.
+/// The elements are in a ring of slots, whose number is a power of two and doubles when all are in
+/// use. Memory is never freed before the queue is dropped.
 ///
 /// # Examples
 ///
@@ -37,14 +37,14 @@ use crate::ring::{QueueDrain, Ring, RingIter};
 pub struct Queue<T> {
     ring: Ring<T>,
     lanes: Lanes<QueueLane<T>>,
-    /// What parallel writers wrote and there was no memory for.
+    /// Elements of parallel writers for which there was no memory.
     overflow: Vec<T>,
 }
 
 labelled_as!(Queue<T>, NativeQueue);
 
 impl<T> Queue<T> {
-    /// Makes an empty queue, without any memory.
+    /// Makes an empty queue, without allocating.
     ///
     /// # Examples
     ///
@@ -55,7 +55,7 @@ impl<T> Queue<T> {
         Self::with(Ring::new_in(Allocator::PERSISTENT))
     }
 
-    /// Makes an empty queue that will have its memory from the allocator.
+    /// Makes an empty queue that uses the allocator.
     ///
     /// # Examples
     ///
@@ -67,7 +67,7 @@ impl<T> Queue<T> {
         Self::with(Ring::new_in(allocator.clone()))
     }
 
-    /// Makes an empty queue with room for so many elements, or more.
+    /// Makes an empty queue with room for `capacity` elements, or more.
     ///
     /// # Panics
     ///
@@ -83,7 +83,7 @@ impl<T> Queue<T> {
         Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
     }
 
-    /// Makes an empty queue with room for so many elements, or more, in the allocator's memory.
+    /// Makes an empty queue with room for `capacity` elements, or more, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -102,7 +102,7 @@ impl<T> Queue<T> {
         queue
     }
 
-    /// Returns how many elements there are (Unity's `Count`).
+    /// Returns the number of elements (Unity's `Count`).
     ///
     /// # Examples
     ///
@@ -114,7 +114,7 @@ impl<T> Queue<T> {
         self.ring.len()
     }
 
-    /// Says whether there are no elements.
+    /// Returns whether there are no elements.
     ///
     /// # Examples
     ///
@@ -126,7 +126,7 @@ impl<T> Queue<T> {
         self.len() == 0
     }
 
-    /// Returns for how many elements there is room, those that are there included.
+    /// Returns the capacity, in elements, including the existing ones.
     ///
     /// # Examples
     ///
@@ -151,7 +151,7 @@ impl<T> Queue<T> {
         self.ring.allocator()
     }
 
-    /// Makes room for so many more elements.
+    /// Makes room for `additional` more elements.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl<T> Queue<T> {
         self.ring.reserve(additional)
     }
 
-    /// Makes room for so many more elements.
+    /// Makes room for `additional` more elements.
     ///
     /// # Panics
     ///
@@ -187,10 +187,11 @@ impl<T> Queue<T> {
         expect_memory(self.try_reserve(additional));
     }
 
-    /// Gives back the memory that is not needed for the elements that are there (Unity's `TrimExcess`). That of
-    /// parallel writers is given back too.
+    /// Frees the capacity that the elements do not need (Unity's `TrimExcess`). The memory of
+    /// parallel writers is freed too.
     ///
-    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// changes.
     ///
     /// # Examples
     ///
@@ -231,7 +232,7 @@ impl<T> Queue<T> {
     ///
     /// # Errors
     ///
-    /// Gives the element back if the queue has to grow and there is no memory for it.
+    /// Returns the element if the queue has to grow and there is no memory for it.
     ///
     /// # Examples
     ///
@@ -260,7 +261,7 @@ impl<T> Queue<T> {
         self.ring.pop()
     }
 
-    /// Returns the element that would be dequeued next.
+    /// Returns the first element.
     ///
     /// # Examples
     ///
@@ -272,7 +273,7 @@ impl<T> Queue<T> {
         self.ring.first()
     }
 
-    /// Returns the element that would be dequeued next, to change it.
+    /// Returns the first element, mutably.
     ///
     /// # Examples
     ///
@@ -299,7 +300,7 @@ impl<T> Queue<T> {
         self.ring.clear();
     }
 
-    /// Removes all elements, and returns them one by one, first come first.
+    /// Removes all elements, and returns an iterator of them, first in, first out.
     ///
     /// # Examples
     ///
@@ -312,7 +313,7 @@ impl<T> Queue<T> {
         QueueDrain(&mut self.ring)
     }
 
-    /// Looks at all elements, first come first.
+    /// Iterates over all elements, from first to last.
     ///
     /// # Examples
     ///
@@ -324,7 +325,7 @@ impl<T> Queue<T> {
         self.ring.iter()
     }
 
-    /// Returns all elements in two slices, those of the first slice before those of the second.
+    /// Returns all elements in two slices, the first slice first.
     ///
     /// # Examples
     ///
@@ -359,10 +360,10 @@ impl<T> Queue<T> {
         list
     }
 
-    /// Takes out what parallel writers wrote and there was no memory for, in order.
+    /// Takes out the elements of parallel writers for which there was no memory, in order.
     ///
-    /// A job whose elements got no memory fails with code A0017. From the first batch on that got none, they
-    /// are here.
+    /// A job fails with code A0017 if there is no memory for its elements. All elements from the
+    /// first such batch on are here.
     ///
     /// # Examples
     ///

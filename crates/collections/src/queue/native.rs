@@ -26,7 +26,7 @@ use crate::native::Native;
 pub type NativeQueue<T> = Native<Queue<T>>;
 
 impl<T: Send + 'static> Native<Queue<T>> {
-    /// Makes an empty queue, without any memory.
+    /// Makes an empty queue, without allocating.
     ///
     /// # Examples
     ///
@@ -38,7 +38,7 @@ impl<T: Send + 'static> Native<Queue<T>> {
         Self::of(Queue::new())
     }
 
-    /// Makes an empty queue that will have its memory from the allocator.
+    /// Makes an empty queue that uses the allocator.
     ///
     /// # Examples
     ///
@@ -51,7 +51,8 @@ impl<T: Send + 'static> Native<Queue<T>> {
         Self::of_in(Queue::new_in(allocator), allocator)
     }
 
-    /// Makes an empty queue with room for so many elements, or more. See [`Queue::with_capacity`].
+    /// Makes an empty queue with room for `capacity` elements, or more. See
+    /// [`Queue::with_capacity`].
     ///
     /// # Examples
     ///
@@ -64,8 +65,8 @@ impl<T: Send + 'static> Native<Queue<T>> {
         Self::of(Queue::with_capacity(capacity))
     }
 
-    /// Makes an empty queue with room for so many elements, or more, in the allocator's memory. See
-    /// [`Queue::with_capacity_in`].
+    /// Makes an empty queue with room for `capacity` elements, or more, in the allocator's memory.
+    /// See [`Queue::with_capacity_in`].
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! What one set does with the values of another.
+//! Set algebra with the values of another collection.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
@@ -6,9 +6,9 @@ use std::hash::{BuildHasher, Hash};
 use super::Set;
 
 impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
-    /// Adds copies of all the given values: of another set, a slice, or whatever can be walked.
+    /// Adds copies of all the given values: of another set, a slice, or any iterator.
     ///
-    /// Values that need not be copied are added by [`extend`](Extend::extend).
+    /// To move values instead, use [`extend`](Extend::extend).
     ///
     /// # Panics
     ///
@@ -38,7 +38,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         }
     }
 
-    /// Removes all values but the given ones.
+    /// Removes all values except the given ones.
     ///
     /// # Examples
     ///
@@ -53,7 +53,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
     where
         I: IntoIterator<Item: Borrow<T>>,
     {
-        // Marked first, so that nothing is removed unless all are looked at.
+        // Marked first, so that a panic removes nothing.
         let mut given = vec![false; self.map.table().num_buckets()];
         for value in values {
             let value = value.borrow();

@@ -1,11 +1,11 @@
-//! How a set is walked.
+//! Iterators of sets.
 
 use std::fmt;
 use std::iter::FusedIterator;
 
 use crate::map::{MapIntoIter, MapIter};
 
-/// Walks the values of a [`Set`](crate::Set).
+/// Iterator of the values of a [`Set`](crate::Set).
 ///
 /// # Examples
 ///
@@ -15,7 +15,7 @@ use crate::map::{MapIntoIter, MapIter};
 #[must_use = "a set is walked only when the iterator is used"]
 pub struct SetIter<'a, T>(pub(super) MapIter<'a, T, ()>);
 
-/// Takes a [`Set`](crate::Set) apart.
+/// Iterator of the values of a [`Set`](crate::Set), by value.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! How the batches of a parallel job add to a set.
+//! Parallel writers of sets.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -9,7 +9,7 @@ use super::Set;
 use crate::lanes::ParallelWriter;
 use crate::map::MapLane;
 
-/// What one batch adds to a set: the lane of a map without values.
+/// Values that one batch adds to a set: the lane of a map without values.
 ///
 /// # Examples
 ///
@@ -26,7 +26,7 @@ use crate::map::MapLane;
 pub type SetLane<T, S = FixedState> = MapLane<T, (), S>;
 
 impl<T: Hash, S: BuildHasher> MapLane<T, (), S> {
-    /// Adds a value to a set, if it is not there.
+    /// Adds a value to a set, if it is new.
     ///
     /// The values become part of the set when the job's last batch is done, as the keys of a map do: see
     /// [`try_add`](Self::try_add), and [`SetLane`] for an example.

@@ -22,11 +22,12 @@ use crate::map::Map;
 
 /// A set of values: a hash set with an allocator, for jobs.
 ///
-/// What a job sees of a [`NativeHashSet`] is this. It is a [`Map`] without values, with the same order.
+/// Jobs access a [`NativeHashSet`] as this type. It is a [`Map`] without values, with the same
+/// order.
 ///
 /// # Determinism
 ///
-/// As for a [`Map`]: the order of iteration depends on the operations alone.
+/// As for a [`Map`], the order of iteration depends on the operations alone.
 ///
 /// # Examples
 ///
@@ -41,7 +42,7 @@ pub struct Set<T, S = FixedState> {
 }
 
 impl<T> Set<T> {
-    /// Makes an empty set, without any memory.
+    /// Makes an empty set, without allocating.
     ///
     /// # Examples
     ///
@@ -52,7 +53,7 @@ impl<T> Set<T> {
         Self { map: Map::new() }
     }
 
-    /// Makes an empty set that will have its memory from the allocator.
+    /// Makes an empty set that uses the allocator.
     ///
     /// # Examples
     ///
@@ -64,7 +65,7 @@ impl<T> Set<T> {
         Self { map: Map::new_in(allocator) }
     }
 
-    /// Makes an empty set with room for at least so many values.
+    /// Makes an empty set with room for at least `capacity` values.
     ///
     /// # Panics
     ///
@@ -80,7 +81,7 @@ impl<T> Set<T> {
         Self { map: Map::with_capacity(capacity) }
     }
 
-    /// Makes an empty set with room for at least so many values, in the allocator's memory.
+    /// Makes an empty set with room for at least `capacity` values, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -99,7 +100,7 @@ impl<T> Set<T> {
 }
 
 impl<T, S> Set<T, S> {
-    /// Makes an empty set with a hash function of its own, without any memory.
+    /// Makes an empty set with the given hasher, without allocating.
     ///
     /// # Examples
     ///
@@ -113,7 +114,7 @@ impl<T, S> Set<T, S> {
         Self { map: Map::with_hasher(hasher) }
     }
 
-    /// Makes an empty set with a hash function of its own, that will have its memory from the allocator.
+    /// Makes an empty set with the given hasher, that uses the allocator.
     ///
     /// # Examples
     ///
@@ -127,7 +128,7 @@ impl<T, S> Set<T, S> {
         Self { map: Map::with_hasher_in(hasher, allocator) }
     }
 
-    /// Returns how many values there are (Unity's `Count`).
+    /// Returns the number of values (Unity's `Count`).
     ///
     /// # Examples
     ///
@@ -139,7 +140,7 @@ impl<T, S> Set<T, S> {
         self.map.len()
     }
 
-    /// Says whether there is no value.
+    /// Returns whether the pointer is null.
     ///
     /// # Examples
     ///
@@ -151,7 +152,7 @@ impl<T, S> Set<T, S> {
         self.map.is_empty()
     }
 
-    /// Returns for how many values there is room, those that are there included. See [`Map::capacity`].
+    /// Returns the capacity, in values, including the existing ones. See [`Map::capacity`].
     ///
     /// # Examples
     ///
@@ -173,7 +174,7 @@ impl<T, S> Set<T, S> {
         self.map.allocator()
     }
 
-    /// Walks the values. See [`Map`] for the order.
+    /// Iterates over the values. See [`Map`] for the order.
     ///
     /// # Examples
     ///
@@ -199,7 +200,7 @@ impl<T, S> Set<T, S> {
         self.map.to_key_list()
     }
 
-    /// Keeps the values for which the function returns true.
+    /// Keeps the values for which the function returns `true`.
     ///
     /// # Examples
     ///
@@ -225,7 +226,7 @@ impl<T, S> Set<T, S> {
         self.map.clear();
     }
 
-    /// Takes out what parallel writers wrote and there was no room for, in order.
+    /// Takes out the elements of parallel writers that did not fit, in order.
     ///
     /// # Examples
     ///
@@ -245,7 +246,7 @@ impl<T, S> Set<T, S> {
 }
 
 impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
-    /// Adds a value if it is not there, and says whether it was added.
+    /// Adds a value if it is new, and returns whether it was added.
     ///
     /// # Panics
     ///
@@ -263,7 +264,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.try_add(value, ())
     }
 
-    /// Says whether a value is there.
+    /// Returns whether the set has a value.
     ///
     /// # Examples
     ///
@@ -279,7 +280,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.contains_key(value)
     }
 
-    /// Removes a value, and says whether it was there.
+    /// Removes a value, and returns whether it existed.
     ///
     /// # Examples
     ///
@@ -296,12 +297,12 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.remove(value).is_some()
     }
 
-    /// Makes room for at least so many values, and gives back memory that is not needed for that.
+    /// Makes room for at least `capacity` values, and frees the memory beyond that.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if there are more values already (A0016), or if there is no
-    /// memory for so many (A0017).
+    /// Returns an error, and changes nothing, if there are more values already (A0016), or if there
+    /// is no memory for that (A0017).
     ///
     /// # Examples
     ///
@@ -315,10 +316,11 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.set_capacity(capacity)
     }
 
-    /// Gives back the memory that is not needed for the values that are there (Unity's `TrimExcess`). That of
-    /// parallel writers is given back too.
+    /// Frees the capacity that the values do not need (Unity's `TrimExcess`). The memory of
+    /// parallel writers is freed too.
     ///
-    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// changes.
     ///
     /// # Examples
     ///
@@ -334,7 +336,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.shrink_to_fit();
     }
 
-    /// Makes room for so many more values.
+    /// Makes room for `additional` more values.
     ///
     /// # Errors
     ///
@@ -351,7 +353,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
         self.map.try_reserve(additional)
     }
 
-    /// Makes room for so many more values.
+    /// Makes room for `additional` more values.
     ///
     /// # Panics
     ///

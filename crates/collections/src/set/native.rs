@@ -27,7 +27,7 @@ use crate::native::{Container, Native};
 pub type NativeHashSet<T, S = FixedState> = Native<Set<T, S>>;
 
 mod alias {
-    /// Exists for its name.
+    /// Used only for its name.
     pub(super) struct NativeHashSet<T>(std::marker::PhantomData<T>);
 }
 
@@ -39,7 +39,7 @@ impl<T: Send + 'static, S: Send + 'static> Container for Set<T, S> {
 }
 
 impl<T: Send + 'static> Native<Set<T>> {
-    /// Makes an empty set, without any memory.
+    /// Makes an empty set, without allocating.
     ///
     /// # Examples
     ///
@@ -51,7 +51,7 @@ impl<T: Send + 'static> Native<Set<T>> {
         Self::of(Set::new())
     }
 
-    /// Makes an empty set that will have its memory from the allocator.
+    /// Makes an empty set that uses the allocator.
     ///
     /// # Examples
     ///
@@ -64,7 +64,7 @@ impl<T: Send + 'static> Native<Set<T>> {
         Self::of_in(Set::new_in(allocator), allocator)
     }
 
-    /// Makes an empty set with room for at least so many values. See [`Set::with_capacity`].
+    /// Makes an empty set with room for at least `capacity` values. See [`Set::with_capacity`].
     ///
     /// # Examples
     ///
@@ -77,7 +77,7 @@ impl<T: Send + 'static> Native<Set<T>> {
         Self::of(Set::with_capacity(capacity))
     }
 
-    /// Makes an empty set with room for at least so many values, in the allocator's memory. See
+    /// Makes an empty set with room for at least `capacity` values, in the allocator's memory. See
     /// [`Set::with_capacity_in`].
     ///
     /// # Examples

@@ -1,4 +1,4 @@
-//! What a set has in common with the collections of the standard library.
+//! Traits of the standard library for sets.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -13,12 +13,12 @@ impl<T, S: Default> Default for Set<T, S> {
 }
 
 impl<T: Clone, S: Clone> Clone for Set<T, S> {
-    /// Copies the values, into memory of the same allocator, where they have the same order. What
-    /// parallel writers left is not copied.
+    /// Copies the values, in the same order, into memory of the same allocator. The overflow of
+    /// parallel writers is not copied.
     ///
     /// # Panics
     ///
-    /// Panics if there is no memory, with code A0017.
+    /// Panics with code A0017 if there is no memory.
     #[track_caller]
     fn clone(&self) -> Self {
         Self { map: self.map.clone() }
@@ -69,7 +69,7 @@ impl<'a, T, S> IntoIterator for &'a Set<T, S> {
     }
 }
 
-/// Two sets are equal if they have the same values, in whatever order.
+/// Two sets are equal if they have the same values, in any order.
 impl<T: Hash + Eq, S: BuildHasher> PartialEq for Set<T, S> {
     fn eq(&self, other: &Self) -> bool {
         self.map == other.map

@@ -1,11 +1,11 @@
-//! Why something was not read from a stream.
+//! Errors of reading a stream.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::error::debug_as_display;
 
-/// Why something was not read from a stream. Code A0026.
+/// Errors of reading a stream. Code A0026.
 ///
 /// # Examples
 ///
@@ -20,11 +20,11 @@ use crate::error::debug_as_display;
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// There is no such lane.
+    /// The lane does not exist.
     NoSuchLane {
-        /// What was asked for.
+        /// The requested capacity.
         lane: usize,
-        /// How many lanes there are.
+        /// Number of lanes.
         lanes: usize,
     },
     /// All values of the lane were read.
@@ -38,14 +38,14 @@ pub enum StreamError {
         lane: usize,
         /// The size of the value that was written, in bytes.
         written: usize,
-        /// The size of the type that was asked for, in bytes.
+        /// The size of the requested type, in bytes.
         asked: usize,
     },
     /// Not all values of the lane were read.
     NotAllRead {
         /// The lane.
         lane: usize,
-        /// How many values were not read.
+        /// Number of values that were not read.
         left: usize,
     },
 }

@@ -2,8 +2,9 @@
 //!
 //! # What can go wrong
 //!
-//! Unity's `NativeStream` throws an exception in each of these cases. Here the lifetime of a [`LaneWriter`]
-//! is what lies between `BeginForEachIndex` and `EndForEachIndex`, so most of them cannot be written.
+//! Unity's `NativeStream` throws an exception in each of these cases. Here the lifetime of a
+//! [`LaneWriter`] is the time between `BeginForEachIndex` and `EndForEachIndex`, so most of them
+//! cannot be written.
 //!
 //! |  # | Misuse | What happens |
 //! |---:|---|---|
@@ -13,7 +14,7 @@
 //! |  4 | writing after the end of a lane | does not compile: the writer is gone |
 //! |  5 | beginning a lane before the last one has ended | does not compile: a writer borrows its stream |
 //! |  6 | copying a writer by value | does not compile: a writer is moved |
-//! |  7 | copying a writer by value for a function to write through | does not compile, as above |
+//! |  7 | copying a writer by value for a function to write through | does not compile, as in row 6 |
 //! |  8 | keeping a lane's writer after its turn in a job | does not compile: it is lent for one call |
 //! |  9 | beginning a lane twice | panics with A0025 |
 //! | 10 | a second job that writes a lane of the first one | the job panics with A0025 |
@@ -139,21 +140,21 @@ use crate::list::List;
 use crate::native::labelled_as;
 use writer::BatchLanes;
 
-/// Values of any type, in lanes that are written at once and read back in order.
+/// Values of any type, in lanes that are written in parallel and read back in order.
 ///
-/// For results whose number and types only the job knows that makes them: each index of a parallel job
-/// writes a lane of its own, as many values as it likes, and the lanes are read by their index afterwards.
-/// What a job sees of a [`NativeStream`] is this. Where all values have one type and it does not matter
-/// which index they are from, a [`List`] is simpler.
+/// For results of varying number and type: each index of a parallel job writes a lane of its own
+/// with any number of values, and the lanes are read by their index afterwards. Jobs access a
+/// [`NativeStream`] as this type. If all values have one type and their index does not matter, a
+/// [`List`] is simpler.
 ///
-/// A lane is written once, and from beginning to end, until the stream is [cleared](Self::clear).
+/// A lane is written once, from beginning to end, until the stream is [cleared](Self::clear).
 ///
-/// Values are kept as their bytes, each after its size: reading a value of another size is an error, and
-/// reading another type of the same size is defined, being the type's [`FromBytes`].
+/// Values are kept as their bytes, each after its size. Reading a value of another size is an
+/// error, and reading another type of the same size is defined, by the type's [`FromBytes`].
 ///
 /// # Determinism
 ///
-/// What is read from a lane is what was written to it, whatever the threads did.
+/// A lane returns the values written to it, for any number of threads.
 ///
 /// # Examples
 ///
@@ -171,30 +172,30 @@ use writer::BatchLanes;
 /// # Ok::<(), ancho_collections::StreamError>(())
 /// ```
 pub struct Stream {
-    /// For each lane, where its values are.
+    /// Position of the values of each lane.
     spans: List<Span>,
-    /// The values, each after its size, those of a lane one after the other.
+    /// The values, each after its size, contiguous for each lane.
     bytes: List<u8>,
-    /// What the batches of a parallel job have written, until it is done.
+    /// Values written by the batches of a parallel job, until it is done.
     batches: Lanes<BatchLanes>,
 }
 
 labelled_as!(Stream, NativeStream);
 
-/// Where the values of a lane are.
+/// Position of the values of a lane.
 #[derive(Clone, Copy, Default)]
 struct Span {
     /// In bytes.
     start: usize,
     /// In bytes.
     length: usize,
-    /// How many values.
+    /// Number of values.
     count: usize,
     begun: bool,
 }
 
 impl Stream {
-    /// Makes a stream with so many lanes.
+    /// Makes a stream with `lanes` lanes.
     ///
     /// # Panics
     ///
@@ -210,7 +211,7 @@ impl Stream {
         Self::new_in(lanes, &Allocator::PERSISTENT)
     }
 
-    /// Makes a stream with so many lanes, in the allocator's memory.
+    /// Makes a stream with `lanes` lanes, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -229,7 +230,7 @@ impl Stream {
         Self { spans, bytes: List::new_in(allocator), batches: Lanes::new() }
     }
 
-    /// Returns how many lanes there are (Unity's `ForEachCount`).
+    /// Returns the number of lanes (Unity's `ForEachCount`).
     ///
     /// # Examples
     ///
@@ -240,11 +241,11 @@ impl Stream {
         self.spans.len()
     }
 
-    /// Returns how many values there are in all lanes.
+    /// Returns the number of values in all lanes.
     ///
     /// # Complexity
     ///
-    /// Looks at each lane.
+    /// Its cost is linear in the number of lanes.
     ///
     /// # Examples
     ///
@@ -258,7 +259,7 @@ impl Stream {
         self.spans.iter().map(|span| span.count).sum()
     }
 
-    /// Says whether there are no values in any lane.
+    /// Returns whether all lanes are empty.
     ///
     /// # Examples
     ///
@@ -280,8 +281,8 @@ impl Stream {
         self.bytes.allocator()
     }
 
-    /// Returns for how many bytes there is room, those that are there included. A value takes its own bytes, and four
-    /// more for its size.
+    /// Returns the capacity, in bytes, including the existing ones. A value takes its own bytes,
+    /// and four more for its size.
     ///
     /// # Examples
     ///
@@ -294,7 +295,8 @@ impl Stream {
         self.bytes.capacity()
     }
 
-    /// Makes room for so many more bytes. A value takes its own bytes, and four more for its size.
+    /// Makes room for `additional` more bytes. A value takes its own bytes, and four more for its
+    /// size.
     ///
     /// # Errors
     ///
@@ -312,7 +314,8 @@ impl Stream {
         self.bytes.try_reserve(additional)
     }
 
-    /// Makes room for so many more bytes. A value takes its own bytes, and four more for its size.
+    /// Makes room for `additional` more bytes. A value takes its own bytes, and four more for its
+    /// size.
     ///
     /// # Panics
     ///
@@ -330,10 +333,11 @@ impl Stream {
         self.bytes.reserve(additional);
     }
 
-    /// Gives back the memory that is not needed for the lanes and values that are there (Unity's `TrimExcess`). That of
-    /// parallel writers is given back too.
+    /// Frees the capacity that the lanes and values do not need (Unity's `TrimExcess`). The memory
+    /// of parallel writers is freed too.
     ///
-    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// changes.
     ///
     /// # Examples
     ///
@@ -352,9 +356,10 @@ impl Stream {
         self.batches.shrink_to_fit();
     }
 
-    /// Removes all values, and makes so many lanes, which can be written again. Keeps the memory.
+    /// Removes all values, and sets the number of lanes, which can be written again. Keeps the
+    /// memory.
     ///
-    /// In a job that has the number from elsewhere, this is Unity's `ScheduleConstruct`.
+    /// Called in a job that computes the number, this is Unity's `ScheduleConstruct`.
     ///
     /// # Panics
     ///
@@ -377,13 +382,14 @@ impl Stream {
         self.spans.resize(lanes, Span::default());
     }
 
-    /// Begins a lane (Unity's `BeginForEachIndex`). It ends with its writer (`EndForEachIndex`).
+    /// Begins a lane (Unity's `BeginForEachIndex`). Dropping its writer ends the lane
+    /// (`EndForEachIndex`).
     ///
     /// For the lanes of a parallel job, see [`NativeStream`].
     ///
     /// # Panics
     ///
-    /// Panics with code A0025 if there is no such lane, or if it was begun before.
+    /// Panics with code A0025 if the lane does not exist, or if it was begun before.
     ///
     /// # Examples
     ///
@@ -402,13 +408,13 @@ impl Stream {
         LaneWriter::begin(&mut self.bytes, span)
     }
 
-    /// Begins to read a lane.
+    /// Returns a reader of a lane.
     ///
     /// A lane can be read any number of times, and by any number of readers at once.
     ///
     /// # Errors
     ///
-    /// Returns an error with code A0026 if there is no such lane.
+    /// Returns an error with code A0026 if the lane does not exist.
     ///
     /// # Examples
     ///
@@ -469,7 +475,7 @@ impl Clone for Stream {
     }
 }
 
-/// Two streams are equal if they have as many lanes, and the same bytes in each.
+/// Two streams are equal if they have the same number of lanes, and the same bytes in each.
 impl PartialEq for Stream {
     fn eq(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.spans.iter(), other.spans.iter());

@@ -8,7 +8,7 @@ use crate::native::Native;
 ///
 /// # Examples
 ///
-/// Each index of a parallel job writes its own lane, and nobody waits for anybody:
+/// Each index of a parallel job writes its own lane, without waiting:
 ///
 /// ```
 /// use ancho_collections::NativeStream;
@@ -29,7 +29,7 @@ use crate::native::Native;
 pub type NativeStream = Native<Stream>;
 
 impl Native<Stream> {
-    /// Makes a stream with so many lanes. See [`Stream::new`].
+    /// Makes a stream with `lanes` lanes. See [`Stream::new`].
     ///
     /// # Examples
     ///
@@ -41,7 +41,7 @@ impl Native<Stream> {
         Self::of(Stream::new(lanes))
     }
 
-    /// Makes a stream with so many lanes, in the allocator's memory. See [`Stream::new_in`].
+    /// Makes a stream with `lanes` lanes, in the allocator's memory. See [`Stream::new_in`].
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! How a lane is read.
+//! Readers of lanes.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use zerocopy::FromBytes;
 use super::StreamError;
 use super::writer::SIZE_BYTES;
 
-/// Reads the values of a lane, in the order in which they were written.
+/// Reader of the values of a lane, in the order in which they were written.
 ///
 /// # Examples
 ///
@@ -28,7 +28,7 @@ use super::writer::SIZE_BYTES;
 #[derive(Clone)]
 pub struct LaneReader<'a> {
     lane: usize,
-    /// The values that are left, each after its size.
+    /// The remaining values, each after its size.
     bytes: &'a [u8],
     remaining: usize,
 }
@@ -38,7 +38,7 @@ impl<'a> LaneReader<'a> {
         Self { lane, bytes, remaining }
     }
 
-    /// Returns which lane it reads.
+    /// Returns the index of the lane.
     ///
     /// # Examples
     ///
@@ -49,7 +49,7 @@ impl<'a> LaneReader<'a> {
         self.lane
     }
 
-    /// Returns how many values are left (Unity's `RemainingItemCount`).
+    /// Returns the number of remaining values (Unity's `RemainingItemCount`).
     ///
     /// # Examples
     ///
@@ -65,8 +65,8 @@ impl<'a> LaneReader<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error with code A0026, and stays where it is, if there is no value left, or if the next
-    /// one has another size.
+    /// Returns an error with code A0026, and does not advance, if there is no value left, or if the
+    /// next one has another size.
     ///
     /// # Examples
     ///
@@ -85,7 +85,7 @@ impl<'a> LaneReader<'a> {
         Ok(value)
     }
 
-    /// Reads the next value, and stays where it is.
+    /// Reads the next value without advancing.
     ///
     /// # Errors
     ///
@@ -105,9 +105,9 @@ impl<'a> LaneReader<'a> {
         self.next().map(|(value, _)| value)
     }
 
-    /// Says that all values are read (Unity's `EndForEachIndex`).
+    /// Checks that all values were read (Unity's `EndForEachIndex`).
     ///
-    /// Dropping the reader instead is for those who do not want to know the rest.
+    /// Drop the reader instead to ignore the remaining values.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl<'a> LaneReader<'a> {
         }
     }
 
-    /// Returns the next value, and what is after it.
+    /// Returns the next value, and the bytes after it.
     #[inline]
     fn next<T: FromBytes>(&self) -> Result<(T, &'a [u8]), StreamError> {
         let lane = self.lane;

@@ -1,4 +1,4 @@
-//! How lanes are written, by one thread or by the batches of a parallel job.
+//! Writers of lanes, for one thread or for the batches of a parallel job.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use super::{Span, Stream};
 use crate::lanes::{Lane, ParallelWriter};
 use crate::list::List;
 
-/// How many bytes the size of a value takes, which is written before it.
+/// Size in bytes of the length prefix of each value.
 pub(super) const SIZE_BYTES: usize = size_of::<u32>();
 
-/// Writes the values of one lane. The lane ends with it.
+/// Writer of the values of one lane. Dropping it ends the lane.
 ///
 /// # Examples
 ///
@@ -30,13 +30,13 @@ pub struct LaneWriter<'a> {
 }
 
 impl<'a> LaneWriter<'a> {
-    /// Begins a lane, whose values are added to the bytes.
+    /// Begins a lane, whose values are appended to the bytes.
     pub(super) fn begin(bytes: &'a mut List<u8>, span: &'a mut Span) -> Self {
         *span = Span { start: bytes.len(), length: 0, count: 0, begun: true };
         Self { bytes, span }
     }
 
-    /// Writes a value, after those that were written to the lane before.
+    /// Writes a value, after the earlier values of the lane.
     ///
     /// # Panics
     ///
@@ -44,7 +44,7 @@ impl<'a> LaneWriter<'a> {
     ///
     /// # Examples
     ///
-    /// A type of your own is written once it is known to be plain bytes:
+    /// A type of your own is written if it is declared as plain bytes:
     ///
     /// ```
     /// use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -69,7 +69,7 @@ impl<'a> LaneWriter<'a> {
         self.span.count += 1;
     }
 
-    /// Returns how many values were written to the lane.
+    /// Returns the number of values written to the lane.
     ///
     /// # Examples
     ///
@@ -87,7 +87,7 @@ impl fmt::Debug for LaneWriter<'_> {
     }
 }
 
-/// What a batch of a parallel job writes a stream through: the lanes of its own indices, each once.
+/// Parallel writer of a stream: a batch writes the lanes of its own indices, each once.
 ///
 /// A single job has one too, for all lanes.
 ///
@@ -113,19 +113,19 @@ pub struct StreamWriter<'v> {
     batch: ParallelWriter<'v, BatchLanes>,
 }
 
-/// What one batch has written.
+/// Lanes written by one batch.
 #[derive(Default)]
 pub(super) struct BatchLanes {
-    /// Which lane the first span is of.
+    /// The lane of the first span.
     first: usize,
-    /// Where in the batch's bytes its lanes are.
+    /// Position of its lanes in the batch's bytes.
     spans: Vec<Span>,
     bytes: List<u8>,
     begun: usize,
 }
 
 impl StreamWriter<'_> {
-    /// Returns how many lanes the stream has: the count of a deferred job.
+    /// Returns the number of lanes of the stream: the count of a deferred job.
     ///
     /// # Examples
     ///
@@ -148,8 +148,8 @@ impl StreamWriter<'_> {
         self.stream.lanes()
     }
 
-    /// Begins the lane of one of the batch's indices (Unity's `BeginForEachIndex`). It ends with its
-    /// writer.
+    /// Begins the lane of one of the batch's indices (Unity's `BeginForEachIndex`). Dropping the
+    /// writer ends the lane.
     ///
     /// # Panics
     ///
@@ -181,7 +181,7 @@ impl fmt::Debug for StreamWriter<'_> {
 }
 
 impl BatchLanes {
-    /// Forgets what was written.
+    /// Discards the written lanes.
     pub(super) fn forget(&mut self) {
         self.bytes.clear();
         self.begun = 0;
@@ -224,7 +224,7 @@ impl ConcurrentWrite for Stream {
         batches.settle(|batch| {
             let moved = bytes.len();
             if let Err(error) = bytes.try_reserve(batch.bytes.len()) {
-                // Its lanes are as if nobody had begun them; those of other batches may fit.
+                // Its lanes stay unwritten; those of other batches may fit.
                 refused = Some(error);
                 batch.forget();
                 return;
@@ -232,7 +232,7 @@ impl ConcurrentWrite for Stream {
             bytes.extend_from_slice(&batch.bytes);
             for (lane, span) in (batch.first..).zip(&batch.spans).filter(|(_, span)| span.begun) {
                 if spans[lane].begun {
-                    // Only if somebody made writers with overlapping ranges by hand.
+                    // Possible only if writers with overlapping ranges were made by hand.
                     twice = Some(lane);
                 } else {
                     spans[lane] = Span { start: span.start + moved, ..*span };

@@ -1,4 +1,4 @@
-//! What text can be made of, compared with and written by.
+//! Conversions, comparisons and formatting of text.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;

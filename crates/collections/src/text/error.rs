@@ -1,11 +1,11 @@
-//! Why bytes are not text.
+//! The error of bytes that are not UTF-8.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::error::debug_as_display;
 
-/// Why bytes are not text. Code A0027.
+/// The error of bytes that are not UTF-8. Code A0027.
 ///
 /// # Examples
 ///
@@ -17,7 +17,7 @@ use crate::error::debug_as_display;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidUtf8 {
-    /// How many bytes are text.
+    /// Number of bytes that are text.
     pub valid_up_to: usize,
 }
 

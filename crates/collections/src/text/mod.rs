@@ -1,4 +1,4 @@
-//! Text that grows.
+//! Growable text.
 #![expect(unsafe_code, reason = "takes bytes for text without looking at them again")]
 
 mod convert;
@@ -16,11 +16,11 @@ use crate::error::{AllocationError, expect_memory};
 use crate::list::List;
 use crate::native::labelled_as;
 
-/// Text that grows: a `String` with an allocator, for jobs.
+/// Growable text: a `String` with an allocator, for jobs.
 ///
-/// It is UTF-8, and read as a `str`. What a job sees of a [`NativeText`] is this.
+/// It is UTF-8, and read as a `str`. Jobs access a [`NativeText`] as this type.
 ///
-/// Whoever reads it borrows it, so it cannot be changed meanwhile:
+/// A reader borrows the text, so it cannot be changed meanwhile:
 ///
 /// ```compile_fail,E0502
 /// let mut text = ancho_collections::Text::from("one");
@@ -48,7 +48,7 @@ pub struct Text {
 labelled_as!(Text, NativeText);
 
 impl Text {
-    /// Makes an empty text, without any memory.
+    /// Makes an empty text, without allocating.
     ///
     /// # Examples
     ///
@@ -59,7 +59,7 @@ impl Text {
         Self { bytes: List::new() }
     }
 
-    /// Makes an empty text that will have its memory from the allocator.
+    /// Makes an empty text that uses the allocator.
     ///
     /// # Examples
     ///
@@ -71,7 +71,7 @@ impl Text {
         Self { bytes: List::new_in(allocator) }
     }
 
-    /// Makes an empty text with room for so many bytes.
+    /// Makes an empty text with room for `capacity` bytes.
     ///
     /// # Panics
     ///
@@ -87,7 +87,7 @@ impl Text {
         Self { bytes: List::with_capacity(capacity) }
     }
 
-    /// Makes an empty text with room for so many bytes, in the allocator's memory.
+    /// Makes an empty text with room for `capacity` bytes, in the allocator's memory.
     ///
     /// # Panics
     ///
@@ -135,12 +135,12 @@ impl Text {
     /// ```
     #[inline]
     pub fn as_str(&self) -> &str {
-        // SAFETY: every method keeps the bytes UTF-8: it adds those of a `str`, and divides them only
+        // SAFETY: every method keeps the bytes UTF-8: it adds those of a `str`, and cuts only
         // between characters.
         unsafe { str::from_utf8_unchecked(&self.bytes) }
     }
 
-    /// Returns for how many bytes there is room, those that are there included.
+    /// Returns the capacity, in bytes, including the existing ones.
     ///
     /// # Examples
     ///
@@ -162,7 +162,7 @@ impl Text {
         self.bytes.allocator()
     }
 
-    /// Makes room for so many more bytes.
+    /// Makes room for `additional` more bytes.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Text {
         self.bytes.try_reserve(additional)
     }
 
-    /// Makes room for so many more bytes.
+    /// Makes room for `additional` more bytes.
     ///
     /// # Panics
     ///
@@ -197,9 +197,10 @@ impl Text {
         self.bytes.reserve(additional);
     }
 
-    /// Gives back the memory that is not needed for the bytes that are there (Unity's `TrimExcess`).
+    /// Frees the capacity that the bytes do not need (Unity's `TrimExcess`).
     ///
-    /// They are moved to less memory. If the allocator has none for that, nothing changes.
+    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// changes.
     ///
     /// # Examples
     ///
@@ -356,7 +357,7 @@ impl Text {
         Some(character)
     }
 
-    /// Shortens the text to so many bytes, if it has more.
+    /// Shortens the text to `length` bytes, if it has more.
     ///
     /// # Panics
     ///

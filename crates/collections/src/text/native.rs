@@ -21,7 +21,7 @@ use crate::native::Native;
 pub type NativeText = Native<Text>;
 
 impl Native<Text> {
-    /// Makes an empty text, without any memory.
+    /// Makes an empty text, without allocating.
     ///
     /// # Examples
     ///
@@ -33,7 +33,7 @@ impl Native<Text> {
         Self::of(Text::new())
     }
 
-    /// Makes an empty text that will have its memory from the allocator.
+    /// Makes an empty text that uses the allocator.
     ///
     /// # Examples
     ///
@@ -46,7 +46,7 @@ impl Native<Text> {
         Self::of_in(Text::new_in(allocator), allocator)
     }
 
-    /// Makes an empty text with room for so many bytes. See [`Text::with_capacity`].
+    /// Makes an empty text with room for `capacity` bytes. See [`Text::with_capacity`].
     ///
     /// # Examples
     ///
@@ -59,7 +59,7 @@ impl Native<Text> {
         Self::of(Text::with_capacity(capacity))
     }
 
-    /// Makes an empty text with room for so many bytes, in the allocator's memory. See
+    /// Makes an empty text with room for `capacity` bytes, in the allocator's memory. See
     /// [`Text::with_capacity_in`].
     ///
     /// # Examples

@@ -12,13 +12,14 @@ use allocator_api2::alloc::{AllocError, Allocator as RawAllocator};
 use allocator_api2::vec::Vec;
 use ancho_collections::{Allocator, LineAligned, MemorySource};
 
-/// Refuses to give out more than a number of bytes at a time, and says how many are out.
+/// A source that refuses more than a number of bytes at a time, and counts live bytes.
 struct Limited {
     out: Arc<AtomicUsize>,
     limit: usize,
 }
 
-// SAFETY: the memory is the system's, which keeps the same promises; the numbers only refuse.
+// SAFETY: the memory is the system's, whose allocator meets the same contract; the numbers only
+// refuse.
 unsafe impl MemorySource for Limited {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         assert_ne!(layout.size(), 0, "a source is never asked for nothing");
@@ -30,7 +31,7 @@ unsafe impl MemorySource for Limited {
 
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         self.out.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: it was allocated above, with this layout.
+        // SAFETY: `allocate` allocated it with this layout.
         unsafe { dealloc(memory.as_ptr(), layout) };
     }
 }
@@ -69,11 +70,11 @@ fn a_handle_shows_its_name() {
     assert_eq!(format!("{:?}", limited(0).0), r#"Allocator("Limited")"#);
 }
 
-/// Takes one piece of memory through every kind of call, and checks what it holds after each.
+/// Passes one piece of memory through every kind of call, and checks its contents after each.
 fn exercise(allocator: &impl RawAllocator, align: usize) {
     let fill = |memory: NonNull<[u8]>, byte| {
         assert!(memory.cast::<u8>().addr().get().is_multiple_of(align));
-        // SAFETY: the memory has so many bytes.
+        // SAFETY: the memory has that number of bytes.
         unsafe { memory.cast::<u8>().write_bytes(byte, memory.len()) };
     };
     let holds = |memory: NonNull<[u8]>, range: Range<usize>, byte: u8| {
@@ -86,7 +87,7 @@ fn exercise(allocator: &impl RawAllocator, align: usize) {
 
     let memory = allocator.allocate(small).unwrap();
     fill(memory, 7);
-    // SAFETY: each call passes what the one before returned, with the layout it was asked with.
+    // SAFETY: each call passes the result of the preceding one, with the layout of that call.
     unsafe {
         let memory = allocator.grow(memory.cast(), small, large).unwrap();
         assert!(holds(memory, 0..10, 7));
@@ -109,12 +110,12 @@ fn exercise(allocator: &impl RawAllocator, align: usize) {
     }
     let memory = allocator.allocate_zeroed(large).unwrap();
     assert!(holds(memory, 0..300, 0));
-    // SAFETY: as above.
+    // SAFETY: it was just allocated with this layout.
     unsafe { allocator.deallocate(memory.cast(), large) };
     for nothing in [allocator.allocate(empty), allocator.allocate_zeroed(empty)] {
         let nothing = nothing.unwrap();
         assert!(nothing.cast::<u8>().addr().get().is_multiple_of(align));
-        // SAFETY: as above.
+        // SAFETY: it was just allocated with this layout.
         unsafe { allocator.deallocate(nothing.cast(), empty) };
     }
 }
@@ -149,7 +150,7 @@ fn a_size_beyond_the_address_space_is_an_error() {
     let (custom, _) = limited(usize::MAX);
     assert_eq!(Allocator::PERSISTENT.allocate(largest), Err(AllocError));
     assert_eq!(custom.allocate(largest), Err(AllocError));
-    // Raised to a line, it is no layout any more.
+    // Raised to a line, the layout is invalid.
     assert_eq!(LineAligned(Allocator::PERSISTENT).allocate(largest), Err(AllocError));
     let mut list: Vec<u64, _> = Vec::new_in(LineAligned(custom));
     assert!(list.try_reserve(usize::MAX).is_err());
@@ -169,7 +170,7 @@ fn a_refusal_leaves_the_container_as_it_was() {
     assert_eq!(list.len(), 101);
     drop(list);
     assert_eq!(out.load(Relaxed), 0);
-    // What was given back can be asked for again.
+    // Freed memory can be allocated again.
     let mut again: Vec<u8, _> = Vec::new_in(allocator);
     assert!(again.try_reserve_exact(2000).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Random scripts of allocating, resizing, freeing and rewinding, against a list of what is alive.
+//! Random allocations, resizes, frees and rewinds, compared with a list of live memory.
 #![expect(unsafe_code, reason = "calls allocators directly")]
 
 use crate::common::model;
@@ -33,7 +33,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Memory that is alive, and what its bytes are.
+/// Live memory, and its expected bytes.
 #[derive(Clone, Copy)]
 struct Live {
     memory: NonNull<u8>,
@@ -43,13 +43,13 @@ struct Live {
 
 impl Live {
     fn fill(&self) {
-        // SAFETY: the memory has so many bytes.
+        // SAFETY: the memory has that number of bytes.
         unsafe { self.memory.write_bytes(self.byte, self.layout.size()) };
     }
 
-    /// Says whether the first bytes are what they were.
+    /// Returns whether the first `size` bytes are unchanged.
     fn holds(&self, size: usize) -> bool {
-        // SAFETY: so many bytes were written.
+        // SAFETY: `size` bytes were written.
         let bytes = unsafe { NonNull::slice_from_raw_parts(self.memory, size).as_ref() };
         bytes.iter().all(|found| *found == self.byte)
     }
@@ -67,7 +67,7 @@ impl<A: RawAllocator> Model<A> {
         Self { allocator, least_align, live: Vec::new(), next_byte: 1 }
     }
 
-    /// Checks new memory against all other, and fills it.
+    /// Checks that new memory overlaps no other, and fills it.
     fn add(&mut self, memory: NonNull<[u8]>, layout: Layout) {
         assert!(memory.len() >= layout.size());
         let memory = memory.cast::<u8>();
@@ -104,7 +104,8 @@ impl<A: RawAllocator> Model<A> {
         let old = self.live.swap_remove(which);
         assert!(old.holds(old.layout.size()));
         let new = Layout::from_size_align(size, align.unwrap_or(old.layout.align())).unwrap();
-        // SAFETY: the memory is alive, with this layout, and the sizes are as each call wants them.
+        // SAFETY: the memory is alive, with this layout, and the sizes meet the contract of each
+        // call.
         let resized = unsafe {
             if size >= old.layout.size() {
                 self.allocator.grow(old.memory, old.layout, new).unwrap()

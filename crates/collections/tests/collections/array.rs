@@ -1,4 +1,4 @@
-//! Arrays of fixed length: making, lending, freeing.
+//! Arrays of fixed length: construction, borrowing and freeing.
 
 use crate::common;
 
@@ -156,7 +156,7 @@ fn a_copy_that_panics_loses_nothing() {
     assert_eq!(drops.alive(), 5);
 }
 
-/// Panics when it is dropped, if it was told to.
+/// Panics on drop if armed.
 struct Grenade(#[expect(dead_code, reason = "counts itself")] Counted, bool);
 
 impl Drop for Grenade {
@@ -274,7 +274,7 @@ fn an_array_shorter_than_the_count_is_refused() {
     assert_eq!(refused, Err(expected));
     assert!(expected.to_string().starts_with("A0010: "));
     array.get_mut().unwrap()[9] = 1;
-    // Fewer are fine, and so is any count for a job that only reads.
+    // Smaller counts are allowed, and so is any count for a job that only reads.
     let few = jobs.schedule_for_each(&[], array.write(), 3, 4, |element, _| *element = 7);
     jobs.complete(few.unwrap());
     assert_eq!(array.get().unwrap(), [7, 7, 7, 0, 0, 0, 0, 0, 0, 1]);
@@ -329,7 +329,7 @@ fn dropping_an_array_in_use_never_waits_and_frees_it_once() {
     let job = jobs.schedule_parallel(&[], array.write(), 10, 5, use_it).unwrap();
     jobs.flush();
     eventually(|| door.arrived() > 0);
-    // Would never come back, since nobody opens the door before.
+    // A drop that waits would hang, since the door opens later.
     drop(array);
     assert_eq!(drops.alive(), 10);
     door.open();

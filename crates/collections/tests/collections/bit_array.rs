@@ -1,4 +1,4 @@
-//! An array of bits beside a `Vec<bool>`.
+//! Bit arrays compared with a `Vec<bool>`.
 
 use crate::common::model;
 
@@ -109,7 +109,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Brings any two numbers into a range of an array.
+/// Maps any two numbers to a range of an array.
 fn range(a: usize, b: usize, length: usize) -> std::ops::Range<usize> {
     let (a, b) = (a % (length + 1), b % (length + 1));
     a.min(b)..a.max(b)
@@ -151,7 +151,7 @@ proptest! {
                     model.copy_within(from, to);
                 }
                 Step::CopyFrom(to, other, a) => {
-                    // One time in two at the beginning of words.
+                    // Every other time at the start of a word.
                     let to = if a % 2 == 0 { to } else { to / 64 * 64 };
                     let to = to % (length + 1);
                     let from = if a % 2 == 0 { a % (other.len() + 1) } else { 0 };

@@ -149,7 +149,7 @@ fn what_is_shared_is_there_once() {
     let mut builder = BlobBuilder::new(BlobArray::new());
     let nodes = builder.array(builder.root(), |root| root, (0..2).map(node)).unwrap();
     let [first, second] = [0, 1].map(|index| nodes.get(index).unwrap());
-    // The shared node comes into being before one of those that lead to it.
+    // The shared node is made before one of the nodes that lead to it.
     let shared = builder.pointer(second, |node| &node.next, node(7)).unwrap();
     builder.string(shared, |node| &node.name, "shared").unwrap();
     let between = builder.pointer(first, |node| &node.next, node(3)).unwrap();
@@ -178,7 +178,7 @@ fn a_closure_that_returns_something_else_is_refused() {
          `collections::blob_build::Curve` at that place; return a field of the closure's argument, as in `|value| \
          &value.field`"
     );
-    // Nothing happened, so the field can be filled.
+    // The failed call changed nothing, so the field can be filled.
     builder.array(root, |curve| &curve.samples, [1.0]).unwrap();
     assert_eq!(builder.build().unwrap().samples, [1.0]);
 }
@@ -257,7 +257,7 @@ fn chain(length: u32) -> Result<u32, BlobError> {
     while let Some(next) = node.next.get() {
         node = next;
     }
-    // Deep enough to be told apart, but not too deep to be shown.
+    // Deep enough to differ, but not too deep to be shown.
     assert!(format!("{blob:#?}").contains("null"));
     Ok(node.value)
 }

@@ -1,4 +1,4 @@
-//! Saving and loading, whatever the bytes.
+//! Saving and loading, with any bytes.
 #![cfg(feature = "derive")]
 
 use crate::common::model;
@@ -9,7 +9,7 @@ use ancho_collections::{
 use model::cases;
 use proptest::prelude::*;
 
-/// The size of the header, and where the fields of it are that a forger has to set right.
+/// The size of the header, and the offsets of the fields that a forger has to correct.
 const HEADER: usize = 48;
 const CONTENT_HASH: usize = 24;
 const LENGTH: usize = 32;
@@ -93,7 +93,7 @@ fn load(bytes: &[u8]) -> Result<BlobAsset<Level>, BlobError> {
     BlobAsset::from_bytes(bytes, 3)
 }
 
-/// Loads the bytes, and if that works, reads everything and gets the same bytes back.
+/// Loads the bytes, and if that succeeds, reads everything and compares the saved bytes.
 fn load_and_read(bytes: &[u8]) -> bool {
     match load(bytes) {
         Ok(level) => {
@@ -110,7 +110,7 @@ fn load_and_read(bytes: &[u8]) -> bool {
     }
 }
 
-/// XXH64 of a block, written in another way than the library's.
+/// XXH64 of a block, as an independent implementation.
 fn xxh64(bytes: &[u8]) -> u64 {
     const P: [u64; 6] = [
         0,
@@ -160,7 +160,7 @@ fn xxh64(bytes: &[u8]) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// Puts length and content hash right, as a forger would.
+/// Corrects the length and the content hash, as a forger would.
 fn forge(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some(length) = bytes.len().checked_sub(HEADER) {
         let hash = xxh64(&bytes[HEADER..]);
@@ -257,7 +257,7 @@ fn a_changed_byte_is_noticed() {
     }
 }
 
-/// Changes one byte after the other, hash and all: there is an error, or a blob that can be read.
+/// Changes each byte, with a correct hash: the result is an error, or a readable blob.
 #[test]
 fn a_forged_byte_does_no_harm() {
     let bytes = level().to_bytes(3);
@@ -269,7 +269,7 @@ fn a_forged_byte_does_no_harm() {
             accepted += usize::from(load_and_read(&forge(bytes)));
         }
     }
-    // Other numbers are other blobs.
+    // Other numbers make other valid blobs.
     assert!(accepted > 500, "{accepted}");
 }
 
@@ -351,11 +351,11 @@ struct Chain {
 #[test]
 fn deep_and_branching_chains_cost_neither_stack_nor_time() {
     let empty = || Chain { next: BlobPtr::new(), also: BlobPtr::new() };
-    // A million nodes, one in the other.
+    // A million nested nodes.
     let mut deep = words(&[8, 0].repeat(1_000_000));
     deep.extend(words(&[0, 0]));
     assert_eq!(fault(&deep, empty()), "a value is more than 256 pointers deep");
-    // Two ways from each node to the next make 2^255 ways to the last.
+    // Two paths from each node to the next make 2^255 paths to the last.
     let wide = |length| [words(&[8, 4].repeat(length)), words(&[0, 0])].concat();
     let message = "what is shared would fill more than 4 GiB if it was not";
     assert_eq!(fault(&wide(255), empty()), message);
@@ -363,11 +363,11 @@ fn deep_and_branching_chains_cost_neither_stack_nor_time() {
     let bytes = forge([&header[..HEADER], &wide(10)].concat());
     let loaded = BlobAsset::<Chain>::from_bytes(&bytes, 0).unwrap();
     assert_eq!(format!("{loaded:?}").matches("next: null").count(), 1 << 10);
-    // A cycle cannot be said: offsets are not negative, and the sum does not wrap.
+    // A cycle cannot be encoded: offsets are not negative, and the sum does not wrap.
     assert_eq!(fault(&words(&[0, 0xFFFF_FFFC]), empty()), "a value reaches beyond the end");
 }
 
-/// Small numbers at places where words are: most are refused, but for another reason each.
+/// Small numbers as words: most are refused, for different reasons.
 fn word() -> impl Strategy<Value = u32> {
     prop_oneof![0_u32..200, 0_u32..8, any::<u32>()]
 }

@@ -1,4 +1,4 @@
-//! What the derive takes, in a crate that forbids unsafe code.
+//! Types that the derive accepts, in a crate that forbids unsafe code.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
@@ -73,7 +73,7 @@ fn enums_are_checked() {
     assert_eq!(bytes.as_bytes(), [(-1_i16).to_ne_bytes(), 1000_i16.to_ne_bytes()].concat());
 }
 
-/// `align` makes an enum larger than its number, and the bytes behind the number are padding.
+/// `align` makes an enum larger than its number, and the bytes after the number are padding.
 #[test]
 fn the_padding_of_an_aligned_enum_is_zero_in_a_blob() {
     #[derive(BlobData, Debug, PartialEq, Clone, Copy)]
@@ -89,7 +89,7 @@ fn the_padding_of_an_aligned_enum_is_zero_in_a_blob() {
         High = 0x304,
     }
 
-    /// Leaves other bytes behind in the stack than the last call did.
+    /// Leaves other bytes on the stack than the last call did.
     #[inline(never)]
     fn dirty_stack(byte: u8) {
         std::hint::black_box([byte; 4096]);
@@ -128,7 +128,7 @@ fn values_without_bytes_are_not_gone_through() {
     through_bytes([const { Unit }; 1 << 60]);
 }
 
-/// A variant with empty parentheses is a function, and as a number that would be an address.
+/// A variant with empty parentheses is a function, which would be an address if cast to a number.
 #[test]
 fn variants_are_numbers_with_and_without_brackets() {
     #[derive(BlobData, Debug, PartialEq, Clone, Copy)]
@@ -212,7 +212,7 @@ fn every_part_of_a_type_is_part_of_its_layout() {
 }
 
 mod shadowed {
-    //! Someone who has types and modules of these names.
+    //! A module with types and modules of these names.
     #![allow(dead_code, reason = "they are only there to be in the way")]
     #![allow(non_camel_case_types, non_upper_case_globals, reason = "shadows other names too")]
 

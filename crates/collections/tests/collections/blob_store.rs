@@ -1,4 +1,4 @@
-//! The life of assets in stores.
+//! The lifetime of assets in stores.
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ fn assets_are_found_until_they_are_removed() {
          from its store only when no reference to it is left in use"
     );
     assert_eq!(store.get(second).unwrap()[0], 4);
-    // The asset itself lives on while somebody has it.
+    // The asset itself lives as long as a clone of it.
     assert_eq!(removed[2], 3);
     assert_eq!(store.len(), 1);
 }
@@ -103,7 +103,7 @@ fn no_bits_lead_to_what_is_not_there() {
     for bit in 0..128 {
         let forged = BlobAssetReference::<u8>::from_bits(reference.to_bits() ^ (1 << bit));
         assert!(store.get(forged).is_err(), "{forged:?}");
-        // The next generation of an empty slot is not there yet.
+        // The next generation of an empty slot does not exist yet.
         let forged = BlobAssetReference::<u8>::from_bits(gone.to_bits() ^ (1 << bit));
         assert!(store.get(forged).is_err() || forged == reference, "{forged:?}");
     }
@@ -117,7 +117,7 @@ fn equal_assets_of_one_type_are_kept_once() {
     assert_eq!((first, store.len()), (second, 1));
     assert_ne!(first, store.insert(numbers(&[1, 3])));
 
-    // Of another type it is another asset, though the bytes are the same.
+    // Equal bytes of another type are another asset.
     let signed = store.insert(BlobBuilder::new(7_i32).build().unwrap());
     let unsigned = store.insert(BlobBuilder::new(7_u32).build().unwrap());
     assert_ne!(signed.to_bits(), unsigned.to_bits());
@@ -127,7 +127,7 @@ fn equal_assets_of_one_type_are_kept_once() {
     assert_eq!(store.get(second).unwrap()[1], 2);
     store.remove(second).unwrap();
     assert!(store.remove(second).is_err());
-    // Once it is gone, an equal one is another asset.
+    // After its removal, an equal asset is a new one.
     assert_ne!(store.insert(numbers(&[1, 2])), first);
 }
 

@@ -101,7 +101,7 @@ fn rows_that_there_is_no_memory_for_are_refused() {
 
 #[test]
 fn room_for_some_columns_only_is_no_room() {
-    // At each of these limits another column is the first without room.
+    // Each of these limits makes another column the first without room.
     for limit in (0..4000).step_by(64) {
         let (allocator, ledger) = limited(limit);
         let mut table = Columns::<(u8, u64, u32)>::new_in(&allocator);
@@ -141,7 +141,7 @@ fn rows_are_dropped_once() {
     assert_eq!(drops.alive(), 0);
 }
 
-/// Panics when it is dropped, if it was told to.
+/// Panics on drop if armed.
 struct Grenade(Counted, bool);
 
 impl Drop for Grenade {

@@ -17,10 +17,10 @@ use ancho_jobs::{
 use common::source::limited;
 use common::{Drops, WORKERS, numbers, scheduler, schedulers};
 
-/// A token that names its container twice.
+/// A token that declares its container twice.
 struct Twice<D>(D);
 
-// SAFETY: all is as the token has it, but for what is declared, which is more.
+// SAFETY: the token meets the contract, and declaring more access than it has is allowed.
 unsafe impl<D: JobData> JobData for Twice<D> {
     type Held = D::Held;
     type Whole<'v> = ();
@@ -240,7 +240,7 @@ fn structs_take_tokens_of_arrays_and_lists() {
     }
 }
 
-/// Lists that jobs before fill have a length that nobody knows when the next is scheduled.
+/// If an earlier job fills a list, its length is unknown when the next job is scheduled.
 #[test]
 fn a_parallel_job_works_on_what_an_earlier_job_puts_in_a_list() {
     for workers in WORKERS {
@@ -345,7 +345,8 @@ fn indices_are_appended_and_filtered() {
     }
 }
 
-/// A container that only jobs need goes with the last of them (Unity's `DeallocateOnJobCompletion`).
+/// A container that only jobs need is freed with the last of them (Unity's
+/// `DeallocateOnJobCompletion`).
 #[test]
 fn containers_dropped_right_after_scheduling_are_freed_with_the_job() {
     #[derive(JobStruct)]

@@ -1,4 +1,4 @@
-//! Lists of fixed size: what they hold, what they refuse, and what their bytes are.
+//! Lists of fixed size: contents, refusals and bytes.
 
 use crate::common::panics;
 
@@ -10,7 +10,7 @@ use ancho_collections::{
 };
 use panics::assert_panics;
 
-/// Six elements: small enough to see what does not fit.
+/// Six elements: small enough to overflow.
 type Tiny = FixedList<u8, 8>;
 
 const FULL: [u8; 6] = [1, 2, 3, 4, 5, 6];
@@ -24,7 +24,7 @@ struct Aligned32(u8);
 #[repr(C)]
 struct Padded(u8, u32);
 
-/// The size of the five lists, and how many elements each holds.
+/// Returns the sizes of the five lists, and their capacities.
 fn sizes_and_capacities<T: Copy>() -> [(usize, usize); 5] {
     [
         (size_of::<FixedList32<T>>(), FixedList32::<T>::CAPACITY),
@@ -66,7 +66,7 @@ fn bytes_are_length_elements_and_zeros() {
     assert_eq!(Tiny::new().raw_bytes(), &[0; 8]);
     assert_eq!(Tiny::from([7, 9]).raw_bytes(), &[2, 0, 7, 9, 0, 0, 0, 0]);
     assert_eq!(Tiny::from(FULL).raw_bytes(), &[6, 0, 1, 2, 3, 4, 5, 6]);
-    // A gap before elements of four bytes, none before those of two.
+    // A gap before elements of four bytes, and none before those of two.
     let word = 0x0403_0201_u32.to_le();
     let words = FixedList::<u32, 12>::from([word]);
     assert_eq!(words.raw_bytes(), &[1, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0]);
@@ -138,7 +138,7 @@ fn a_full_list_panics_and_is_left_as_it_was() {
     assert_panics(|| list.extend_from_slice(&FULL), &more(2, 6));
     assert_panics(|| list.resize(usize::MAX, 0), &more(2, usize::MAX - 2));
     assert_eq!(list, [1, 2]);
-    // An iterator cannot be asked twice, so what it gave is kept.
+    // An iterator runs once, so the elements before the overflow are kept.
     assert_panics(|| list.extend(3..=9), &more(6, 1));
     assert_eq!(list, FULL);
     assert_panics(|| (0..7).collect::<Tiny>(), &more(6, 1));
@@ -198,7 +198,7 @@ fn ranges_are_inserted_and_removed_as_a_whole_or_not_at_all() {
     list.insert_slice(2, &[3, 4, 5]);
     assert_eq!(list, [1, 2, 3, 4, 5, 6, 7]);
     assert!(list.is_full());
-    // The bytes that elements have left are zero, as in a list that never had them.
+    // The bytes of removed elements are zero, as in a list that never had them.
     list.remove_range(0..2);
     assert_eq!(list.raw_bytes(), FixedList32::from([3_u32, 4, 5, 6, 7]).raw_bytes());
     list.swap_remove_range(1..3);

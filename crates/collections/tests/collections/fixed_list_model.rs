@@ -1,4 +1,4 @@
-//! Random edits of a list of fixed size do what they do to a `Vec` that must not grow.
+//! Random edits of a list of fixed size have the same effect on a `Vec` that must not grow.
 
 use crate::common::model;
 
@@ -50,7 +50,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Makes the edit on both, if it makes sense, and compares what they return.
+/// Applies the edit to both, if possible, and compares the results.
 fn apply<T, const N: usize>(edit: &Edit, list: &mut FixedList<T, N>, model: &mut Vec<T>)
 where
     T: Copy + Debug + Ord + From<u8>,

@@ -1,4 +1,4 @@
-//! Strings of fixed size: what they hold, what they refuse, and what their bytes are.
+//! Strings of fixed size: contents, refusals and bytes.
 
 use crate::common::panics;
 
@@ -13,19 +13,19 @@ use ancho_collections::{
 };
 use panics::assert_panics;
 
-/// Five bytes of text: small enough to see what does not fit.
+/// Five bytes of text: small enough to overflow.
 type Tiny = FixedString<8>;
 
 const OVERFLOW_BY_ONE: FixedStringError = FixedStringError::Overflow { capacity: 5, needed: 6 };
 
-/// One, two, three and four bytes a code point.
+/// Code points of one, two, three and four bytes.
 const CODE_POINTS: [char; 4] = ['a', 'ñ', '€', '🌋'];
 
 fn tiny(text: &str) -> Tiny {
     Tiny::try_from(text).unwrap()
 }
 
-/// The bytes are the length, the text, and zeros.
+/// Checks that the bytes are the length, the text, and zeros.
 #[track_caller]
 fn assert_holds<const N: usize>(string: &FixedString<N>, text: &str) {
     let mut bytes = [0; N];
@@ -107,7 +107,7 @@ fn a_full_string_takes_nothing_more() {
 
 #[test]
 fn a_text_is_cut_between_code_points() {
-    // Each code point at each position, so that the end of the room falls on each of its bytes.
+    // Each code point at each position, so that the capacity ends at each of its bytes.
     for wide in CODE_POINTS {
         for before in 0..=8 {
             let text = format!("{}{wide}zz", "x".repeat(before));
@@ -273,7 +273,7 @@ fn a_bad_format_appends_nothing_and_says_where() {
         ("{0", bad(0)),
         ("{1}{2}", missing(3, 2)),
         ("{9}", missing(0, 9)),
-        // What is wrong with the format is said before what is wrong with the room for it.
+        // An error of the format takes precedence over a lack of room.
         ("0123456789{", bad(10)),
     ] {
         let mut text = tiny("1");
@@ -294,7 +294,7 @@ fn values_are_appended_whole_or_not_at_all() {
     let refused = text.append(format_args!("{}{}{}", 23, 4567, 8)).unwrap_err();
     assert_eq!(refused, FixedStringError::Overflow { capacity: 5, needed: 8 });
     assert_holds(&text, "1");
-    // What comes after the piece that did not fit is not appended either.
+    // Pieces after the one that did not fit are not appended either.
     let refused = text.append_format("{0}{1}", &[&"abcdefg", &"h"]).unwrap_err();
     assert_eq!(refused, FixedStringError::Overflow { capacity: 5, needed: 9 });
     assert_holds(&text, "1");
@@ -364,7 +364,7 @@ fn comparison_is_that_of_str() {
     assert_eq!([a < *"b", a < "b", a < above, a < same], [true, true, true, false]);
     assert_eq!([*"b" < a, "b" < a, above < a, same < a], [false; 4]);
     assert_eq!(FixedString32::from_static("ab").cmp(&a), Ordering::Greater);
-    // A NUL is text like any other, though bytes behind the text are zero too.
+    // A NUL is ordinary text, though the bytes after the text are zero too.
     assert!(a != "a\0" && a < FixedString32::from_static("a\0"));
 }
 

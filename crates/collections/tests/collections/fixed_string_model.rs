@@ -1,4 +1,4 @@
-//! Random edits of a string of fixed size do what they do to a `String` that must not grow.
+//! Random edits of a string of fixed size have the same effect on a `String` that must not grow.
 
 use crate::common::model;
 
@@ -50,12 +50,12 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Rounds a position down to one that is allowed.
+/// Rounds a position down to a code point boundary.
 fn position(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at)
 }
 
-/// Makes the edit on both, and compares what they return.
+/// Applies the edit to both, and compares the results.
 fn apply(edit: &Edit, string: &mut FixedString<SIZE>, model: &mut String) {
     let mut edited = model.clone();
     let result = match edit {
@@ -152,7 +152,7 @@ fn random_edits_do_what_they_do_to_a_string() {
 #[test]
 fn random_bytes_are_refused_or_give_themselves_back() {
     let config = cases(2048);
-    // Mostly small numbers, so that lengths and zeros are often right.
+    // Mostly small numbers, so that lengths and zeros are often valid.
     let byte = || prop_oneof![4 => Just(0_u8), 4 => 0..8_u8, 2 => 0x20..0x7F_u8, 1 => any::<u8>()];
     proptest!(config, |(bytes in prop::array::uniform8(byte()))| {
         let len = usize::from(u16::from_le_bytes([bytes[0], bytes[1]]));

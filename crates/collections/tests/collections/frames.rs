@@ -1,4 +1,4 @@
-//! The memory of a world: scratch memory, jobs' memory, and what frames do to them.
+//! The memory of a world: scratch memory, jobs' memory, and the effect of frames.
 
 use std::sync::mpsc;
 

@@ -1,4 +1,4 @@
-//! The map: what it answers, and what it refuses.
+//! Maps: lookups and refusals.
 
 use crate::common::model;
 
@@ -11,7 +11,7 @@ use ancho_collections::{CapacityError, FixedState, Map, NativeHashMap, Rejected}
 use model::cases;
 use proptest::prelude::*;
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn message(action: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(action)).unwrap_err();
     match payload.downcast::<String>() {

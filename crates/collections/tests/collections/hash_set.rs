@@ -1,4 +1,4 @@
-//! The set: what it answers, and what sets do with each other.
+//! Sets: lookups and set algebra.
 
 use crate::common::model;
 

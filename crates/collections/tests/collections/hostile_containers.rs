@@ -1,9 +1,9 @@
-//! Safe code that does its worst to containers is refused, or harmless.
+//! Safe code that misuses containers is refused, or harmless.
 //!
-//! It panics wherever it is called, forgets what it is lent, runs out of memory at any call, keeps writers
-//! that it should let go, and drops things on other threads. What is checked is that every element is
-//! dropped once, that all memory is given back, and that results do not depend on threads. The sanitizers
-//! see the rest.
+//! It panics in every callback, forgets borrowed values, runs out of memory at any call, keeps
+//! writers too long, and drops values on other threads. The tests check that every element is
+//! dropped once, that all memory is freed, and that results do not depend on threads. The
+//! sanitizers check the rest.
 #![expect(unsafe_code, reason = "implements a source of memory that fails")]
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -48,14 +48,14 @@ fn panics(body: impl FnOnce()) -> Option<String> {
     Some(text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default())
 }
 
-/// How many of its values are alive, and at which of their calls the next panic comes.
+/// The number of live values, and the call at which the next panic happens.
 #[derive(Clone, Default)]
 struct Census {
     alive: Arc<AtomicIsize>,
     calls_left: Arc<AtomicIsize>,
 }
 
-/// A value that is counted, and panics when it is made, cloned or dropped, when the time comes.
+/// A counted value that panics at a chosen call when it is made, cloned or dropped.
 struct Person(Census);
 
 impl Census {
@@ -69,7 +69,7 @@ impl Census {
         self.alive.load(SeqCst)
     }
 
-    /// Panics at the call after so many.
+    /// Panics after `calls` more calls.
     fn panic_after(&self, calls: isize) {
         self.calls_left.store(calls + 1, SeqCst);
     }
@@ -94,7 +94,7 @@ impl Drop for Person {
     }
 }
 
-/// Does something with panics at every call of a person there is, one after the other.
+/// Runs the script once for each call of a person, which panics.
 fn with_a_panic_at_every_call(script: impl Fn(&Census)) {
     for calls in 0.. {
         let census = Census::default();
@@ -108,7 +108,7 @@ fn with_a_panic_at_every_call(script: impl Fn(&Census)) {
     }
 }
 
-// Panics in what users write.
+// Panics in user code.
 
 #[test]
 fn a_list_whose_elements_panic_drops_each_of_them_once() {
@@ -170,7 +170,7 @@ fn elements_that_panic_in_jobs_are_dropped_once() {
             let disposed = array.dispose_after(&jobs, &[swap.unwrap()]).unwrap();
             let _ = jobs.try_complete(disposed);
             drop(list);
-            // Workers panic too, which is told when the job is completed, not here.
+            // Workers panic too, which is reported on completion of the job, not here.
             let _ = catch_unwind(AssertUnwindSafe(|| census.step("called at last")));
             drop(jobs);
         });
@@ -202,15 +202,16 @@ fn an_iterator_that_lies_about_its_length_is_refused_or_read_to_its_end() {
     assert_eq!(list.len(), 103);
 }
 
-// Memory that cannot be had.
+// Memory that is refused.
 
-/// The system's memory, until a number of calls were made. Then there is none.
+/// The system's memory, up to a number of calls. Later calls are refused.
 struct Failing {
     calls: AtomicIsize,
     out: Arc<AtomicUsize>,
 }
 
-// SAFETY: the memory is the system's, which keeps the same promises; the numbers only refuse.
+// SAFETY: the memory is the system's, whose allocator meets the same contract; the numbers only
+// refuse.
 unsafe impl MemorySource for Failing {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         if self.calls.fetch_sub(1, SeqCst) <= 0 {
@@ -223,7 +224,7 @@ unsafe impl MemorySource for Failing {
 
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         self.out.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: it was allocated above, with this layout.
+        // SAFETY: `allocate` allocated it with this layout.
         unsafe { dealloc(memory.as_ptr(), layout) };
     }
 }
@@ -309,7 +310,7 @@ fn elements_without_a_size_can_be_counted_without_end() {
         jobs.complete(job.unwrap());
         assert_eq!(list.get().unwrap().len(), usize::MAX);
 
-        // There is room for no more, not even of nothing.
+        // There is no room for another element, even of size zero.
         assert!(panics(|| list.get_mut().unwrap().push(())).is_some());
         assert!(panics(|| list.get_mut().unwrap().extend_from_slice(&[(); 3])).is_some());
         assert!(panics(|| list.get_mut().unwrap().push_repeated((), 3)).is_some());
@@ -370,12 +371,12 @@ fn elements_of_any_alignment_are_where_they_belong() {
     check((), 1);
 }
 
-// Writers that are not treated well.
+// Writers that are misused.
 
 #[test]
 fn a_writer_that_is_forgotten_loses_what_it_wrote_and_no_more() {
     for jobs in schedulers() {
-        // Of no size, so that nothing is leaked.
+        // Zero-sized, so that nothing is leaked.
         let mut list = NativeList::<()>::new();
         let job = jobs.schedule_parallel(&[], list.writer(), 10, 1, |mut list, range| {
             list.push(());
@@ -403,7 +404,7 @@ fn writers_that_are_kept_together_and_exchanged_write_what_they_hold() {
             if let [first, .., last] = &mut kept[..] {
                 mem::swap(&mut **first, &mut **last);
             }
-            // Another thread may let go of them.
+            // Another thread may drop them.
             thread::scope(|scope| scope.spawn(move || drop(kept)).join()).unwrap();
         });
         jobs.complete(job.unwrap());
@@ -503,14 +504,14 @@ fn writers_that_find_no_room_lose_nothing() {
     }
 }
 
-/// A container whose lanes call what the test says.
+/// A container whose lanes call back to the test.
 #[derive(Default)]
 struct Odd {
     lanes: Lanes<OddLane>,
     settled: Vec<usize>,
 }
 
-/// Panics when it is asked whether it is empty after 13 was written to it.
+/// A lane whose `is_empty` panics after 13 was written to it.
 #[derive(Default)]
 struct OddLane(Vec<usize>);
 
@@ -566,7 +567,7 @@ fn lanes_survive_panics_in_what_their_author_wrote() {
     }
 }
 
-// Containers that move about.
+// Containers that are moved.
 
 #[test]
 fn a_list_that_a_job_takes_away_leaves_an_empty_one() {
@@ -613,14 +614,15 @@ fn the_list_and_its_elements_are_one_to_the_checks() {
 fn containers_are_dropped_on_any_thread_and_their_source_after_them() {
     struct Watched(Failing, Arc<AtomicUsize>);
 
-    // SAFETY: passes on what another source gives.
+    // SAFETY: forwards to another source, which meets the contract.
     unsafe impl MemorySource for Watched {
         fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
             self.0.allocate(layout)
         }
 
         unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
-            // SAFETY: the caller's promises; it is from that source.
+            // SAFETY: by the contract of `deallocate`, the memory is from this source, and so from
+            // the inner one, with this layout.
             unsafe { self.0.deallocate(memory, layout) };
         }
     }

@@ -1,4 +1,4 @@
-//! Keys that panic when they are hashed: values may be lost with them, but none is in two places.
+//! Keys that panic when they are hashed: values may be lost, but none is in two places.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
 use ancho_collections::{Map, MultiMap};
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel};
 
-/// Gives all keys the same hash, so that what is removed leaves its mark in the table, and panics when it
-/// has done so often enough.
+/// A hasher with the same hash for all keys, so that removed keys leave tombstones in the table. It
+/// panics after a number of calls.
 #[derive(Clone)]
 struct Tired(Arc<AtomicIsize>);
 
@@ -53,8 +53,8 @@ fn settle<C: ConcurrentWrite>(container: &mut C, tired: &Tired, count: isize) {
     assert!(payload.downcast_ref::<String>().unwrap().contains("tired of hashing"));
 }
 
-/// Two batches write. The first finds room for its keys. For the second one the table is tidied up, which
-/// hashes all keys again.
+/// Two batches write. The first finds room for its keys. For the second one the table is rehashed
+/// in place.
 fn after_a_panic_at(count: isize) -> MultiMap<u32, Box<u32>, Tired> {
     let tired = Tired::new();
     let mut map = MultiMap::with_hasher(tired.clone());
@@ -86,7 +86,7 @@ fn values_whose_key_is_lost_take_the_place_of_no_others() {
     for count in [0, 1, 5, 20, 43] {
         let mut map = after_a_panic_at(count);
         assert_apart(&map);
-        // The places of what is removed are used again, each once.
+        // The places of removed values are reused, each once.
         (0..20).for_each(|key| _ = map.remove(&key));
         (0..500).for_each(|n| map.add(n % 7, Box::new(n)));
         assert_apart(&map);
@@ -119,7 +119,7 @@ fn a_map_whose_hasher_panics_can_be_used_afterwards() {
     }
 }
 
-/// A key that cannot be hashed while somebody else looks at it.
+/// A key that cannot be hashed while it is locked.
 struct Locked(u32, Arc<AtomicBool>);
 
 impl PartialEq for Locked {
@@ -137,8 +137,7 @@ impl Hash for Locked {
     }
 }
 
-/// New keys take the places that others have left, until the table has to be tidied up for them: then all keys are
-/// hashed again.
+/// New keys take the places of removed ones, until the table has to be rehashed for them.
 #[test]
 fn a_key_that_cannot_be_hashed_takes_no_others_with_it() {
     let lock = Arc::new(AtomicBool::new(false));

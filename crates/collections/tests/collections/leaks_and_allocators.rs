@@ -1,4 +1,4 @@
-//! Which containers live too long, and who gives memory back when.
+//! Reports of leaks, and the time at which memory is freed.
 
 use crate::common;
 
@@ -12,7 +12,7 @@ use ancho_collections::{
 use common::source::limited;
 use common::{Door, Drops, WORKERS, eventually, forget, scheduler, schedulers};
 
-/// Lets so many frames pass in which nothing is to be told.
+/// Lets `frames` frames pass without a report.
 #[track_caller]
 fn pass(memory: &mut FrameMemory, frames: u64) {
     for _ in 0..frames {
@@ -21,7 +21,7 @@ fn pass(memory: &mut FrameMemory, frames: u64) {
     }
 }
 
-/// What live containers are called.
+/// Returns the names of live containers.
 fn names(live: &[LiveContainer]) -> Vec<String> {
     let names = live.iter().map(|live| live.label.to_string());
     names.map(|name| name.split(" made at ").next().unwrap().to_owned()).collect()
@@ -231,7 +231,7 @@ fn memory_for_a_moment_begins_at_lines_and_is_used_again() {
     assert!(used.len() < 10, "{} places in 50 frames", used.len());
 }
 
-/// Containers of all types in an allocator, in use by jobs when they are dropped.
+/// Makes containers of all types in an allocator, and drops them while jobs use them.
 fn use_and_drop(allocator: &Allocator, jobs: &ancho_jobs::JobScheduler, drops: &Drops) {
     let mut list = NativeList::new_in(allocator);
     let mut array = NativeArray::from_fn_in(100, |i| drops.value(i), allocator);

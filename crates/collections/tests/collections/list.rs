@@ -1,4 +1,4 @@
-//! Lists: growth, and what changes their length.
+//! Lists: growth, and changes of length.
 
 use crate::common;
 
@@ -8,7 +8,7 @@ use ancho_collections::{Allocator, CapacityError, List, NativeList};
 use common::source::limited;
 use common::{WORKERS, assert_refused, panic_message, scheduler};
 
-/// The capacities that a list has had after so many pushes.
+/// Returns the capacities of a list during `pushes` pushes.
 fn capacities<T: Default>(pushes: usize) -> Vec<usize> {
     let mut list = List::new();
     let mut capacities = vec![list.capacity()];
@@ -29,7 +29,7 @@ fn a_list_grows_to_powers_of_two_and_has_a_line_at_least() {
     assert_eq!(capacities::<[u64; 4]>(9), [0, 2, 4, 8, 16]);
     assert_eq!(capacities::<[u64; 8]>(5), [0, 1, 2, 4, 8]);
     assert_eq!(capacities::<[u64; 20]>(5), [0, 1, 2, 4, 8]);
-    // Two and a half of these are a line.
+    // Two and a half elements fill a line.
     let capacities = capacities::<[u8; 24]>(100);
     assert!(capacities[1] * 24 >= 48 && capacities[1..].iter().all(|n| n.is_power_of_two()));
 }
@@ -277,7 +277,7 @@ fn a_call_that_there_is_no_memory_for_changes_nothing() {
 
 #[test]
 fn a_list_that_cannot_double_takes_what_it_can_be_given() {
-    // A line of eight, and the next sixteen do not fit beside it.
+    // A line of eight elements, next to which sixteen do not fit.
     let (allocator, _) = limited(64 + 100);
     let mut list = List::new_in(&allocator);
     (0..8_u64).for_each(|value| list.push(value));

@@ -1,4 +1,4 @@
-//! Every element of a list is dropped once, whatever panics on the way.
+//! Every element of a list is dropped once, even if a destructor panics.
 
 use crate::common;
 
@@ -121,7 +121,7 @@ fn a_question_that_panics_loses_nothing() {
     }
 }
 
-/// Panics when it is dropped, if it was told to.
+/// Panics on drop if armed.
 struct Grenade(Counted, bool);
 
 impl Drop for Grenade {

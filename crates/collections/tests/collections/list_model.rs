@@ -1,4 +1,4 @@
-//! A list does what a vector does.
+//! Lists behave as vectors do.
 
 use crate::common;
 use crate::common::model;
@@ -59,7 +59,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..80)
 }
 
-/// Has the list refuse what a vector would panic at.
+/// Checks that the list refuses calls at which a vector panics.
 fn refused(list: &mut List<u16>, call: impl FnOnce(&mut List<u16>)) {
     let message = panic_message(|| call(list));
     assert!(message.starts_with("A0014: "), "{message}");

@@ -1,4 +1,4 @@
-//! Maps and sets whose allocator has nothing left: an error, and nothing lost.
+//! Maps and sets whose allocator is exhausted: an error, and no loss.
 #![expect(unsafe_code, reason = "implements a source of memory")]
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -12,27 +12,28 @@ use ancho_collections::{
 };
 use ancho_jobs::{JobPool, JobScheduler};
 
-/// Gives the system's memory until it is closed, and counts the bytes.
+/// A source of the system's memory that can be closed, and counts the bytes.
 #[derive(Clone, Default)]
 struct Tap {
     closed: Arc<AtomicBool>,
     out: Arc<AtomicUsize>,
 }
 
-// SAFETY: the memory is the system's, which keeps the same promises; the tap only refuses.
+// SAFETY: the memory is the system's, whose allocator meets the same contract; the tap only
+// refuses.
 unsafe impl MemorySource for Tap {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         if self.closed.load(Relaxed) {
             return None;
         }
         self.out.fetch_add(layout.size(), Relaxed);
-        // SAFETY: a source is never asked for zero bytes.
+        // SAFETY: the layout is not of zero bytes, by the contract of `MemorySource`.
         NonNull::new(unsafe { alloc(layout) })
     }
 
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         self.out.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: it was allocated above, with this layout.
+        // SAFETY: `allocate` allocated it with this layout.
         unsafe { dealloc(memory.as_ptr(), layout) };
     }
 }

@@ -1,4 +1,4 @@
-//! The map of many values: their order, and how they go.
+//! Multi-maps: order of the values, and removal.
 
 use crate::common::model;
 
@@ -127,7 +127,7 @@ fn a_shared_map_is_called_as_users_call_it() {
     assert!(label.starts_with("the NativeMultiHashMap<u32, u8> made at "), "{label}");
 }
 
-/// Counts itself, and panics when it is dropped with the number that was set.
+/// A value that counts itself, and panics on drop if it has the chosen number.
 struct Fragile<'a> {
     number: u32,
     alive: &'a Cell<i32>,

@@ -1,4 +1,4 @@
-//! Views of elements that are a stride apart.
+//! Strided views.
 
 use crate::common;
 use crate::common::model;
@@ -63,7 +63,7 @@ fn each_field_of_all_structs_is_a_view() {
     check(&all, offset_of!(Particle, kind), |p| p.kind);
     check(&all, offset_of!(Particle, flags), |p| p.flags);
     check(&all, offset_of!(Particle, team), |p| p.team);
-    // A part of a field is a field, and so is the whole.
+    // A part of a field is a field, and so is the whole struct.
     check(&all, offset_of!(Particle, position) + 4, |p| p.position[1]);
     check(&all, 0, |p| *p);
 }
@@ -98,7 +98,7 @@ fn a_field_that_is_not_inside_the_struct_is_refused() {
         refused,
         "A0028: a field of 48 bytes at offset 0 ends beyond a struct of 32 bytes; use `offset_of!`"
     );
-    // Also if there is no struct.
+    // The same holds for an empty slice.
     assert!(NativeSlice::<u32>::of_field(&all[..0], 30).is_err());
     assert!(NativeSlice::<()>::of_field(&all, 32).is_ok(), "nothing fits everywhere");
     assert!(NativeSlice::<()>::of_field(&all, 33).is_err());
@@ -115,13 +115,13 @@ fn a_field_that_is_not_aligned_is_refused() {
         assert!(NativeSlice::<u8>::of_field(&all, offset).is_ok());
     }
     assert!(NativeSlice::<u64>::of_field(&all, 4).is_err());
-    // The place of the first decides, not the offset: bytes may be anywhere.
+    // The address of the first field is decisive, not the offset: bytes may be at any address.
     let bytes = [[0_u8; 6]; 5];
     let fields: Vec<_> =
         (0..6).map(|at| NativeSlice::<u16>::of_field(&bytes, at).is_ok()).collect();
     let even = bytes.as_ptr().addr().is_multiple_of(2);
     assert_eq!(fields, [even, !even, even, !even, even, false]);
-    // Every other struct would be off.
+    // Every other struct would be misaligned.
     let bytes = [[0_u8; 5]; 4];
     assert!((0..5).all(|at| NativeSlice::<u16>::of_field(&bytes, at).is_err()));
 }

@@ -1,4 +1,4 @@
-//! All batches of a job add to one list.
+//! Parallel writers of lists.
 
 use crate::common;
 
@@ -7,12 +7,12 @@ use ancho_jobs::{Access, AccessError, JobScheduler, ScheduleError};
 use common::source::limited;
 use common::{Drops, WORKERS, assert_refused, forget, numbers, scheduler, schedulers};
 
-/// The batch with this first index adds so many elements.
+/// Returns the number of elements that the batch with this first index adds.
 fn share(start: usize) -> usize {
     start * 7 % 11
 }
 
-/// What 1000 indices in batches of 13 add, in order.
+/// Returns the elements that 1000 indices in batches of 13 add, in order.
 fn expected() -> Vec<(usize, usize)> {
     (0..1000).step_by(13).flat_map(|start| (0..share(start)).map(move |n| (start, n))).collect()
 }
@@ -238,7 +238,7 @@ fn a_batch_that_panics_takes_nothing_from_the_others() {
         let expected: Vec<_> = (0..100).filter(others).collect();
         assert!(found.is_sorted(), "{context}: {found:?}");
         assert_eq!(found.iter().copied().filter(others).collect::<Vec<_>>(), expected, "{context}");
-        // What the batches that panicked had written is a beginning of their part.
+        // The writes of a batch that panicked are the first part of its elements.
         assert!(found.iter().filter(|i| !others(i)).all(|i| (30..35).contains(i)));
         assert!(list.get_mut().unwrap().take_overflow().is_empty());
     }
@@ -348,7 +348,7 @@ fn a_writer_that_is_forgotten_harms_nobody() {
         let job = jobs.schedule_parallel(&[], list.writer(), 10, 1, |mut list, range| {
             list.push(range.start);
             if range.start == 3 {
-                // What it has is out of sight of leak checkers otherwise.
+                // Its memory is invisible to leak checkers otherwise.
                 forget(std::mem::take::<ListLane<usize>>(&mut list));
                 std::mem::forget::<ParallelWriter<'_, _>>(list);
             }

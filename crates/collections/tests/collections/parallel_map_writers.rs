@@ -1,4 +1,4 @@
-//! Parallel writers of maps and sets: the same result whatever the threads do.
+//! Parallel writers of maps and sets: the same result on any number of threads.
 
 use crate::common::model;
 
@@ -15,7 +15,7 @@ use ancho_jobs::{ExecutionMode, JobPool, JobScheduler};
 use model::cases;
 use proptest::prelude::*;
 
-/// Runs with several numbers of workers and in several modes, and returns what all of them gave.
+/// Runs with several numbers of workers and in several modes, and returns the common result.
 fn the_same_everywhere<R: PartialEq + std::fmt::Debug>(run: impl Fn(&JobScheduler) -> R) -> R {
     let mut results = Vec::new();
     for workers in [0, 1, 2, 4] {
@@ -110,7 +110,7 @@ fn a_full_map_keeps_the_first_and_gives_out_the_others_in_order() {
 fn room_that_removed_keys_left_is_room() {
     let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
     let mut map = NativeHashMap::<usize, usize>::with_capacity(448);
-    // Full, and full of the traces of removed keys.
+    // Full, including the tombstones of removed keys.
     map.get_mut().unwrap().extend((0..448).map(|i| (i, i)));
     map.get_mut().unwrap().retain(|key, _| key % 4 == 0);
     let job = jobs.schedule_for_each(&[], map.writer(), 336, 16, |map, i| map.try_add(1000 + i, i));
@@ -234,7 +234,7 @@ thread_local! {
     static IN_BATCH: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A key that panics when it is compared or hashed while nobody may, and says how many there are.
+/// A counted key that panics when it is compared or hashed while that is forbidden.
 #[derive(Clone)]
 struct Fragile {
     number: u32,
@@ -276,7 +276,7 @@ fn a_panic_of_a_key_while_settling_fails_the_job_and_leaves_the_map_in_order() {
             }
         };
         panics.store(true, Relaxed);
-        // Of 0 to 9, which come twice, the second 0 is compared with the first.
+        // The keys 0 to 9 come twice, so the second 0 is compared with the first.
         let keys = write.clone();
         let tokens = (map.writer(), many.writer());
         let job = jobs.schedule_for_each(&[], tokens, 20, 4, move |(map, many), i| {
@@ -288,7 +288,7 @@ fn a_panic_of_a_key_while_settling_fails_the_job_and_leaves_the_map_in_order() {
         assert_eq!(failed.message(), "compared");
         panics.store(false, Relaxed);
 
-        // What was added before is in, and the rest is dropped, with its keys.
+        // The pairs added before are in the map, and the others are dropped, with their keys.
         assert_eq!((map.get().unwrap().len(), many.get().unwrap().len()), (10, 10));
         assert!(map.get_mut().unwrap().take_overflow().is_empty());
         assert_eq!(Arc::strong_count(&panics), 22, "the keys, this one, and that of the closure");
@@ -320,7 +320,7 @@ fn a_panic_of_the_hash_while_settling_loses_no_key_that_was_there() {
     map.get_mut().unwrap().retain(|key, _| key.number % 4 == 0);
     panics.store(true, Relaxed);
     let write = key.clone();
-    // The traces of the removed keys have to be wiped out, for which all keys are hashed again.
+    // The tombstones of the removed keys have to be removed, for which all keys are hashed again.
     let job = jobs.schedule_for_each(&[], map.writer(), 336, 16, move |map, i| {
         IN_BATCH.set(true);
         map.try_add(write(1000 + i as u32), 0);
@@ -346,7 +346,7 @@ fn a_batch_that_panics_loses_what_it_had_not_written_yet() {
     assert!(map.contains_key(&54) && !map.contains_key(&55));
 }
 
-/// What each index of a job writes: keys, of which few are different.
+/// The keys that each index of a job writes, with many duplicates.
 fn writes() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(prop::collection::vec(0_u8..60, 0..4), 0..120)
 }
@@ -398,7 +398,7 @@ proptest! {
                 for &key in keys {
                     let late = overflow.iter().any(|(other, _)| *other == key);
                     if model.contains_key(&key) || late {
-                        // Somebody was first.
+                        // An earlier writer added the key.
                     } else if model.len() < room.0 {
                         model.insert(key, i);
                     } else {

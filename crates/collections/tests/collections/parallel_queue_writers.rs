@@ -1,4 +1,4 @@
-//! What parallel writers leave in queues and streams, whatever the threads did.
+//! Results of parallel writers of queues and streams, on any number of threads.
 
 use ancho_collections::{LaneWriter, NativeQueue, NativeStream, Queue, Stream};
 use ancho_jobs::{ExecutionMode, JobPool, JobScheduler};
@@ -22,7 +22,7 @@ fn with_schedulers(check: impl Fn(&mut JobScheduler, usize)) {
     }
 }
 
-/// What index `i` adds: none, one or several elements.
+/// Returns the elements that index `i` adds: none, one or several.
 fn added(i: usize) -> impl Iterator<Item = String> {
     (0..i % 4).map(move |n| format!("{i}.{n}"))
 }
@@ -86,7 +86,7 @@ fn what_a_job_wrote_before_it_panicked_is_kept_in_order() {
     assert!(!written.contains(&Box::new(56)));
 }
 
-/// Writes values of several types, as many as depend on the index.
+/// Writes values of several types, whose number depends on the index.
 fn write_lane(mut lane: LaneWriter<'_>, i: usize) {
     for n in 0..i % 4 {
         lane.write(n as u8);
@@ -98,7 +98,7 @@ fn write_lane(mut lane: LaneWriter<'_>, i: usize) {
 #[test]
 fn a_stream_is_the_same_as_if_one_thread_had_written_it() {
     let mut expected = Stream::new(COUNT);
-    // In another order, which makes no difference.
+    // The order of the lanes makes no difference.
     for i in (0..COUNT).rev() {
         write_lane(expected.lane(i), i);
     }

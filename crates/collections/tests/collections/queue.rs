@@ -1,4 +1,4 @@
-//! A queue beside `VecDeque`, what it drops, and what it does without memory.
+//! Queues: comparison with `VecDeque`, drops, and lack of memory.
 #![expect(unsafe_code, reason = "implements a source of memory that refuses")]
 
 use crate::common::model;
@@ -14,21 +14,21 @@ use ancho_jobs::{JobPool, JobScheduler};
 use model::cases;
 use proptest::prelude::*;
 
-/// Gives nothing that is larger than a limit.
+/// A source that refuses requests beyond a limit.
 struct Limited(usize);
 
-// SAFETY: the memory is the system's, which keeps the same promises.
+// SAFETY: the memory is the system's, whose allocator meets the same contract.
 unsafe impl MemorySource for Limited {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         if layout.size() > self.0 {
             return None;
         }
-        // SAFETY: a source is never asked for nothing.
+        // SAFETY: the layout is not of zero bytes, by the contract of `MemorySource`.
         NonNull::new(unsafe { alloc(layout) })
     }
 
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: it was allocated above, with this layout.
+        // SAFETY: `allocate` allocated it with this layout.
         unsafe { dealloc(memory.as_ptr(), layout) };
     }
 }
@@ -37,7 +37,7 @@ thread_local! {
     static ALIVE: Cell<isize> = const { Cell::new(0) };
 }
 
-/// Counts how many of it there are, and panics when it is dropped if told to.
+/// Counts its live values, and panics on drop if armed.
 #[derive(Debug, PartialEq)]
 struct Counted {
     number: u32,
@@ -69,7 +69,7 @@ fn alive() -> isize {
     ALIVE.with(Cell::get)
 }
 
-/// Makes a queue of eight slots, all of them filled, whose first element is in the sixth.
+/// Makes a queue of eight filled slots, with the first element in the sixth.
 fn wrapped<T>(mut element: impl FnMut(u32) -> T) -> Queue<T> {
     let mut queue = Queue::with_capacity(8);
     for number in 0..5 {
@@ -120,7 +120,7 @@ fn every_element_is_dropped_once() {
     assert_eq!(alive(), 0);
 }
 
-/// Makes elements for [`wrapped`], of which one panics.
+/// Returns a function for [`wrapped`] that makes elements, one of which panics.
 fn panics_at(place: u32) -> impl FnMut(u32) -> Counted {
     let mut made = 0;
     move |number| {

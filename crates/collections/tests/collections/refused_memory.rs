@@ -1,5 +1,5 @@
-//! Every call for memory is refused once, for all that containers do with memory: nothing is lost, and the
-//! container can be used afterwards. That the test goes on shows that nothing ends the program.
+//! Each memory request of each container operation is refused once: nothing is lost, and the
+//! container can be used afterwards. The test ends normally, so no refusal aborts the program.
 
 use crate::common;
 
@@ -14,8 +14,8 @@ use ancho_collections::{
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel};
 use common::source::limited;
 
-/// Makes something, does something with it, and looks at it: once for each call for memory that is made
-/// between, which is refused, and once more with none refused.
+/// Makes a value, uses it, and checks it: once for each memory request in between, which is
+/// refused, and once without refusals.
 fn at_every_call<C>(
     make: impl Fn(&Allocator) -> C,
     act: impl Fn(&mut C),
@@ -45,7 +45,7 @@ fn at_every_call<C>(
     }
 }
 
-/// A container of elements that are counted.
+/// A container of counted elements.
 struct Counted<C> {
     elements: C,
     alive: Arc<()>,
@@ -53,7 +53,7 @@ struct Counted<C> {
 
 type Element = (u32, Arc<()>);
 
-/// What is done with such containers.
+/// The operations of such containers.
 struct Case<C> {
     make: fn(&Allocator) -> C,
     add: fn(&mut C, Element),
@@ -62,7 +62,7 @@ struct Case<C> {
 }
 
 impl<C> Case<C> {
-    /// Does something with a container that has 0 to 19, none of which may get lost.
+    /// Uses a container of 0 to 19, which must lose no element.
     fn keeps_all(&self, act: impl Fn(&mut C, &Arc<()>)) {
         let add = |counted: &mut Counted<C>, n| {
             (self.add)(&mut counted.elements, (n, Arc::clone(&counted.alive)));
@@ -399,7 +399,7 @@ fn lanes_of_a_stream_that_got_no_memory_can_be_begun_again() {
     assert_eq!(stream.reader(1).unwrap().read(), Ok([1_u64; 100]));
 }
 
-/// Fills a container that has room for many more, has it shrink, empties it, and has it shrink again.
+/// Fills a container that has room for many more, shrinks it, empties it, and shrinks it again.
 fn gives_memory_back<C>(
     make: impl Fn(&Allocator) -> C,
     shrink: impl Fn(&mut C) -> usize,

@@ -1,4 +1,4 @@
-//! The rewindable allocator: blocks, what a rewind keeps, and what it never frees.
+//! The rewindable allocator: blocks, and the effect of a rewind.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
@@ -10,7 +10,7 @@ use ancho_collections::{Allocator, RewindableAllocator};
 
 type Bytes = RawVec<u8, Allocator>;
 
-/// Makes a container that takes so many bytes, filled with one.
+/// Makes a container of `size` bytes with one value.
 fn bytes(level: &RewindableAllocator, size: usize, byte: u8) -> Bytes {
     let mut bytes = Bytes::with_capacity_in(size, level.allocator());
     bytes.resize(size, byte);
@@ -50,7 +50,7 @@ fn a_container_larger_than_any_block_gets_its_own() {
     assert_eq!(level.block_count(), 1);
     assert!(level.bytes_reserved() >= 100 << 20);
     drop(huge);
-    // It is there for others, too.
+    // Other containers can use it, too.
     let _small = bytes(&level, 1000, 1);
     assert_eq!(level.block_count(), 1);
 }
@@ -98,7 +98,7 @@ fn a_rewind_never_frees_what_a_container_still_has() {
     }
     for (round, bytes) in late.iter_mut().enumerate() {
         assert!(bytes.iter().all(|byte| usize::from(*byte) == round));
-        // An expired container that grows moves on.
+        // An expired container that grows moves to other memory.
         bytes.resize(10_000, round as u8);
         assert!(bytes.iter().all(|byte| usize::from(*byte) == round));
     }
@@ -190,7 +190,7 @@ fn debug_shows_what_there_is() {
     );
 }
 
-/// Threads make, grow, pass on and drop containers while one rewinds all the time.
+/// Threads make, grow, pass on and drop containers while one thread rewinds all the time.
 #[test]
 fn many_threads_allocate_while_one_rewinds() {
     const THREADS: usize = 4;
@@ -221,7 +221,7 @@ fn many_threads_allocate_while_one_rewinds() {
                             mine.truncate(size / 2);
                             mine.shrink_to_fit();
                         }
-                        // Half of them die on another thread, and not at once.
+                        // Half of them are dropped later, on another thread.
                         let mine = (byte, mine);
                         if round % 2 == 0 {
                             next.send(mine).unwrap();

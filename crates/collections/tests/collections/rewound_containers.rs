@@ -1,4 +1,4 @@
-//! Containers whose memory was taken back, and jobs that still use it.
+//! Containers whose memory was rewound, and jobs that still use it.
 
 use crate::common;
 use crate::common::model;
@@ -120,7 +120,7 @@ fn jobs_scheduled_before_go_on_and_finish_right() {
             result.extend_from_slice(array);
         });
         level.rewind();
-        // The same memory, if there were nobody left in it.
+        // This would be the same memory, if no job used it.
         let other = NativeArray::from_fn_in(10_000, |_| usize::MAX, &memory);
         if workers % 2 == 0 {
             drop((list, array));
@@ -208,7 +208,7 @@ fn what_was_taken_out_of_a_container_outlives_a_rewind() {
     let other = NativeArray::from_fn_in(10_000, |_| u32::MAX, &memory);
     list.extend(10..10_000);
     assert!(list.iter().copied().eq(0..10_000));
-    // Its memory is good, and a container that is made of it now is not an old one.
+    // Its memory is valid, and a container that is made of it now is not expired.
     let list = Native::of_in(list, &memory);
     assert_eq!(list.get().unwrap().len(), 10_000);
     drop(level);
@@ -226,7 +226,7 @@ fn too_much_for_the_allocator_is_refused() {
     assert_eq!(list.get().unwrap()[..], [1]);
 }
 
-/// What happens to arrays in one rewindable allocator.
+/// A step of a random script with arrays in one rewindable allocator.
 #[derive(Clone, Debug)]
 enum Step {
     Make(usize),
@@ -239,8 +239,8 @@ enum Step {
 proptest! {
     #![proptest_config(cases(48))]
 
-    /// Whatever the order in which containers are dropped, jobs run, and memory is taken back: nobody's
-    /// elements are ever overwritten by another's.
+    /// In any order of drops, jobs and rewinds, no container overwrites the elements of another
+    /// one.
     #[test]
     fn no_two_live_containers_share_memory(
         steps in prop::collection::vec(

@@ -1,4 +1,4 @@
-//! Sorting with all threads.
+//! Parallel sorting.
 
 use crate::common::model;
 
@@ -105,9 +105,9 @@ fn an_order_that_contradicts_itself_gives_some_order_or_a_failed_job() {
     type Order = fn(&usize, &usize) -> Ordering;
     let orders: [Order; 3] = [
         |one, two| (one ^ 3).wrapping_mul(*two).cmp(&(two ^ 5)),
-        // As numbers that are not numbers do.
+        // Inconsistent, as comparisons with NaN are.
         |one, two| if (one ^ two) % 7 == 0 { Ordering::Equal } else { one.cmp(two) },
-        // A circle.
+        // A cyclic order.
         |one, two| (one % 3).cmp(&((two + 1) % 3)),
     ];
     for (workers, order) in
@@ -128,7 +128,7 @@ fn an_order_that_contradicts_itself_gives_some_order_or_a_failed_job() {
     }
 }
 
-/// Runs that are in order, and are merged by an order in which each may be before the other.
+/// Sorted runs, merged by an order in which each may be before the other.
 #[test]
 fn an_order_that_contradicts_itself_is_told_of() {
     let jobs = scheduler(2);
@@ -185,12 +185,12 @@ proptest! {
     }
 }
 
-/// The panic may come while runs are sorted, while they are merged into other memory, and while they are merged back.
+/// The panic may happen while runs are sorted, merged into other memory, or merged back.
 #[test]
 fn an_order_that_panics_doubles_and_loses_no_element() {
     let mut expected = numbers(17_000, 1000);
     expected.sort_unstable();
-    // Panics at a comparison by its number. Returns how many were made.
+    // Panics at the comparison with a number. Returns the number of comparisons.
     let sort = |jobs: &JobScheduler, panic_at: usize| {
         let mut array = NativeArray::from(numbers(17_000, 1000));
         let count = Arc::new(AtomicUsize::new(0));
@@ -209,7 +209,7 @@ fn an_order_that_panics_doubles_and_loses_no_element() {
         assert!(elements == expected, "a panic at comparison {panic_at}");
         count.load(Relaxed)
     };
-    // Sixteen runs, that are merged four times.
+    // Sixteen runs, which are merged four times.
     for workers in [0, 5] {
         let jobs = scheduler(workers);
         let all = sort(&jobs, usize::MAX);
@@ -218,7 +218,7 @@ fn an_order_that_panics_doubles_and_loses_no_element() {
     }
 }
 
-/// Equal to others only as long as it is asked seldom.
+/// A value whose comparison panics after five calls.
 #[derive(Clone, Copy, Debug, Eq, PartialOrd, Ord)]
 struct Tired(u32);
 
@@ -238,7 +238,7 @@ fn values_that_panic_when_compared_share_nothing() {
     let mut shared = SharedValues::new();
     jobs.complete(shared.schedule(&jobs, &[], &teams).unwrap());
     assert_eq!(shared.groups().unwrap().indices(1), [1, 4]);
-    // It has answered five times.
+    // Five comparisons were made.
     let found = shared.schedule(&jobs, &[], &teams).unwrap();
     assert!(jobs.try_complete(found).is_err());
     assert!(shared.groups().unwrap().values().is_empty());

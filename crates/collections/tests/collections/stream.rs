@@ -1,5 +1,5 @@
-//! Lanes of values: what is read back, and what is refused. The numbers are those of the table of misuses
-//! in the module; what does not compile is shown there.
+//! Lanes of values: reading and refusals. The numbers are those of the table of misuses in the
+//! module, which also shows the cases that do not compile.
 
 use crate::common::model;
 
@@ -166,7 +166,7 @@ fn a_batch_writes_its_own_lanes() {
     );
 }
 
-/// Number 13 again: writers that were made by hand do not get around it.
+/// Number 13 again, with writers that were made by hand.
 #[test]
 fn writers_that_overlap_are_found_out() {
     let mut stream = Stream::new(4);

@@ -34,7 +34,7 @@ fn slices_begin_at_a_line_and_values_where_their_type_asks() {
         assert!(address(pages).is_multiple_of(4096) && pages[1].0 == 3);
         assert!(address(temp.slice(count, Wide)).is_multiple_of(128));
     }
-    // Single values lie side by side.
+    // Single values are contiguous.
     let (one, two) = (temp.alloc(1_u32), temp.alloc(2_u32));
     assert_eq!(address(two) - address(one), 4);
 }
@@ -86,7 +86,7 @@ fn a_block_that_is_too_small_is_left_for_what_fits() {
     let mut temp = Temp::with_capacity(1000);
     temp.slice(1 << 20, 0_u8);
     temp.reset();
-    // The small block comes first now, but what comes first needs the large one.
+    // The small block comes first now, but the next allocation needs the large one.
     let reserved = temp.bytes_reserved();
     temp.slice(1 << 20, 0_u8);
     temp.slice(1000, 0_u8);
@@ -141,7 +141,7 @@ fn the_last_list_grows_where_it_is() {
     list.extend(1..1000);
     assert_eq!(list.as_ptr(), place);
     assert!(list.iter().copied().eq(0..1000));
-    // Now it is not the last any more, and moves.
+    // It is not the last allocation any more, and moves.
     temp.alloc(0_u8);
     list.extend(1000..10_000);
     assert_ne!(list.as_ptr(), place);
@@ -185,7 +185,7 @@ fn memory_can_be_resized_with_another_alignment() {
     let temp = Temp::new();
     let layout = |size, align| Layout::from_size_align(size, align).unwrap();
     temp.alloc(0_u8);
-    // SAFETY: each call passes what the one before returned, with the layout it was asked with.
+    // SAFETY: each call passes the result of the preceding one, with the layout of that call.
     unsafe {
         let memory = (&temp).allocate(layout(100, 1)).unwrap();
         memory.cast::<u8>().write_bytes(7, 100);
@@ -282,7 +282,7 @@ fn a_scope_works_while_its_thread_ends() {
         }
     }
     thread_local!(static AT_THE_END: AtTheEnd = const { AtTheEnd });
-    // Whichever of the two is dropped first.
+    // Either of the two may be dropped first.
     std::thread::spawn(|| {
         AT_THE_END.with(|_| ());
         temp_scope(|temp| temp.slice(1000, 1).len());

@@ -1,4 +1,4 @@
-//! Text beside a `String`.
+//! Text compared with a `String`.
 #![expect(unsafe_code, reason = "implements a source of memory that refuses")]
 
 use crate::common::model;
@@ -14,10 +14,10 @@ use ancho_jobs::{JobPool, JobScheduler};
 use model::cases;
 use proptest::prelude::*;
 
-/// Gives nothing.
+/// A source that refuses everything.
 struct Nothing;
 
-// SAFETY: there is no memory to promise anything about.
+// SAFETY: no memory is ever returned.
 unsafe impl MemorySource for Nothing {
     fn allocate(&self, _: Layout) -> Option<NonNull<u8>> {
         None
@@ -120,7 +120,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Brings any number to where a character begins, or to the end.
+/// Maps any number to the start of a character, or to the end.
 fn boundary(index: usize, string: &str) -> usize {
     let index = index % (string.len() + 1);
     (0..=index).rev().find(|&index| string.is_char_boundary(index)).unwrap()

@@ -1,4 +1,4 @@
-//! What the behaviour tests share.
+//! Helpers of the behaviour tests.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub(crate) mod model;
@@ -14,19 +14,19 @@ use std::time::{Duration, Instant};
 
 use ancho_jobs::{ExecutionMode, JobPool, JobScheduler};
 
-/// The numbers of workers for which results must be the same.
+/// Numbers of workers for which results must be the same.
 pub(crate) const WORKERS: [usize; 4] = [0, 1, 2, 4];
 
-/// How long something may take before it counts as never happening.
+/// Time after which an event counts as missing.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A scheduler on a pool of its own.
+/// Makes a scheduler on a pool of its own.
 pub(crate) fn scheduler(workers: usize) -> JobScheduler {
     quiet_workers();
     JobScheduler::new(&JobPool::builder().workers(workers).build().unwrap())
 }
 
-/// Schedulers with all numbers of workers, and with batches in other orders.
+/// Makes schedulers with all numbers of workers, and with batches in other orders.
 pub(crate) fn schedulers() -> impl Iterator<Item = (String, JobScheduler)> {
     let modes = [
         ExecutionMode::default(),
@@ -73,7 +73,7 @@ pub(crate) fn assert_refused<R>(code: &str, body: impl FnOnce() -> R) {
     assert!(message.starts_with(&format!("{code}: ")), "{message}");
 }
 
-/// Keeps panics on worker threads, which tests cause on purpose, out of the test report.
+/// Hides panics of worker threads, which tests cause on purpose, from the test report.
 fn quiet_workers() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -88,14 +88,14 @@ fn quiet_workers() {
     });
 }
 
-/// Forgets a value as `mem::forget` does, but keeps it where leak checkers find it.
+/// Forgets a value as `mem::forget` does, but keeps it visible to leak checkers.
 pub(crate) fn forget(value: impl Send + 'static) {
     static FORGOTTEN: Mutex<Vec<&'static mut (dyn Any + Send)>> = Mutex::new(Vec::new());
     FORGOTTEN.lock().unwrap().push(Box::leak(Box::new(value)));
 }
 
-/// A door that jobs wait at, so that a test decides when they go on. Opens when dropped, so that a
-/// failing test does not hang.
+/// A door at which jobs wait until the test opens it. Opens when dropped, so that a failing test
+/// does not hang.
 #[derive(Default)]
 pub(crate) struct Door {
     open: Arc<AtomicBool>,
@@ -103,7 +103,7 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// A job that waits at the door.
+    /// Returns a job that waits at the door.
     pub(crate) fn waits(&self) -> impl Fn() + Send + Sync + 'static {
         let (open, waiting) = (Arc::clone(&self.open), Arc::clone(&self.waiting));
         move || {
@@ -116,7 +116,7 @@ impl Door {
         self.open.store(true, SeqCst);
     }
 
-    /// How many came to the door so far.
+    /// Returns the number of arrivals so far.
     pub(crate) fn arrived(&self) -> usize {
         self.waiting.load(SeqCst)
     }
@@ -128,7 +128,7 @@ impl Drop for Door {
     }
 }
 
-/// Counts how many values there are, and how many have gone.
+/// Counts live and dropped values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drops(Arc<Counts>);
 
@@ -138,7 +138,7 @@ struct Counts {
     dropped: AtomicUsize,
 }
 
-/// A value that is counted when it is made, cloned and dropped. Its number says which it is.
+/// A value that is counted when it is made, cloned and dropped. Its number identifies it.
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) number: usize,
@@ -151,17 +151,17 @@ impl Drops {
         Counted { number, drops: self.clone() }
     }
 
-    /// As many values, numbered from 0.
+    /// Makes `count` values, numbered from 0.
     pub(crate) fn values<C: FromIterator<Counted>>(&self, count: usize) -> C {
         (0..count).map(|number| self.value(number)).collect()
     }
 
-    /// How many have gone.
+    /// Returns the number of dropped values.
     pub(crate) fn count(&self) -> usize {
         self.0.dropped.load(SeqCst)
     }
 
-    /// How many are alive. A value that is dropped twice makes this wrong.
+    /// Returns the number of live values. A double drop makes it wrong.
     pub(crate) fn alive(&self) -> usize {
         self.0.made.load(SeqCst).checked_sub(self.count()).expect("dropped twice")
     }
@@ -179,7 +179,7 @@ impl Drop for Counted {
     }
 }
 
-/// The numbers of counted values.
+/// Returns the numbers of counted values.
 pub(crate) fn numbers<'a>(values: impl IntoIterator<Item = &'a Counted>) -> Vec<usize> {
     values.into_iter().map(|value| value.number).collect()
 }

@@ -1,11 +1,11 @@
-//! How tests against a model draw their cases.
+//! Configuration of tests against a model.
 #![expect(clippy::print_stdout, reason = "is shown if the test fails")]
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// Other cases on each run. A test that fails shows the seed, with which they can be had again.
+/// The cases differ on each run. A failing test prints the seed, which reproduces them.
 pub(crate) fn cases(cases: u32) -> Config {
     let asked = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = asked.unwrap_or_else(|| {

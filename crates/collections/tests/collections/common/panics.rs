@@ -1,4 +1,4 @@
-//! Asks for a panic, word for word.
+//! Asserts on the exact message of a panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! A source of memory that counts what is out, and refuses what is too much.
+//! A source of memory that counts live bytes, and refuses requests beyond a limit.
 #![expect(unsafe_code, reason = "implements a source of memory")]
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use ancho_collections::{Allocator, MemorySource};
 
-/// What is out, and how much may be.
+/// Counters and limits of the source.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger(Arc<Numbers>);
 
@@ -21,38 +21,39 @@ struct Numbers {
 }
 
 impl Ledger {
-    /// How many bytes were given out and not given back.
+    /// Returns the number of live bytes.
     pub(crate) fn out(&self) -> usize {
         self.0.out.load(SeqCst)
     }
 
-    /// How often memory was asked for.
+    /// Returns the number of requests.
     pub(crate) fn calls(&self) -> usize {
         self.0.calls.load(SeqCst)
     }
 
-    /// Has it refuse all that would be more than this.
+    /// Refuses requests that would exceed `bytes` live bytes.
     pub(crate) fn limit(&self, bytes: usize) {
         self.0.limit.store(bytes, SeqCst);
     }
 
-    /// Has it refuse one call: the next one, if there are no calls to come before that, and so on.
+    /// Refuses one request: the one after the next `calls`.
     pub(crate) fn refuse_after(&self, calls: usize) {
         self.0.refused_call.store(self.calls() + calls, SeqCst);
     }
 
-    /// Has it refuse no call but those that are too much. Says whether it has refused the one it was to.
+    /// Refuses only requests beyond the limit. Returns whether the single request was refused.
     pub(crate) fn refuse_none(&self) -> bool {
         self.0.refused_call.swap(usize::MAX, SeqCst) < self.calls()
     }
 
-    /// Has it refuse everything from here on.
+    /// Refuses everything from here on.
     pub(crate) fn refuse(&self) {
         self.limit(0);
     }
 }
 
-// SAFETY: the memory is the system's, which keeps the same promises; the numbers only refuse.
+// SAFETY: the memory is the system's, whose allocator meets the same contract; the numbers only
+// refuse.
 unsafe impl MemorySource for Ledger {
     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
         if self.0.calls.fetch_add(1, SeqCst) == self.0.refused_call.load(SeqCst) {
@@ -66,13 +67,13 @@ unsafe impl MemorySource for Ledger {
     }
 
     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: it was allocated above, with this layout.
+        // SAFETY: `allocate` allocated it with this layout.
         unsafe { dealloc(memory.as_ptr(), layout) };
         self.0.out.fetch_sub(layout.size(), SeqCst);
     }
 }
 
-/// An allocator called `Limited`, and its books.
+/// Makes an allocator called `Limited`, and its counters.
 pub(crate) fn limited(limit: usize) -> (Allocator, Ledger) {
     let [out, limit, calls, refused_call] = [0, limit, 0, usize::MAX].map(AtomicUsize::new);
     let ledger = Ledger(Arc::new(Numbers { out, limit, calls, refused_call }));
