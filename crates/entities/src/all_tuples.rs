@@ -1,6 +1,6 @@
-//! What is written once for tuples of each length.
+//! Implementations for tuples of each length.
 
-/// Calls a macro for the tuples of one to sixteen parts: with a name for the type of each part, and its index.
+/// Calls a macro for the tuples of one to sixteen elements, with the type name and index of each element.
 ///
 /// ```text
 /// all_tuples!(implement);

@@ -1,11 +1,11 @@
-//! Components that mean something to ancho itself.
+//! Built-in components.
 
 #![expect(unsafe_code, reason = "describes the fields of components")]
 
 use crate::component::{Component, Duplicate, Initial, TypeSlot};
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 
-/// An entity that is there to be instantiated, and not to take part: queries pass over it.
+/// A tag for entities that serve as templates for instances: queries skip them.
 ///
 /// Instances do not have it. Unity's `Prefab`.
 ///
@@ -26,24 +26,24 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prefab;
 
-/// An entity that does not take part for now: queries pass over it.
+/// A tag for entities that are disabled as a whole: queries skip them.
 ///
 /// See [`EntityManager::set_enabled`](crate::EntityManager::set_enabled). Unity's `Disabled`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disabled;
 
-/// Instances of the entity are no roots of groups: they have neither this nor the
-/// [group](crate::LinkedEntityGroup), whose members are instantiated all the same.
+/// A tag for prefabs whose instances are not roots of groups. Instances have neither this tag nor the
+/// [group](crate::LinkedEntityGroup), but its members are still instantiated.
 ///
 /// Unity's `OmitLinkedEntityGroupFromPrefabInstance`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OmitLinkedEntityGroup;
 
-/// What is left of an entity that was despawned and has components that stay.
+/// A tag for despawned entities that still have cleanup components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CleanupEntity;
 
-/// Implements what the derives would for a tag.
+/// Implements the traits that the derives would implement for a tag.
 macro_rules! tag {
     ($name:ident) => {
         // SAFETY: a value has no bytes and no fields.

@@ -1,14 +1,14 @@
-//! The name of an entity.
+//! Entity ids.
 
 use std::fmt;
 
-/// An entity: the index of a slot in the table of its world, and which of the slot's entities it is.
+/// An entity id: the index of a slot in the entity table of its world, and the version of that slot.
 ///
-/// An `Entity` is a name, not a thing: it is 8 bytes, can be copied, kept in components, and outlive what
-/// it names. A world says whether the entity still [exists](crate::EntityManager::exists).
+/// An `Entity` has 8 bytes, can be copied and stored in components, and may outlive the entity it refers to.
+/// [`exists`](crate::EntityManager::exists) tests whether the entity still exists.
 ///
-/// Two worlds hand out the same names. An entity of one world means nothing in another, unless that one is
-/// its [fork](crate::World::fork).
+/// Two worlds hand out the same ids. An id of one world is meaningless in another, unless that one is its
+/// [fork](crate::World::fork).
 ///
 /// # Examples
 ///
@@ -29,45 +29,45 @@ pub struct Entity {
 }
 
 impl Entity {
-    /// The entity that never exists. It is all zero, so zeroed memory holds null references.
+    /// The id that never exists. It is all zero, so zeroed memory holds null references.
     pub const NULL: Self = Self { index: 0, version: 0 };
 
-    /// Puts an entity together from its parts, as a file or a message has them.
+    /// Creates an id from its parts, such as from a file or a message.
     ///
-    /// Whether there is such an entity is for the world to say.
+    /// The entity need not exist.
     pub const fn from_parts(index: u32, version: u32) -> Self {
         Self { index, version }
     }
 
-    /// Which slot of the world's table it has.
+    /// Returns the index of the slot in the world's entity table.
     pub const fn index(self) -> u32 {
         self.index
     }
 
-    /// Which of the entities that had the slot, one after another, it is. Those of living entities are not zero.
+    /// Returns the version of the slot, which distinguishes successive entities. Versions of living entities are not zero.
     pub const fn version(self) -> u32 {
         self.version
     }
 
-    /// Whether this is [`Entity::NULL`].
+    /// Returns `true` for [`Entity::NULL`].
     pub const fn is_null(self) -> bool {
         self.index == 0 && self.version == 0
     }
 
-    /// Whether this stands for an entity that a command creates: see [`CommandRecorder`](crate::CommandRecorder).
+    /// Returns `true` if this stands for an entity that a command creates: see [`CommandRecorder`](crate::CommandRecorder).
     ///
     /// No entity of a world is a placeholder.
     pub const fn is_placeholder(self) -> bool {
         self.index >= 1 << 31
     }
 
-    /// The bits of a placeholder below its highest one.
+    /// Returns the bits of a placeholder below its highest one.
     #[inline]
     pub(crate) const fn placeholder_bits(self) -> u64 {
         (self.version as u64) << 31 | (self.index & (u32::MAX >> 1)) as u64
     }
 
-    /// The lane and number of a placeholder. `commands/placeholder.rs` draws them.
+    /// Returns the lane and number of a placeholder. `commands/placeholder.rs` draws the encoding.
     #[inline]
     pub(crate) const fn placeholder(self) -> Option<(u32, u32)> {
         if !self.is_placeholder() {
@@ -80,12 +80,12 @@ impl Entity {
         Some((lane as u32, (bits & ((1 << number_bits) - 1)) as u32))
     }
 
-    /// The entity as one number: the version in the upper half, the index in the lower.
+    /// Returns the id as one number: the version in the upper half, the index in the lower.
     pub const fn to_bits(self) -> u64 {
         (self.version as u64) << 32 | self.index as u64
     }
 
-    /// The entity that [`to_bits`](Self::to_bits) made this number of.
+    /// Creates an id from the result of [`to_bits`](Self::to_bits).
     pub const fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, version: (bits >> 32) as u32 }
     }
@@ -109,13 +109,13 @@ impl fmt::Debug for Entity {
     }
 }
 
-/// Whether entities, of which there are some, have one index after the other, and the same version.
+/// Returns `true` if the entities, at least one, have consecutive indices and the same version.
 pub(crate) fn is_id_range(entities: &[Entity]) -> bool {
     let (first, last) = (entities[0], entities[entities.len() - 1]);
     if last.index().wrapping_sub(first.index()) as usize != entities.len() - 1 {
         return false;
     }
     let stretch = (first.to_bits()..).zip(entities);
-    // Without a way out in the middle the loop is one for vectors.
+    // Without an early exit the loop vectorises.
     stretch.fold(0, |differ, (bits, entity)| differ | (bits ^ entity.to_bits())) == 0
 }

@@ -1,14 +1,14 @@
-//! Which entities take the place of which.
+//! A map from old to new entities.
 
 use std::fmt;
 
 use crate::entity::{Entity, is_id_range};
 use crate::field::{EntityRemap, Field};
 
-/// Which entities of one world became which of another: what moving and copying entities returns.
+/// A map from entities of one world to entities of another, returned by moving and copying entities.
 ///
-/// Entities that were made together mostly move together, so that it is short: it has an entry for each stretch of entities whose
-/// indices follow one another on both sides.
+/// Entities that were created together mostly move together, so the map is short: it has one entry per range of entities whose
+/// indices are consecutive on both sides.
 ///
 /// # Examples
 ///
@@ -28,38 +28,38 @@ use crate::field::{EntityRemap, Field};
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct EntityMap {
-    /// By rising index of the old entities, apart from each other.
+    /// Disjoint, in ascending order of the old index.
     stretches: Vec<Stretch>,
-    /// How many entities there are.
+    /// The number of entities.
     len: usize,
     buckets: Buckets,
 }
 
-/// Entities whose indices follow one another, on both sides, and whose versions are the same.
+/// A range of entities with consecutive indices on both sides and the same versions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stretch {
-    /// The first of them.
+    /// The first old entity.
     old: Entity,
-    /// What took its place.
+    /// The first new entity.
     new: Entity,
     count: u32,
 }
 
-/// Where to look among many stretches: those that begin in a part of the indices, all parts being as large.
+/// An index over many ranges: the old indices are divided into equal buckets, by the start of each range.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Buckets {
-    /// For each part, the number of the first stretch that begins there or later, and then the number of all stretches. Empty if
-    /// there are only few.
+    /// For each bucket, the number of the first range that starts in it or later, followed by the number of all ranges. Empty if
+    /// there are few ranges.
     first: Vec<u32>,
-    /// How many indices a part has, as a power of two.
+    /// The number of indices per bucket, as a power of two.
     shift: u32,
 }
 
-/// So many stretches are found by looking at some of them.
+/// The number of ranges up to which a binary search without buckets is used.
 const FEW: usize = 16;
 
 impl EntityMap {
-    /// How many entities there are.
+    /// Returns the number of entities.
     ///
     /// # Examples
     ///
@@ -74,22 +74,22 @@ impl EntityMap {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the map is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What took the place of an entity, if it is one of those.
+    /// Returns the new entity for an old one, if the map has it.
     ///
     /// # Complexity
     ///
-    /// Constant for entities that came to be in any order, as far as their indices are spread evenly; logarithmic in the number of
-    /// stretches at worst.
+    /// Constant if the indices are spread evenly, whatever the order of creation; logarithmic in the number of ranges in the worst
+    /// case.
     pub fn get(&self, old: Entity) -> Option<Entity> {
         self.stretch_before(old.index())?.get(old)
     }
 
-    /// All of them, the old and the new one, by rising index of the old.
+    /// Iterates over pairs of old and new entities, in ascending order of the old index.
     ///
     /// # Examples
     ///
@@ -112,10 +112,9 @@ impl EntityMap {
         })
     }
 
-    /// Replaces the entities that a value refers to, as those in components were: by what took their place, or by
-    /// [`Entity::NULL`] if nothing did.
+    /// Replaces the entities in a value with their new entities, or with [`Entity::NULL`] if the map does not have them.
     ///
-    /// For what the program itself knows of the entities.
+    /// Use it for references to entities that are stored outside the world.
     ///
     /// # Examples
     ///
@@ -134,9 +133,9 @@ impl EntityMap {
         value.remap(&mut EntityRemap::new(&mut replace));
     }
 
-    /// A function that says what takes the place of an entity, null if nothing does: for many that follow one another.
+    /// Returns a function that maps an entity to its new one, or to null. It is fast for sequences of consecutive entities.
     pub(crate) fn replacement(&self) -> impl FnMut(Entity) -> Entity {
-        // Mostly the next is of the same stretch.
+        // The next entity is mostly in the same range.
         let mut last = self.stretches.first();
         move |old| {
             if let Some(new) = last.and_then(|stretch| stretch.get(old)) {
@@ -148,24 +147,23 @@ impl EntityMap {
         }
     }
 
-    /// The last stretch that begins at an index or before it.
+    /// Returns the last range that starts at or before an index.
     fn stretch_before(&self, index: u32) -> Option<&Stretch> {
         let lowest = self.stretches.first()?.old.index();
         let from_lowest = index.checked_sub(lowest)?;
         let Buckets { first, shift } = &self.buckets;
         let (start, end) = match first.get((from_lowest >> shift) as usize..) {
             Some(&[start, end, ..]) => (start as usize, end as usize),
-            // There are only few, or it is beyond all of them.
+            // There are few ranges, or the index is beyond all of them.
             _ => (0, self.stretches.len()),
         };
         let begins_before = |stretch: &Stretch| stretch.old.index() <= index;
-        // If none of these does, it is the last of those before.
+        // If none of these does, the last range before them is the result.
         let after = start + self.stretches[start..end].partition_point(begins_before);
         self.stretches.get(after.checked_sub(1)?)
     }
 
-    /// Adds entities, and what took the place of each. They are not there yet. When all are, the map has to be
-    /// [put in order](Self::put_in_order).
+    /// Adds pairs of entities that the map does not have yet. Call [`put_in_order`](Self::put_in_order) after the last one.
     pub(crate) fn add(&mut self, old: &[Entity], new: &[Entity]) {
         debug_assert_eq!(old.len(), new.len());
         if old.is_empty() {
@@ -191,7 +189,7 @@ impl EntityMap {
         }
     }
 
-    /// Puts what was added in order, so that it is found.
+    /// Sorts the added entities, so that they are found.
     pub(crate) fn put_in_order(&mut self) {
         let is_sorted = self.stretches.is_sorted_by_key(|stretch| stretch.old.index());
         if self.stretches.len() > FEW {
@@ -202,7 +200,7 @@ impl EntityMap {
         if is_sorted {
             return;
         }
-        // What lies side by side now may be one.
+        // Ranges that are adjacent now may be merged.
         let before = self.stretches.len();
         self.stretches.dedup_by(|next, stretch| {
             let continues = stretch.is_continued_by(next);
@@ -218,7 +216,7 @@ impl EntityMap {
 }
 
 impl Stretch {
-    /// What took the place of an entity, if it is one of these.
+    /// Returns the new entity for an old one, if the range has it.
     #[inline]
     fn get(&self, old: Entity) -> Option<Entity> {
         let Self { old: first, new, count } = *self;
@@ -236,7 +234,7 @@ impl Stretch {
 }
 
 impl Buckets {
-    /// Sorts stretches, of which there are some, into about as many parts as there are of them.
+    /// Sorts the ranges, at least one, into a similar number of buckets.
     fn sort(stretches: &mut Vec<Stretch>) -> Self {
         let begins = |stretch: &Stretch| stretch.old.index();
         let (lowest, highest) = stretches
@@ -248,7 +246,7 @@ impl Buckets {
         let shift = each.trailing_zeros();
         let part = |stretch: &Stretch| ((begins(stretch) - lowest) >> shift) as usize;
         let parts = ((highest - lowest) >> shift) as usize + 1;
-        // How many are in the parts before each.
+        // The number of ranges in the buckets before each one.
         let mut first = vec![0; parts + 1];
         stretches.iter().for_each(|stretch| first[part(stretch) + 1] += 1);
         for at in 0..parts {
@@ -262,7 +260,7 @@ impl Buckets {
                 sorted[*place as usize] = *stretch;
                 *place += 1;
             }
-            // There are few in each.
+            // Each bucket has few ranges.
             for ends in first.windows(2) {
                 sorted[ends[0] as usize..ends[1] as usize].sort_unstable_by_key(begins);
             }

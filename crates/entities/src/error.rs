@@ -1,4 +1,4 @@
-//! What worlds refuse, and in which words.
+//! Errors of operations on worlds and entities.
 
 use std::error::Error;
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::storage::OutOfMemory;
 
-/// Why something could not be done with an entity. Nothing was changed.
+/// An error of an operation on an entity. The world is unchanged.
 ///
 /// # Examples
 ///
@@ -29,46 +29,46 @@ use crate::storage::OutOfMemory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntityError {
-    /// A0050: there is no such entity.
+    /// A0050: the entity does not exist.
     NoSuchEntity {
-        /// The entity that was named.
+        /// The entity passed by the caller.
         entity: Entity,
-        /// The version its slot is at, if the world has such a slot.
+        /// The current version of its slot, if the world has such a slot.
         slot_version: Option<u32>,
     },
     /// A0051: the entity does not have the component.
     MissingComponent {
-        /// The entity that was named.
+        /// The entity passed by the caller.
         entity: Entity,
-        /// What it does not have.
+        /// The missing component.
         component: ComponentType,
     },
     /// A0052: the entity has the component already, and the world is strict.
     AlreadyPresent {
-        /// The entity that was named.
+        /// The entity passed by the caller.
         entity: Entity,
-        /// What it has.
+        /// The component that it already has.
         component: ComponentType,
     },
-    /// A0053: a set of components has one type twice.
+    /// A0053: a set of components contains a type twice.
     DuplicateComponent {
         /// The type.
         component: ComponentType,
     },
     /// A0054: an entity would be larger than a chunk.
     DoesNotFit {
-        /// How many bytes the components of one entity would take, the gaps between them included.
+        /// The size of one entity's components, including padding, in bytes.
         entity_bytes: usize,
-        /// How many a chunk has.
+        /// The size of a chunk, in bytes.
         chunk_bytes: usize,
-        /// The largest of the components.
+        /// The largest component.
         largest: ComponentType,
     },
-    /// A0055: the archetype is one of another world, or of a fork.
+    /// A0055: the archetype belongs to another world, or to a fork.
     ForeignArchetype,
-    /// A0056: there is no memory for a chunk.
+    /// A0056: a chunk could not be allocated.
     OutOfMemory(OutOfMemory),
-    /// A0057: a component was to be created without a value, and its type has no default.
+    /// A0057: a component was created without a value, and its type has no default.
     NoInitialValue {
         /// The type.
         component: ComponentType,
@@ -78,29 +78,29 @@ pub enum EntityError {
         /// The type.
         component: ComponentType,
     },
-    /// A0059: the component's bytes can not be read, or not be written, as such.
+    /// A0059: the component's bytes cannot be read, or cannot be written, directly.
     NotBytes {
         /// The type.
         component: ComponentType,
-        /// Whether they were to be written.
+        /// Is `true` for a write.
         write: bool,
     },
-    /// A0060: as many values or bytes were expected, and others given.
+    /// A0060: the number of values or bytes is wrong.
     WrongLength {
-        /// The type they are of.
+        /// The type of the values.
         component: ComponentType,
-        /// How many were expected.
+        /// The expected number.
         expected: usize,
-        /// How many there were.
+        /// The actual number.
         found: usize,
     },
-    /// A0060: the query finds more or fewer entities than values were given for.
+    /// A0060: the number of values differs from the number of entities the query matches.
     WrongCount {
         /// The type of the values.
         component: ComponentType,
-        /// How many entities are found.
+        /// The number of matching entities.
         expected: usize,
-        /// How many values there were.
+        /// The number of values.
         found: usize,
     },
     /// A0064: the component is not a buffer, and has no elements.
@@ -108,64 +108,64 @@ pub enum EntityError {
         /// The type.
         component: ComponentType,
     },
-    /// A0070: the component cannot be switched off and on.
+    /// A0070: the component cannot be enabled and disabled.
     NotEnableable {
         /// The type.
         component: ComponentType,
     },
-    /// A0071: a component that stays after despawning would be dropped.
+    /// A0071: a cleanup component would be dropped.
     WouldLoseCleanup {
-        /// The entity that was named.
+        /// The entity passed by the caller.
         entity: Entity,
-        /// What it would lose.
+        /// The cleanup component.
         component: ComponentType,
     },
-    /// A0072: the entity was despawned, and only has components that stay.
+    /// A0072: the entity was despawned, and only has cleanup components.
     CleanupOnly {
-        /// The entity that was named.
+        /// The entity passed by the caller.
         entity: Entity,
     },
     /// A0073: the first member of a group is not its root.
     GroupWithoutRoot {
-        /// The entity that has the group.
+        /// The entity with the group.
         root: Entity,
         /// The first member.
         first: Entity,
     },
-    /// A0087: not all entities that a query finds have the component.
+    /// A0087: not all entities that the query matches have the component.
     NotInQuery {
         /// The type.
         component: ComponentType,
     },
-    /// A0135: a query that a world shares with others does not give the values of the component.
+    /// A0135: a query view does not have access to the values of the component.
     NotGiven {
         /// The type.
         component: ComponentType,
-        /// Whether they were to be changed.
+        /// Is `true` for mutable access.
         to_change: bool,
     },
-    /// A0137: an entity has the component already, and no other may.
+    /// A0137: another entity already has the singleton component.
     SingletonExists {
         /// The component.
         component: ComponentType,
-        /// Who has it.
+        /// The entity that has it.
         entity: Entity,
     },
-    /// A0088: a query was to find one entity, and found none or several.
+    /// A0088: a query for a single entity matched none or several.
     NotSingle {
-        /// Its data.
+        /// The data of the query.
         query: &'static str,
-        /// How many it found.
+        /// The number of matching entities.
         found: usize,
     },
-    /// A0088: one entity was to have a component, and none has it or several do.
+    /// A0088: no entity, or more than one, has a singleton component.
     NotSingleton {
         /// The component.
         component: ComponentType,
-        /// How many have it.
+        /// The number of entities with the component.
         found: usize,
     },
-    /// A0130: worlds divide chunks differently, so that one cannot take the place of the other.
+    /// A0130: the worlds have different chunk layouts, so one cannot replace the other.
     DifferentChunks,
     /// A0061: the entities do not have the same components.
     DifferentArchetypes {
@@ -338,7 +338,7 @@ impl fmt::Display for EntityError {
 
 impl Error for EntityError {}
 
-/// Drops the value that was refused.
+/// Drops the rejected value.
 impl<T> From<Rejected<T, Self>> for EntityError {
     fn from(rejected: Rejected<T, Self>) -> Self {
         rejected.error

@@ -1,4 +1,4 @@
-//! What can be a managed component.
+//! Managed components.
 #![expect(
     unsafe_code,
     reason = "values are moved to and out of chunks, and are seen by one thread"
@@ -19,25 +19,24 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher, shape_of};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
-/// A component that one thread uses at a time: any type that may be sent to another, and need not be shared with it.
+/// A component that one thread uses at a time: any type that is `Send`, and need not be `Sync`.
 ///
-/// It is for what does not belong into jobs: handles of windows and sounds, caches in a `Cell`, trait objects, state of
-/// libraries. Each value has a box of its own, and its entity has the address, of 8 bytes, in the chunk. It is never
-/// given to jobs, and no two worlds ever share one. What jobs work on is a [`Component`](crate::Component).
-/// Unity's managed `IComponentData`.
+/// Use it for data that does not belong into jobs: handles of windows and sounds, caches in a `Cell`, trait objects, state of
+/// libraries. Each value has its own box, and the chunk stores its address of 8 bytes. Jobs never access it, and no two worlds
+/// share one. Use a [`Component`](crate::Component) for data that jobs work on. Unity's managed `IComponentData`.
 ///
-/// - As a part of entities it is a [`Managed<T>`](Managed): it is given to `spawn`, `add` and `set`, and returned by `take`.
+/// - As a component of entities it is a [`Managed<T>`](Managed): `spawn`, `add` and `set` take one, and `take` returns one.
 ///   `has::<Managed<T>>` and `remove::<Managed<T>>` work as for every component.
-/// - The value of an entity is read with [`managed`](crate::EntityManager::managed), and changed with
-///   [`managed_mut`](crate::EntityManager::managed_mut).
+/// - [`managed`](crate::EntityManager::managed) reads the value of an entity, and
+///   [`managed_mut`](crate::EntityManager::managed_mut) changes it.
 ///
-/// It is dropped once, when it is removed or replaced, or with its entity or world. Instances get clones, in which
-/// references to the entity lead to the instance. A world with managed components can be [forked](crate::World::fork) if
-/// they can be cloned, and the fork has its own from the beginning.
+/// A value is dropped once: when it is removed or replaced, or with its entity or world. Instances get clones, in which references
+/// to the entity point to the instance. A world with managed components can be [forked](crate::World::fork) if they can be cloned.
+/// The fork has its own values from the start.
 ///
-/// The derive implements [`Field`] too, and finds out how values are [duplicated](Self::duplicate) and whether there is an
-/// [initial](Self::initial) one. What is not a `Field` is marked `#[field(opaque)]`. Its options are
-/// `#[managed(name = "…", enableable, cleanup, track_changes, write_group(…))]`.
+/// The derive also implements [`Field`], and chooses how values are [duplicated](Self::duplicate) and [initialized](Self::initial).
+/// Mark fields that are not `Field` with `#[field(opaque)]`. Its options are `#[managed(name = "…", enableable, cleanup,
+/// track_changes, write_group(…))]`.
 ///
 /// # Examples
 ///
@@ -67,44 +66,43 @@ use crate::storage::RowPlace;
     note = "write `#[derive(ManagedComponent)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait ManagedComponent: Field + Send + Sized + 'static {
-    /// The name of the type in messages: by default its path. The component is called `Managed<name>` there.
+    /// Returns the name of the type in messages: by default its path. The component is called `Managed<name>` there.
     ///
-    /// A name that is set, by `#[managed(name = "…")]`, is also the [stable name](ComponentType::stable_name).
+    /// A name set with `#[managed(name = "…")]` is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
 
-    /// How one value is made of another, when an entity is instantiated or a world is copied.
+    /// Returns the way to duplicate a value when an entity is instantiated or a world is copied.
     fn duplicate() -> Duplicate<Self> {
         Duplicate::none()
     }
 
-    /// The value of entities that are created without giving one.
+    /// Returns the value of entities that are created without one.
     fn initial() -> Initial<Self> {
         Initial::none()
     }
 
-    /// Whether values can be switched off and on, entity by entity: `#[managed(enableable)]`. As for
+    /// Allows enabling and disabling the component per entity: `#[managed(enableable)]`. Like
     /// [components](crate::Component::ENABLEABLE).
     const ENABLEABLE: bool = false;
 
-    /// Whether the component stays when its entity is despawned: `#[managed(cleanup)]`. As for
-    /// [components](crate::Component::CLEANUP).
+    /// Keeps the component when its entity is despawned: `#[managed(cleanup)]`. Like [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
 
-    /// Whether it is noted for each entity when its value was written, and not only for each chunk: `#[managed(track_changes)]`.
-    /// As for [components](crate::Component::TRACK_CHANGES).
+    /// Records changes per entity instead of per chunk: `#[managed(track_changes)]`. Like
+    /// [components](crate::Component::TRACK_CHANGES).
     const TRACK_CHANGES: bool = false;
 
-    /// The components whose write groups the component is in: `#[managed(write_group(…))]`. As for
+    /// The components whose write groups the component is in: `#[managed(write_group(…))]`. Like
     /// [components](crate::Component::WRITE_GROUPS).
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
-    /// How many entities a chunk with the component has room for at most: `#[managed(maximum_chunk_capacity = 16)]`. As for
+    /// The maximum number of entities in a chunk with the component: `#[managed(maximum_chunk_capacity = 16)]`. Like
     /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
     const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
-    /// Where the type remembers what its managed component was registered as.
+    /// Returns the cache of the managed component's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Managed<Self>>> {
         None
@@ -112,9 +110,9 @@ pub trait ManagedComponent: Field + Send + Sized + 'static {
 }
 
 impl ComponentType {
-    /// The managed component `T`, which is registered the first time.
+    /// Returns the managed component type of `T`, registering it on first use.
     ///
-    /// It is another type than the component `T`, if there is one.
+    /// It differs from the component type `T`, if `T` is also a component.
     ///
     /// # Panics
     ///
@@ -146,13 +144,13 @@ impl ComponentType {
     }
 }
 
-/// A managed component on its way into a world, or out of it.
+/// An owned managed component, to move it into a world or out of it.
 ///
-/// It is a [set of components](ComponentSet), alone and in tuples: it names the managed component where `has`, `remove` and
-/// `archetype` ask for a type, and is given to `spawn`, `add` and `set` with a value. `take` returns one.
+/// It is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` use it as the type of the
+/// component, `spawn`, `add` and `set` take its value, and `take` returns one.
 ///
-/// The value is seen by who owns this, or borrows it mutably. There is no way to a `&T` from a shared one, so that it
-/// can be shared between threads although `T` may not.
+/// The value is accessible by ownership or through a mutable borrow. A shared reference never yields a `&T`, so this is `Sync`
+/// although `T` may not be.
 ///
 /// # Examples
 ///
@@ -178,16 +176,16 @@ impl ComponentType {
 /// # Ok::<(), ancho_entities::EntityError>(())
 /// ```
 pub struct Managed<T> {
-    /// In memory that stays where it is: only the address moves between chunks.
+    /// A stable allocation: only the address moves between chunks.
     value: Box<T>,
 }
 
-// SAFETY: a shared reference to this leads to no reference to the value, as with `std::sync::Exclusive`. What could be
-// reached through one, to be cloned in `fill`, its caller keeps to one thread.
+// SAFETY: a shared reference to this yields no reference to the value, as with `std::sync::Exclusive`. `fill` clones the value
+// through a shared reference, and its caller guarantees that no other thread uses the set.
 unsafe impl<T> Sync for Managed<T> {}
 
 impl<T> Managed<T> {
-    /// Puts a value into a box.
+    /// Boxes a value.
     ///
     /// # Examples
     ///
@@ -200,7 +198,7 @@ impl<T> Managed<T> {
         Self { value: Box::new(value) }
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Examples
     ///
@@ -213,7 +211,7 @@ impl<T> Managed<T> {
         *self.value
     }
 
-    /// The value, to be changed.
+    /// Returns a mutable reference to the value.
     ///
     /// # Examples
     ///
@@ -229,7 +227,7 @@ impl<T> Managed<T> {
     }
 }
 
-// SAFETY: one type, one offset, one value, which is a box as the column has them.
+// SAFETY: one type, one offset, one value, which is a box as in the column.
 unsafe impl<T: ManagedComponent> ComponentSet for Managed<T> {
     const COUNT: usize = 1;
     const HAS_ENTITIES: bool = T::HAS_ENTITIES;
@@ -260,11 +258,11 @@ unsafe impl<T: ManagedComponent> ComponentSet for Managed<T> {
     }
 }
 
-// SAFETY: one column is done.
+// SAFETY: one column is counted.
 unsafe impl<T: ManagedComponent + Clone> CloneSet for Managed<T> {
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
-        // SAFETY: the place has a column of this type, with room in so many rows. No other thread uses the set, so that
-        // this one may look at the value.
+        // SAFETY: the place has a column of this type with room for `rows` values. No other thread uses the set, so this thread may
+        // read the value.
         unsafe { Written::fill(place.value::<Box<T>>(), rows, |_| self.value.clone()) };
         *done += 1;
     }
@@ -276,12 +274,12 @@ unsafe impl<T: ManagedComponent + Clone> CloneSet for Managed<T> {
 
 impl<T> fmt::Debug for Managed<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The value itself may not be looked at.
+        // The value must not be read through a shared reference.
         write!(f, "Managed<{}>", type_name::<T>())
     }
 }
 
-/// What is known of a column of managed components.
+/// Returns the metadata of a column of managed components.
 pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
     const {
         assert!(!(T::ENABLEABLE && T::CLEANUP), "a component that stays cannot be switched off");
@@ -302,7 +300,7 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         tracked: T::TRACK_CHANGES,
         write_groups: T::WRITE_GROUPS,
         maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
-        // Forks may be on other threads.
+        // Forks may run on other threads.
         sync: false,
         type_id: Some(TypeId::of::<Managed<T>>()),
         drop: Some(drop_column::<Box<T>>),
@@ -326,76 +324,79 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
 struct ShapeOf<T>(PhantomData<T>);
 
 impl<T: ManagedComponent> ShapeOf<T> {
-    /// A box. Its bytes are neither read nor written as such.
+    /// The shape of a box. Its bytes are neither read nor written directly.
     const SHAPE: &'static Shape = &Shape::new::<Box<T>>("Managed", FieldKind::Boxed(shape_of::<T>))
         .with_entities(T::HAS_ENTITIES);
 }
 
-/// See [`CloneColumn`](crate::component::CloneColumn).
+/// Implements [`CloneColumn`](crate::component::CloneColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - `from` has `count` boxes of `T`
+/// - `to` has room for `count` boxes and does not overlap `from`
 unsafe fn clone_boxes<T: ManagedComponent>(from: *const u8, to: *mut u8, count: usize) {
-    // SAFETY: there are so many values. Memory with them is its world's alone, so that no other thread uses them.
+    // SAFETY: `from` has `count` boxes of `T`. The memory of managed components is never shared between worlds, so no other thread
+    // uses them.
     let values = unsafe { slice::from_raw_parts(from.cast::<Box<T>>(), count) };
-    // Asked again, since the function cannot be kept without its type. An answer that differs is no harm.
+    // Calls `duplicate` again, since the function cannot be stored without its type. A differing result is harmless.
     let how = T::duplicate().how;
     let make = |index: usize| {
         let value: &T = &values[index];
         Box::new(match how {
-            // SAFETY: who says that bytes can be copied has shown that they can.
+            // SAFETY: `How::Bytes` is only chosen for types that are `Copy`.
             How::Bytes => unsafe { ptr::read(value) },
             How::Clone(clone) => clone(value),
             How::NotAtAll => panic!("`{}` is no longer duplicated", T::name()),
         })
     };
-    // SAFETY: there is room for as many.
+    // SAFETY: `to` has room for `count` boxes.
     unsafe { Written::fill(to.cast::<Box<T>>(), count, make) }
 }
 
-/// See [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - `to` has room for `count` boxes of `T`
 unsafe fn write_initial_boxes<T: ManagedComponent>(to: *mut u8, count: usize) {
     let Some(make) = T::initial().make else {
         panic!("`{}` no longer has an initial value", T::name());
     };
-    // SAFETY: there is room for as many.
+    // SAFETY: `to` has room for `count` boxes.
     unsafe { Written::fill(to.cast::<Box<T>>(), count, |_| Box::new(make())) }
 }
 
-/// See [`HashColumn`](crate::component::HashColumn).
+/// Implements [`HashColumn`](crate::component::HashColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` boxes of `T`
 unsafe fn hash_boxes<T: ManagedComponent>(
     _: &'static Shape,
     column: *const u8,
     count: usize,
     state: &mut StateHasher,
 ) {
-    // SAFETY: there are so many values. Memory with them is its world's alone, so that no other thread uses them.
+    // SAFETY: the column has `count` boxes of `T`. The memory of managed components is never shared between worlds, so no other
+    // thread uses them.
     for value in unsafe { slice::from_raw_parts(column.cast::<Box<T>>(), count) } {
         T::hash_state(value, state);
     }
 }
 
-/// See [`RemapColumn`](crate::component::RemapColumn).
+/// Implements [`RemapColumn`](crate::component::RemapColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` boxes of `T`, which no other code uses during the call
 unsafe fn remap_boxes<T: ManagedComponent>(
     _: &'static Shape,
     column: *mut u8,
     count: usize,
     map: &mut EntityRemap<'_>,
 ) {
-    // SAFETY: there are so many values, and nobody else uses them.
+    // SAFETY: the column has `count` boxes of `T`, which no other code uses during the call.
     for value in unsafe { slice::from_raw_parts_mut(column.cast::<Box<T>>(), count) } {
         map.begin_value();
         T::remap(value, map);

@@ -1,18 +1,18 @@
-//! Panics of code of the user that must not keep other code from being run.
+//! Deferred panics of user code that must not prevent other code from running.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
-/// The first panic of several things that are all done, whichever of them panic.
+/// The first panic of several actions that all run, even if some of them panic.
 ///
-/// Two values that panic one after the other when they are dropped would end the process otherwise: the second while the first is being
-/// told.
+/// Without it, two values that panic one after the other when dropped would abort the process: the second panics while the first
+/// unwinds.
 #[derive(Default)]
 pub(crate) struct FirstPanic(Option<Box<dyn Any + Send>>);
 
 impl FirstPanic {
-    /// Does something. If it panics, it is left as it is then.
+    /// Runs an action and catches its panic.
     pub(crate) fn during(&mut self, action: impl FnOnce()) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(action)) {
             match &self.0 {
@@ -22,7 +22,7 @@ impl FirstPanic {
         }
     }
 
-    /// Goes on with the first panic, if there was one, unless the thread panics already.
+    /// Resumes the first panic, if there was one, unless the thread is already panicking.
     pub(crate) fn go_on(self) {
         match self.0 {
             None => {}
@@ -32,7 +32,7 @@ impl FirstPanic {
     }
 }
 
-/// Drops the payload of a panic. If that panics, the payload of that one, and so on, but not for ever.
+/// Drops the payload of a panic. If that panics too, it drops the new payload, for a limited number of times.
 pub(crate) fn discard(mut payload: Box<dyn Any + Send>) {
     for _ in 0..8 {
         match catch_unwind(AssertUnwindSafe(|| drop(payload))) {

@@ -18,23 +18,23 @@ use crate::field::{EntityRemap, FieldKind, Shape, StateHasher};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
-/// The mark of entities whose chunks have a `T`: one value for all entities that are in a chunk together.
+/// A tag for entities whose chunk has a `T`: one value for all entities of a chunk.
 ///
-/// It is for what is true of a chunk: the box around its entities, their level of detail, when something was last done for
-/// them. Unity's chunk components.
+/// Use it for properties of a chunk: the bounding box of its entities, their level of detail, or the time of the last update.
+/// Unity's chunk components.
 ///
-/// - The mark is a part of entities: a [set of components](ComponentSet) without bytes, alone and in tuples. It is given to
-///   `spawn` and `add`, and asked about with `has::<PerChunk<T>>`. It is not the component `T`; an entity may have both.
-/// - The value is that of the chunk. It is read with [`chunk_component`](crate::EntityManager::chunk_component) and
+/// - The tag is a [set of components](ComponentSet) without bytes, alone and in tuples. `spawn` and `add` take it, and
+///   `has::<PerChunk<T>>` tests for it. It is not the component `T`; an entity may have both.
+/// - The value belongs to the chunk. It is read with [`chunk_component`](crate::EntityManager::chunk_component) and
 ///   [`ArchetypeChunk::chunk_component`](crate::ArchetypeChunk::chunk_component), and replaced with
 ///   [`set_chunk_component`](crate::EntityManager::set_chunk_component).
 ///
-/// A new chunk begins with the type's default. When entities come, go or move, the values of chunks stay as they are; when
-/// the last entity of a chunk goes, so does the value. Instances are put into chunks as all entities are, and have the
-/// values of those. The values take no room in chunks, however large they are.
+/// A new chunk starts with the type's default. Adding, removing or moving entities does not change the values of chunks. When the
+/// last entity of a chunk is removed, the value is dropped. Instances are placed in chunks as all entities are, and see the values
+/// of those chunks. The values take no room in chunks, however large they are.
 ///
-/// A value has a change version, as each column of a chunk has, which rises when it is written. New entities raise the
-/// versions of all columns, this one among them.
+/// A value has a change version, as each column of a chunk has. Writing the value raises it. Adding entities raises the versions of
+/// all columns, including this one.
 ///
 /// # Examples
 ///
@@ -60,12 +60,12 @@ use crate::storage::RowPlace;
 /// assert_eq!(world.chunk_component(peak), Ok(&Highest(9.0)));
 /// ```
 pub struct PerChunk<T> {
-    /// There is none: the mark can be sent and shared whatever it is of.
+    /// No value: the tag is `Send` and `Sync` for any `T`.
     value: PhantomData<fn() -> T>,
 }
 
 impl<T: Component + Default> PerChunk<T> {
-    /// The mark.
+    /// Creates the tag.
     ///
     /// # Examples
     ///
@@ -86,9 +86,9 @@ impl<T: Component + Default> PerChunk<T> {
 }
 
 impl ComponentType {
-    /// The chunk component `T`, which is registered the first time.
+    /// Returns the chunk component type of `T`, registering it on first use.
     ///
-    /// It is another type than the component `T`, and takes no bytes of an entity.
+    /// It differs from the component type `T`, and takes no bytes of an entity.
     ///
     /// # Panics
     ///
@@ -113,7 +113,7 @@ impl ComponentType {
     }
 }
 
-/// What is known of a chunk component. Its column has no bytes, and the value is told of apart.
+/// Returns the metadata of a chunk component. Its column has no bytes; the value is described separately.
 fn info<T: Component + Default>(index: u32) -> TypeInfo {
     static SHAPE: Shape = Shape::laid_out("PerChunk", FieldKind::Struct(&[]), 0, 1);
     let name = registry::keep_name(format!("PerChunk<{}>", T::name()));
@@ -148,28 +148,28 @@ fn info<T: Component + Default>(index: u32) -> TypeInfo {
     }
 }
 
-/// See [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - `to` has room for `count` values of type `T`
 unsafe fn write_default<T: Default>(to: *mut u8, count: usize) {
-    // SAFETY: there is room for as many.
+    // SAFETY: `to` has room for `count` values.
     unsafe { Written::fill(to.cast::<T>(), count, |_| T::default()) }
 }
 
-/// See [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn) for a column without bytes.
 ///
 /// # Safety
 ///
-/// - as there
+/// - none
 unsafe fn write_no_bytes(_: *mut u8, _: usize) {}
 
-/// See [`HashColumn`](crate::component::HashColumn).
+/// Implements [`HashColumn`](crate::component::HashColumn) for a column without bytes.
 ///
 /// # Safety
 ///
-/// - as there
+/// - none
 unsafe fn hash_no_bytes(_: &'static Shape, _: *const u8, _: usize, _: &mut StateHasher) {}
 
 // SAFETY: one type, one offset, a value without bytes.
@@ -196,7 +196,7 @@ unsafe impl<T: Component + Default> ComponentSet for PerChunk<T> {
     }
 }
 
-// SAFETY: one column is done.
+// SAFETY: one column is counted.
 unsafe impl<T: Component + Default> CloneSet for PerChunk<T> {
     #[inline]
     unsafe fn fill(&self, _: RowPlace, _: usize, done: &mut usize) {

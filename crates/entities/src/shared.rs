@@ -1,4 +1,4 @@
-//! Components whose value all entities of a chunk have in common.
+//! Shared components: all entities of a chunk have the same value.
 
 #![expect(unsafe_code, reason = "implements the traits of sets")]
 
@@ -20,46 +20,46 @@ use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
-/// A component that many entities have with the same value: a team, a mesh and its material, settings of a flock.
+/// A component with the same value for many entities: a team, a mesh and its material, the settings of a flock.
 ///
-/// A world keeps each value once, and entities in one chunk all have the same. So it takes no memory for each entity, and
-/// whoever works on chunks asks once for each. In return, to change the value of an entity moves it to another chunk, and
-/// many different values mean many chunks with few entities. Unity's `ISharedComponentData`.
+/// A world stores each value once, and all entities of a chunk have the same value. So it takes no memory per entity, and code that
+/// works on chunks reads it once per chunk. In return, changing the value of an entity moves the entity to another chunk, and many
+/// different values mean many chunks with few entities. Unity's `ISharedComponentData`.
 ///
-/// - As a part of entities it is a [`Shared<T>`](Shared): it is given to `spawn`, `add` and `set`, and returned by `take`.
+/// - As a component of entities it is a [`Shared<T>`](Shared): `spawn`, `add` and `set` take one, and `take` returns one.
 ///   `has::<Shared<T>>` and `remove::<Shared<T>>` work as for every component.
-/// - The value of an entity is read with [`shared`](crate::EntityManager::shared), and changed with
-///   [`set_shared`](crate::EntityManager::set_shared).
+/// - [`shared`](crate::EntityManager::shared) reads the value of an entity, and [`set_shared`](crate::EntityManager::set_shared)
+///   changes it.
 ///
-/// Which values are the same is for `Eq` and `Hash` to say. If those contradict each other, or change their mind, entities
-/// are grouped in surprising ways, and nothing worse.
+/// `Eq` and `Hash` decide which values are the same. If they are inconsistent, the grouping of entities is unspecified, but memory
+/// stays safe.
 ///
-/// Values are not copied, also when worlds are: forks and duplicates have them in common. What changes in one through a
-/// shared reference, as an atomic does, changes for all of them.
+/// Values are not copied, even when worlds are: forks and duplicates share them. A change through a shared reference, such as to an
+/// atomic, is visible to all of them.
 ///
-/// The derive implements [`Field`] too, and finds out whether there is an [initial](Self::initial) value, and whether values can be
-/// [duplicated](Self::DUPLICATE). It knows these options:
+/// The derive also implements [`Field`], and detects whether the type has an [initial](Self::initial) value and can be
+/// [duplicated](Self::DUPLICATE). Its options are:
 ///
-/// - `#[shared(name = "…")]`: what the type is called.
+/// - `#[shared(name = "…")]`: the name of the type.
 /// - `#[shared(cleanup)]`: as for [components](crate::Component::CLEANUP).
-/// - `#[shared(component)]`: the type is a component as well, and `#[derive(Component)]` implements `Field`. An entity can
-///   then have both.
+/// - `#[shared(component)]`: the type is also a component, and `#[derive(Component)]` implements `Field`. An entity can then have
+///   both.
 ///
 /// # Entities in values
 ///
-/// A value may refer to entities, if its type is `Clone`. One value has many owners, so that entities in it are not replaced: a clone
-/// with others in their place is made, and goes to who needs it.
+/// A value may refer to entities if its type is `Clone`. A value has many owners, so the entities in it are not replaced in place:
+/// a clone with the replacements is made for the owners that need it.
 ///
-/// - When commands are played, [placeholders](crate::EntityCommandBuffer) in values are replaced, as those in components are.
-/// - Entities that move or are copied to [another world](crate::EntityManager::move_entities_from) get values that refer to what the others
-///   became, and to nothing where those stay behind. Values that are equal then are one.
-/// - An [instance](crate::EntityManager::instantiate) has the value of its source, as it is: a value that refers to the source, or to another
-///   member of its group, still does. What is to be of each instance is no matter of shared components.
+/// - Command playback replaces [placeholders](crate::EntityCommandBuffer) in values, as it does in components.
+/// - Entities that are moved or copied to [another world](crate::EntityManager::move_entities_from) get values that refer to the
+///   new entities. References to entities that stay behind become null. Values that are equal afterwards are merged.
+/// - An [instance](crate::EntityManager::instantiate) has the value of its source, unchanged. A value that refers to the source, or
+///   to another member of its group, still does. Store per-instance data in other components.
 ///
-/// A type with entities in it that is not `Clone` does not compile, nor does one with a `Box` or a `Vec`, in which there might be some.
-/// `#[field(opaque)]` on such a field says that nobody needs to look for them; then it is not part of
-/// [`state_hash`](crate::EntityManager::state_hash) either, and a placeholder in it stays one. The parameters of a generic type need bounds, or
-/// the derive does not see that it is `Clone`.
+/// A type that holds entities and is not `Clone` does not compile. Neither does one with a `Box` or a `Vec`, which might hold some.
+/// `#[field(opaque)]` on such a field skips the search. The field is then not part of
+/// [`state_hash`](crate::EntityManager::state_hash) either, and a placeholder in it is not replaced. The parameters of a generic
+/// type need bounds, or the derive does not see that it is `Clone`.
 ///
 /// ```
 /// use ancho_entities::{Entity, EntityCommandBuffer, Shared, SharedComponent, World};
@@ -116,44 +116,43 @@ use crate::storage::RowPlace;
     note = "write `#[derive(SharedComponent, PartialEq, Eq, Hash)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
-    /// The name of the type in messages: by default its path. The component is called `Shared<name>` there.
+    /// Returns the name of the type in messages: by default its path. The component is called `Shared<name>` there.
     ///
-    /// A name that is set, by `#[shared(name = "…")]`, is also the [stable name](ComponentType::stable_name).
+    /// A name set with `#[shared(name = "…")]` is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
 
-    /// The value of entities that are created without giving one.
+    /// Returns the value of entities that are created without one.
     ///
-    /// A world asks for it once, and keeps it.
+    /// A world calls it once, and keeps the value.
     fn initial() -> Initial<Self> {
         Initial::none()
     }
 
-    /// Whether the component stays when its entity is despawned: `#[shared(cleanup)]`. As for
-    /// [components](crate::Component::CLEANUP).
+    /// Keeps the component when its entity is despawned: `#[shared(cleanup)]`. Like [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
 
-    /// How many entities a chunk with the component has room for at most: `#[shared(maximum_chunk_capacity = 16)]`. As for
+    /// The maximum number of entities in a chunk with the component: `#[shared(maximum_chunk_capacity = 16)]`. Like
     /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
     const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
-    /// How a second value is made of one, in which entities are replaced. Types that refer to no entities need none.
+    /// The way to duplicate a value whose entities are replaced. Types without entities need none.
     const DUPLICATE: Duplicate<Self> = Duplicate::none();
 
-    /// Where the type remembers what it was registered as.
+    /// Returns the cache of the shared component's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Shared<Self>>> {
         None
     }
 }
 
-/// A value of a shared component on its way into a world, or out of it.
+/// An owned value of a shared component, to move it into a world or out of it.
 ///
-/// It is a [set of components](ComponentSet), alone and in tuples: it names the component where `has`, `remove` and
-/// `archetype` ask for one, and is given to `spawn`, `add` and `set` with a value. `take` returns one.
+/// It is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` use it as the type of the
+/// component, `spawn`, `add` and `set` take its value, and `take` returns one.
 ///
-/// A clone is another name for the same value, whatever the type is.
+/// Cloning it shares the same value, whatever the type is.
 ///
 /// # Examples
 ///
@@ -178,7 +177,7 @@ pub trait SharedComponent: Field + Eq + Hash + Send + Sync + Sized + 'static {
 pub struct Shared<T>(Arc<T>);
 
 impl<T> Shared<T> {
-    /// Makes a value one that can be shared.
+    /// Wraps a value for sharing.
     ///
     /// # Examples
     ///
@@ -237,7 +236,7 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
 }
 
 impl<T: SharedComponent> Shared<T> {
-    /// A value that was erased, with its type again.
+    /// Restores the type of an erased value.
     pub(crate) fn of_erased(value: SharedValue) -> Self {
         Self(value.downcast().unwrap_or_else(|_| panic!("a value of `{}`", T::name())))
     }
@@ -246,13 +245,13 @@ impl<T: SharedComponent> Shared<T> {
         self.0
     }
 
-    /// The value of entities that are given none, made anew.
+    /// Returns a new initial value, if the type has one.
     pub(crate) fn initial() -> Option<Self> {
         T::initial().make.map(|make| Self::new(make()))
     }
 }
 
-// SAFETY: one type, one offset, and no bytes in the row. The value is handed over by `shared`, and comes back with `read`.
+// SAFETY: one type, one offset, and no bytes in the row. `shared` passes the value on, and `read` receives it.
 unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
     const COUNT: usize = 1;
     const SHARED: bool = true;
@@ -288,7 +287,7 @@ unsafe impl<T: SharedComponent> ComponentSet for Shared<T> {
     }
 }
 
-// SAFETY: one column is done, which has no bytes.
+// SAFETY: one column is counted, which has no bytes.
 unsafe impl<T: SharedComponent> CloneSet for Shared<T> {
     unsafe fn fill(&self, _: RowPlace, _: usize, done: &mut usize) {
         *done += 1;
@@ -300,9 +299,9 @@ unsafe impl<T: SharedComponent> CloneSet for Shared<T> {
 }
 
 impl ComponentType {
-    /// The shared component `T`, which is registered the first time.
+    /// Returns the shared component type of `T`, registering it on first use.
     ///
-    /// It is another type than the component `T`, if there is one, and takes no bytes in chunks.
+    /// It differs from the component type `T`, if `T` is also a component, and takes no bytes in chunks.
     ///
     /// # Panics
     ///
@@ -334,10 +333,10 @@ impl ComponentType {
     }
 }
 
-/// What is in a column. Not even no bytes are a value of it, since that would have to say which.
+/// The shape of the column. It is opaque, since zero bytes cannot identify a value.
 const SHAPE: &Shape = &Shape::laid_out("Shared", FieldKind::Opaque, 0, 1);
 
-/// What is known of a shared component.
+/// Returns the metadata of a shared component.
 fn info<T: SharedComponent>(index: u32) -> TypeInfo {
     const { require_clone::<T>() };
     let name = registry::keep_name(format!("Shared<{}>", T::name()));
@@ -360,7 +359,7 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
         sync: true,
         type_id: Some(TypeId::of::<Shared<T>>()),
         drop: None,
-        // Who copies an entity copies which value it has.
+        // Copying an entity copies its reference to the value.
         copying: Copying::Bytes,
         beginning: if has_default { Beginning::Zero } else { Beginning::None },
         hash: hash_nothing,
@@ -378,7 +377,7 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
     }
 }
 
-/// Refuses, when it is compiled, a type with entities in it that cannot be replaced.
+/// Rejects, at compile time, a type with entities that cannot be replaced.
 #[doc(hidden)]
 pub const fn require_clone<T: SharedComponent>() {
     assert!(
@@ -388,7 +387,7 @@ pub const fn require_clone<T: SharedComponent>() {
     );
 }
 
-/// See [`HashColumn`](crate::component::TypeInfo::hash): there is nothing in the column.
+/// Implements [`HashColumn`](crate::component::TypeInfo::hash) for a column without bytes.
 ///
 /// # Safety
 ///
@@ -415,14 +414,14 @@ fn feed_value<T: SharedComponent>(value: &(dyn Any + Send + Sync), state: &mut S
 }
 
 fn make_default<T: SharedComponent>() -> SharedValue {
-    // Asked again, since the function cannot be kept without its type.
+    // Calls `initial` again, since the function cannot be stored without its type.
     match Shared::<T>::initial() {
         Some(value) => value.into_erased(),
         None => panic!("`{}` no longer has an initial value", T::name()),
     }
 }
 
-/// A value with other entities in it, as the map says. `None` if all of them stay.
+/// Returns a clone with entities replaced by the map, or `None` if all of them stay the same.
 fn remapped<T: SharedComponent>(value: &T, map: &mut EntityRemap<'_>) -> Option<T> {
     let mut other = T::DUPLICATE.apply(value)?;
     let mut is_other = false;

@@ -1,12 +1,11 @@
-//! What time it is in a world.
+//! The time of a world.
 
 use std::error::Error;
 use std::fmt;
 
-/// What time it is in a world, as a system sees it.
+/// The time of a world, as its systems see it.
 ///
-/// It is given, never measured: a world that is updated with the same steps has the same times on every machine. Unity's
-/// `TimeData`.
+/// It is set, never measured: a world that is updated with the same steps has the same times on every machine. Unity's `TimeData`.
 ///
 /// # Examples
 ///
@@ -25,54 +24,53 @@ pub struct Time {
 }
 
 impl Time {
-    /// The time `elapsed` seconds after the beginning, in an update that stands for the last `delta` seconds.
+    /// Creates a time `elapsed` seconds after the start, in an update of `delta` seconds.
     pub const fn new(elapsed: f64, delta: f64) -> Self {
         Self { elapsed, delta, frame: 0 }
     }
 
-    /// The same time in the update of this number.
+    /// Returns the same time with another frame number.
     #[must_use = "the time itself does not change"]
     pub const fn at_frame(self, frame: u64) -> Self {
         Self { frame, ..self }
     }
 
-    /// How many seconds this update stands for. What moves by a speed moves by this much times it.
+    /// Returns the duration of this update in seconds. Multiply speeds by it.
     #[inline]
     pub const fn delta(&self) -> f32 {
         self.delta as f32
     }
 
-    /// [`delta`](Self::delta) as it was given.
+    /// Returns [`delta`](Self::delta) in full precision.
     #[inline]
     pub const fn delta_f64(&self) -> f64 {
         self.delta
     }
 
-    /// How many seconds have passed since the beginning, those of this update included.
+    /// Returns the seconds since the start, including this update.
     ///
-    /// It is exact for long enough: after a year it still tells apart what is ten nanoseconds from each other, where an
-    /// `f32` would not tell two seconds apart.
+    /// The precision lasts: after a year it still resolves ten nanoseconds, where an `f32` does not resolve two seconds.
     #[inline]
     pub const fn elapsed(&self) -> f64 {
         self.elapsed
     }
 
-    /// [`elapsed`](Self::elapsed), for what has to be an `f32`: exact to a millisecond for about two hours.
+    /// Returns [`elapsed`](Self::elapsed) as an `f32`: exact to a millisecond for about two hours.
     #[inline]
     pub const fn elapsed_f32(&self) -> f32 {
         self.elapsed as f32
     }
 
-    /// Which update of the world this is: 1 in the first, and 0 before it, and again after `u64::MAX`.
+    /// Returns the number of the world's update: 1 in the first, 0 before it, and 0 again after `u64::MAX`.
     ///
-    /// All updates that a group makes within one of the world have the same number.
+    /// All updates of a group within one update of the world have the same number.
     #[inline]
     pub const fn frame(&self) -> u64 {
         self.frame
     }
 }
 
-/// Why a time was refused. It is as it was.
+/// An error of setting the time. The time is unchanged.
 ///
 /// # Examples
 ///
@@ -87,22 +85,22 @@ impl Time {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TimeError {
-    /// A0120: an update would take a negative or infinite time, or none that is a number.
+    /// A0120: the duration of an update is negative, infinite or NaN.
     Delta {
-        /// How long it would take.
+        /// The rejected duration.
         seconds: f64,
     },
-    /// A0120: it would be a time that is not a finite number.
+    /// A0120: the elapsed time is not finite.
     Elapsed {
-        /// What time it would be.
+        /// The rejected time.
         seconds: f64,
     },
-    /// A0120: updates would take no time at most, or an infinite one, or none that is a number.
+    /// A0120: the maximum duration of an update is zero, negative, infinite or NaN.
     MaximumDelta {
-        /// How long they would take at most.
+        /// The rejected maximum.
         seconds: f64,
     },
-    /// A0122: there is no earlier time to go back to.
+    /// A0122: no earlier time was pushed.
     NothingPushed,
 }
 
@@ -132,19 +130,19 @@ impl fmt::Display for TimeError {
 
 impl Error for TimeError {}
 
-/// The times of a world: the one that its systems see, and those it goes back to.
+/// The stack of a world's times: the current one, and those it returns to.
 #[derive(Clone, Debug)]
 pub(crate) struct TimeStack {
     current: Time,
     pushed: Vec<Time>,
-    /// How many of them were pushed by others than the system that runs, which pops none of these.
+    /// The number of times pushed outside the running system, which cannot pop them.
     floor: usize,
     maximum_delta: f64,
 }
 
-/// How many times were pushed when somebody began to run, and what the floor was before.
+/// The depth when a system started to run, and the floor before.
 ///
-/// Both are kept here: the world may have been elsewhere meanwhile, and have forgotten its own.
+/// Both are stored here, since the world may have been replaced meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Floors {
     own: usize,
@@ -152,22 +150,22 @@ pub(crate) struct Floors {
 }
 
 impl TimeStack {
-    /// How many seconds an update stands for at most, unless it is said otherwise.
+    /// The default maximum duration of an update, in seconds.
     pub(crate) const MAXIMUM_DELTA: f64 = 1.0 / 3.0;
 
-    /// The time of a world that was never updated.
+    /// Creates the time of a world that was never updated.
     pub(crate) fn new() -> Self {
         let (current, maximum_delta) = (Time::default(), Self::MAXIMUM_DELTA);
         Self { current, pushed: Vec::new(), floor: 0, maximum_delta }
     }
 
-    /// What time it is.
+    /// Returns the current time.
     #[inline]
     pub(crate) fn current(&self) -> Time {
         self.current
     }
 
-    /// How many seconds an update stands for at most.
+    /// Returns the maximum duration of an update, in seconds.
     #[inline]
     pub(crate) fn maximum_delta(&self) -> f64 {
         self.maximum_delta
@@ -181,9 +179,9 @@ impl TimeStack {
         Ok(())
     }
 
-    /// Begins the next update, which stands for `delta` seconds, and at most for the maximum.
+    /// Starts the next update, with a duration of `delta` seconds, limited to the maximum.
     ///
-    /// If a time was pushed, it is that one which goes on.
+    /// If a time was pushed, the pushed time advances.
     pub(crate) fn advance(&mut self, delta: f64) -> Result<Time, TimeError> {
         check_delta(delta)?;
         let delta = delta.min(self.maximum_delta);
@@ -193,14 +191,14 @@ impl TimeStack {
         Ok(self.current)
     }
 
-    /// Puts another time in place of the current one, whatever the maximum is.
+    /// Replaces the current time, regardless of the maximum.
     pub(crate) fn set(&mut self, time: Time) -> Result<(), TimeError> {
         check(time)?;
         self.current = time;
         Ok(())
     }
 
-    /// Makes it another time, until [`pop`](Self::pop).
+    /// Pushes a time, which is current until [`pop`](Self::pop).
     pub(crate) fn push(&mut self, time: Time) -> Result<(), TimeError> {
         check(time)?;
         self.pushed.push(self.current);
@@ -208,7 +206,7 @@ impl TimeStack {
         Ok(())
     }
 
-    /// Makes it the time it was before the last [`push`](Self::push), and says which it was until now.
+    /// Restores the time before the last [`push`](Self::push), and returns the popped one.
     pub(crate) fn pop(&mut self) -> Result<Time, TimeError> {
         if self.pushed.len() <= self.floor {
             return Err(TimeError::NothingPushed);
@@ -217,19 +215,19 @@ impl TimeStack {
         Ok(std::mem::replace(&mut self.current, earlier))
     }
 
-    /// How many times were pushed and not popped.
+    /// Returns the number of pushed times.
     pub(crate) fn depth(&self) -> usize {
         self.pushed.len()
     }
 
-    /// Begins to keep who runs from popping what is pushed now.
+    /// Prevents the system that starts now from popping the times pushed so far.
     #[inline]
     pub(crate) fn raise_floor(&mut self) -> Floors {
         let own = self.pushed.len();
         Floors { own, outer: std::mem::replace(&mut self.floor, own) }
     }
 
-    /// Ends what [`raise_floor`](Self::raise_floor) began, and goes back to where it was then.
+    /// Ends a [`raise_floor`](Self::raise_floor), and restores the time at that depth.
     #[inline]
     pub(crate) fn unwind_to_floor(&mut self, floors: Floors) {
         self.floor = floors.outer;
@@ -238,13 +236,13 @@ impl TimeStack {
         }
     }
 
-    /// Goes back to where it was at this depth, and nobody runs any more.
+    /// Restores the time at this depth, and removes all floors.
     pub(crate) fn forget_floors(&mut self, depth: usize) {
         self.unwind_to(depth);
         self.floor = 0;
     }
 
-    /// Goes back to where it was at this depth, for who did not come to popping.
+    /// Restores the time at this depth, for callers that did not reach `pop`.
     pub(crate) fn unwind_to(&mut self, depth: usize) {
         if let Some(&earlier) = self.pushed.get(depth) {
             self.pushed.truncate(depth);

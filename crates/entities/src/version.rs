@@ -1,11 +1,10 @@
-//! When something was changed.
+//! Change versions.
 
 use std::fmt;
 
-/// A moment in the life of a world: rises with every system that runs, so that it can be told what changed since.
+/// A change version of a world. It rises with every system that runs, so that changes since an earlier version can be detected.
 ///
-/// Versions are compared as if they never wrapped around, which holds for moments less than 2³¹ apart.
-/// Unity's `GlobalSystemVersion`.
+/// Comparison accounts for wraparound, which is correct for versions less than 2³¹ apart. Unity's `GlobalSystemVersion`.
 ///
 /// # Examples
 ///
@@ -22,23 +21,23 @@ use std::fmt;
 pub struct Version(u32);
 
 impl Version {
-    /// Before everything: the version of who has not looked yet.
+    /// The version before all others, for readers that have not run yet.
     pub const NEVER: Self = Self(0);
 
     /// The version of a new world.
     pub const FIRST: Self = Self(1);
 
-    /// The version of this number; zero is [`NEVER`](Self::NEVER).
+    /// Creates a version from its number; zero is [`NEVER`](Self::NEVER).
     pub const fn from_number(number: u32) -> Self {
         Self(number)
     }
 
-    /// The version as a number.
+    /// Returns the version as a number.
     pub const fn number(self) -> u32 {
         self.0
     }
 
-    /// The version after this one. Never is passed over when the numbers begin again.
+    /// Returns the next version. It skips `NEVER` when the numbers wrap around.
     #[must_use = "the version itself does not change"]
     pub const fn next(self) -> Self {
         match self.0.wrapping_add(1) {
@@ -47,13 +46,13 @@ impl Version {
         }
     }
 
-    /// Whether this is after `other`: whether something of this version changed since.
+    /// Returns `true` if this version is after `other`.
     #[inline]
     pub const fn is_newer_than(self, other: Self) -> bool {
         other.0 == 0 || (self.0.wrapping_sub(other.0) as i32) > 0
     }
 
-    /// The later of two.
+    /// Returns the newer of two versions.
     #[inline]
     pub(crate) const fn newest(self, other: Self) -> Self {
         if other.0 != 0 && other.is_newer_than(self) { other } else { self }

@@ -9,7 +9,7 @@ use super::element::LayoutOf;
 use super::{BufferElement, DynamicBuffer, Header, elements_of};
 use crate::field::Shape;
 
-/// The buffers of the entities of a chunk, one for each. Unity's `BufferAccessor`.
+/// A view of the buffers of a chunk, one per entity. Unity's `BufferAccessor`.
 ///
 /// # Examples
 ///
@@ -32,7 +32,7 @@ pub struct BufferAccessor<'w, T> {
     world: PhantomData<&'w T>,
 }
 
-/// The buffers of the entities of a chunk, to be changed.
+/// A mutable view of the buffers of a chunk, one per entity.
 ///
 /// # Examples
 ///
@@ -57,16 +57,16 @@ pub struct BufferAccessorMut<'w, T> {
     world: PhantomData<&'w mut T>,
 }
 
-/// A number of buffers side by side.
+/// A range of contiguous buffers.
 struct Column<T> {
     first: *mut u8,
     count: usize,
-    /// It may not become that of a subtype, whose buffers may lie otherwise.
+    /// Invariant in `T`: the buffers of a subtype may have another layout.
     of: PhantomData<fn(T) -> T>,
 }
 
 impl<T: BufferElement> Column<T> {
-    /// Where a buffer is that is there.
+    /// Returns the address of an existing buffer.
     fn at(&self, row: usize) -> *mut Header {
         debug_assert!(row < self.count);
         self.first.wrapping_add(row * LayoutOf::<T>::LAYOUT.size).cast()
@@ -81,76 +81,77 @@ impl<T> Clone for Column<T> {
 
 impl<T> Copy for Column<T> {}
 
-// SAFETY: it is a shared borrow of elements.
+// SAFETY: it is a shared borrow of elements, which are `Sync`.
 unsafe impl<T: Sync> Send for BufferAccessor<'_, T> {}
 
-// SAFETY: as above.
+// SAFETY: it is a shared borrow of elements, which are `Sync`.
 unsafe impl<T: Sync> Sync for BufferAccessor<'_, T> {}
 
-// SAFETY: it is a mutable borrow of buffers.
+// SAFETY: it is a mutable borrow of buffers, whose elements are `Send`.
 unsafe impl<T: Send> Send for BufferAccessorMut<'_, T> {}
 
-// SAFETY: shared, it gives nothing but how many there are.
+// SAFETY: a shared reference exposes only the number of buffers.
 unsafe impl<T> Sync for BufferAccessorMut<'_, T> {}
 
 impl<'w, T: BufferElement> BufferAccessor<'w, T> {
-    /// The buffers from an address on.
+    /// Creates a view of the buffers from an address on.
     ///
     /// # Safety
     ///
-    /// - there are so many buffers of `T`, which nobody changes for the lifetime
+    /// - `first` has `count` buffers of `T`, which do not change for the lifetime
     pub(crate) unsafe fn new(first: *mut u8, count: usize) -> Self {
         Self { column: Column { first, count, of: PhantomData }, world: PhantomData }
     }
 
-    /// How many buffers there are: as many as the chunk has entities.
+    /// Returns the number of buffers: the number of entities in the chunk.
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
         self.column.count
     }
 
-    /// The elements of the entity in a row of the chunk, if there is such a row.
+    /// Returns the elements of the entity in a row of the chunk, or `None` if the row does not exist.
     #[inline]
     pub fn get(&self, row: usize) -> Option<&'w [T]> {
-        // SAFETY: there is such a buffer, which nobody changes for the lifetime.
+        // SAFETY: the row is less than the count, and the buffers do not change for the lifetime.
         (row < self.column.count).then(|| unsafe { elements_of(self.column.at(row)) })
     }
 
-    /// The elements of each entity.
+    /// Iterates over the elements of each entity.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &'w [T]> + use<'w, T> {
         let column = self.column;
-        // SAFETY: there is such a buffer, which nobody changes for the lifetime.
+        // SAFETY: the row is less than the count, and the buffers do not change for the lifetime.
         (0..column.count).map(move |row| unsafe { elements_of(column.at(row)) })
     }
 }
 
 impl<'w, T: BufferElement> BufferAccessorMut<'w, T> {
-    /// The buffers from an address on.
+    /// Creates a view of the buffers from an address on.
     ///
     /// # Safety
     ///
-    /// - there are so many buffers of `T`, which nobody else uses for the lifetime
+    /// - `first` has `count` buffers of `T`, which no other code uses for the lifetime
     pub(crate) unsafe fn new(first: *mut u8, count: usize) -> Self {
         Self { column: Column { first, count, of: PhantomData }, world: PhantomData }
     }
 
-    /// How many buffers there are: as many as the chunk has entities.
+    /// Returns the number of buffers: the number of entities in the chunk.
     #[expect(clippy::len_without_is_empty, reason = "there are no empty chunks")]
     pub fn len(&self) -> usize {
         self.column.count
     }
 
-    /// The buffer of the entity in a row of the chunk, if there is such a row.
+    /// Returns the buffer of the entity in a row of the chunk, or `None` if the row does not exist.
     #[inline]
     pub fn get_mut(&mut self, row: usize) -> Option<DynamicBuffer<'_, T>> {
-        // SAFETY: there is such a buffer, which nobody else uses while this is borrowed.
+        // SAFETY: the row is less than the count, and no other code uses the buffer while this is borrowed.
         (row < self.column.count).then(|| unsafe { DynamicBuffer::new(self.column.at(row)) })
     }
 
-    /// The buffer of each entity.
+    /// Iterates over the buffer of each entity.
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = DynamicBuffer<'_, T>> {
         let column = self.column;
-        // SAFETY: there is such a buffer, and none comes twice. Nobody else uses them while this is borrowed.
+        // SAFETY: the row is less than the count, and each row is yielded once. No other code uses the buffers while this is
+        // borrowed.
         (0..column.count).map(move |row| unsafe { DynamicBuffer::new(column.at(row)) })
     }
 }
@@ -168,7 +169,7 @@ impl<T: BufferElement> Index<usize> for BufferAccessor<'_, T> {
 
     /// # Panics
     ///
-    /// If there is no such row.
+    /// If the row does not exist.
     fn index(&self, row: usize) -> &[T] {
         self.get(row).unwrap_or_else(|| panic!("there is no row {row} among {}", self.len()))
     }
@@ -186,10 +187,9 @@ impl<T> fmt::Debug for BufferAccessorMut<'_, T> {
     }
 }
 
-/// The elements of an entity's buffer, for tools that do not know their type: how many there are, what they consist of,
-/// and their bytes.
+/// The elements of an entity's buffer without their static type, for tools: their count, shape and bytes.
 ///
-/// The bytes can be seen if an element has neither padding nor pointers, as [`Shape::plain`] says. Returned by
+/// The bytes are readable if an element has neither padding nor pointers, as [`Shape::plain`] says. Returned by
 /// [`untyped_buffer`](crate::EntityManager::untyped_buffer). Unity's `UnsafeUntypedBufferAccessor` returns addresses.
 ///
 /// # Examples
@@ -215,7 +215,7 @@ impl<T> fmt::Debug for BufferAccessorMut<'_, T> {
 pub struct UntypedBuffer<'w> {
     shape: &'static Shape,
     len: usize,
-    /// Of all elements, if they can be seen.
+    /// The bytes of all elements, if they are readable.
     bytes: Option<&'w [u8]>,
 }
 
@@ -225,29 +225,29 @@ impl<'w> UntypedBuffer<'w> {
         Self { shape, len, bytes }
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What an element consists of.
+    /// Returns the shape of an element.
     pub fn shape(&self) -> &'static Shape {
         self.shape
     }
 
-    /// The bytes of the element of an index, if there is one and its bytes can be seen.
+    /// Returns the bytes of the element at an index, if it exists and its bytes are readable.
     pub fn bytes(&self, index: usize) -> Option<&'w [u8]> {
         let size = self.shape.size;
         let bytes = self.bytes.filter(|_| index < self.len)?;
         Some(&bytes[index * size..][..size])
     }
 
-    /// The bytes of all elements, one after the other, if they can be seen.
+    /// Returns the contiguous bytes of all elements, if they are readable.
     pub fn all_bytes(&self) -> Option<&'w [u8]> {
         self.bytes
     }

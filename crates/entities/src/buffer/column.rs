@@ -1,4 +1,4 @@
-//! Functions on columns of buffers, for storage, which does not know what they are.
+//! Type-erased functions on columns of buffers.
 #![expect(unsafe_code, reason = "buffers whose type was erased")]
 
 use std::alloc::{self, Layout, handle_alloc_error};
@@ -17,7 +17,7 @@ use crate::component::{
 };
 use crate::field::{EntityRemap, FieldKind, Shape, StateHasher, shape_of};
 
-/// What is known of a column of buffers.
+/// Returns the metadata of a column of buffers.
 pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
     const {
         assert!(!(T::ENABLEABLE && T::CLEANUP), "a buffer that stays cannot be switched off");
@@ -59,7 +59,7 @@ pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
 }
 
 impl<T: BufferElement> LayoutOf<T> {
-    /// A list. Its bytes are neither read nor written as such, as for every list.
+    /// The shape of a list. Its bytes are neither read nor written directly.
     const SHAPE: &'static Shape = &Shape::laid_out(
         "Buffer",
         FieldKind::List(shape_of::<T>),
@@ -69,20 +69,20 @@ impl<T: BufferElement> LayoutOf<T> {
     .with_entities(T::HAS_ENTITIES);
 }
 
-/// The address of a buffer of a column.
+/// Returns the address of a buffer of a column.
 fn buffer_at<T: BufferElement>(column: *mut u8, at: usize) -> *mut Header {
     column.wrapping_add(at * LayoutOf::<T>::LAYOUT.size).cast()
 }
 
-/// The elements of a buffer.
+/// Returns the elements of a buffer.
 ///
 /// # Safety
 ///
-/// - there is a buffer of `T`, which nobody changes for the lifetime
+/// - the address has a buffer of `T`, which does not change for the lifetime
 #[inline]
 pub(crate) unsafe fn elements_of<'a, T: BufferElement>(buffer: *const Header) -> &'a [T] {
     let buffer = buffer.cast_mut();
-    // SAFETY: there is a buffer of this layout, with so many elements.
+    // SAFETY: the address has a buffer of this layout with `len` elements, which do not change for the lifetime.
     unsafe {
         let elements = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
         slice::from_raw_parts(elements, (*buffer).len as usize)
@@ -93,66 +93,67 @@ pub(crate) unsafe fn elements_of<'a, T: BufferElement>(buffer: *const Header) ->
 ///
 /// # Safety
 ///
-/// - there is room for a buffer of `T`
+/// - the address has room for a buffer of `T`
 #[inline]
 pub(crate) unsafe fn write_empty<T: BufferElement>(to: *mut Header) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the address has room for a buffer of `T`.
     unsafe { to.write(Header::empty(&LayoutOf::<T>::LAYOUT)) }
 }
 
-/// Writes a buffer whose elements are clones, with room for so many.
+/// Writes a buffer with clones of the elements and a given capacity.
 ///
 /// # Safety
 ///
-/// - there is room for a buffer of `T`
-/// - there are at most as many elements as shall have room
+/// - the address has room for a buffer of `T`
+/// - the capacity is at least the number of elements
 pub(super) unsafe fn write_clones<T: BufferElement>(
     to: *mut Header,
     elements: &[T],
     capacity: u32,
     how: How<T>,
 ) {
-    /// A buffer that nobody knows of yet: without elements, perhaps with a block.
+    /// A guard over a new buffer without elements, which frees its block if a clone panics.
     struct New<T: BufferElement>(*mut Header, PhantomData<T>);
 
     impl<T: BufferElement> Drop for New<T> {
         fn drop(&mut self) {
-            // SAFETY: it was written, and nobody else knows of it.
+            // SAFETY: the buffer was written, and no other code has access to it.
             unsafe { (*self.0).free(&LayoutOf::<T>::LAYOUT) }
         }
     }
 
     let layout = &LayoutOf::<T>::LAYOUT;
-    // SAFETY: there is room.
+    // SAFETY: the address has room for a buffer of `T`.
     unsafe { write_empty::<T>(to) };
     let new = New::<T>(to, PhantomData);
     // SAFETY: the buffer was just written, and has no elements.
     unsafe { Header::set_capacity(to, layout, capacity) };
-    // SAFETY: as above.
+    // SAFETY: the buffer was just written with this layout.
     let first = unsafe { Header::elements::<T>(to, layout) };
     match how {
-        // SAFETY: there is room for as many. Who says that bytes can be copied has shown that they can.
+        // SAFETY: the capacity covers all elements. `How::Bytes` is only chosen for types that are `Copy`.
         How::Bytes => unsafe {
             first.copy_from_nonoverlapping(elements.as_ptr(), elements.len());
         },
-        // SAFETY: there is room for as many.
+        // SAFETY: the capacity covers all elements.
         How::Clone(clone) => unsafe {
             Written::fill(first, elements.len(), |index| clone(&elements[index]));
         },
         How::NotAtAll => panic!("`{}` is no longer duplicated", T::name()),
     }
     mem::forget(new);
-    // SAFETY: the buffer was just written; so many elements are there.
+    // SAFETY: the buffer was just written, and all its elements are initialised.
     unsafe { (*to).len = elements.len() as u32 };
 }
 
-/// See [`DropColumn`](crate::component::DropColumn).
+/// Implements [`DropColumn`](crate::component::DropColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` buffers of `T`
+/// - they are not used afterwards
 unsafe fn drop_buffers<T: BufferElement>(column: *mut u8, count: usize) {
-    /// Goes on with the buffers that are left when the elements of one panic.
+    /// A guard that drops the remaining buffers if dropping the elements of one panics.
     struct Rest<T: BufferElement> {
         next: *mut Header,
         left: usize,
@@ -165,7 +166,7 @@ unsafe fn drop_buffers<T: BufferElement>(column: *mut u8, count: usize) {
                 let buffer = self.next;
                 self.left -= 1;
                 self.next = self.next.wrapping_byte_add(LayoutOf::<T>::LAYOUT.size);
-                // SAFETY: there is a buffer, which is not used afterwards.
+                // SAFETY: the address has a buffer of `T`, which is not used afterwards.
                 unsafe { drop_buffer::<T>(buffer) };
             }
         }
@@ -180,32 +181,32 @@ unsafe fn drop_buffers<T: BufferElement>(column: *mut u8, count: usize) {
     Rest::<T> { next: column.cast(), left: count, of: PhantomData }.go_on();
 }
 
-/// Drops the elements of a buffer and frees its block, also when an element panics.
+/// Drops the elements of a buffer and frees its block, even if dropping an element panics.
 ///
 /// # Safety
 ///
-/// - there is a buffer of `T`, which is not used afterwards
+/// - the address has a buffer of `T`, which is not used afterwards
 unsafe fn drop_buffer<T: BufferElement>(buffer: *mut Header) {
     struct Block<T: BufferElement>(Header, PhantomData<T>);
 
     impl<T: BufferElement> Drop for Block<T> {
         fn drop(&mut self) {
-            // SAFETY: the elements were dropped, and are not used afterwards.
+            // SAFETY: the header is that of a buffer of this layout; its elements were dropped and are not used afterwards.
             unsafe { self.0.free(&LayoutOf::<T>::LAYOUT) }
         }
     }
 
-    // SAFETY: there is a buffer.
+    // SAFETY: the address has a buffer of `T`.
     let header = unsafe { *buffer };
     let _block = Block::<T>(header, PhantomData);
-    // SAFETY: so many elements are there, and not used afterwards.
+    // SAFETY: the buffer has `len` elements, which are not used afterwards.
     unsafe {
         let first = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
         ptr::drop_in_place(slice_from_raw_parts_mut(first, header.len as usize));
     }
 }
 
-/// Buffers that were written and not yet handed over: dropped if something panics before that.
+/// A guard over written buffers that drops them if a later step panics.
 struct WrittenBuffers<T: BufferElement> {
     first: *mut u8,
     count: usize,
@@ -214,17 +215,17 @@ struct WrittenBuffers<T: BufferElement> {
 
 impl<T: BufferElement> Drop for WrittenBuffers<T> {
     fn drop(&mut self) {
-        // SAFETY: so many were written, and nobody else knows of them.
+        // SAFETY: `count` buffers were written at `first`, and no other code has access to them.
         unsafe { drop_buffers::<T>(self.first, self.count) }
     }
 }
 
-/// Writes so many buffers, each with a function: all of them, or, when it panics, none.
+/// Writes `count` buffers with a function: all of them, or none if it panics.
 ///
 /// # Safety
 ///
-/// - the address has room for as many buffers of `T`
-/// - the function writes a buffer of `T` where it is told to, unless it panics
+/// - the address has room for `count` buffers of `T`
+/// - the function writes a buffer of `T` to the address it receives, unless it panics
 pub(super) unsafe fn fill_buffers<T: BufferElement>(
     column: *mut u8,
     count: usize,
@@ -238,52 +239,57 @@ pub(super) unsafe fn fill_buffers<T: BufferElement>(
     mem::forget(written);
 }
 
-/// See [`CloneColumn`](crate::component::CloneColumn). Clones have the capacity of what they are clones of.
+/// Implements [`CloneColumn`](crate::component::CloneColumn). Clones have the capacity of their sources.
 ///
 /// # Safety
 ///
-/// - as there
+/// - `from` has `count` buffers of `T`
+/// - `to` has room for `count` buffers and does not overlap `from`
 unsafe fn clone_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: usize) {
-    // SAFETY: there is room for as many; each is written.
+    // SAFETY: `from` has `count` buffers and `to` has room for `count`; the function writes one per call.
     unsafe {
         fill_buffers::<T>(to, count, |at, to| {
             let from = buffer_at::<T>(from.cast_mut(), at);
-            // Asked again, since the function cannot be kept without its type. An answer that differs is no harm.
+            // Calls `duplicate` again, since the function cannot be stored without its type. A differing result is harmless.
             write_clones::<T>(to, elements_of(from), (*from).capacity, T::duplicate().how);
         });
     }
 }
 
-/// The same for elements whose type has said that their bytes are copied: it is not asked again.
+/// Implements [`CloneColumn`](crate::component::CloneColumn) for elements that are copied as bytes, without another call of
+/// `duplicate`.
 ///
 /// # Safety
 ///
-/// - as there, and it has said so
+/// - `from` has `count` buffers of `T`
+/// - `to` has room for `count` buffers and does not overlap `from`
+/// - `T::duplicate` returned [`Duplicate::bytes`](crate::Duplicate::bytes)
 unsafe fn copy_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: usize) {
     for at in 0..count {
         let (from, to) = (buffer_at::<T>(from.cast_mut(), at), buffer_at::<T>(to, at));
-        // SAFETY: there are so many buffers, and room for as many. The room that a buffer has, another can have.
+        // SAFETY: `from` has `count` buffers, `to` has room for `count`, and the elements can be copied as bytes. A capacity that
+        // exists is valid for another buffer.
         unsafe { write_clones::<T>(to, elements_of(from), (*from).capacity, How::Bytes) };
     }
 }
 
-/// See [`InitialColumn`](crate::component::InitialColumn).
+/// Implements [`InitialColumn`](crate::component::InitialColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - `to` has room for `count` buffers of `T`
 unsafe fn write_empty_buffers<T: BufferElement>(to: *mut u8, count: usize) {
     for at in 0..count {
-        // SAFETY: there is room for as many.
+        // SAFETY: `to` has room for `count` buffers, and `at` is less than `count`.
         unsafe { write_empty::<T>(buffer_at::<T>(to, at)) };
     }
 }
 
-/// See [`HashColumn`](crate::component::HashColumn). Each buffer is hashed as a list is: its length, then its elements.
+/// Implements [`HashColumn`](crate::component::HashColumn). Each buffer is hashed as a list: its length, then its elements.
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` buffers of `T`
 unsafe fn hash_buffers<T: BufferElement>(
     _: &'static Shape,
     column: *const u8,
@@ -291,29 +297,29 @@ unsafe fn hash_buffers<T: BufferElement>(
     state: &mut StateHasher,
 ) {
     for at in 0..count {
-        // SAFETY: there are so many buffers.
+        // SAFETY: the column has `count` buffers, and `at` is less than `count`.
         let elements = unsafe { elements_of::<T>(buffer_at::<T>(column.cast_mut(), at)) };
         state.write_len(elements.len());
         T::hash_states(elements, state);
     }
 }
 
-/// See [`FindElements`](crate::component::FindElements).
+/// Implements [`FindElements`](crate::component::FindElements).
 ///
 /// # Safety
 ///
-/// - as there
+/// - the address has a buffer of `T`, which does not change during the call
 unsafe fn find_elements<T: BufferElement>(buffer: *const u8) -> (&'static Shape, *const u8, usize) {
-    // SAFETY: there is a buffer, which nobody changes meanwhile.
+    // SAFETY: the address has a buffer of `T`, which does not change during the call.
     let elements = unsafe { elements_of::<T>(buffer.cast()) };
     (T::SHAPE, elements.as_ptr().cast(), elements.len())
 }
 
-/// See [`RemapColumn`](crate::component::RemapColumn).
+/// Implements [`RemapColumn`](crate::component::RemapColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` buffers of `T`, which no other code uses during the call
 unsafe fn remap_buffers<T: BufferElement>(
     _: &'static Shape,
     column: *mut u8,
@@ -322,7 +328,7 @@ unsafe fn remap_buffers<T: BufferElement>(
 ) {
     for at in 0..count {
         let buffer = buffer_at::<T>(column, at);
-        // SAFETY: there are so many buffers, and nobody else uses them.
+        // SAFETY: the column has `count` buffers, and no other code uses them during the call.
         let elements = unsafe {
             let first = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
             slice::from_raw_parts_mut(first, (*buffer).len as usize)
@@ -334,10 +340,10 @@ unsafe fn remap_buffers<T: BufferElement>(
     }
 }
 
-/// The beginning of a buffer.
+/// The header of a buffer.
 ///
-/// **Invariant:** `len` elements are there, and there is room for `capacity`, which is not less: on the heap, in a block of
-/// just as many, unless the address is null.
+/// **Invariant:** `len` elements are initialised, and `capacity` is at least `len`. If `heap` is not null, the elements are on the
+/// heap in a block of exactly `capacity` elements; otherwise they are inline.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 pub(crate) struct Header {
@@ -346,25 +352,25 @@ pub(crate) struct Header {
     pub(super) capacity: u32,
 }
 
-/// The least that is allocated when a buffer grows.
+/// The minimum capacity after a buffer grows.
 const LEAST: u32 = 8;
 
-/// How the buffers of an element type lie in memory.
+/// The memory layout of the buffers of an element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferLayout {
-    /// Of one element.
+    /// The layout of one element.
     pub(super) element: Layout,
-    /// How many elements have room behind the header.
+    /// The number of inline elements behind the header.
     pub(super) inline: u32,
-    /// Where the inline elements begin.
+    /// The offset of the inline elements.
     first: usize,
-    /// What a buffer takes in its chunk: a multiple of the alignment.
+    /// The size of a buffer in its chunk: a multiple of the alignment.
     pub(crate) size: usize,
     pub(crate) align: usize,
 }
 
 impl BufferLayout {
-    /// The layout of buffers of `T`.
+    /// Returns the layout of buffers of `T`.
     pub(crate) const fn of<T: BufferElement>() -> Self {
         Self::new(Layout::new::<T>(), T::INLINE)
     }
@@ -372,7 +378,7 @@ impl BufferLayout {
     const fn new(element: Layout, inline: usize) -> Self {
         let inline = if inline > u32::MAX as usize { u32::MAX } else { inline as u32 };
         let bytes = element.size().checked_mul(inline as usize);
-        // Elements that are never inline do not have to be aligned here.
+        // Elements that are never inline need no alignment here.
         let (first, align) = match bytes {
             Some(0) => (size_of::<Header>(), align_of::<Header>()),
             _ if element.align() > align_of::<Header>() => {
@@ -389,12 +395,12 @@ impl BufferLayout {
         Self { element, inline, first, size, align }
     }
 
-    /// Whether so many elements have room without a block on the heap.
+    /// Returns `true` if `capacity` elements fit without a block on the heap.
     pub(super) const fn is_inline(&self, capacity: u32) -> bool {
         capacity <= self.inline || self.element.size() == 0
     }
 
-    /// The block on the heap for so many elements.
+    /// Returns the layout of the heap block for `capacity` elements.
     #[track_caller]
     fn block(&self, capacity: u32) -> Layout {
         let bytes = self.element.size().checked_mul(capacity as usize);
@@ -405,25 +411,25 @@ impl BufferLayout {
 }
 
 impl Header {
-    /// A buffer without elements, and without a block on the heap.
+    /// Returns a header without elements and without a heap block.
     pub(super) const fn empty(layout: &BufferLayout) -> Self {
         Self { heap: ptr::null_mut(), len: 0, capacity: layout.inline }
     }
 
-    /// Where the elements of a buffer are. Aligned also if there are none.
+    /// Returns the address of the elements of a buffer. It is aligned even if the buffer is empty.
     ///
     /// # Safety
     ///
-    /// - the address is that of a buffer of this layout, with `T` as large as its elements and no more aligned
+    /// - the address is that of a buffer of this layout, and `T` has the size of its elements and no larger alignment
     #[inline(always)]
     pub(super) unsafe fn elements<T>(this: *mut Self, layout: &BufferLayout) -> *mut T {
         if size_of::<T>() == 0 {
             return NonNull::dangling().as_ptr();
         }
-        // SAFETY: there is a header.
+        // SAFETY: the address is that of a buffer.
         let heap = unsafe { (*this).heap };
-        // The first address is within the buffer, or just behind it if none are inline. Then nobody looks, but it has to
-        // be aligned.
+        // The first address is within the buffer, or just behind it if no elements are inline. Then it is never dereferenced, but
+        // it has to be aligned.
         let inline = if layout.inline == 0 {
             NonNull::<T>::dangling().as_ptr()
         } else {
@@ -432,19 +438,19 @@ impl Header {
         if heap.is_null() { inline } else { heap.cast::<T>() }
     }
 
-    /// Makes room for so many elements, and not more.
+    /// Sets the capacity to exactly `capacity` elements.
     ///
     /// # Panics
     ///
-    /// With A0068 if no block is that large. Nothing has changed then.
+    /// With A0068 if a block cannot be that large. The buffer is unchanged then.
     ///
     /// # Safety
     ///
-    /// - the address is that of a buffer of this layout, which nobody else uses
-    /// - there are not more elements
+    /// - the address is that of a buffer of this layout, which no other code uses
+    /// - the buffer has at most `capacity` elements
     #[track_caller]
     pub(super) unsafe fn set_capacity(this: *mut Self, layout: &BufferLayout, capacity: u32) {
-        // SAFETY: there is a header.
+        // SAFETY: the address is that of a buffer.
         let Self { heap, len, capacity: old } = unsafe { *this };
         debug_assert!(len <= capacity);
         let inline = this.cast::<u8>().wrapping_add(layout.first);
@@ -453,22 +459,23 @@ impl Header {
             (true, true) => heap,
             (true, false) => {
                 let block = allocate(layout.block(capacity));
-                // SAFETY: so many bytes are inline, and the block has room for more.
+                // SAFETY: `bytes` bytes of elements are inline, and the block has room for them.
                 unsafe { block.copy_from_nonoverlapping(inline, bytes) };
                 block
             }
             (false, true) => {
-                // SAFETY: so many bytes are on the heap, and there is room for more of them inline.
+                // SAFETY: `bytes` bytes of elements are on the heap, and the inline memory has room for them.
                 unsafe { inline.copy_from_nonoverlapping(heap, bytes) };
-                // SAFETY: the block is of the old capacity, and nobody looks at it any more.
+                // SAFETY: the block was allocated for the old capacity, and is not used afterwards.
                 unsafe { alloc::dealloc(heap, layout.block(old)) };
                 ptr::null_mut()
             }
             (false, false) => {
                 let block = layout.block(capacity);
                 // SAFETY:
-                // - the block is of the old capacity
-                // - the size is not zero: what is not inline has a size, and there are some; it is that of a layout
+                // - the block was allocated for the old capacity
+                // - the new size is that of a valid layout, and not zero: elements on the heap have a size, and the capacity is not
+                //   zero
                 let moved = unsafe { alloc::realloc(heap, layout.block(old), block.size()) };
                 if moved.is_null() {
                     handle_alloc_error(block);
@@ -476,34 +483,35 @@ impl Header {
                 moved
             }
         };
-        // SAFETY: there is a header, which nobody else uses.
+        // SAFETY: the address is that of a buffer, which no other code uses.
         unsafe { *this = Self { heap: new_heap, len, capacity } };
     }
 
-    /// Makes room for so many elements, and for some that may follow.
+    /// Reserves room for at least `needed` elements, growing geometrically.
     ///
     /// # Panics
     ///
-    /// With A0068 if that is more than there can be. Nothing has changed then.
+    /// With A0068 if that exceeds the maximum. The buffer is unchanged then.
     ///
     /// # Safety
     ///
-    /// - the address is that of a buffer of this layout, which nobody else uses
+    /// - the address is that of a buffer of this layout, which no other code uses
     #[cold]
     #[inline(never)]
     #[track_caller]
     pub(super) unsafe fn grow(this: *mut Self, layout: &BufferLayout, needed: usize) {
         let needed = u32::try_from(needed).unwrap_or_else(|_| too_many(needed));
-        // SAFETY: there is a header.
+        // SAFETY: the address is that of a buffer.
         let capacity = unsafe { (*this).capacity };
         if needed > capacity {
             let doubled = capacity.saturating_mul(2);
-            // SAFETY: as the caller promises; there are at most as many elements as had room.
+            // SAFETY: the address is that of a buffer of this layout, which no other code uses. It has at most `capacity` elements,
+            // and the new capacity is not smaller.
             unsafe { Self::set_capacity(this, layout, needed.max(doubled).max(LEAST)) };
         }
     }
 
-    /// Frees the block on the heap, if there is one, and not what is in it.
+    /// Frees the heap block, if any, without dropping its elements.
     ///
     /// # Safety
     ///
@@ -511,16 +519,16 @@ impl Header {
     /// - its elements are not used afterwards
     pub(super) unsafe fn free(self, layout: &BufferLayout) {
         if !self.heap.is_null() {
-            // SAFETY: the block is of this capacity, and nobody looks at it any more.
+            // SAFETY: the block was allocated for this capacity, and is not used afterwards.
             unsafe { alloc::dealloc(self.heap, layout.block(self.capacity)) };
         }
     }
 }
 
-/// A new block. It is not of zero bytes.
+/// Allocates a block. Its size is not zero.
 fn allocate(block: Layout) -> *mut u8 {
     debug_assert!(block.size() > 0);
-    // SAFETY: it is not of zero bytes.
+    // SAFETY: the size of the block is not zero.
     let address = unsafe { alloc::alloc(block) };
     if address.is_null() {
         handle_alloc_error(block);
@@ -545,7 +553,7 @@ mod tests {
         assert_eq!(layout(1, 1, 3), (16, 24, 8));
         assert_eq!(layout(16, 16, 8), (16, 16 + 128, 16));
         assert_eq!(layout(64, 64, 2), (64, 64 + 128, 64));
-        // What is only ever on the heap is aligned there.
+        // Elements that are never inline are aligned on the heap.
         assert_eq!(layout(128, 128, 0), (16, 16, 8));
         assert_eq!(layout(0, 128, usize::MAX), (16, 16, 8));
     }

@@ -1,4 +1,4 @@
-//! The buffer of an entity, to be changed.
+//! Mutable access to the buffer of an entity.
 #![expect(unsafe_code, reason = "elements in chunks and on the heap")]
 
 use std::marker::PhantomData;
@@ -11,15 +11,15 @@ use super::element::{check_range, no_element, no_place, too_many, too_small};
 use super::{BufferElement, BufferLayout, Header};
 use crate::field::Field;
 
-/// The elements of an entity's buffer, to be changed: a list that can grow, in the chunk or on the heap.
+/// A mutable view of an entity's buffer: a growable list, stored in the chunk or on the heap.
 ///
-/// It is a slice in most ways, and a `Vec` in the others. It borrows its world, so that nothing moves meanwhile. Unity's
-/// `DynamicBuffer`; where names differ, the methods say so.
+/// It derefs to a slice and has the methods of a `Vec`. It borrows its world, so entities do not move meanwhile. Unity's
+/// `DynamicBuffer`; the methods mention Unity's names where they differ.
 ///
-/// A buffer begins with room for its [inline](BufferElement::INLINE) elements. When one more comes than has room, the room
-/// is doubled, or becomes what is needed, or 8, whichever is most. It has at most `u32::MAX` elements.
+/// A buffer starts with the capacity of its [inline](BufferElement::INLINE) elements. When it is full, it grows to twice the
+/// capacity, the required capacity or 8, whichever is largest. The maximum is `u32::MAX` elements.
 ///
-/// `T` is what the elements are seen as, and `S` what they are: another type only when they are
+/// `T` is the type the elements are seen as, and `S` the type they are stored as. The two differ only when the buffer is
 /// [reinterpreted](Self::reinterpret).
 ///
 /// # Examples
@@ -43,14 +43,13 @@ use crate::field::Field;
 pub struct DynamicBuffer<'w, T, S = T> {
     header: NonNull<Header>,
     end: End<T>,
-    /// Neither type may become a subtype, whose buffers may lie otherwise.
+    /// Invariant in both types: the buffers of a subtype may have another layout.
     elements: PhantomData<(&'w mut T, *mut S)>,
 }
 
-/// Where the next element goes, beside the header: what is written there cannot change this, so that a loop that pushes
-/// keeps it in registers, and only writes to memory.
+/// A cached copy of the end of the buffer. Writing elements cannot alias it, so a loop that pushes keeps it in registers.
 ///
-/// **Invariant:** it is as the header says, or says that there is no room.
+/// **Invariant:** it agrees with the header, or has no room left.
 pub(super) struct End<T> {
     pub(super) first: *mut T,
     pub(super) len: u32,
@@ -58,26 +57,26 @@ pub(super) struct End<T> {
 }
 
 impl<T> End<T> {
-    /// What is said while others may change the buffer.
+    /// The value while other code may change the buffer.
     const UNKNOWN: Self = Self { first: ptr::null_mut(), len: 0, capacity: 0 };
 }
 
-// SAFETY: it is a mutable borrow of the elements and of the header, which is reached in no other way.
+// SAFETY: it is an exclusive borrow of the header and of the elements, which are `Send`.
 unsafe impl<T: Send, S> Send for DynamicBuffer<'_, T, S> {}
 
-// SAFETY: shared, it is a shared borrow of the elements.
+// SAFETY: a shared reference is a shared borrow of the elements, which are `Sync`.
 unsafe impl<T: Sync, S> Sync for DynamicBuffer<'_, T, S> {}
 
 impl<'w, T: BufferElement> DynamicBuffer<'w, T> {
-    /// The buffer at an address.
+    /// Creates a view of the buffer at an address.
     ///
     /// # Safety
     ///
-    /// - there is a buffer of `T`, which nobody else uses for the lifetime
+    /// - the address has a buffer of `T`, which no other code uses for the lifetime
     #[inline]
     pub(crate) unsafe fn new(header: *mut Header) -> Self {
         debug_assert!(header.is_aligned());
-        // SAFETY: there is a buffer.
+        // SAFETY: the address has a buffer, so it is not null.
         Self::at(unsafe { NonNull::new_unchecked(header) })
     }
 }
@@ -85,7 +84,7 @@ impl<'w, T: BufferElement> DynamicBuffer<'w, T> {
 impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     const LAYOUT: BufferLayout = LayoutOf::<S>::LAYOUT;
 
-    /// The buffer of a header, which is there, and nobody else's for the lifetime.
+    /// Creates a view of a buffer that exists and that no other code uses for the lifetime.
     #[inline(always)]
     fn at(header: NonNull<Header>) -> Self {
         let mut buffer = Self { header, end: End::UNKNOWN, elements: PhantomData };
@@ -93,72 +92,73 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         buffer
     }
 
-    /// Finds out where the next element goes.
+    /// Refreshes the cached end from the header.
     #[inline(always)]
     pub(super) fn find_end(&mut self) {
-        // SAFETY: there is a header.
+        // SAFETY: the header exists while this borrows it.
         let Header { len, capacity, .. } = unsafe { *self.header() };
         self.end = End { first: self.first(), len, capacity };
     }
 
-    /// Where the next element goes, and whether it has room.
+    /// Returns the cached end.
     #[inline(always)]
     pub(super) fn end(&mut self) -> &mut End<T> {
         &mut self.end
     }
 
-    /// The header. It is there, and nobody else uses it while this is borrowed mutably.
+    /// Returns the header. It exists, and no other code uses it while this is borrowed mutably.
     #[inline(always)]
     pub(super) fn header(&self) -> *mut Header {
         self.header.as_ptr()
     }
 
-    /// Where the elements are.
+    /// Returns the address of the elements.
     #[inline(always)]
     pub(super) fn first(&self) -> *mut T {
-        // SAFETY: there is a buffer of this layout. `T` is its element, or was found to be as large and not more aligned.
+        // SAFETY: the address is that of a buffer of this layout. `T` is its element, or was checked to have its size and no larger
+        // alignment.
         unsafe { Header::elements::<T>(self.header(), &Self::LAYOUT) }
     }
 
-    /// Says how many elements there are.
+    /// Sets the number of elements.
     ///
     /// # Safety
     ///
-    /// - so many are there, and have room
+    /// - `len` elements are initialised, and `len` is at most the capacity
     #[inline(always)]
     pub(super) unsafe fn set_len(&mut self, len: usize) {
-        // SAFETY: there is a header. The number fits, since so many have room.
+        // SAFETY: the header exists while this borrows it. The number fits, since it is at most the capacity.
         unsafe { (*self.header()).len = len as u32 };
         self.find_end();
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     #[inline]
     pub fn len(&self) -> usize {
-        // SAFETY: there is a header.
+        // SAFETY: the header exists while this borrows it.
         unsafe { (*self.header()).len as usize }
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the buffer has no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many elements have room.
+    /// Returns the number of elements that fit without growing.
     #[inline]
     pub fn capacity(&self) -> usize {
-        // SAFETY: there is a header.
+        // SAFETY: the header exists while this borrows it.
         unsafe { (*self.header()).capacity as usize }
     }
 
-    /// Makes room for so many elements, and not more. Unity's setter of `Capacity`.
+    /// Sets the capacity to exactly `capacity` elements. Unity's setter of `Capacity`.
     ///
-    /// If that many are inline, the elements move to the chunk and their memory on the heap is freed.
+    /// If that many fit inline, the elements move to the chunk and their memory on the heap is freed.
     ///
     /// # Panics
     ///
-    /// With A0067 if there are more elements, with A0068 if it is more than there can be.
+    /// With A0067 if the buffer has more elements, with A0068 if the capacity exceeds the maximum.
     ///
     /// # Examples
     ///
@@ -184,67 +184,65 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
             too_small::<S>(capacity, self.len());
         }
         let capacity = u32::try_from(capacity).unwrap_or_else(|_| too_many(capacity));
-        // SAFETY: there is a buffer of this layout, with not more elements, and it is borrowed mutably.
+        // SAFETY: the header is that of a buffer of this layout with at most `capacity` elements, and it is borrowed mutably.
         unsafe { Header::set_capacity(self.header(), const { &LayoutOf::<S>::LAYOUT }, capacity) };
         self.find_end();
     }
 
-    /// Makes room for so many elements more than there are, and perhaps for others. Unity's `EnsureCapacity` is told the
-    /// sum.
+    /// Reserves room for at least `additional` more elements. Unity's `EnsureCapacity` takes the sum.
     ///
     /// # Panics
     ///
-    /// With A0068 if that is more than there can be.
+    /// With A0068 if that exceeds the maximum.
     #[inline]
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         if additional > self.capacity() - self.len() {
             let needed = self.len().saturating_add(additional);
-            // SAFETY: there is a buffer of this layout, and it is borrowed mutably.
+            // SAFETY: the header is that of a buffer of this layout, and it is borrowed mutably.
             unsafe { Header::grow(self.header(), const { &LayoutOf::<S>::LAYOUT }, needed) };
             self.find_end();
         }
     }
 
-    /// Gives back memory that is not needed: those elements that fit are inline again, others have just the room they need.
-    /// Unity's `TrimExcess`.
+    /// Frees unused memory: elements that fit move inline, others keep exactly the capacity they need. Unity's `TrimExcess`.
     pub fn shrink_to_fit(&mut self) {
-        // There are at least so many, and both fit.
+        // The capacity is at least the length, and neither exceeds the maximum.
         self.set_capacity(self.len().max(Self::LAYOUT.inline as usize));
     }
 
-    /// The elements.
+    /// Returns the elements as a slice.
     #[inline]
     pub fn as_slice(&self) -> &[T] {
-        // SAFETY: so many elements are there, and are borrowed as this is.
+        // SAFETY: the buffer has `len` elements, borrowed as long as this is.
         unsafe { slice::from_raw_parts(self.first(), self.len()) }
     }
 
-    /// The elements, to be changed.
+    /// Returns the elements as a mutable slice.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: so many elements are there, and are borrowed mutably as this is.
+        // SAFETY: the buffer has `len` elements, borrowed mutably as long as this is.
         unsafe { slice::from_raw_parts_mut(self.first(), self.len()) }
     }
 
-    /// The elements, for as long as the world is borrowed.
+    /// Returns the elements as a mutable slice for the lifetime of the world's borrow.
     #[inline]
     pub fn into_mut_slice(self) -> &'w mut [T] {
-        // SAFETY: so many elements are there. They were borrowed mutably for the lifetime, and this is gone.
+        // SAFETY: the buffer has `len` elements. They were borrowed mutably for the lifetime, and this view is consumed.
         unsafe { slice::from_raw_parts_mut(self.first(), self.len()) }
     }
 
-    /// The same buffer, for as long as this is borrowed: for functions that take one.
+    /// Returns a view of the same buffer with a shorter lifetime, to pass to functions.
     #[inline]
     pub fn reborrow(&mut self) -> DynamicBuffer<'_, T, S> {
         self.end = End::UNKNOWN;
         DynamicBuffer::at(self.header)
     }
 
-    /// The same buffer, with its elements seen as another type. What is changed in it is changed here.
+    /// Returns a view of the same buffer with its elements as another type. Changes apply to this buffer.
     ///
-    /// It compiles if both types are as large, the other is not more aligned, and for both of them any bytes are a value
-    /// and all bytes of a value can be read: numbers, and structs of numbers without padding. Then nothing can go wrong.
+    /// It compiles if both types have the same size, and the alignment of the other is not larger. Both must accept any bytes as a
+    /// value and have no padding: numbers, and structs of numbers. The cast is then always safe.
     ///
     /// # Examples
     ///
@@ -265,7 +263,7 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
     /// # Ok::<(), ancho_entities::EntityError>(())
     /// ```
     ///
-    /// A `bool` has bytes that are none of its values:
+    /// A `bool` has invalid bit patterns:
     ///
     /// ```compile_fail,E0080
     /// use ancho_entities::{BufferElement, World};
@@ -297,8 +295,8 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
                  without padding"
             );
         }
-        // Every element is a value of the one type and of the other, `Field` promises: all bytes are initialised, and any
-        // bytes are a value that need not be dropped. The layout goes on to be that of `S`.
+        // Every element is a value of both types, as `Field` guarantees: all bytes are initialised, and any bytes are a value that
+        // needs no drop. The layout remains that of `S`.
         self.end = End::UNKNOWN;
         DynamicBuffer::at(self.header)
     }
@@ -345,22 +343,22 @@ impl<T: fmt::Debug, S: BufferElement> fmt::Debug for DynamicBuffer<'_, T, S> {
 }
 
 impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
-    /// Adds an element behind the last. Unity's `Add`.
+    /// Appends an element. Unity's `Add`.
     ///
     /// # Panics
     ///
-    /// With A0068 if there are `u32::MAX` already.
+    /// With A0068 if the buffer has `u32::MAX` elements already.
     #[inline]
     #[track_caller]
     pub fn push(&mut self, element: T) {
         if self.end().len == self.end().capacity {
-            // There is no room, or that is not known.
+            // The buffer is full, or the end is not cached.
             self.reserve(1);
             self.find_end();
         }
         let header = self.header();
         let end = self.end();
-        // SAFETY: there is room for one more, and it is there now.
+        // SAFETY: the capacity covers one more element, which is initialised before the length includes it.
         unsafe {
             end.first.add(end.len as usize).write(element);
             (*header).len = end.len + 1;
@@ -368,23 +366,23 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         end.len += 1;
     }
 
-    /// Removes the last element, if there is one.
+    /// Removes and returns the last element.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let last = self.len().checked_sub(1)?;
-        // SAFETY: it is there, and does not count any more.
+        // SAFETY: the element exists, and the length no longer includes it.
         unsafe {
             self.set_len(last);
             Some(self.first().add(last).read())
         }
     }
 
-    /// Adds an element before that of an index, or behind the last. Those behind it move on.
+    /// Inserts an element at an index up to the length. Elements from the index on move back by one.
     ///
     /// # Panics
     ///
-    /// With A0066 if the index is above the length, with A0068 if there are `u32::MAX` already. The element is dropped
-    /// then, and the buffer is as it was.
+    /// With A0066 if the index is above the length, with A0068 if the buffer has `u32::MAX` elements already. The element is
+    /// dropped then, and the buffer is unchanged.
     ///
     /// # Examples
     ///
@@ -405,7 +403,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
             no_place::<S>(index, len);
         }
         self.reserve(1);
-        // SAFETY: there is room for one more. Those from the index on move by one, and what is there is written over.
+        // SAFETY: the capacity covers one more element. Elements from the index on move by one, and the gap is overwritten.
         unsafe {
             let place = self.first().add(index);
             ptr::copy(place, place.add(1), len - index);
@@ -414,18 +412,18 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes the element of an index, and returns it. Those behind it move up. Unity's `RemoveAt`.
+    /// Removes and returns the element at an index. Later elements move forward. Unity's `RemoveAt`.
     ///
     /// # Panics
     ///
-    /// With A0066 if there is none.
+    /// With A0066 if the index is out of bounds.
     #[track_caller]
     pub fn remove(&mut self, index: usize) -> T {
         let len = self.len();
         if index >= len {
             no_element::<S>(index, len);
         }
-        // SAFETY: it is there, and is written over by those behind it, or does not count any more.
+        // SAFETY: the element exists. It is overwritten by later elements, or the length no longer includes its slot.
         unsafe {
             let place = self.first().add(index);
             let element = place.read();
@@ -435,18 +433,18 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes the element of an index, and returns it. The last one takes its place. Unity's `RemoveAtSwapBack`.
+    /// Removes and returns the element at an index. The last element takes its place. Unity's `RemoveAtSwapBack`.
     ///
     /// # Panics
     ///
-    /// With A0066 if there is none.
+    /// With A0066 if the index is out of bounds.
     #[track_caller]
     pub fn swap_remove(&mut self, index: usize) -> T {
         let len = self.len();
         if index >= len {
             no_element::<S>(index, len);
         }
-        // SAFETY: both are there, perhaps the same. The last does not count any more.
+        // SAFETY: both elements exist and may be the same. The length no longer includes the last slot.
         unsafe {
             let place = self.first().add(index);
             let element = place.read();
@@ -456,11 +454,11 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes the elements of a range. Those behind it move up.
+    /// Removes the elements of a range. Later elements move forward.
     ///
     /// # Panics
     ///
-    /// With A0066 if there is no such range.
+    /// With A0066 if the range is out of bounds.
     ///
     /// # Examples
     ///
@@ -484,12 +482,11 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.close_gap(start, end, moved);
     }
 
-    /// Removes the elements of a range. As many of the last take their places, in their order. Unity's
-    /// `RemoveRangeSwapBack`.
+    /// Removes the elements of a range. The last elements fill the gap, in order. Unity's `RemoveRangeSwapBack`.
     ///
     /// # Panics
     ///
-    /// With A0066 if there is no such range.
+    /// With A0066 if the range is out of bounds.
     #[track_caller]
     pub fn swap_remove_range(&mut self, range: impl RangeBounds<usize>) {
         let (start, end) = check_range::<S>(&range, self.len());
@@ -497,15 +494,15 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.close_gap(start, end, moved);
     }
 
-    /// Drops the elements of a range, then moves so many of the last to where it began.
+    /// Drops the elements of a range, then moves the last `moved` elements to its start.
     ///
-    /// So many are enough to fill the gap, or all that are behind it.
+    /// `moved` is the size of the gap, or the number of elements behind it if that is less.
     fn close_gap(&mut self, start: usize, end: usize, moved: usize) {
-        /// Closes the gap also when an element panics. The others are dropped then all the same.
+        /// A guard that closes the gap even if dropping an element panics. The other elements are still dropped.
         struct Gap<'a, 'w, T, S: BufferElement> {
             buffer: &'a mut DynamicBuffer<'w, T, S>,
             start: usize,
-            /// The first of those that move, and how many.
+            /// The first element that moves, and the number of them.
             tail: (usize, usize),
             len: usize,
         }
@@ -514,7 +511,8 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
             fn drop(&mut self) {
                 let first = self.buffer.first();
                 let (tail, moved) = self.tail;
-                // SAFETY: those of the gap are dropped, and those that move are behind it. What counts then is there.
+                // SAFETY: the elements of the gap are dropped, and those that move are behind it. All elements within the new
+                // length are initialised.
                 unsafe {
                     ptr::copy(first.add(tail), first.add(self.start), moved);
                     self.buffer.set_len(self.len);
@@ -524,24 +522,24 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
 
         let len = self.len();
         let removed = end - start;
-        // SAFETY: those before the gap are there.
+        // SAFETY: the elements before the gap are initialised.
         unsafe { self.set_len(start) };
         let tail = (len - moved, moved);
         let gap = Gap { buffer: self, start, tail, len: len - removed };
-        // SAFETY: they are there, and are not used afterwards.
+        // SAFETY: the elements of the range exist, and are not used afterwards.
         unsafe {
             let first = gap.buffer.first().add(start);
             ptr::drop_in_place(ptr::slice_from_raw_parts_mut(first, removed));
         }
     }
 
-    /// Removes all elements from an index on. The room stays.
+    /// Removes all elements from index `len` on. The capacity stays.
     ///
-    /// Does nothing if there are fewer.
+    /// Does nothing if the buffer has fewer elements.
     pub fn truncate(&mut self, len: usize) {
         let old = self.len();
         if len < old {
-            // SAFETY: they are there, and do not count any more.
+            // SAFETY: the elements exist, and the length no longer includes them.
             unsafe {
                 self.set_len(len);
                 let first = self.first().add(len);
@@ -550,16 +548,16 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         }
     }
 
-    /// Removes all elements. The room stays.
+    /// Removes all elements. The capacity stays.
     pub fn clear(&mut self) {
         self.truncate(0);
     }
 
-    /// Removes elements until there are so many, or adds clones of this one.
+    /// Resizes the buffer to `len` elements, removing elements or appending clones of `element`.
     ///
     /// # Panics
     ///
-    /// With A0068 if there cannot be so many.
+    /// With A0068 if `len` exceeds the maximum.
     #[track_caller]
     pub fn resize(&mut self, len: usize, element: T)
     where
@@ -568,11 +566,11 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.resize_with(len, || element.clone());
     }
 
-    /// Removes elements until there are so many, or adds what the function makes. Unity's `Resize` adds zeros.
+    /// Resizes the buffer to `len` elements, removing elements or appending results of the function. Unity's `Resize` adds zeros.
     ///
     /// # Panics
     ///
-    /// With A0068 if there cannot be so many. If the function panics, what it has made before is there.
+    /// With A0068 if `len` exceeds the maximum. If the function panics, its earlier results stay in the buffer.
     ///
     /// # Examples
     ///
@@ -592,31 +590,31 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         self.truncate(len);
         let more = len - self.len();
         self.reserve(more);
-        // SAFETY: there is room for so many.
+        // SAFETY: room for `more` elements was reserved.
         unsafe { self.fill(more, |_| make()) };
     }
 
-    /// Adds clones of all elements of a slice. Unity's `AddRange`.
+    /// Appends clones of all elements of a slice. Unity's `AddRange`.
     ///
     /// # Panics
     ///
-    /// With A0068 if there cannot be so many. If an element panics when it is cloned, those before it are there.
+    /// With A0068 if the length exceeds the maximum. If cloning an element panics, the clones before it stay in the buffer.
     #[track_caller]
     pub fn extend_from_slice(&mut self, elements: &[T])
     where
         T: Clone,
     {
         self.reserve(elements.len());
-        // SAFETY: there is room for so many.
+        // SAFETY: room for all elements of the slice was reserved.
         unsafe { self.fill(elements.len(), |index| elements[index].clone()) };
     }
 
-    /// Replaces all elements by clones of those of a slice. Unity's `CopyFrom`.
+    /// Replaces all elements with clones of those of a slice. Unity's `CopyFrom`.
     ///
     /// # Panics
     ///
-    /// With A0068 if there cannot be so many; then the buffer is as it was. If an element panics when it is cloned, those
-    /// before it are there.
+    /// With A0068 if the length exceeds the maximum; the buffer is unchanged then. If cloning an element panics, the clones before
+    /// it stay in the buffer.
     #[track_caller]
     pub fn copy_from(&mut self, elements: &[T])
     where
@@ -624,17 +622,17 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
     {
         self.reserve(elements.len().saturating_sub(self.len()));
         self.clear();
-        // SAFETY: there is room for so many.
+        // SAFETY: room for all elements of the slice was reserved.
         unsafe { self.fill(elements.len(), |index| elements[index].clone()) };
     }
 
-    /// Adds so many elements that `make` makes, and counts them also when it panics.
+    /// Appends `count` results of `make`. Results before a panic stay in the buffer.
     ///
     /// # Safety
     ///
-    /// - there is room for so many
+    /// - the capacity covers `count` more elements
     unsafe fn fill(&mut self, count: usize, mut make: impl FnMut(usize) -> T) {
-        /// Counts what was written when it goes: not in the loop, where it would be written to memory each time.
+        /// A guard that sets the length when dropped. Setting it in the loop would write to memory each time.
         struct Count<'a, 'w, T, S: BufferElement> {
             buffer: &'a mut DynamicBuffer<'w, T, S>,
             len: usize,
@@ -642,7 +640,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
 
         impl<T, S: BufferElement> Drop for Count<'_, '_, T, S> {
             fn drop(&mut self) {
-                // SAFETY: so many were written.
+                // SAFETY: `len` elements were written.
                 unsafe { self.buffer.set_len(self.len) };
             }
         }
@@ -652,7 +650,7 @@ impl<T, S: BufferElement> DynamicBuffer<'_, T, S> {
         let mut counted = Count { buffer: self, len };
         for index in 0..count {
             let element = make(index);
-            // SAFETY: there is room for it.
+            // SAFETY: the capacity covers `count` more elements, and `index` is less than `count`.
             unsafe { first.add(len + index).write(element) };
             counted.len = len + index + 1;
         }

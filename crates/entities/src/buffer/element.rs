@@ -1,4 +1,4 @@
-//! What can be in buffers.
+//! Elements of dynamic buffers.
 
 use std::any::{TypeId, type_name};
 use std::num::NonZero;
@@ -8,27 +8,25 @@ use super::{Buffer, BufferLayout, column};
 use crate::component::{ComponentType, Duplicate, TypeSlot, WriteGroup, registry};
 use crate::field::Field;
 
-/// An element of a dynamic buffer: an entity has any number of them, side by side.
+/// An element of a dynamic buffer: an entity has any number of contiguous elements.
 ///
-/// Buffers are components. The first few elements lie in the chunk, beside the other components; when there are more,
-/// all of them move to the heap. Unity's `IBufferElementData`.
+/// Buffers are components. The first few elements are stored in the chunk, beside the other components. When there are more, all
+/// elements move to the heap. Unity's `IBufferElementData`.
 ///
-/// - As a part of entities a buffer is a [`Buffer<T>`](Buffer): it is given to `spawn`, `add` and `set`, and returned by
-///   `take`. `has::<Buffer<T>>` and `remove::<Buffer<T>>` work as for every component.
-/// - What is in the buffer of an entity is read as a slice with [`buffer`](crate::EntityManager::buffer), and changed with
-///   [`buffer_mut`](crate::EntityManager::buffer_mut), which returns a [`DynamicBuffer`](crate::DynamicBuffer).
+/// - As a component of entities a buffer is a [`Buffer<T>`](Buffer): `spawn`, `add` and `set` take one, and `take` returns one.
+///   `has::<Buffer<T>>` and `remove::<Buffer<T>>` work as for every component.
+/// - [`buffer`](crate::EntityManager::buffer) returns the elements of an entity as a slice.
+///   [`buffer_mut`](crate::EntityManager::buffer_mut) returns a [`DynamicBuffer`](crate::DynamicBuffer) to change them.
 ///
-/// The derive implements [`Field`] too, and finds out how elements are [duplicated](Self::duplicate). It knows these
-/// options:
+/// The derive also implements [`Field`], and chooses how elements are [duplicated](Self::duplicate). Its options are:
 ///
-/// - `#[buffer(inline = 8)]`: how many elements lie in the chunk, instead of [as many as 128 bytes](Self::INLINE) hold. An
-///   entity takes that room in its chunk whether or not the elements are there, so that a high number means fewer entities
-///   in each chunk. Zero keeps all of them on the heap.
-/// - `#[buffer(name = "…")]`: what the element is called.
-/// - `#[buffer(enableable)]`, `#[buffer(cleanup)]`, `#[buffer(track_changes)]` and `#[buffer(write_group(…))]`: as for
-///   components.
-/// - `#[buffer(component)]`: the type is a component as well, and `#[derive(Component)]` implements `Field`. An entity can
-///   then have both, one such component and a buffer of them.
+/// - `#[buffer(inline = 8)]`: the number of elements in the chunk, instead of [as many as 128 bytes](Self::INLINE) hold. An entity
+///   takes that room in its chunk whether or not the elements exist, so a high number means fewer entities per chunk. Zero keeps
+///   all elements on the heap.
+/// - `#[buffer(name = "…")]`: the name of the element.
+/// - `#[buffer(enableable)]`, `#[buffer(cleanup)]`, `#[buffer(track_changes)]` and `#[buffer(write_group(…))]`: as for components.
+/// - `#[buffer(component)]`: the type is also a component, and `#[derive(Component)]` implements `Field`. An entity can then have
+///   both, one such component and a buffer of them.
 ///
 /// # Examples
 ///
@@ -51,48 +49,47 @@ use crate::field::Field;
     note = "write `#[derive(BufferElement)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait BufferElement: Field + Send + Sync + Sized + 'static {
-    /// How many elements lie in the chunk: as many as 128 bytes hold, unless it is said. Unity's
-    /// `InternalBufferCapacity`.
+    /// The number of elements stored in the chunk: by default as many as 128 bytes hold. Unity's `InternalBufferCapacity`.
     ///
-    /// Elements without bytes need no memory, so all of them are there.
+    /// Elements without bytes need no memory, so all of them are inline.
     const INLINE: usize = match size_of::<Self>() {
         0 => usize::MAX,
         size => 128 / size,
     };
 
-    /// The name of the type in messages: by default its path. The buffer is called `Buffer<name>` there.
+    /// Returns the name of the type in messages: by default its path. The buffer is called `Buffer<name>` there.
     ///
-    /// A name that is set, by `#[buffer(name = "…")]`, is also the [stable name](ComponentType::stable_name).
+    /// A name set with `#[buffer(name = "…")]` is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
 
-    /// How one element is made of another, when an entity is instantiated or a world is copied.
+    /// Returns the way to duplicate an element when an entity is instantiated or a world is copied.
     fn duplicate() -> Duplicate<Self> {
         Duplicate::none()
     }
 
-    /// Whether buffers can be switched off and on, entity by entity: `#[buffer(enableable)]`. As for
+    /// Allows enabling and disabling the buffer per entity: `#[buffer(enableable)]`. Like
     /// [components](crate::Component::ENABLEABLE).
     const ENABLEABLE: bool = false;
 
-    /// Whether the buffer stays when its entity is despawned, contents included: `#[buffer(cleanup)]`. As for
+    /// Keeps the buffer and its contents when its entity is despawned: `#[buffer(cleanup)]`. Like
     /// [components](crate::Component::CLEANUP).
     const CLEANUP: bool = false;
 
-    /// Whether it is noted for each entity when its value was written, and not only for each chunk: `#[buffer(track_changes)]`.
-    /// As for [components](crate::Component::TRACK_CHANGES).
+    /// Records changes per entity instead of per chunk: `#[buffer(track_changes)]`. Like
+    /// [components](crate::Component::TRACK_CHANGES).
     const TRACK_CHANGES: bool = false;
 
-    /// The components whose write groups the buffer is in: `#[buffer(write_group(…))]`. As for
+    /// The components whose write groups the buffer is in: `#[buffer(write_group(…))]`. Like
     /// [components](crate::Component::WRITE_GROUPS).
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
-    /// How many entities a chunk with the buffer has room for at most: `#[buffer(maximum_chunk_capacity = 16)]`. As for
+    /// The maximum number of entities in a chunk with the buffer: `#[buffer(maximum_chunk_capacity = 16)]`. Like
     /// [components](crate::Component::MAXIMUM_CHUNK_CAPACITY).
     const MAXIMUM_CHUNK_CAPACITY: Option<NonZero<u32>> = None;
 
-    /// Where the type remembers what its buffer was registered as.
+    /// Returns the cache of the buffer's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Buffer<Self>>> {
         None
@@ -100,9 +97,9 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
 }
 
 impl ComponentType {
-    /// The buffer of `T`, which is registered the first time.
+    /// Returns the buffer type of `T`, registering it on first use.
     ///
-    /// It is another type than the component `T`, if there is one.
+    /// It differs from the component type `T`, if `T` is also a component.
     ///
     /// # Panics
     ///
@@ -141,7 +138,7 @@ impl<T: BufferElement> LayoutOf<T> {
     pub(super) const LAYOUT: BufferLayout = BufferLayout::of::<T>();
 }
 
-/// Refuses an index that has no element.
+/// Panics with A0066 for an index out of bounds.
 #[cold]
 #[track_caller]
 pub(super) fn no_element<S: BufferElement>(index: usize, len: usize) -> ! {
@@ -152,7 +149,7 @@ pub(super) fn no_element<S: BufferElement>(index: usize, len: usize) -> ! {
     )
 }
 
-/// Refuses to insert behind the end.
+/// Panics with A0066 for an insertion behind the end.
 #[cold]
 #[track_caller]
 pub(super) fn no_place<S: BufferElement>(index: usize, len: usize) -> ! {
@@ -163,11 +160,11 @@ pub(super) fn no_place<S: BufferElement>(index: usize, len: usize) -> ! {
     )
 }
 
-/// The bounds of a range of a buffer.
+/// Returns the bounds of a range of a buffer.
 ///
 /// # Panics
 ///
-/// With A0066 if there is no such range.
+/// With A0066 if the range is out of bounds.
 #[track_caller]
 pub(super) fn check_range<S: BufferElement>(
     range: &impl RangeBounds<usize>,
@@ -199,7 +196,7 @@ fn no_range<S: BufferElement>(start: usize, end: usize, len: usize) -> ! {
     )
 }
 
-/// Refuses a capacity that is too small for what is there.
+/// Panics with A0067 for a capacity below the length.
 #[cold]
 #[track_caller]
 pub(super) fn too_small<S: BufferElement>(capacity: usize, len: usize) -> ! {
@@ -210,7 +207,7 @@ pub(super) fn too_small<S: BufferElement>(capacity: usize, len: usize) -> ! {
     )
 }
 
-/// Refuses more elements than a buffer can have.
+/// Panics with A0068 for more elements than a buffer can have.
 #[cold]
 #[track_caller]
 pub(super) fn too_many(count: usize) -> ! {

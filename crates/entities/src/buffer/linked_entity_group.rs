@@ -7,11 +7,11 @@ use crate::component::{Duplicate, TypeSlot};
 use crate::entity::Entity;
 use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher};
 
-/// A member of a group: the buffer of these makes its entity the root of one.
+/// A member of a linked group. The entity with a buffer of these is the root of the group.
 ///
-/// The first member is the root itself. The group is instantiated with its root, and references among its members then
-/// lead to the instances; it is despawned with its root, groups of members included; and
-/// [`set_enabled`](crate::EntityManager::set_enabled) is for all of them. Unity's `LinkedEntityGroup`.
+/// The first member is the root itself. Instantiating the root instantiates the group, and references among its members then point
+/// to the instances. Despawning the root despawns the group, including the groups of members.
+/// [`set_enabled`](crate::EntityManager::set_enabled) applies to all members. Unity's `LinkedEntityGroup`.
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ use crate::field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher
 #[repr(transparent)]
 pub struct LinkedEntityGroup(pub Entity);
 
-// SAFETY: the one field is at the beginning, and the type is nothing else.
+// SAFETY: the only field is at offset 0, and the type has no other bytes.
 unsafe impl Field for LinkedEntityGroup {
     const SHAPE: &'static Shape = &Shape::new::<Self>(
         "LinkedEntityGroup",

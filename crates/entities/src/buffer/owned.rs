@@ -1,4 +1,4 @@
-//! Buffers outside of worlds.
+//! Buffers outside a world.
 
 #![expect(unsafe_code, reason = "elements are moved to and out of chunks")]
 
@@ -15,13 +15,12 @@ use crate::field::EntityRemap;
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
-/// The elements of a buffer on their way into a world, or out of it.
+/// The owned elements of a buffer, to move them into a world or out of it.
 ///
-/// It is a [set of components](ComponentSet), alone and in tuples: it names the buffer's type where `has`, `remove` and
-/// `archetype` ask for one, and is given to `spawn`, `add` and `set` with contents. `take` returns one.
+/// It is a [set of components](ComponentSet), alone and in tuples. `has`, `remove` and `archetype` use it as the type of the
+/// buffer, `spawn`, `add` and `set` take its contents, and `take` returns one.
 ///
-/// It is made from a `Vec`, whose memory becomes that of the buffer unless the elements fit in the chunk, or from an
-/// array or an iterator.
+/// It converts from a `Vec`, an array or an iterator. The memory of a `Vec` is reused unless the elements fit in the chunk.
 ///
 /// # Examples
 ///
@@ -45,12 +44,12 @@ use crate::storage::RowPlace;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Buffer<T> {
-    /// At most `u32::MAX` elements; unless they have no bytes, with room for no more.
+    /// At most `u32::MAX` elements. Unless they have no bytes, the capacity does not exceed that either.
     elements: Vec<T>,
 }
 
 impl<T> Buffer<T> {
-    /// A buffer without elements.
+    /// Creates an empty buffer.
     ///
     /// # Examples
     ///
@@ -63,7 +62,7 @@ impl<T> Buffer<T> {
         Self { elements: Vec::new() }
     }
 
-    /// The elements.
+    /// Returns the elements as a vector.
     ///
     /// # Examples
     ///
@@ -82,29 +81,29 @@ impl<T: BufferElement> Buffer<T> {
     ///
     /// # Safety
     ///
-    /// - there is room for a buffer of `T`
+    /// - the address has room for a buffer of `T`
     #[inline]
     unsafe fn write_to(mut self, to: *mut Header) {
         let layout = &LayoutOf::<T>::LAYOUT;
         let len = self.elements.len();
         if layout.is_inline(len as u32) {
-            // SAFETY: there is room for a buffer, which has room for these.
+            // SAFETY: the address has room for a buffer, and the elements fit inline.
             unsafe {
                 write_empty::<T>(to);
                 let first = Header::elements::<T>(to, layout);
                 first.copy_from_nonoverlapping(self.elements.as_ptr(), len);
                 (*to).len = len as u32;
                 (*to).capacity = layout.inline.max(len as u32);
-                // What was moved is not dropped here.
+                // The moved elements must not be dropped here.
                 self.elements.set_len(0);
             }
             return;
         }
         let mut elements = ManuallyDrop::new(self.elements);
         let heap = elements.as_mut_ptr().cast();
-        // The capacity fits, as the type says.
+        // The capacity fits, as an invariant of the type.
         let capacity = elements.capacity() as u32;
-        // SAFETY: there is room for a buffer. What a vector has allocated is a block for as many elements.
+        // SAFETY: the address has room for a buffer. The allocation of a vector is a block of exactly `capacity` elements.
         unsafe { to.write(Header { heap, len: len as u32, capacity }) };
     }
 
@@ -112,19 +111,20 @@ impl<T: BufferElement> Buffer<T> {
     ///
     /// # Safety
     ///
-    /// - there is a buffer of `T`, which is not used afterwards
+    /// - the address has a buffer of `T`, which is not used afterwards
     #[inline]
     unsafe fn read_from(from: *mut Header) -> Self {
-        // SAFETY: there is a buffer.
+        // SAFETY: the address has a buffer of `T`.
         let Header { heap, len, capacity } = unsafe { *from };
         let len = len as usize;
         if !heap.is_null() {
-            // SAFETY: the block is for as many elements as have room, as that of a vector, and so many are there.
+            // SAFETY: the block was allocated for exactly `capacity` elements, as that of a vector is, and `len` of them are
+            // initialised.
             let elements = unsafe { Vec::from_raw_parts(heap.cast(), len, capacity as usize) };
             return Self { elements };
         }
         let mut elements = Vec::<T>::with_capacity(len);
-        // SAFETY: so many elements are there, and there is room for as many.
+        // SAFETY: the buffer has `len` initialised elements, and the vector has capacity for them.
         unsafe {
             let first = Header::elements::<T>(from, &LayoutOf::<T>::LAYOUT);
             elements.as_mut_ptr().copy_from_nonoverlapping(first, len);
@@ -167,14 +167,14 @@ unsafe impl<T: BufferElement> ComponentSet for Buffer<T> {
     }
 }
 
-// SAFETY: one column is done.
+// SAFETY: one column is counted.
 unsafe impl<T: BufferElement + Clone> CloneSet for Buffer<T> {
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
         let layout = &LayoutOf::<T>::LAYOUT;
         let capacity = layout.inline.max(self.elements.len() as u32);
         let copies_bytes = matches!(T::duplicate().how, How::Bytes);
-        // SAFETY: the place has a column of this type, with room in so many rows; a buffer is written to each. The type
-        // says itself whether it can be copied, which takes a bound.
+        // SAFETY: the place has a column of this type with room for `rows` values, and the function writes a buffer to each. The
+        // type's own `duplicate` decides on copying bytes, which requires `Copy`.
         unsafe {
             fill_buffers::<T>(place.bytes(layout.size), rows, |_, to| {
                 let how = if copies_bytes { How::Bytes } else { How::Clone(T::clone) };
@@ -198,7 +198,7 @@ impl<T> Default for Buffer<T> {
 impl<T> From<Vec<T>> for Buffer<T> {
     /// # Panics
     ///
-    /// With A0068 if there are more than `u32::MAX`.
+    /// With A0068 if there are more than `u32::MAX` elements.
     #[track_caller]
     fn from(elements: Vec<T>) -> Self {
         const MOST: usize = u32::MAX as usize;

@@ -8,7 +8,7 @@ use super::registry::keep_name;
 use super::{Component, RegisterError, RuntimeType, TypeInfo, registry};
 use crate::field::Shape;
 
-/// A component type, as a value: for code that learns only at run time which components it works on.
+/// A component type as a runtime value, for code that selects components at run time.
 ///
 /// It is the same for all worlds of the program. Unity's `ComponentType` and `TypeIndex`.
 ///
@@ -28,7 +28,7 @@ use crate::field::Shape;
 pub struct ComponentType(pub(crate) &'static TypeInfo);
 
 impl ComponentType {
-    /// The type `T`, which is registered the first time.
+    /// Returns the type `T`, registering it on first use.
     ///
     /// # Panics
     ///
@@ -45,45 +45,46 @@ impl ComponentType {
         })
     }
 
-    /// Registers a type that is known only at run time: a number of bytes with a name.
+    /// Registers a component type that is known only at run time: a byte size with a name.
     ///
     /// The same type can be registered again, by several worlds or scripts.
     ///
     /// # Errors
     ///
-    /// If the name is that of another type, or the layout is none.
+    /// If another type has the name, or the layout is invalid.
     pub fn register(runtime: RuntimeType) -> Result<Self, RegisterError> {
         registry::register_runtime(runtime).map(Self)
     }
 
-    /// The type of this name, if there is one by now.
+    /// Returns the registered type with this name.
     pub fn find(name: &str) -> Option<Self> {
         registry::find(name).map(Self)
     }
 
-    /// The name of the type in messages: its path, as `game::ship::Fuel`, unless the derive was given a name.
+    /// Returns the name of the type in messages: its path, such as `game::ship::Fuel`, unless the derive sets a name.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// How many bytes a value takes in its chunk.
+    /// Returns the size of a value in its chunk, in bytes.
     pub fn size(self) -> usize {
         self.0.size
     }
 
-    /// What addresses of values are multiples of.
+    /// Returns the alignment of values.
     pub fn align(self) -> usize {
         self.0.align
     }
 
-    /// The name that identifies the type outside the program: in [state hashes](crate::EntityManager::state_hash) and in files.
+    /// Returns the name that identifies the type outside the program: in [state hashes](crate::EntityManager::state_hash) and in
+    /// files.
     ///
-    /// It is the name that the derive was given, by `#[component(name = "…")]`, `#[buffer(…)]`, `#[shared(…)]` or
-    /// `#[managed(…)]`, or else the name of the type without its path. The arguments of a generic type are part of it,
-    /// each without its path. Renaming a crate, or moving the type to another module or crate, does not change it.
+    /// It is the name set with `#[component(name = "…")]`, `#[buffer(…)]`, `#[shared(…)]` or `#[managed(…)]`, or else the name of
+    /// the type without its path. The arguments of a generic type are part of it, each without its path. Renaming a crate, or
+    /// moving the type to another module or crate, does not change it.
     ///
-    /// Two types of a program may have the same stable name. A world that holds both has no state hash (A0154) until one of
-    /// them is given another name. A library gives its components names that begin with its own, as `ancho::Parent`.
+    /// Two types of a program may have the same stable name. A world that holds both has no state hash (A0154) until one of them is
+    /// renamed. A library prefixes the names of its components with its own name, such as `ancho::Parent`.
     ///
     /// # Examples
     ///
@@ -104,37 +105,37 @@ impl ComponentType {
         self.0.stable_name
     }
 
-    /// A number made of the [stable name](Self::stable_name): the same in every run, on every machine.
+    /// Returns a hash of the [stable name](Self::stable_name), equal in every run and on every machine.
     pub fn stable_hash(self) -> u64 {
         self.0.stable_hash
     }
 
-    /// Whether values take no memory, and it is only of interest whether they are there.
+    /// Returns `true` if the type is a tag: its values take no memory.
     pub fn is_tag(self) -> bool {
         self.0.size == 0 && !self.is_shared() && self.0.per_chunk.is_none()
     }
 
-    /// Whether all entities of a chunk have one value in common.
+    /// Returns `true` if the component is shared: all entities of a chunk have the same value.
     pub fn is_shared(self) -> bool {
         self.0.shared.is_some()
     }
 
-    /// Whether values can be switched off and on, entity by entity.
+    /// Returns `true` if the component can be enabled and disabled per entity.
     pub fn is_enableable(self) -> bool {
         self.0.enableable
     }
 
-    /// Whether it is noted for each entity when its value was written: [`TRACK_CHANGES`](crate::Component::TRACK_CHANGES).
+    /// Returns `true` if changes are recorded per entity: [`TRACK_CHANGES`](crate::Component::TRACK_CHANGES).
     pub fn tracks_changes(self) -> bool {
         self.0.tracked
     }
 
-    /// Whether the component stays when its entity is despawned.
+    /// Returns `true` if the component stays when its entity is despawned.
     pub fn is_cleanup(self) -> bool {
         self.0.cleanup
     }
 
-    /// Whether it is a [buffer](crate::BufferElement): an entity has any number of elements, and not one value.
+    /// Returns `true` for a [buffer](crate::BufferElement): an entity has any number of elements instead of one value.
     ///
     /// # Examples
     ///
@@ -151,7 +152,7 @@ impl ComponentType {
         self.0.elements.is_some()
     }
 
-    /// Whether the component is [managed](crate::ManagedComponent): used by one thread at a time, and never by jobs.
+    /// Returns `true` for a [managed](crate::ManagedComponent) component: used by one thread at a time, and never by jobs.
     ///
     /// # Examples
     ///
@@ -167,7 +168,7 @@ impl ComponentType {
         !self.0.sync
     }
 
-    /// Whether chunks have a value of it, and not their entities: [`PerChunk`](crate::PerChunk).
+    /// Returns `true` for a chunk component, which has one value per chunk: [`PerChunk`](crate::PerChunk).
     ///
     /// # Examples
     ///
@@ -184,12 +185,12 @@ impl ComponentType {
         self.0.per_chunk.is_some()
     }
 
-    /// Whether the type was [registered](Self::register) at run time.
+    /// Returns `true` if the type was [registered](Self::register) at run time.
     pub fn is_runtime(self) -> bool {
         self.0.type_id.is_none()
     }
 
-    /// Which fields a value has, and where.
+    /// Returns the fields of a value and their offsets.
     pub fn shape(self) -> &'static Shape {
         self.0.shape
     }
@@ -221,13 +222,14 @@ impl fmt::Debug for ComponentType {
     }
 }
 
-/// Returns the stable name of a component type `T` whose `name()` is given: that name if it was set, and otherwise the name
-/// of the type without paths.
+/// Returns the stable name of component type `T`, whose `name()` is `name`.
+///
+/// That is `name` if it was set, and otherwise the name of the type without paths.
 pub(crate) fn stable_name<T>(name: &'static str) -> &'static str {
     if name == type_name::<T>() { keep_name(without_paths(name)) } else { name }
 }
 
-/// Returns the name of a generic type `T` whose derive was given a name: that name, and the type's arguments without paths.
+/// Returns the name of a generic type `T` whose derive sets a name: that name, and the type's arguments without paths.
 #[doc(hidden)]
 #[must_use]
 pub fn generic_name<T>(given: &str) -> &'static str {
@@ -239,7 +241,7 @@ pub fn generic_name<T>(given: &str) -> &'static str {
 /// Removes the path before each type in the name of a type: `game::Slot<game::Sword>` becomes `Slot<Sword>`.
 fn without_paths(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
-    // The place in `out` at which the current path begins, for each open bracket.
+    // The start of the current path in `out`, for each open bracket.
     let mut begins = vec![0];
     let mut rest = name;
     while let Some(next) = rest.chars().next() {
@@ -272,7 +274,7 @@ fn without_paths(name: &str) -> String {
     out
 }
 
-/// The length of the literal that the text begins with, or of the quote alone if that is the quote of a lifetime.
+/// Returns the length of the leading character literal, or of the quote alone if it belongs to a lifetime.
 fn char_literal(text: &str) -> usize {
     let mut chars = text.char_indices().skip(1);
     match chars.next() {

@@ -1,4 +1,4 @@
-//! What is known of a component type once its own name is gone: sizes, and functions on its columns.
+//! Type-erased component metadata: sizes, and functions on columns.
 
 #![expect(unsafe_code, reason = "functions on columns whose type was erased")]
 
@@ -15,29 +15,29 @@ use super::probe::How;
 use super::{Component, ComponentType, WriteGroup};
 use crate::field::{EntityRemap, Shape, StateHasher};
 
-/// What is known of a component type. One for each type of the program, made when it is registered, kept for good.
+/// Type-erased metadata of a component type. Each type of the program has one, created at registration and never freed.
 ///
-/// The functions work on *columns*: a number of values side by side, from an address that is aligned for the type.
+/// The functions work on *columns*: contiguous values from an address that is aligned for the type.
 pub(crate) struct TypeInfo {
-    /// The how manieth type it was to be registered. Never lets a result depend on it: threads may register types.
+    /// The index in order of registration. No result may depend on it: threads may register types.
     pub(crate) index: u32,
     pub(crate) name: &'static str,
-    /// The name that state hashes and files know the type by. Unlike `name` it depends on no path, and several types may have it.
+    /// The name of the type in state hashes and files. Unlike `name` it contains no path, and several types may share it.
     pub(crate) stable_name: &'static str,
     pub(crate) stable_hash: u64,
-    /// Whether another type of the program has the same stable name. Set by the registry.
+    /// Set by the registry if another type of the program has the same stable name.
     pub(crate) shares_stable_name: AtomicBool,
     pub(crate) size: usize,
     pub(crate) align: usize,
     pub(crate) shape: &'static Shape,
     pub(crate) enableable: bool,
     pub(crate) cleanup: bool,
-    /// Whether it is noted row by row when values were written.
+    /// Records writes per row.
     pub(crate) tracked: bool,
     pub(crate) write_groups: &'static [WriteGroup],
-    /// How many entities a chunk with the type has room for at most, if it says so.
+    /// The maximum number of entities in a chunk with this type, if the type sets one.
     pub(crate) maximum_capacity: Option<NonZero<u32>>,
-    /// Whether several threads may read a value at once. If not, its memory is never shared with forks.
+    /// Several threads may read a value at once. If not, its memory is never shared with forks.
     pub(crate) sync: bool,
     /// `None` for runtime types.
     pub(crate) type_id: Option<TypeId>,
@@ -46,47 +46,47 @@ pub(crate) struct TypeInfo {
     pub(crate) beginning: Beginning,
     pub(crate) hash: HashColumn,
     pub(crate) remap: Option<RemapColumn>,
-    /// Of buffers only.
+    /// Set for buffers only.
     pub(crate) elements: Option<FindElements>,
-    /// The value that chunks have, if the type is one of chunks. Then its column has no bytes.
+    /// The per-chunk value, if the type is a chunk component. Its column then has no bytes.
     pub(crate) per_chunk: Option<ChunkValue>,
-    /// What can be done with values that chunks have in common. The column has no bytes then.
+    /// Functions on values of a shared component. Its column then has no bytes.
     pub(crate) shared: Option<SharedFunctions>,
 }
 
-/// A value of chunks, and not of their entities.
+/// A value per chunk instead of per entity.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkValue {
     /// The type of the value, as a component of entities.
     pub(crate) of: ComponentType,
-    /// Writes what chunks begin with. The type always has a default, whatever it says of entities.
+    /// Writes the initial value of a chunk. The type always has a default, whatever its initial value for entities is.
     pub(crate) write_default: InitialColumn,
 }
 
-/// A value that chunks have in common, whose type was erased.
+/// A type-erased shared component value.
 pub(crate) type SharedValue = Arc<dyn Any + Send + Sync>;
 
-/// Functions on shared values. They are given values of the type, or panic.
+/// Functions on shared values. They panic if the value is of another type.
 #[derive(Clone, Copy)]
 pub(crate) struct SharedFunctions {
-    /// A number that equal values have in common.
+    /// Hashes a value. Equal values have equal hashes.
     pub(crate) hash: fn(&(dyn Any + Send + Sync)) -> u64,
     pub(crate) equal: fn(&(dyn Any + Send + Sync), &(dyn Any + Send + Sync)) -> bool,
-    /// What a value consists of.
+    /// The shape of a value.
     pub(crate) shape: &'static Shape,
     /// Feeds a value to a hasher, field by field.
     pub(crate) feed: fn(&(dyn Any + Send + Sync), &mut StateHasher),
-    /// Makes the value of entities that are given none, if there is one.
+    /// Creates the default value, if the type has one.
     pub(crate) default: Option<fn() -> SharedValue>,
-    /// Makes a value that refers to other entities, if values of the type refer to entities.
+    /// Creates a copy with remapped entities, if values of the type refer to entities.
     pub(crate) remap: Option<RemapShared>,
 }
 
-/// Makes a value that refers to other entities of one that others may have. `None` if all of them stay.
+/// Creates a copy of a shared value with remapped entities. `None` if all entities stay the same.
 pub(crate) type RemapShared =
     fn(&(dyn Any + Send + Sync), &mut EntityRemap<'_>) -> Option<SharedValue>;
 
-/// Drops so many values from an address on.
+/// Drops `count` values from an address on.
 ///
 /// # Safety
 ///
@@ -94,49 +94,49 @@ pub(crate) type RemapShared =
 /// - they are not used afterwards
 pub(crate) type DropColumn = unsafe fn(*mut u8, usize);
 
-/// Clones so many values from the first address to the second: all of them, or, when it panics, none.
+/// Clones `count` values from the first address to the second: all of them, or none if it panics.
 ///
 /// # Safety
 ///
-/// - the first address has values of the type
-/// - the second has room for as many, apart from them
+/// - the first address has `count` values of the type
+/// - the second address has room for `count` values and does not overlap the first
 pub(crate) type CloneColumn = unsafe fn(*const u8, *mut u8, usize);
 
-/// Writes so many initial values to an address: all of them, or, when it panics, none.
+/// Writes `count` initial values to an address: all of them, or none if it panics.
 ///
 /// # Safety
 ///
-/// - the address has room for as many
+/// - the address has room for `count` values
 pub(crate) type InitialColumn = unsafe fn(*mut u8, usize);
 
-/// Feeds so many values to a hasher.
+/// Feeds `count` values to a hasher.
 ///
 /// # Safety
 ///
-/// - the address has values of the type
+/// - the address has `count` values of the type
 pub(crate) type HashColumn = unsafe fn(&'static Shape, *const u8, usize, &mut StateHasher);
 
-/// Replaces the entities in so many values.
+/// Replaces the entities in `count` values.
 ///
 /// # Safety
 ///
-/// - the address has values of the type, which nobody else uses meanwhile
+/// - the address has `count` values of the type, which no other code uses during the call
 ///
-/// It [notes](EntityRemap::begin_value) each value before code of the user runs for it, which may panic.
+/// It [records](EntityRemap::begin_value) the start of each value before user code runs for it, which may panic.
 pub(crate) type RemapColumn = unsafe fn(&'static Shape, *mut u8, usize, &mut EntityRemap<'_>);
 
-/// Finds the elements of a buffer: what one consists of, where the first is, and how many there are.
+/// Returns the elements of a buffer: the element shape, the address of the first element and the count.
 ///
 /// # Safety
 ///
-/// - the address has a value of the type, which nobody changes meanwhile
+/// - the address has a value of the type, which does not change during the call
 pub(crate) type FindElements = unsafe fn(*const u8) -> (&'static Shape, *const u8, usize);
 
 #[derive(Clone, Copy)]
 pub(crate) enum Copying {
     NotAtAll,
     Bytes,
-    /// By a function that runs no code of the user's, and does not panic.
+    /// Cloned by a function that runs no user code and does not panic.
     Deep(CloneColumn),
     Clone(CloneColumn),
 }
@@ -144,7 +144,7 @@ pub(crate) enum Copying {
 #[derive(Clone, Copy)]
 pub(crate) enum Beginning {
     None,
-    /// Of runtime types, and of types without bytes.
+    /// For runtime types, and types without bytes.
     Zero,
     Default(InitialColumn),
 }
@@ -194,40 +194,42 @@ impl TypeInfo {
     }
 }
 
-/// FNV-1a, 64 bits: short, and the same everywhere and always.
+/// Hashes a stable name with 64-bit FNV-1a, which is short and the same on every machine.
 pub(crate) fn stable_hash(stable_name: &str) -> u64 {
     stable_name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// See [`DropColumn`].
+/// Implements [`DropColumn`].
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` values of type `T`
+/// - they are not used afterwards
 pub(crate) unsafe fn drop_column<T>(column: *mut u8, count: usize) {
-    // SAFETY: as the caller promises. A slice drops all its elements, also when one of them panics.
+    // SAFETY: the column has `count` values of type `T`, which are not used afterwards. A slice drops all its elements, even if one
+    // drop panics.
     unsafe { ptr::drop_in_place(slice_from_raw_parts_mut(column.cast::<T>(), count)) }
 }
 
-/// Values that were written and not yet handed over: dropped if something panics before that.
+/// A guard over written values that drops them if a later step panics.
 pub(crate) struct Written<T> {
     first: *mut T,
     count: usize,
 }
 
 impl<T> Written<T> {
-    /// Writes so many values that `make` makes, from an address on.
+    /// Writes `count` values returned by `make`, starting at `first`.
     ///
     /// # Safety
     ///
-    /// - the address has room for as many
+    /// - `first` has room for `count` values
     pub(crate) unsafe fn fill(first: *mut T, count: usize, mut make: impl FnMut(usize) -> T) {
         let mut written = Self { first, count: 0 };
         for index in 0..count {
             let value = make(index);
-            // SAFETY: there is room for `count` of them.
+            // SAFETY: `first` has room for `count` values, and `index` is less than `count`.
             unsafe { first.add(index).write(value) };
             written.count = index + 1;
         }
@@ -237,67 +239,68 @@ impl<T> Written<T> {
 
 impl<T> Drop for Written<T> {
     fn drop(&mut self) {
-        // SAFETY: `count` of them were written, and nobody else knows of them.
+        // SAFETY: `count` values were written at `first`, and no other code has access to them.
         unsafe { ptr::drop_in_place(slice_from_raw_parts_mut(self.first, self.count)) }
     }
 }
 
-/// See [`CloneColumn`].
+/// Implements [`CloneColumn`].
 ///
 /// # Safety
 ///
-/// - as there
+/// - `from` has `count` values of type `T`
+/// - `to` has room for `count` values and does not overlap `from`
 unsafe fn clone_column<T: Component>(from: *const u8, to: *mut u8, count: usize) {
-    // SAFETY: there are so many values.
+    // SAFETY: `from` has `count` values of type `T`.
     let values = unsafe { slice::from_raw_parts(from.cast::<T>(), count) };
-    // Asked again, since the function cannot be kept without its type. An answer that differs is no harm.
+    // Calls `duplicate` again, since the function cannot be stored without its type. A differing result is harmless.
     let How::Clone(clone) = T::duplicate().how else {
         panic!("`{}` is no longer duplicated by cloning", T::name());
     };
-    // SAFETY: there is room for as many.
+    // SAFETY: `to` has room for `count` values.
     unsafe { Written::fill(to.cast::<T>(), count, |index| clone(&values[index])) }
 }
 
-/// See [`InitialColumn`].
+/// Implements [`InitialColumn`].
 ///
 /// # Safety
 ///
-/// - as there
+/// - `to` has room for `count` values of type `T`
 unsafe fn initial_column<T: Component>(to: *mut u8, count: usize) {
     let Some(make) = T::initial().make else {
         panic!("`{}` no longer has an initial value", T::name());
     };
-    // SAFETY: there is room for as many.
+    // SAFETY: `to` has room for `count` values.
     unsafe { Written::fill(to.cast::<T>(), count, |_| make()) }
 }
 
-/// See [`HashColumn`].
+/// Implements [`HashColumn`].
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` values of type `T`
 unsafe fn hash_column<T: Component>(
     _: &'static Shape,
     column: *const u8,
     count: usize,
     state: &mut StateHasher,
 ) {
-    // SAFETY: there are so many values.
+    // SAFETY: the column has `count` values of type `T`.
     T::hash_states(unsafe { slice::from_raw_parts(column.cast::<T>(), count) }, state);
 }
 
-/// See [`RemapColumn`].
+/// Implements [`RemapColumn`].
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` values of type `T`, which no other code uses during the call
 unsafe fn remap_column<T: Component>(
     _: &'static Shape,
     column: *mut u8,
     count: usize,
     map: &mut EntityRemap<'_>,
 ) {
-    // SAFETY: there are so many values, and nobody else uses them.
+    // SAFETY: the column has `count` values of type `T`, which no other code uses during the call.
     for value in unsafe { slice::from_raw_parts_mut(column.cast::<T>(), count) } {
         map.begin_value();
         value.remap(map);

@@ -1,4 +1,4 @@
-//! What components are, and what is known of their types.
+//! Components and the metadata of their types.
 
 mod component_type;
 mod info;
@@ -28,12 +28,11 @@ use crate::field::Field;
 
 /// Data of an entity: at most one value of each type.
 ///
-/// Any type that may be sent to and shared between threads can be a component. Values lie side by side in
-/// chunks; a type without fields is a *tag*, and takes no memory at all. Unity's `IComponentData`.
+/// Any type that is `Send` and `Sync` can be a component. Values are contiguous in chunks. A type without fields is a *tag*, and
+/// takes no memory at all. Unity's `IComponentData`.
 ///
-/// The derive implements [`Field`] too, and finds out how values are [duplicated](Self::duplicate) and
-/// whether there is an [initial](Self::initial) one. Its options are `#[component(name = "…", enableable, cleanup,
-/// track_changes, write_group(…))]`.
+/// The derive also implements [`Field`], and chooses how values are [duplicated](Self::duplicate) and [initialized](Self::initial).
+/// Its options are `#[component(name = "…", enableable, cleanup, track_changes, write_group(…))]`.
 ///
 /// # Examples
 ///
@@ -57,41 +56,38 @@ use crate::field::Field;
     note = "write `#[derive(Component)]` on the type; wrap types of other crates in one of your own"
 )]
 pub trait Component: Field + Send + Sync + Sized + 'static {
-    /// The name of the type in messages: by default its path. No two component types of a program have one name.
+    /// Returns the name of the type in messages: by default its path. Names of component types are unique in a program.
     ///
-    /// A name that is set, by `#[component(name = "…")]`, is also the [stable name](ComponentType::stable_name).
+    /// A name set with `#[component(name = "…")]` is also the [stable name](ComponentType::stable_name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
 
-    /// How one value is made of another, when an entity is instantiated or a world is copied.
+    /// Returns the way to duplicate a value when an entity is instantiated or a world is copied.
     fn duplicate() -> Duplicate<Self> {
         Duplicate::none()
     }
 
-    /// The value of entities that are created without giving one.
+    /// Returns the value of entities that are created without one.
     fn initial() -> Initial<Self> {
         Initial::none()
     }
 
-    /// Whether values can be switched off and on, entity by entity, without moving the entity:
-    /// `#[component(enableable)]`.
+    /// Allows enabling and disabling the component per entity without moving the entity: `#[component(enableable)]`.
     ///
-    /// It costs a bit for each entity.
+    /// It costs one bit per entity.
     const ENABLEABLE: bool = false;
 
-    /// Whether the component stays when its entity is despawned, so that somebody can tidy up after it:
-    /// `#[component(cleanup)]`.
+    /// Keeps the component when its entity is despawned, so that a system can clean up after it: `#[component(cleanup)]`.
     ///
-    /// The entity is there until all such components are removed. They are never copied to other entities.
-    /// Unity's `ICleanupComponentData`.
+    /// The entity exists until all such components are removed. They are never copied to other entities. Unity's
+    /// `ICleanupComponentData`.
     ///
-    /// # Noticing what comes and goes
+    /// # Detecting added and removed components
     ///
-    /// With such a component, what was added, removed and destroyed is found without being told. Who cares for the entities
-    /// with `Sound` gives each a `Voice`, which stays, and then looks for what does not match: with `Sound` and without
-    /// `Voice` is new; with `Voice` and without `Sound` is gone, whether the component was removed or the entity despawned.
-    /// Nothing is called back, nothing is missed, and nothing is noticed twice. It is the example below.
+    /// A cleanup component detects additions, removals and despawns without callbacks. A system that handles `Sound` adds a `Voice`
+    /// to each entity with `Sound`. An entity with `Sound` and without `Voice` is new. An entity with `Voice` and without `Sound`
+    /// lost the component or was despawned. No change is missed or reported twice. The example below does this.
     ///
     /// # Examples
     ///
@@ -114,7 +110,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// assert!(!world.exists(bell));
     /// ```
     ///
-    /// What was added, removed and destroyed since the last time:
+    /// Additions, removals and despawns since the last call:
     ///
     /// ```
     /// use ancho_entities::{Component, Entity, With, Without, World};
@@ -151,21 +147,20 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// ```
     const CLEANUP: bool = false;
 
-    /// Whether it is noted for each entity when its value was written, and not only for each chunk:
-    /// `#[component(track_changes)]`.
+    /// Records changes per entity instead of per chunk: `#[component(track_changes)]`.
     ///
-    /// [`Changed<T>`](crate::Changed) then finds these entities and not their neighbours: those whose value was given to be
-    /// changed, or set, or switched on or off, or that came to be with it or had it added. Moving an entity, by adding and
-    /// removing other components, does not change it. What is given counts whether or not it is written:
+    /// [`Changed<T>`](crate::Changed) then matches single entities. A value counts as changed when it is borrowed mutably, set,
+    /// enabled, disabled, spawned or added. Moving an entity, by adding or removing other components, does not count. A mutable
+    /// borrow counts whether or not the value is written:
     ///
-    /// - `&mut T` in a loop, `get_mut`, `copy_from`: the entities that it is given for. What is called for each of
-    ///   them counts those that lie side by side before it gives the first, so that one which panics has counted some that
-    ///   it did not give; a `for` loop counts them one by one.
+    /// - `&mut T` in a loop, `get_mut`, `copy_from`: the entities whose values are borrowed. `for_each` marks contiguous entities
+    ///   before it calls the function for the first one, so if the function panics, later entities may be marked too. A `for` loop
+    ///   marks them one by one.
     /// - Slices: all entities in them.
-    /// - [`TrackedMut<T>`](crate::TrackedMut), where a loop writes few of many: the entities for which it is written.
+    /// - [`TrackedMut<T>`](crate::TrackedMut), for loops that write few of many values: the entities that are written.
     ///
-    /// A pass that writes all values takes hardly more time than without. Where some were written and some not, four bytes
-    /// are kept for each entity of the chunk.
+    /// A pass that writes all values takes hardly more time than without tracking. A chunk in which only part of the values was
+    /// written stores four bytes per entity.
     ///
     /// # Examples
     ///
@@ -186,12 +181,12 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// ```
     const TRACK_CHANGES: bool = false;
 
-    /// How many entities a chunk with this component has room for at most, if it says so: `#[component(maximum_chunk_capacity = 16)]`.
+    /// The maximum number of entities in a chunk with this component: `#[component(maximum_chunk_capacity = 16)]`.
     ///
-    /// Chunks of an archetype have room for the least that one of its components says, shared ones, buffers, tags and those of
-    /// [chunks](crate::PerChunk) included, and for no more than fit or than
-    /// [`chunk_capacity_limit`](crate::WorldSettings::chunk_capacity_limit) says. It is for components whose entities are to be
-    /// divided among many threads, or found by few at a time. Unity's `MaximumChunkCapacity`.
+    /// The capacity of an archetype's chunks is the smallest maximum of its components. Shared components, buffers, tags and [chunk
+    /// components](crate::PerChunk) count too. The capacity is also limited by the chunk size and by
+    /// [`chunk_capacity_limit`](crate::WorldSettings::chunk_capacity_limit). Use it for components whose entities are divided among
+    /// many threads, or looked up a few at a time. Unity's `MaximumChunkCapacity`.
     ///
     /// # Examples
     ///
@@ -208,7 +203,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// assert_eq!(lengths, [16, 16, 8]);
     /// ```
     ///
-    /// A chunk has room for one entity at least:
+    /// The capacity of a chunk is at least one entity:
     ///
     /// ```compile_fail
     /// # use ancho_entities::Component;
@@ -220,9 +215,9 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
 
     /// The components whose *write groups* this one is in: `#[component(write_group(LocalToWorld))]`, or several.
     ///
-    /// Such a component says that an entity with it has the other one written in a special way. Who writes that one in the
-    /// usual way leaves these entities alone, without knowing this component, if its query
-    /// [asks for that](crate::FilterWriteGroups). Unity's `WriteGroup`.
+    /// An entity with this component has the target component written in a special way. A query with
+    /// [`FilterWriteGroups`](crate::FilterWriteGroups) that writes the target skips such entities, without naming this component.
+    /// Unity's `WriteGroup`.
     ///
     /// # Examples
     ///
@@ -250,7 +245,7 @@ pub trait Component: Field + Send + Sync + Sized + 'static {
     /// ```
     const WRITE_GROUPS: &'static [WriteGroup] = &[];
 
-    /// Where the type remembers what it was registered as.
+    /// Returns the cache of the type's registration.
     #[doc(hidden)]
     fn slot() -> Option<&'static TypeSlot<Self>> {
         None

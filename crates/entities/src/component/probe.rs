@@ -1,12 +1,12 @@
-//! How one value of a component is made of another.
+//! Duplication and initial values of components.
 #![expect(unsafe_code, reason = "copies values whose type says that they can be")]
 
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How values of a component type are duplicated: as bytes, by cloning, or not at all.
+/// The way values of a component type are duplicated: as bytes, by cloning, or not at all.
 ///
-/// `#[derive(Component)]` chooses the first of them that the type allows.
+/// `#[derive(Component)]` chooses the first of these that the type allows.
 ///
 /// # Examples
 ///
@@ -34,12 +34,12 @@ pub(crate) enum How<T> {
 }
 
 impl<T> Duplicate<T> {
-    /// Values cannot be duplicated. A world with such a component cannot be forked.
+    /// Forbids duplication. A world with such a component cannot be forked.
     pub const fn none() -> Self {
         Self { how: How::NotAtAll }
     }
 
-    /// Values are duplicated by copying their bytes.
+    /// Duplicates values by copying their bytes.
     pub const fn bytes() -> Self
     where
         T: Copy,
@@ -47,22 +47,22 @@ impl<T> Duplicate<T> {
         Self { how: How::Bytes }
     }
 
-    /// Whether values can be duplicated.
+    /// Returns `true` if values can be duplicated.
     pub(crate) const fn is_possible(&self) -> bool {
         !matches!(self.how, How::NotAtAll)
     }
 
-    /// Makes a second value of one, if that can be.
+    /// Duplicates a value, if possible.
     pub(crate) fn apply(&self, value: &T) -> Option<T> {
         match self.how {
             How::NotAtAll => None,
-            // SAFETY: only values that can be copied are duplicated as bytes.
+            // SAFETY: `How::Bytes` is only chosen for types that are `Copy`.
             How::Bytes => Some(unsafe { std::ptr::read(value) }),
             How::Clone(clone) => Some(clone(value)),
         }
     }
 
-    /// Values are duplicated by cloning them.
+    /// Duplicates values by cloning them.
     pub const fn clone() -> Self
     where
         T: Clone,
@@ -81,7 +81,7 @@ impl<T> fmt::Debug for Duplicate<T> {
     }
 }
 
-/// The value of a component that is created without giving one: the type's default, or none.
+/// The initial value of a component that is created without one: the type's default, or none.
 ///
 /// # Examples
 ///
@@ -103,12 +103,12 @@ pub struct Initial<T> {
 }
 
 impl<T> Initial<T> {
-    /// There is no such value: one has to be given.
+    /// Returns no initial value: creating the component requires a value.
     pub const fn none() -> Self {
         Self { make: None }
     }
 
-    /// The type's [`Default`].
+    /// Uses the type's [`Default`].
     pub const fn default() -> Self
     where
         T: Default,
@@ -123,11 +123,11 @@ impl<T> fmt::Debug for Initial<T> {
     }
 }
 
-/// Stands for a type in a method call.
+/// A stand-in for a type in a method call.
 pub struct Probe<T>(PhantomData<fn() -> T>);
 
 impl<T> Probe<T> {
-    /// Makes one.
+    /// Creates a probe.
     #[expect(clippy::new_without_default, reason = "only the derive makes them")]
     pub const fn new() -> Self {
         Self(PhantomData)
@@ -140,9 +140,9 @@ impl<T> fmt::Debug for Probe<T> {
     }
 }
 
-/// Values are duplicated as bytes.
+/// Selects duplication as bytes.
 pub trait DuplicateBytes<T> {
-    /// Says so.
+    /// Returns the selection.
     fn __ancho_duplicate(&self) -> Duplicate<T>;
 }
 
@@ -152,9 +152,9 @@ impl<T: Copy> DuplicateBytes<T> for &&Probe<T> {
     }
 }
 
-/// Values are duplicated by `Clone`.
+/// Selects duplication by `Clone`.
 pub trait DuplicateClone<T> {
-    /// Says so.
+    /// Returns the selection.
     fn __ancho_duplicate(&self) -> Duplicate<T>;
 }
 
@@ -164,9 +164,9 @@ impl<T: Clone> DuplicateClone<T> for &Probe<T> {
     }
 }
 
-/// Values are not duplicated.
+/// Selects no duplication.
 pub trait DuplicateNone<T> {
-    /// Says so.
+    /// Returns the selection.
     fn __ancho_duplicate(&self) -> Duplicate<T>;
 }
 
@@ -177,13 +177,13 @@ impl<T> DuplicateNone<T> for Probe<T> {
 }
 
 impl<T: Clone> Probe<T> {
-    /// How values are duplicated: by `Clone`. What a type has itself goes before what a trait gives it.
+    /// Duplication by `Clone`. An inherent constant takes precedence over one of a trait.
     pub const __ANCHO_CLONE: Duplicate<T> = Duplicate::<T>::clone();
 }
 
-/// Values are not cloned: the same question for who is asked for a constant, which no method can be.
+/// Selects no cloning. The probe for constant contexts, where methods cannot be called.
 pub trait CloneNone<T> {
-    /// Says so.
+    /// The selection.
     const __ANCHO_CLONE: Duplicate<T>;
 }
 
@@ -191,9 +191,9 @@ impl<T> CloneNone<T> for Probe<T> {
     const __ANCHO_CLONE: Duplicate<T> = Duplicate::<T>::none();
 }
 
-/// Values begin as their `Default`.
+/// Selects `Default` as the initial value.
 pub trait InitialDefault<T> {
-    /// Says so.
+    /// Returns the selection.
     fn __ancho_initial(&self) -> Initial<T>;
 }
 
@@ -203,9 +203,9 @@ impl<T: Default> InitialDefault<T> for &Probe<T> {
     }
 }
 
-/// Values have nothing to begin as.
+/// Selects no initial value.
 pub trait InitialNone<T> {
-    /// Says so.
+    /// Returns the selection.
     fn __ancho_initial(&self) -> Initial<T>;
 }
 

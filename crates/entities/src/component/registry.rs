@@ -1,4 +1,4 @@
-//! All component types of the program.
+//! The registry of all component types of the program.
 #![expect(unsafe_code, reason = "reads a pointer that only registration writes")]
 
 use std::any::TypeId;
@@ -15,7 +15,7 @@ use ancho_collections::FixedState;
 
 use super::{RuntimeType, TypeInfo};
 
-/// The types by what they can be found by. Nothing ever leaves it.
+/// The component types by Rust type, name and stable hash. Types are never removed.
 #[derive(Default)]
 struct Registry {
     by_type: HashMap<TypeId, &'static TypeInfo>,
@@ -25,7 +25,7 @@ struct Registry {
 
 static REGISTRY: LazyLock<RwLock<Registry>> = LazyLock::new(RwLock::default);
 
-// Nothing panics while it is locked for writing and half changed.
+// No code panics while the write lock is held and the registry is half changed.
 fn read() -> RwLockReadGuard<'static, Registry> {
     REGISTRY.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -39,7 +39,7 @@ impl Registry {
         u32::try_from(self.by_name.len()).expect("fewer component types than numbers for them")
     }
 
-    /// Adds a type, if no other has its name.
+    /// Adds a type, unless another type has its name.
     fn insert(&mut self, info: TypeInfo) -> Result<&'static TypeInfo, RegisterError> {
         let same_hash = self.by_stable_hash.get(&info.stable_hash).copied();
         let collides = same_hash.filter(|other| other.stable_name != info.stable_name);
@@ -47,7 +47,7 @@ impl Registry {
             return Err(RegisterError::NameTaken { name: info.name, by: other.name });
         }
         if let Some(other) = same_hash {
-            // Relaxed suffices: a thread that has both types has the second from the registry or a slot, after this.
+            // Relaxed suffices: a thread that has both types got the second from the registry or a slot, after this store.
             info.shares_stable_name.store(true, Relaxed);
             other.shares_stable_name.store(true, Relaxed);
         }
@@ -61,12 +61,12 @@ impl Registry {
     }
 }
 
-/// Where generic types are looked for first, by bits of their ids: they have no [`TypeSlot`](super::TypeSlot).
+/// A cache for generic types, indexed by bits of their ids: they have no [`TypeSlot`](super::TypeSlot).
 ///
-/// Types whose ids have the same bits take turns. That costs time, and nothing else.
+/// Types whose ids have the same bits evict each other, which costs time only.
 static RECENT: [TypeSlot<()>; 512] = [const { TypeSlot::new() }; 512];
 
-/// Finds a type that has no place of its own to be remembered in, or makes it known.
+/// Finds or registers a type that has no slot of its own.
 pub(crate) fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let recent = &RECENT[FixedState::with_seed(0).hash_one(id) as usize % RECENT.len()];
     match recent.get() {
@@ -79,12 +79,12 @@ pub(crate) fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'s
     }
 }
 
-/// Finds the type of an id, or makes it known as the function describes it.
+/// Finds the type of an id, or registers it with the description.
 #[cold]
 pub(crate) fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let known = read().by_type.get(&id).copied();
     known.unwrap_or_else(|| {
-        // The methods of types are anybody's code: they are not called while the registry is locked.
+        // `describe` runs user code, so it is not called while the registry is locked.
         let mut info = describe(0);
         debug_assert!(info.type_id == Some(id));
         let mut registry = write();
@@ -98,7 +98,7 @@ pub(crate) fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static Ty
     })
 }
 
-/// Keeps a name for good: once, however often and by however many threads it is asked for.
+/// Interns a name: it is leaked once, however many calls and threads pass it.
 pub(crate) fn keep_name(name: String) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +110,7 @@ pub(crate) fn keep_name(name: String) -> &'static str {
     name
 }
 
-/// Finds a runtime type, or makes it known.
+/// Finds or registers a runtime type.
 pub(super) fn register_runtime(runtime: RuntimeType) -> Result<&'static TypeInfo, RegisterError> {
     runtime.check()?;
     let mut registry = write();
@@ -130,7 +130,7 @@ pub(super) fn find(name: &str) -> Option<&'static TypeInfo> {
     read().by_name.get(name).copied()
 }
 
-/// Why a component type was not registered.
+/// An error of registering a component type.
 ///
 /// # Examples
 ///
@@ -146,25 +146,25 @@ pub(super) fn find(name: &str) -> Option<&'static TypeInfo> {
 pub enum RegisterError {
     /// A0062: another type has the name, or a name that hashes to the same number.
     NameTaken {
-        /// The name of the type that was to be registered.
+        /// The name of the type that failed to register.
         name: &'static str,
-        /// The name of the one that is.
+        /// The name of the registered type.
         by: &'static str,
     },
-    /// A0063: no type can have this layout.
+    /// A0063: the layout is invalid.
     BadLayout {
-        /// How many bytes a value was to take.
+        /// The requested size of a value, in bytes.
         size: usize,
-        /// What its address was to be a multiple of.
+        /// The requested alignment.
         align: usize,
     },
-    /// A0063: a field does not lie in the type, or not as its kind has to.
+    /// A0063: a field is outside the type, or its kind does not allow the offset.
     BadField {
-        /// Where the field was to begin.
+        /// The offset of the field.
         offset: usize,
-        /// How many bytes the field takes.
+        /// The size of the field, in bytes.
         field_size: usize,
-        /// How many bytes the type takes.
+        /// The size of the type, in bytes.
         size: usize,
     },
 }
@@ -198,11 +198,11 @@ impl fmt::Display for RegisterError {
 
 impl Error for RegisterError {}
 
-/// A place for what is known of one component type, so that finding it costs one load.
+/// A cache for the registration of one component type, which makes a lookup one load.
 ///
-/// The derive makes one for each type that is not generic. It is typed, hence safe code cannot give one
-/// type the place of another. Not even of a subtype, as `for<'a> fn(&'a T)` is one of `fn(&'static T)`: those are two
-/// types with one place otherwise, and a value of the one would be read as the other.
+/// The derive creates one for each type that is not generic. The slot is typed, so safe code cannot use the slot of another type.
+/// It is also invariant: `for<'a> fn(&'a T)` is a subtype of `fn(&'static T)`, but a different component type. With one slot for
+/// both, a value of one type would be read as the other.
 #[doc(hidden)]
 pub struct TypeSlot<T> {
     info: AtomicPtr<TypeInfo>,
@@ -210,16 +210,16 @@ pub struct TypeSlot<T> {
 }
 
 impl<T> TypeSlot<T> {
-    /// An empty place.
+    /// Creates an empty slot.
     pub const fn new() -> Self {
         Self { info: AtomicPtr::new(ptr::null_mut()), of: PhantomData }
     }
 
     #[inline]
     pub(crate) fn get(&self) -> Option<&'static TypeInfo> {
-        // Acquire pairs with the release in `set`: who sees the pointer sees what it points to.
+        // Acquire pairs with the release in `set`: a thread that sees the pointer sees the value behind it.
         let info = self.info.load(Acquire);
-        // SAFETY: it is null, or was made of a `&'static TypeInfo` in `set`.
+        // SAFETY: the pointer is null, or was made from a `&'static TypeInfo` in `set`.
         unsafe { info.as_ref() }
     }
 

@@ -11,10 +11,10 @@ use super::registry::RegisterError;
 use crate::entity::Entity;
 use crate::field::{EntityRemap, FieldKind, FieldShape, Shape, StateHasher};
 
-/// A component type that is known only at run time: a number of bytes with a name, as scripts, tools and files have.
+/// A component type that is known only at run time: a byte size with a name, as in scripts, tools and files.
 ///
-/// Values begin as zeros, are copied as bytes, and are read and written as such. What fields are told of can be shown,
-/// and entities in them are followed when references are replaced.
+/// Values start as zeros, and are copied, read and written as bytes. Declared fields can be displayed, and entities in them are
+/// remapped.
 ///
 /// # Examples
 ///
@@ -37,22 +37,22 @@ pub struct RuntimeType {
     fields: Vec<(String, usize, FieldKind)>,
 }
 
-/// Alignments up to this are enough for everything that a processor asks for.
+/// The largest alignment allowed. No processor requires more.
 const MAX_ALIGN: usize = 4096;
 
 impl RuntimeType {
-    /// A type of this name, whose values take so many bytes, at addresses that are multiples of the alignment.
+    /// Creates a type with a name, a size in bytes and an alignment.
     pub fn new(name: impl Into<String>, size: usize, align: usize) -> Self {
         Self { name: name.into(), size, align, enableable: false, fields: Vec::new() }
     }
 
-    /// Tells of a field: a number or an entity, at this byte of the value.
+    /// Declares a field: a number or an entity, at a byte offset of the value.
     pub fn field(mut self, name: impl Into<String>, offset: usize, kind: FieldKind) -> Self {
         self.fields.push((name.into(), offset, kind));
         self
     }
 
-    /// Lets values be switched off and on, entity by entity.
+    /// Allows enabling and disabling the component per entity.
     pub fn enableable(mut self) -> Self {
         self.enableable = true;
         self
@@ -62,7 +62,7 @@ impl RuntimeType {
         &self.name
     }
 
-    /// Checks that values can be laid out so.
+    /// Checks the layout and the fields.
     pub(super) fn check(&self) -> Result<(), RegisterError> {
         let Self { size, align, .. } = *self;
         if !align.is_power_of_two() || align > MAX_ALIGN || !size.is_multiple_of(align) {
@@ -70,7 +70,7 @@ impl RuntimeType {
         }
         let mut taken: Vec<(usize, usize)> = Vec::new();
         for &(_, offset, kind) in &self.fields {
-            // Other kinds have no size, or there are bytes that are not a value of theirs.
+            // Other kinds have no size, or have invalid bit patterns.
             let shape = kind.scalar_shape().filter(|shape| shape.any_bits);
             let field_size = shape.map_or(0, |shape| shape.size);
             let end = offset.checked_add(field_size).filter(|&end| end <= size);
@@ -90,7 +90,7 @@ impl RuntimeType {
         Ok(())
     }
 
-    /// Whether what is known of a type says the same as this.
+    /// Returns `true` if registered metadata describes the same type.
     pub(super) fn is_described_by(&self, info: &TypeInfo) -> bool {
         let shape = info.shape;
         let fields = shape.fields();
@@ -118,7 +118,7 @@ impl RuntimeType {
             .collect();
         let mut shape =
             Shape::laid_out(name, FieldKind::Struct(fields.leak()), self.size, self.align);
-        // Values begin as zeros and are replaced by bytes: there is nothing else in them.
+        // Values start as zeros and are only replaced by bytes, so all bytes are initialised.
         shape.plain = true;
         shape.any_bits = true;
         TypeInfo {
@@ -149,26 +149,26 @@ impl RuntimeType {
     }
 }
 
-/// See [`HashColumn`](super::info::HashColumn).
+/// Implements [`HashColumn`](super::info::HashColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` values of the shape
 unsafe fn hash_bytes(
     shape: &'static Shape,
     column: *const u8,
     count: usize,
     state: &mut StateHasher,
 ) {
-    // SAFETY: there are so many values, and all their bytes are initialised.
+    // SAFETY: the column has `count` values of the shape, and all their bytes are initialised.
     state.write_bytes(unsafe { slice::from_raw_parts(column, count * shape.size) });
 }
 
-/// See [`RemapColumn`](super::info::RemapColumn).
+/// Implements [`RemapColumn`](super::info::RemapColumn).
 ///
 /// # Safety
 ///
-/// - as there
+/// - the column has `count` values of the shape, which no other code uses during the call
 unsafe fn remap_bytes(
     shape: &'static Shape,
     column: *mut u8,
@@ -178,7 +178,7 @@ unsafe fn remap_bytes(
     for field in shape.fields().iter().filter(|field| field.shape.has_entities) {
         for at in 0..count {
             let entity = column.wrapping_add(at * shape.size + field.offset).cast::<Entity>();
-            // SAFETY: the field is in the value, which nobody else uses; any bytes are an entity.
+            // SAFETY: the field is inside the value, which no other code uses; any bytes are a valid entity.
             unsafe { entity.write_unaligned(map.apply(entity.read_unaligned())) };
         }
     }

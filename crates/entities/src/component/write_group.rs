@@ -1,11 +1,11 @@
-//! Who else writes a component.
+//! Write groups.
 
 use std::any::TypeId;
 use std::fmt;
 
 use super::Component;
 
-/// A component whose write group another one is in: see [`Component::WRITE_GROUPS`].
+/// The target of a write group that a component belongs to: see [`Component::WRITE_GROUPS`].
 ///
 /// # Examples
 ///
@@ -21,27 +21,26 @@ use super::Component;
 ///
 /// assert_eq!(Rotation::WRITE_GROUPS, [WriteGroup::of::<LocalToWorld>()]);
 /// ```
-// It has no code of the user's, so that it can be asked in the midst of anything: functions, since a program may have two
-// components that are each in the group of the other.
+// It runs no user code, so it can be read at any time. It holds functions, since two components may be in each other's group.
 #[derive(Clone, Copy)]
 pub struct WriteGroup {
     target: fn() -> TypeId,
-    /// The groups that the target is in itself.
+    /// The groups that the target belongs to.
     beyond: fn() -> &'static [WriteGroup],
 }
 
 impl WriteGroup {
-    /// The group of a component.
+    /// Returns the group of a component.
     pub const fn of<T: Component>() -> Self {
         Self { target: TypeId::of::<T>, beyond: groups_of::<T> }
     }
 
-    /// The type whose group it is.
+    /// Returns the target type.
     pub(crate) fn target(self) -> TypeId {
         (self.target)()
     }
 
-    /// The groups that the target is in itself.
+    /// Returns the groups that the target belongs to.
     pub(crate) fn beyond(self) -> &'static [Self] {
         (self.beyond)()
     }

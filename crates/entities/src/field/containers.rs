@@ -1,4 +1,4 @@
-//! Values of several others: tuples, arrays, options.
+//! `Field` for compound types: tuples, arrays, options and collections.
 #![expect(unsafe_code, reason = "says what tuples and arrays consist of")]
 
 use std::cmp::Ordering;
@@ -14,7 +14,7 @@ use super::{
     shape_of,
 };
 
-/// Implements `Field` for the tuple of the types, and for all shorter ones.
+/// Implements `Field` for the tuple of the types, and for all shorter tuples.
 ///
 /// Takes `name index` pairs, the last one first.
 macro_rules! tuples {
@@ -25,8 +25,8 @@ macro_rules! tuples {
     };
     (@reverse [] $($name:ident $index:tt)*) => {
         // SAFETY:
-        // - all fields are there, with the offsets that the compiler has found
-        // - what the bytes are follows from them
+        // - all fields are listed, with the offsets that the compiler computes
+        // - the properties of the bytes follow from the fields
         unsafe impl<$($name: Field),*> Field for ($($name,)*) {
             const SHAPE: &'static Shape = &Shape::new::<Self>(
                 "tuple",
@@ -53,7 +53,7 @@ macro_rules! tuples {
 
 tuples!(L 11 K 10 J 9 I 8 H 7 G 6 F 5 E 4 D 3 C 2 B 1 A 0);
 
-// SAFETY: the elements are side by side, without gaps.
+// SAFETY: the elements are contiguous, without gaps.
 unsafe impl<T: Field, const N: usize> Field for [T; N] {
     const SHAPE: &'static Shape =
         &Shape::new::<Self>("array", FieldKind::Array { element: T::SHAPE, len: N });
@@ -75,8 +75,8 @@ unsafe impl<T: Field, const N: usize> Field for [T; N] {
 }
 
 // SAFETY:
-// - both fields are there, with the offsets that the compiler has found
-// - any two values are a range
+// - both fields are listed, with the offsets that the compiler computes
+// - any two values are a valid range
 unsafe impl<T: Field> Field for Range<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>(
         "Range",
@@ -99,7 +99,7 @@ unsafe impl<T: Field> Field for Range<T> {
     }
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<T: Field> Field for Option<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Option", FieldKind::Optional(T::SHAPE));
 
@@ -119,7 +119,7 @@ unsafe impl<T: Field> Field for Option<T> {
     }
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<T: Field, E: Field> Field for Result<T, E> {
     const SHAPE: &'static Shape = &Shape::new::<Self>(
         "Result",
@@ -147,7 +147,7 @@ unsafe impl<T: Field, E: Field> Field for Result<T, E> {
     }
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl Field for Ordering {
     const SHAPE: &'static Shape = &Shape::new::<Self>(
         "Ordering",
@@ -171,7 +171,7 @@ unsafe impl Field for Ordering {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-/// Replaces the entities in all values, if there can be any.
+/// Replaces the entities in all values, if the type may hold any.
 #[inline]
 pub(super) fn remap_all<'v, T: Field>(
     values: impl IntoIterator<Item = &'v mut T>,
@@ -184,7 +184,7 @@ pub(super) fn remap_all<'v, T: Field>(
     }
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<T: Field> Field for Box<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Box", FieldKind::Boxed(shape_of::<T>));
 
@@ -197,10 +197,10 @@ unsafe impl<T: Field> Field for Box<T> {
     }
 }
 
-/// Implements `Field` for a list whose elements are one slice.
+/// Implements `Field` for a list that derefs to a slice.
 macro_rules! slices {
     ($($name:literal $list:ty;)*) => {$(
-        // SAFETY: nothing is said of the bytes.
+        // SAFETY: the shape promises nothing about the bytes.
         unsafe impl<T: Field> Field for $list {
             const SHAPE: &'static Shape = &Shape::new::<Self>($name, FieldKind::List(shape_of::<T>));
 
@@ -221,7 +221,7 @@ slices! {
     "Box" Box<[T]>;
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<T: Field> Field for VecDeque<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("VecDeque", FieldKind::List(shape_of::<T>));
 
@@ -237,7 +237,7 @@ unsafe impl<T: Field> Field for VecDeque<T> {
     }
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<T: Field + Ord + Clone> Field for BTreeSet<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("BTreeSet", FieldKind::Set(shape_of::<T>));
 
@@ -246,10 +246,10 @@ unsafe impl<T: Field + Ord + Clone> Field for BTreeSet<T> {
         self.iter().for_each(|value| value.hash_state(state));
     }
 
-    /// Sorts the set again. Values that become equal become one. If it panics, the set is unchanged.
+    /// Rebuilds the set. Values that become equal are merged. If it panics, the set is unchanged.
     fn remap(&mut self, map: &mut EntityRemap<'_>) {
         if T::HAS_ENTITIES {
-            // Clones, since user code compares the new values: if it panics, a set cannot be made of the old ones again.
+            // Clones the values: user code compares the new ones, and if it panics, the old set could not be rebuilt.
             let mut values: Vec<T> = self.iter().cloned().collect();
             remap_all(&mut values, map);
             *self = values.into_iter().collect();
@@ -257,7 +257,7 @@ unsafe impl<T: Field + Ord + Clone> Field for BTreeSet<T> {
     }
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<K: Field + Ord + Clone, V: Field + Clone> Field for BTreeMap<K, V> {
     const SHAPE: &'static Shape = &Shape::new::<Self>(
         "BTreeMap",
@@ -272,11 +272,11 @@ unsafe impl<K: Field + Ord + Clone, V: Field + Clone> Field for BTreeMap<K, V> {
         }
     }
 
-    /// Sorts the map again if keys may have changed. Of keys that become equal, the last one before stays. If keys may have
-    /// changed and it panics, the map is unchanged.
+    /// Rebuilds the map if keys may have changed. Of keys that become equal, the last one stays. If keys may have changed and it
+    /// panics, the map is unchanged.
     fn remap(&mut self, map: &mut EntityRemap<'_>) {
         if K::HAS_ENTITIES {
-            // Clones, since user code compares the new keys.
+            // Clones the pairs, since user code compares the new keys.
             let mut pairs: Vec<(K, V)> =
                 self.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
             remap_all(&mut pairs, map);
@@ -290,7 +290,7 @@ unsafe impl<K: Field + Ord + Clone, V: Field + Clone> Field for BTreeMap<K, V> {
 /// Implements `Field` for text that derefs to `str`.
 macro_rules! texts {
     ($($name:literal $text:ty;)*) => {$(
-        // SAFETY: nothing is said of the bytes.
+        // SAFETY: the shape promises nothing about the bytes.
         unsafe impl Field for $text {
             const SHAPE: &'static Shape = &Shape::new::<Self>($name, FieldKind::Text);
 
@@ -311,13 +311,13 @@ texts! {
     "&str" &'static str;
 }
 
-/// Writes a text as its length in bytes, and its bytes.
+/// Writes the length of a text in bytes, then its bytes.
 pub(super) fn write_text(text: &str, state: &mut StateHasher) {
     state.write_len(text.len());
     state.write_bytes(text.as_bytes());
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<const N: usize> Field for FixedString<N> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("FixedString", FieldKind::Text);
 
@@ -329,7 +329,7 @@ unsafe impl<const N: usize> Field for FixedString<N> {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<T: Field + Copy, const N: usize> Field for FixedList<T, N> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("FixedList", FieldKind::List(shape_of::<T>))
         .with_entities(T::HAS_ENTITIES);
@@ -344,7 +344,7 @@ unsafe impl<T: Field + Copy, const N: usize> Field for FixedList<T, N> {
     }
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<T: 'static> Field for BlobAsset<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("BlobAsset", FieldKind::Blob);
 
@@ -356,7 +356,7 @@ unsafe impl<T: 'static> Field for BlobAsset<T> {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: nothing is said of the bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl<T: 'static> Field for BlobAssetReference<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("BlobAssetReference", FieldKind::Blob);
 

@@ -1,4 +1,4 @@
-//! The types of `glam`.
+//! `Field` for the types of `glam`.
 #![expect(unsafe_code, reason = "says what vectors and matrices consist of")]
 
 use glam::{
@@ -9,17 +9,16 @@ use glam::{
 
 use super::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher};
 
-/// Implements `Field` for types whose fields lie side by side from the first byte, as all of them do in `glam`.
+/// Implements `Field` for types whose fields are contiguous from the first byte, as in all types of `glam`.
 ///
-/// `offset_of!` does not see them: where there is SIMD, the fields of many are only reached through `Deref`. The test
-/// below compares their addresses. Some types have padding behind the fields (`Vec3A`, `Affine2`), which `Shape`
-/// finds by their size.
+/// `offset_of!` cannot see them: with SIMD, many types expose their fields only through `Deref`. The test below compares their
+/// addresses. Some types have padding behind the fields (`Vec3A`, `Affine2`), which `Shape` detects by their size.
 macro_rules! side_by_side {
     ($($name:ident { $($field:ident: $ty:ty),* })*) => {
         $(
             // SAFETY:
-            // - the fields are all there is, side by side from the first byte
-            // - what the bytes are follows from the fields; any numbers are a value
+            // - the listed fields are all fields, contiguous from the first byte
+            // - the properties of the bytes follow from the fields; any numbers are a valid value
             unsafe impl Field for $name {
                 const SHAPE: &'static Shape = &Shape::new::<Self>(
                     stringify!($name),
@@ -49,7 +48,7 @@ macro_rules! side_by_side {
     };
 }
 
-/// Places the fields side by side.
+/// Assigns contiguous offsets to the fields.
 const fn placed<const N: usize>(mut fields: [FieldShape; N]) -> [FieldShape; N] {
     let (mut index, mut offset) = (0, 0);
     while index < N {

@@ -5,35 +5,31 @@ use std::slice;
 
 use super::Field;
 
-/// How many bytes are mixed at once.
+/// The number of bytes mixed per step.
 const BLOCK: usize = 64;
 
-/// Odd numbers with as many ones as zeros; those of wyhash.
+/// Odd numbers with as many ones as zeros, taken from wyhash.
 const SECRETS: [u64; 4] =
     [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
 
-/// A hash of 64 bits that is the same on every machine, in every build.
+/// A 64-bit hash that is the same on every machine and in every build.
 ///
-/// It is a function of the bytes that were written, however the calls split them: all that is written is one
-/// stream. Numbers are in little-endian order, lengths have 64 bits, and every NaN is the same NaN. So
-/// whoever writes something of variable length writes its [length](Self::write_len) first.
+/// It is a function of the written bytes, however the calls split them: all writes form one stream. Numbers are in little-endian
+/// order, lengths have 64 bits, and every NaN is the same NaN. Write the [length](Self::write_len) before data of variable length.
 ///
-/// The result is for comparing states: it finds every accident, and does not withstand somebody who
-/// searches for two states with the same hash.
+/// The result is for comparing states: it detects accidental differences, but does not resist a deliberate search for collisions.
 ///
 /// # How it works
 ///
-/// As the hashes of the wyhash family do: the step is a multiplication of two 64-bit words, whose product of
-/// 128 bits is folded to 64 by a XOR of its halves. A block of 64 bytes has eight words, and is taken by four
-/// lanes, which do not wait for each other:
+/// It follows the wyhash family. The step multiplies two 64-bit words and folds the 128-bit product to 64 bits by XOR of its
+/// halves. A block of 64 bytes has eight words, which four independent lanes consume:
 ///
 /// ```text
 /// lane ← lane + fold((lane ^ word) × (next word ^ secret))
 /// ```
 ///
-/// The lane is added since the product is zero if one of its factors is, and must not forget all that came
-/// before. In the end the last block is filled up with zeros, and the lanes are folded into the number
-/// of bytes, one after the other.
+/// The lane is added since the product is zero if one factor is zero, and earlier input must not be lost. At the end the last block
+/// is padded with zeros, and the lanes are folded into the number of bytes, one after the other.
 ///
 /// # Examples
 ///
@@ -52,17 +48,17 @@ const SECRETS: [u64; 4] =
 #[derive(Clone, Debug)]
 pub struct StateHasher {
     lanes: [u64; 4],
-    /// How many blocks the lanes have taken.
+    /// The number of blocks the lanes have consumed.
     blocks: u64,
-    /// How many bytes of the next block are there: always less than a block.
+    /// The number of bytes in the next block, always less than a block.
     filled: u8,
     block: [u8; BLOCK],
-    /// The blocks themselves, if somebody wants to know what was written.
+    /// The blocks themselves, if the stream is recorded.
     record: Option<Vec<u8>>,
 }
 
 impl StateHasher {
-    /// Makes a hasher that nothing was written to.
+    /// Creates an empty hasher.
     ///
     /// # Examples
     ///
@@ -74,7 +70,7 @@ impl StateHasher {
     #[must_use]
     pub const fn new() -> Self {
         let [first, second, third, fourth] = SECRETS;
-        // No lane begins with its own secret, or two words of it could be swapped.
+        // No lane starts with its own secret, or two of its words could be swapped.
         let lanes = [fourth, first, second, third];
         Self { lanes, blocks: 0, filled: 0, block: [0; BLOCK], record: None }
     }
@@ -160,7 +156,7 @@ impl StateHasher {
         self.push(value.to_le_bytes());
     }
 
-    /// Writes the bits of the number. Every NaN has the same bits, zero and minus zero have not.
+    /// Writes the bits of the number. All NaNs write the same bits; zero and minus zero differ.
     ///
     /// # Examples
     ///
@@ -179,7 +175,7 @@ impl StateHasher {
         self.push(f32_bytes(value));
     }
 
-    /// Writes the bits of the number. Every NaN has the same bits, zero and minus zero have not.
+    /// Writes the bits of the number. All NaNs write the same bits; zero and minus zero differ.
     ///
     /// # Examples
     ///
@@ -195,7 +191,7 @@ impl StateHasher {
         self.push(f64_bytes(value));
     }
 
-    /// Writes a length, in 64 bits. It comes before what has the length.
+    /// Writes a length in 64 bits. Call it before writing the data of that length.
     ///
     /// # Examples
     ///
@@ -252,7 +248,7 @@ impl StateHasher {
         self.filled = rest.len() as u8;
     }
 
-    /// Returns the hash of all that was written so far. More can be written.
+    /// Returns the hash of everything written so far. Writing can continue.
     ///
     /// # Examples
     ///
@@ -276,7 +272,7 @@ impl StateHasher {
         folded(hash ^ SECRETS[1], SECRETS[2])
     }
 
-    /// What a function writes, as it is: the stream, and not its hash.
+    /// Returns the byte stream that a function writes, instead of its hash.
     pub(crate) fn stream_of(write: impl FnOnce(&mut Self)) -> Vec<u8> {
         let mut state = Self { record: Some(Vec::new()), ..Self::new() };
         write(&mut state);
@@ -285,7 +281,7 @@ impl StateHasher {
         stream
     }
 
-    /// Writes a few bytes, where there is room for them: all but one in sixteen words.
+    /// Writes a few bytes into the current block if they fit, which holds for 15 of 16 words.
     #[inline]
     fn push<const N: usize>(&mut self, bytes: [u8; N]) {
         let filled = usize::from(self.filled);
@@ -315,14 +311,14 @@ fn mixed(mut lanes: [u64; 4], block: &[u8; BLOCK]) -> [u64; 4] {
     lanes
 }
 
-/// Returns the product of two words, its halves folded.
+/// Returns the product of two words with its halves folded.
 #[inline]
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// How the memory of a type compares with what its values write.
+/// The relation between the memory of a type and the bytes its values write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// The values write nothing.
@@ -333,12 +329,12 @@ pub(crate) enum Stream {
     F32,
     /// The values consist of `f64`, and write them in the order they have in memory.
     F64,
-    /// All others: each field is asked.
+    /// All other types: each field writes itself.
     Fields,
 }
 
 impl Stream {
-    /// How it is with a type that has both in it, one behind the other.
+    /// Returns the relation for a type that contains both, one after the other.
     pub(super) const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nothing, stream) | (stream, Self::Nothing) => stream,
@@ -353,18 +349,17 @@ impl Stream {
 /// Returns the bytes of the values, if they are plain.
 fn plain_bytes<T: Field>(values: &[T]) -> Option<&[u8]> {
     // SAFETY:
-    // - the memory is that of the slice, borrowed as long
-    // - each byte of it is initialised and does not change while it is borrowed, for `Field` promises so
-    //   of a type whose shape is plain
+    // - the memory is that of the slice, borrowed for the same lifetime
+    // - each byte is initialised and does not change while it is borrowed, which `Field` guarantees for a type whose shape is plain
     T::SHAPE.plain.then(|| unsafe {
         slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
     })
 }
 
-/// Writes all values, by the fastest way to the same hash.
+/// Writes all values in the fastest way that yields the same hash.
 #[inline]
 pub(super) fn write_values<T: Field>(values: &[T], state: &mut StateHasher) {
-    // All of this is constant, but for the loop that remains.
+    // Everything here is a compile-time constant except for the remaining loop.
     if let (stream, Some(bytes)) = (T::SHAPE.stream, plain_bytes(values))
         && cfg!(target_endian = "little")
     {
@@ -385,7 +380,7 @@ pub(super) fn write_values<T: Field>(values: &[T], state: &mut StateHasher) {
     }
 }
 
-/// Writes words of `N` bytes, each of them changed.
+/// Writes words of `N` bytes, transforming each one.
 ///
 /// They go through a buffer, in a loop that vectorises.
 fn write_chunks<const N: usize>(
@@ -402,14 +397,14 @@ fn write_chunks<const N: usize>(
     }
 }
 
-/// The bytes of a number that are hashed. Rust does not say which bits a NaN has, so all are one.
+/// Returns the bytes of a number to hash. Rust leaves the bits of a NaN unspecified, so all NaNs are one.
 #[inline]
 pub(super) fn f32_bytes(value: f32) -> [u8; 4] {
     let bits = if value.is_nan() { 0x7FC0_0000 } else { value.to_bits() };
     bits.to_le_bytes()
 }
 
-/// As [`f32_bytes`].
+/// Returns the bytes of a number to hash. Rust leaves the bits of a NaN unspecified, so all NaNs are one.
 #[inline]
 pub(super) fn f64_bytes(value: f64) -> [u8; 8] {
     let bits = if value.is_nan() { 0x7FF8_0000_0000_0000 } else { value.to_bits() };

@@ -1,4 +1,4 @@
-//! What components consist of: names and offsets, hashes of values, and the entities in them.
+//! Reflection of components: names and offsets of fields, hashes of values, and the entities in them.
 #![expect(unsafe_code, reason = "the contract that lets storage read and write bytes")]
 
 mod containers;
@@ -13,40 +13,43 @@ pub use hasher::StateHasher;
 pub use remap::EntityRemap;
 pub use shape::{FieldKind, FieldShape, Shape, VariantField, VariantShape, field, opaque_field};
 
-/// A type that can be looked into: a component, or what is in one.
+/// A type with reflection: a component, or a field of one.
 ///
-/// `#[derive(Field)]` implements it for structs and enums, and `#[derive(Component)]` does so in passing. It is
-/// there for numbers, `bool`, `char`, text, [`Entity`](crate::Entity), tuples, arrays, `Option`, `Result`, `Box`, `Vec`,
-/// the ordered collections, `Duration`, atomics, the fixed strings and lists of `ancho_collections`, its blob assets and
-/// references to them, which are hashed by their content, and the types of `glam`.
+/// `#[derive(Field)]` implements it for structs and enums, and `#[derive(Component)]` includes it. These types implement it:
 ///
-/// A field of any other type is marked `#[field(opaque)]`: it is a part of the value, but is neither hashed nor
-/// searched for entities. That is also what to do with what is shared, such as an `Arc`: two owners cannot both
-/// be given their own entities. (`Arc<str>`, in which there are none, is a field.) `HashMap` is not a
-/// field either: its order is not defined. Use `BTreeMap`. What is in a `BTreeSet` or `BTreeMap` is `Clone`, so that the
-/// collection stays as it was if comparing replaced entities panics. One with keys or values that are not `Clone` is marked
-/// `#[field(opaque)]`.
+/// - numbers, `bool`, `char`, text, `Duration`, atomics and [`Entity`](crate::Entity)
+/// - tuples, arrays, `Option`, `Result`, `Box`, `Vec` and the ordered collections
+/// - the fixed strings and lists of `ancho_collections`
+/// - blob assets and references to them, which are hashed by content
+/// - the types of `glam`
 ///
-/// # What the derive takes
+/// Mark a field of any other type with `#[field(opaque)]`. It stays part of the value, but is neither hashed nor searched for
+/// entities. Shared values such as an `Arc` must be opaque: two owners cannot each have their own entities. (`Arc<str>`, which
+/// holds no entities, is a field.)
+///
+/// `HashMap` is not a field either, since its order is undefined. Use `BTreeMap`. Elements of a `BTreeSet` or `BTreeMap` must be
+/// `Clone`, so that the collection is unchanged if comparing replaced entities panics. Mark a collection whose keys or values are
+/// not `Clone` with `#[field(opaque)]`.
+///
+/// # Options of the derive
 ///
 /// - `#[field(opaque)]` on a field, or on the whole type.
-/// - Types with parameters: those that are used by fields which are not opaque must be `Field`.
+/// - Generic types: parameters used by fields that are not opaque must be `Field`.
 ///
 /// # Values from outside
 ///
-/// Who derives `Field` allows what deriving `Deserialize` allows in serde: values are put together from the
-/// values of fields, by files, tools and [`set_bytes`](crate::EntityManager::set_bytes), around the constructors of the
-/// type. If unsafe code relies on more than the types of the fields, mark those fields `#[field(opaque)]`; such a
-/// type is neither written as bytes nor made of fields.
+/// Deriving `Field` permits the same as deriving serde's `Deserialize`: files, tools and
+/// [`set_bytes`](crate::EntityManager::set_bytes) construct values from the values of their fields and bypass the constructors of
+/// the type. If unsafe code relies on more than the types of the fields, mark those fields `#[field(opaque)]`. Such a type is
+/// neither written as bytes nor constructed from fields.
 ///
 /// # Safety
 ///
-/// [`SHAPE`](Self::SHAPE) tells the truth about the type, and code that reads and writes memory relies on it:
+/// [`SHAPE`](Self::SHAPE) must be true of the type, since code that reads and writes memory relies on it:
 /// - its size, its alignment, and the offsets and shapes of its fields are those of the type
-/// - if it is [plain](Shape::plain), every byte of a value is initialised, and is not changed through a shared
-///   reference
-/// - if it takes [any bits](Shape::any_bits), all bytes are a valid value, the unsafe code of the type relies
-///   on nothing else, and values need not be dropped
+/// - if it is [plain](Shape::plain), every byte of a value is initialised, and is not changed through a shared reference
+/// - if it takes [any bits](Shape::any_bits), all byte patterns are valid values, the unsafe code of the type relies on nothing
+///   else, and values need no drop
 ///
 /// # Examples
 ///
@@ -77,26 +80,28 @@ pub use shape::{FieldKind, FieldShape, Shape, VariantField, VariantShape, field,
     note = "derive `Field` for `{Self}`, or mark the field `#[field(opaque)]`: then it is neither hashed nor searched for entities"
 )]
 pub unsafe trait Field: Sized + 'static {
-    /// Name, kind, size and fields of the type.
+    /// The name, kind, size and fields of the type.
     const SHAPE: &'static Shape;
 
-    /// Whether values may hold entities. If not, nobody needs to look for them.
+    /// Is `true` if values may hold entities. If `false`, the search for entities is skipped.
     ///
-    /// Behind a `Box` or in a `Vec` it is always assumed, since what is there may be of the type that is asked.
+    /// It is always `true` behind a `Box` or in a `Vec`, since the contents may be of the same type again.
     const HAS_ENTITIES: bool = Self::SHAPE.has_entities;
 
-    /// Writes the value: what is in it, in the order of its fields, and nothing of where it is.
+    /// Writes the contents of the value in the order of its fields, independent of its address.
     ///
-    /// Equal values write the same, on every machine. Numbers are written as [`StateHasher`] does, `usize` in 64
-    /// bits, an enum as the index of its variant in 32 and then its fields, a collection as its length and
-    /// then its elements, an array or a tuple as its elements alone.
+    /// Equal values write the same bytes on every machine:
+    ///
+    /// - numbers as [`StateHasher`] writes them, `usize` in 64 bits
+    /// - an enum as the index of its variant in 32 bits, then its fields
+    /// - a collection as its length, then its elements
+    /// - an array or a tuple as its elements alone
     fn hash_state(&self, state: &mut StateHasher);
 
-    /// Writes many values, one after the other, without their number.
+    /// Writes many values, one after the other, without their count.
     ///
-    /// It is [`hash_state`](Self::hash_state) of each, but faster for types without padding: those of numbers that
-    /// are hashed as they lie in memory. A type that implements `hash_state` by hand in a way that is not
-    /// that of its fields, as its shape names them, implements this too.
+    /// It equals [`hash_state`](Self::hash_state) of each, but is faster for types without padding that are hashed as they are in
+    /// memory. A type whose manual `hash_state` differs from that of the fields in its shape must implement this too.
     #[inline]
     fn hash_states(values: &[Self], state: &mut StateHasher) {
         hasher::write_values(values, state);
@@ -106,8 +111,9 @@ pub unsafe trait Field: Sized + 'static {
     fn remap(&mut self, map: &mut EntityRemap<'_>);
 }
 
-/// Returns the shape of a type. As a pointer it stands for a shape that is found when it is asked for, which may
-/// be the one that holds the pointer.
+/// Returns the shape of a type.
+///
+/// As a function pointer it refers to a shape lazily, so a shape can refer to itself.
 pub(crate) fn shape_of<T: Field>() -> &'static Shape {
     T::SHAPE
 }

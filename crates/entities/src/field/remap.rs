@@ -1,12 +1,12 @@
-//! New entities in the place of old ones.
+//! Replacing the entities in values.
 
 use std::fmt;
 
 use crate::Entity;
 
-/// What entities become when values are moved to where they have other names.
+/// A mapping from old to new entities, applied when values move to other entities or another world.
 ///
-/// It stands around a function, which is never asked about [`Entity::NULL`]: null stays null.
+/// It wraps a function, which is never called for [`Entity::NULL`]: null stays null.
 ///
 /// # Examples
 ///
@@ -20,12 +20,12 @@ use crate::Entity;
 /// ```
 pub struct EntityRemap<'a> {
     map: &'a mut (dyn FnMut(Entity) -> Entity + 'a),
-    /// How many values of a column were begun with, so that somebody can go on behind one that panics.
+    /// The number of values of a column that were started, so that a caller can continue behind one that panics.
     begun: usize,
 }
 
 impl<'a> EntityRemap<'a> {
-    /// Makes one that asks a function.
+    /// Creates a mapping from a function.
     ///
     /// # Examples
     ///
@@ -40,18 +40,18 @@ impl<'a> EntityRemap<'a> {
         Self { map, begun: 0 }
     }
 
-    /// Notes that the next value of a column is begun with.
+    /// Records that the next value of a column is started.
     #[inline]
     pub(crate) fn begin_value(&mut self) {
         self.begun += 1;
     }
 
-    /// How many values were begun with, and are forgotten.
+    /// Returns the number of started values and resets it.
     pub(crate) fn take_begun(&mut self) -> usize {
         std::mem::take(&mut self.begun)
     }
 
-    /// Returns what takes the place of an entity.
+    /// Returns the replacement of an entity.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Numbers and other values without parts.
+//! `Field` for numbers and other values without parts.
 #![expect(unsafe_code, reason = "says what scalars consist of")]
 
 use std::marker::PhantomData;
@@ -12,9 +12,9 @@ use std::time::Duration;
 use super::{EntityRemap, Field, FieldKind, Shape, StateHasher};
 use crate::Entity;
 
-/// Implements `Field` for a number, and for what is made of it: `NonZero`, and the atomic number if there is one.
+/// Implements `Field` for a number, its `NonZero`, and its atomic if there is one.
 ///
-/// `$wide` is the number that is written, with the method that writes it.
+/// `$wide` is the type that is written, with the method that writes it.
 macro_rules! integers {
     ($($number:ident $kind:ident $write:ident($wide:ident) $($atomic:ident)?;)*) => {$(
         // SAFETY: the kind is that of the number.
@@ -30,7 +30,7 @@ macro_rules! integers {
             fn remap(&mut self, _: &mut EntityRemap<'_>) {}
         }
 
-        // SAFETY: it is laid out like the number, and not all bits are one.
+        // SAFETY: it has the layout of the number, and zero bits are invalid, so it does not accept any bits.
         unsafe impl Field for NonZero<$number> {
             const SHAPE: &'static Shape =
                 &Shape::new::<Self>(concat!("NonZero<", stringify!($number), ">"), FieldKind::$kind)
@@ -46,7 +46,7 @@ macro_rules! integers {
         }
 
         $(
-            // SAFETY: it is laid out like the number, and changes through shared references.
+            // SAFETY: it has the layout of the number, and is declared to change through shared references.
             unsafe impl Field for $atomic {
                 const SHAPE: &'static Shape =
                     &Shape::new::<Self>(stringify!($atomic), FieldKind::$kind).shared();
@@ -104,7 +104,7 @@ unsafe impl Field for f64 {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: one byte, for which not all values are valid.
+// SAFETY: one byte, declared to have invalid bit patterns.
 unsafe impl Field for bool {
     const SHAPE: &'static Shape = &Shape::new::<Self>("bool", FieldKind::Bool);
 
@@ -117,7 +117,7 @@ unsafe impl Field for bool {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: as a `bool`, but it changes through shared references.
+// SAFETY: one byte, declared to have invalid bit patterns and to change through shared references.
 unsafe impl Field for AtomicBool {
     const SHAPE: &'static Shape = &Shape::new::<Self>("AtomicBool", FieldKind::Bool).shared();
 
@@ -130,7 +130,7 @@ unsafe impl Field for AtomicBool {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: four bytes, for which not all values are valid.
+// SAFETY: four bytes, declared to have invalid bit patterns.
 unsafe impl Field for char {
     const SHAPE: &'static Shape = &Shape::new::<Self>("char", FieldKind::Char);
 
@@ -143,7 +143,7 @@ unsafe impl Field for char {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: there are no bytes.
+// SAFETY: the type has no bytes.
 unsafe impl Field for () {
     const SHAPE: &'static Shape = &Shape::new::<Self>("()", FieldKind::Unit);
 
@@ -154,7 +154,7 @@ unsafe impl Field for () {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: there are no bytes.
+// SAFETY: the type has no bytes.
 unsafe impl<T: ?Sized + 'static> Field for PhantomData<T> {
     const SHAPE: &'static Shape = &Shape::new::<Self>("PhantomData", FieldKind::Unit);
 
@@ -165,7 +165,7 @@ unsafe impl<T: ?Sized + 'static> Field for PhantomData<T> {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: nothing is said of its bytes.
+// SAFETY: the shape promises nothing about the bytes.
 unsafe impl Field for Duration {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Duration", FieldKind::Duration);
 
@@ -179,8 +179,8 @@ unsafe impl Field for Duration {
     fn remap(&mut self, _: &mut EntityRemap<'_>) {}
 }
 
-// SAFETY: two numbers side by side, eight bytes without padding. Any numbers are an entity; whether it exists is
-// asked of a world.
+// SAFETY: two contiguous numbers, eight bytes without padding. Any numbers are a valid entity value; worlds check whether it
+// exists.
 unsafe impl Field for Entity {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Entity", FieldKind::Entity);
 
@@ -195,10 +195,10 @@ unsafe impl Field for Entity {
     }
 }
 
-/// Implements `Field` for a struct that is one value in all but its arithmetic: it has the shape of what is in it.
+/// Implements `Field` for a transparent wrapper with the shape of its inner value.
 macro_rules! transparent {
     ($($wrapper:ident)*) => {$(
-        // SAFETY: it is `repr(transparent)`, and takes all values of what is in it.
+        // SAFETY: it is `repr(transparent)`, and all values of the inner type are valid.
         unsafe impl<T: Field> Field for $wrapper<T> {
             const SHAPE: &'static Shape = T::SHAPE;
 

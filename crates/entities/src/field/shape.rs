@@ -1,4 +1,4 @@
-//! What a type consists of.
+//! Shapes: descriptions of types for reflection.
 
 use std::fmt;
 use std::mem::needs_drop;
@@ -7,9 +7,9 @@ use super::Field;
 use super::hasher::Stream;
 use crate::Entity;
 
-/// Name, kind, size and fields of a type.
+/// The name, kind, size and fields of a type.
 ///
-/// Printed, it is the name that the type has in Rust, without the modules.
+/// `Display` prints the Rust name of the type without modules.
 ///
 /// # Examples
 ///
@@ -25,26 +25,25 @@ use crate::Entity;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// What the type is called, without its module and its parameters.
+    /// The name of the type, without its module and its parameters.
     pub name: &'static str,
-    /// What it is.
+    /// The kind of the type.
     pub kind: FieldKind,
     /// The size of a value, in bytes.
     pub size: usize,
     /// The alignment of a value.
     pub align: usize,
-    /// Whether the bytes of a value may be read: there is no padding among them, and none of them changes through
-    /// a shared reference.
+    /// Is `true` if the bytes of a value may be read: it has no padding, and no byte changes through a shared reference.
     pub plain: bool,
-    /// Whether any bytes may be written over a value, and are one. Its padding does not matter.
+    /// Is `true` if any bytes may be written over a value. Its padding does not matter.
     pub any_bits: bool,
-    /// Whether values may hold entities.
+    /// Is `true` if values may hold entities.
     pub has_entities: bool,
-    /// What values write to a hasher.
+    /// The bytes that values write to a hasher.
     pub(crate) stream: Stream,
 }
 
-/// What the kind of a type says of its bytes.
+/// The properties of a type's bytes that follow from its kind.
 struct Bytes {
     plain: bool,
     any_bits: bool,
@@ -53,12 +52,11 @@ struct Bytes {
 }
 
 impl Shape {
-    /// Describes a type. Whether it is plain, takes any bits and has entities follows from the kind, as far as it
-    /// can be known.
+    /// Describes a type. `plain`, `any_bits` and `has_entities` are derived from the kind, as far as possible.
     ///
     /// # Panics
     ///
-    /// When it compiles, if a field is not within the type.
+    /// At compile time, if a field is outside the type.
     ///
     /// # Examples
     ///
@@ -83,11 +81,11 @@ impl Shape {
         shape
     }
 
-    /// Describes a type that is not one of Rust, or is not there yet.
+    /// Describes a type that is not a Rust type.
     ///
     /// # Panics
     ///
-    /// If a field is not within the size.
+    /// If a field is outside the size.
     ///
     /// # Examples
     ///
@@ -103,7 +101,7 @@ impl Shape {
         Self { name, kind, size, align, plain, any_bits, has_entities, stream }
     }
 
-    /// The fields of a struct or a tuple, in the order they are written in. For other types there are none.
+    /// Returns the fields of a struct or a tuple, in declaration order. Other types have no fields.
     ///
     /// # Examples
     ///
@@ -123,20 +121,20 @@ impl Shape {
         }
     }
 
-    /// The same, of values that cannot be written as bytes: not all bits are one.
+    /// Returns the shape for values with invalid bit patterns, which cannot be written as bytes.
     pub(super) const fn checked(mut self) -> Self {
         self.any_bits = false;
         self
     }
 
-    /// The same, of values that change through shared references.
+    /// Returns the shape for values that change through shared references.
     pub(super) const fn shared(mut self) -> Self {
         self.plain = false;
         self.stream = Stream::Fields;
         self
     }
 
-    /// The same, with what is known of the entities in it.
+    /// Returns the shape with `has_entities` set.
     pub(crate) const fn with_entities(mut self, has_entities: bool) -> Self {
         self.has_entities = has_entities;
         self
@@ -171,11 +169,11 @@ impl fmt::Display for Shape {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FieldShape {
-    /// What it is called. Those without names are called `0`, `1`, …
+    /// The name. Unnamed fields are called `0`, `1`, …
     pub name: &'static str,
-    /// Where it is, in bytes from the beginning of the value.
+    /// The offset in bytes from the start of the value.
     pub offset: usize,
-    /// What it is.
+    /// The shape of the field's type.
     pub shape: &'static Shape,
 }
 
@@ -193,7 +191,7 @@ impl FieldShape {
         Self { name, offset, shape: F::SHAPE }
     }
 
-    /// Describes a field of any type, which is not looked into.
+    /// Describes an opaque field of any type.
     ///
     /// # Examples
     ///
@@ -207,7 +205,7 @@ impl FieldShape {
     }
 }
 
-/// A variant of an enum. Where its fields are is not known.
+/// A variant of an enum. The offsets of its fields are unknown.
 ///
 /// # Examples
 ///
@@ -220,9 +218,9 @@ impl FieldShape {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct VariantShape {
-    /// What it is called.
+    /// The name of the variant.
     pub name: &'static str,
-    /// Its fields, in the order they are written in.
+    /// The fields, in declaration order.
     pub fields: &'static [VariantField],
 }
 
@@ -238,9 +236,9 @@ pub struct VariantShape {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct VariantField {
-    /// What it is called. Those without names are called `0`, `1`, …
+    /// The name. Unnamed fields are called `0`, `1`, …
     pub name: &'static str,
-    /// What it is.
+    /// The shape of the field's type.
     pub shape: &'static Shape,
 }
 
@@ -258,7 +256,7 @@ impl VariantField {
         Self { name, shape: F::SHAPE }
     }
 
-    /// Describes a field of any type, which is not looked into.
+    /// Describes an opaque field of any type.
     ///
     /// # Examples
     ///
@@ -288,7 +286,7 @@ impl FieldKind {
             Self::I8 | Self::I16 | Self::I32 | Self::I64 | Self::I128 => {
                 Bytes::number(Stream::Bytes)
             }
-            // They are written with 64 bits on every machine.
+            // `usize` and `isize` are written with 64 bits on every machine.
             Self::Usize | Self::Isize if size == 8 => Bytes::number(Stream::Bytes),
             Self::Usize | Self::Isize => Bytes::number(Stream::Fields),
             Self::F32 => Bytes::number(Stream::F32),
@@ -321,7 +319,7 @@ impl Bytes {
         Self { plain: false, any_bits: false, has_entities, stream: Stream::Fields }
     }
 
-    /// What the fields say together.
+    /// Returns the properties that follow from all fields together.
     const fn of_fields(mut fields: &'static [FieldShape], size: usize) -> Self {
         let mut bytes = Self::number(Stream::Nothing);
         let mut used = 0;
@@ -330,14 +328,14 @@ impl Bytes {
             bytes.plain = bytes.plain && shape.plain;
             bytes.any_bits = bytes.any_bits && shape.any_bits;
             bytes.has_entities = bytes.has_entities || shape.has_entities;
-            // Fields are hashed in the order they are written in, which need not be that of memory.
+            // Fields are hashed in declaration order, which may differ from the order in memory.
             let in_order = shape.size == 0 || *offset == used;
             let stream = if in_order { shape.stream } else { Stream::Fields };
             bytes.stream = bytes.stream.and(stream);
             used += shape.size;
             fields = rest;
         }
-        // As fields do not overlap, there is padding if they are smaller than the whole.
+        // Fields do not overlap, so the type has padding if their sizes add up to less than its size.
         if used != size {
             bytes.plain = false;
             bytes.stream = Stream::Fields;
@@ -360,12 +358,12 @@ const fn have_entities(mut variants: &'static [VariantShape]) -> bool {
     false
 }
 
-/// What a field is, for those who know its type only at run time.
+/// The kind of a field, for code that learns its type at run time.
 ///
-/// What is in the value itself is there as a [`Shape`]; what is elsewhere as a function that returns one, for that
-/// may be the shape of the type again.
+/// Values stored inline refer to their [`Shape`] directly. Values stored elsewhere use a function that returns the shape, since it
+/// may be the shape of the same type again.
 ///
-/// Printed, it is what Rust calls such a type.
+/// `Display` prints the Rust name of the type.
 ///
 /// # Examples
 ///
@@ -379,82 +377,82 @@ const fn have_entities(mut variants: &'static [VariantShape]) -> bool {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum FieldKind {
-    /// Nothing, in no bytes.
+    /// The unit type, without bytes.
     Unit,
     /// `true` or `false`: 1 or 0 in one byte.
     Bool,
-    /// A character, as a number in four bytes.
+    /// A character, as a number of four bytes.
     Char,
-    /// A number.
+    /// An unsigned integer.
     U8,
-    /// A number.
+    /// An unsigned integer.
     U16,
-    /// A number.
+    /// An unsigned integer.
     U32,
-    /// A number.
+    /// An unsigned integer.
     U64,
-    /// A number.
+    /// An unsigned integer.
     U128,
-    /// A number, as large as a pointer.
+    /// An unsigned integer of pointer size.
     Usize,
-    /// A number with a sign.
+    /// A signed integer.
     I8,
-    /// A number with a sign.
+    /// A signed integer.
     I16,
-    /// A number with a sign.
+    /// A signed integer.
     I32,
-    /// A number with a sign.
+    /// A signed integer.
     I64,
-    /// A number with a sign.
+    /// A signed integer.
     I128,
-    /// A number with a sign, as large as a pointer.
+    /// A signed integer of pointer size.
     Isize,
-    /// A number with a fraction.
+    /// A floating-point number.
     F32,
-    /// A number with a fraction.
+    /// A floating-point number.
     F64,
     /// An [`Entity`].
     Entity,
-    /// Text in UTF-8, of any form.
+    /// UTF-8 text, in any string type.
     Text,
-    /// A span of time.
+    /// A duration.
     Duration,
-    /// A blob asset, or a reference to one: by the hash of its content.
+    /// A blob asset, or a reference to one: hashed by content.
     Blob,
-    /// Fields with names, or with numbers for names.
+    /// A struct with named or numbered fields.
     Struct(&'static [FieldShape]),
-    /// One of several variants.
+    /// An enum with variants.
     Enum(&'static [VariantShape]),
-    /// Fields without a type of their own.
+    /// A tuple.
     Tuple(&'static [FieldShape]),
-    /// Always as many of one type, side by side.
+    /// An array of contiguous elements.
     Array {
-        /// What each of them is.
+        /// The shape of an element.
         element: &'static Shape,
-        /// How many there are.
+        /// The number of elements.
         len: usize,
     },
-    /// One or none.
+    /// An optional value.
     Optional(&'static Shape),
-    /// A value somewhere else, owned by this one.
+    /// An owned value on the heap.
     Boxed(fn() -> &'static Shape),
-    /// Any number of values, in their order.
+    /// A list of any length.
     List(fn() -> &'static Shape),
-    /// Any number of values, sorted, each only once.
+    /// A sorted set of unique values.
     Set(fn() -> &'static Shape),
-    /// Any number of pairs, sorted by their keys.
+    /// A map, sorted by key.
     Map {
-        /// What the keys are.
+        /// The shape of the keys.
         key: fn() -> &'static Shape,
-        /// What the values are.
+        /// The shape of the values.
         value: fn() -> &'static Shape,
     },
-    /// Something that is not looked into.
+    /// An opaque value without reflection.
     Opaque,
 }
 
 impl FieldKind {
-    /// One word for the kind.
+    /// Returns a one-word name of the kind.
     ///
     /// # Examples
     ///
@@ -502,7 +500,7 @@ impl FieldKind {
         }
     }
 
-    /// The shape of a field of this kind, if the kind alone says it: for numbers, `bool`, `char`, `()` and `Entity`.
+    /// Returns the shape of a scalar kind: numbers, `bool`, `char`, `()` and `Entity`.
     ///
     /// # Examples
     ///
@@ -570,12 +568,12 @@ impl fmt::Debug for FieldKind {
     }
 }
 
-/// Describes the field that the function picks.
+/// Describes the field that the function selects.
 pub const fn field<S, F: Field>(name: &'static str, offset: usize, _: fn(&S) -> &F) -> FieldShape {
     FieldShape::new::<F>(name, offset)
 }
 
-/// Describes the field that the function picks, and nobody looks into.
+/// Describes the field that the function selects as opaque.
 pub const fn opaque_field<S, F>(name: &'static str, offset: usize, _: fn(&S) -> &F) -> FieldShape {
     FieldShape::opaque::<F>(name, offset)
 }

@@ -67,8 +67,8 @@ pub(super) fn add_uses(
         } else if part.need == Need::Optional && part.ty.is_enableable() && !ignores {
             add(uses, Resource::Mask(part.ty), Access::Read);
         }
-        // Switching counts as a change of the value. Of a tag there is nothing to be read, and shared values never change. The
-        // value of a chunk has no bytes in a column either, and does.
+        // Enabling and disabling counts as a change of the value. A tag has no value to read, and shared values never change. A
+        // chunk component has no bytes in a column either, but its value can change.
         let has_value = part.ty.size() > 0 || part.ty.is_chunk_component();
         if part.write || !part.bits && has_value {
             add(uses, Resource::Values(part.ty), access);
@@ -82,23 +82,23 @@ pub(super) fn add_uses(
     }
 }
 
-/// Adds the versions of all that a query gives: when each of it was last written.
+/// Adds the change versions of all components that a query fetches.
 ///
-/// The version of a column, and those of its rows if they are tracked, belong to the values of the component, also if there
-/// are none: a mask alone does not cover them, nor does what is read of a tag.
+/// The version of a column, and those of its rows if they are tracked, belong to the `Values` of the component, even if it has
+/// none. A claim on the mask alone does not cover them, nor does reading a tag.
 ///
-/// | who notes that something was written | what is claimed |
+/// | writer of versions | claim |
 /// |---|---|
-/// | who writes values, on the thread of the world or in a job | `Values`, to write |
-/// | who switches a component, of a tag too | `Mask` and `Values`, to write |
-/// | who adds, moves or removes rows, or replaces shared values | `Rows` of the archetypes and `Table`, to write |
-/// | a view in the midst of a loop, and what was given to be tracked | nothing more: such jobs [meet](meets) it |
+/// | writes of values, on the world's thread or in a job | `Values`, to write |
+/// | enabling or disabling a component, including tags | `Mask` and `Values`, to write |
+/// | adding, moving or removing rows, or replacing shared values | `Rows` of the archetypes and `Table`, to write |
+/// | a view inside a loop, and tracked items it yielded | nothing more: conflicting jobs [meet](meets) the view |
 ///
-/// | who asks | what is claimed |
+/// | reader of versions | claim |
 /// |---|---|
 /// | a query with [`Changed`](crate::Changed), of these components | `Values`, to read; and `Rows`, in a job |
-/// | a lookup in a job, of all that it gives | `Values`, to read, as here; `Rows` and `Table` |
-/// | a lookup on the thread of the world, and a chunk | `Values`, to read |
+/// | a lookup in a job, for all components it fetches | `Values`, to read, as here; `Rows` and `Table` |
+/// | a lookup on the world's thread, and a chunk | `Values`, to read |
 pub(super) fn add_versions(plan: &Plan, uses: &mut Vec<ResourceUse>) {
     for part in plan.parts.iter() {
         let access = if part.write { Access::Write } else { Access::Read };
@@ -116,10 +116,10 @@ pub(super) struct Viewed<'a, Q> {
 #[derive(Clone)]
 pub(super) enum Meets<'a> {
     Nobody,
-    /// Of those of one query alone, which notes what it writes. If the job is one over this query, it has taken the place of
-    /// the view, and there is nobody: only one view can have what is written.
+    /// A conflict with the view of one query, which records its writes. A job over this query itself replaces the view, and then
+    /// there is no conflict: only one view can write.
     Writer(&'a Plan),
-    /// As `Writer`, in a system.
+    /// A conflict with the view of one query in a system.
     WriterOfSystem(Arc<Plan>),
     Others,
 }
@@ -139,13 +139,12 @@ impl Meets<'_> {
     }
 }
 
-/// Returns the conflicts of a job of a query, or a job that captures a lookup, with a view of another query that is used further on the
-/// thread of the world. Neither changes what the other gives of the same entity.
+/// Returns the conflicts of a job over a query, or a job that captures a lookup, with a view of another query that remains in use
+/// on the world's thread. Neither writes data that the other fetches from the same entity.
 ///
-/// Views take turns, so that they may ask for what another of them notes: whether a component is on, and when it was
-/// changed. A job waits for them, and they for the job, when a loop begins and when something is looked for. But who is in
-/// the midst of a loop looks at masks and versions, and notes when values are given; and what was given switches components, or
-/// notes that it was changed.
+/// Views take turns, so one may read what another records: enabled bits and change versions. A job and a view wait for each other
+/// when a loop starts and when an entity is looked up. Inside a loop, however, the view reads masks and versions, and records
+/// fetches. The items it yielded may enable or disable components, or record changes.
 pub(super) fn meets<'a>(
     job: Viewed<'_, QueryState>,
     view: Viewed<'a, QueryState>,
@@ -195,9 +194,9 @@ fn meets_by<'a>(
         asks
     };
     let by_view = |&Part { ty, bits, .. }: &Part| {
-        // A lookup notes what it gives when it does. What is tracked may note more, later.
+        // A lookup records its fetches immediately. Tracked items may record changes later.
         let notes = !view.is_lookup || ty.tracks_changes();
-        // A job may ask of all that it looks for when it was written.
+        // A job may read the change versions of everything it looks up.
         let uses = has(job.query, &|part| part.ty == ty && (part.write || job.is_lookup));
         notes && (uses || asks(job.query, ty)) || bits && job_reads_mask(ty)
     };
@@ -237,7 +236,7 @@ fn may_be_about(terms: &[Term], component: ComponentType) -> bool {
     })
 }
 
-/// Adds the masks that say which rows of an archetype are found.
+/// Adds the masks that decide which rows of an archetype match.
 fn add_masks(found: &Match, archetypes: &Archetypes, uses: &mut Vec<ResourceUse>) {
     let shape = &archetypes[found.archetype].shape;
     let ty = |mask: u32| -> ComponentType { shape.types[shape.enableable[mask as usize] as usize] };
@@ -255,7 +254,7 @@ fn for_each_mask(bits: &[Bit], each: &mut impl FnMut(u32)) {
     }
 }
 
-/// Adds a use, unless it is there, or a stronger one.
+/// Adds a use, unless the same or a stronger one is present.
 pub(super) fn add(uses: &mut Vec<ResourceUse>, resource: Resource, access: Access) {
     match uses.iter_mut().find(|(other, _)| *other == resource) {
         Some((_, Access::Write)) => {}
@@ -267,15 +266,15 @@ pub(super) fn add(uses: &mut Vec<ResourceUse>, resource: Resource, access: Acces
 /// The reason why no entity matches two queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disjoint {
-    /// Their components: no archetype has entities of both.
+    /// By components: no archetype has entities of both.
     Archetypes,
-    /// Only whether a component is enabled.
+    /// Only by the enabled state of a component.
     Switch(ComponentType),
-    /// Nothing.
+    /// The queries may match the same entity.
     No,
 }
 
-/// More lists of conditions than that are not taken apart.
+/// The maximum number of alternatives that are compared one by one.
 pub(super) const MOST_ALTERNATIVES: usize = 64;
 
 /// Returns `true` if a query has too many alternatives to compare them one by one.
@@ -311,14 +310,14 @@ pub(crate) fn disjoint(left: &Plan, right: &Plan) -> Disjoint {
     found
 }
 
-/// All ways to fulfil conditions, each a list without alternatives.
+/// Returns all alternatives of the conditions, each a list without `Or`.
 fn alternatives(terms: &[Term]) -> Vec<Vec<&Term>> {
     let mut all: Vec<Vec<&Term>> = vec![Vec::new()];
     for term in terms {
         match term {
             Term::Or(lists) => {
                 let ways: Vec<_> = lists.iter().flat_map(|terms| alternatives(terms)).collect();
-                // Without the condition more entities are found, so that what is told apart is apart.
+                // Without the condition more entities match, so queries found disjoint are disjoint.
                 if all.len() * ways.len() > MOST_ALTERNATIVES {
                     continue;
                 }
@@ -341,7 +340,7 @@ struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Returns `true` if all archetypes of these have a component that those of the others lack.
+    /// Returns `true` if these conditions require a component that the others exclude.
     fn has_what_is_lacking_in(self, others: Conditions<'_>) -> bool {
         self.terms.iter().any(|term| match term {
             Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => others.lack(*ty),
@@ -361,12 +360,12 @@ impl Conditions<'_> {
         })
     }
 
-    /// Returns `true` if it matters whether a component is enabled.
+    /// Returns `true` if matching depends on whether a component is enabled.
     fn is_switched(self, component: ComponentType) -> bool {
         component.is_enableable() && !self.options.has(Options::IGNORE_ENABLED)
     }
 
-    /// A component that is enabled in all entities of these, and absent or off in those of the others.
+    /// Returns a component that is enabled in all entities of these conditions, and absent or disabled in those of the others.
     fn is_on_what_is_off_in(self, others: Conditions<'_>) -> Option<ComponentType> {
         self.terms.iter().find_map(|term| match **term {
             Term::With(ty) => {

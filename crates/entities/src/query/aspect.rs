@@ -1,4 +1,4 @@
-//! Data of queries that is a struct of the user.
+//! Aspects: query data as user-defined structs.
 
 #![expect(unsafe_code, reason = "traits that what is derived relies on")]
 
@@ -13,27 +13,27 @@ use crate::managed::{Managed, ManagedComponent};
 use crate::per_chunk::PerChunk;
 use crate::shared::{Shared, SharedComponent};
 
-/// Components of an entity that belong together, as a struct with names and methods: data of queries.
+/// Query data as a struct with named fields and methods, for components that belong together.
 ///
-/// It is derived. A query gives the struct itself, for all entities that have what its fields ask for, as fast as it gives
-/// a tuple of the same. Unity's `IAspect`.
+/// It is derived. A query yields the struct for all entities that match its fields, as fast as a tuple of the same data. Unity's
+/// `IAspect`.
 ///
-/// | field | for which entities |
+/// | field | entities |
 /// |---|---|
 /// | `&'w T`, `&'w mut T` | those that have the component, enabled |
 /// | `Entity` | all |
 /// | `&'w [T]`, `DynamicBuffer<'w, T>` | those that have the buffer, enabled |
 /// | `TrackedMut<'w, T>` | as for `&'w mut T` |
-/// | `EnabledRef<'w, T>`, `EnabledMut<'w, T>` | those that have the component, on or off |
+/// | `EnabledRef<'w, T>`, `EnabledMut<'w, T>` | those that have the component, enabled or disabled |
 /// | `#[aspect(shared)]` `&'w T` | those that have the shared component |
 /// | `#[aspect(chunk)]` `&'w T` | those whose chunk has a value |
 /// | `#[aspect(managed)]` `&'w T`, `&'w mut T` | those that have the managed component, enabled |
-/// | another aspect | those that have what it asks for |
-/// | `Option` of all that | all |
+/// | another aspect | those that match it |
+/// | `Option` of any of these | all |
 ///
-/// An aspect whose fields can only be read is [`ReadOnlyData`], and can be had from a world that is only read. Of one that
-/// can be changed, `#[aspect(read_only = Name)]` on the struct makes another, with the same fields to be read. A field that
-/// is an aspect needs such a form then, too.
+/// An aspect with only read-only fields is [`ReadOnlyData`], and works with a shared borrow of the world. For a mutable aspect,
+/// `#[aspect(read_only = Name)]` on the struct generates a read-only struct with the same fields. Nested aspects then need such a
+/// form too.
 ///
 /// # Examples
 ///
@@ -74,7 +74,7 @@ use crate::shared::{Shared, SharedComponent};
 /// assert_eq!(moved, [(stone, 2.0), (feather, 2.0)]);
 /// ```
 pub trait Aspect: QueryData {
-    /// The aspect to be read: what `#[aspect(read_only = …)]` names, or the aspect itself.
+    /// The read-only form: the struct named in `#[aspect(read_only = …)]`, or the aspect itself.
     type ReadOnly: QueryData;
 }
 
@@ -88,13 +88,13 @@ pub trait Aspect: QueryData {
     note = "write `#[aspect(shared)]`, `#[aspect(chunk)]` or `#[aspect(managed)]` on a field of a component of such a kind"
 )]
 pub trait AspectField<Kind> {
-    /// The data that gives the field.
+    /// The query data of the field.
     type Data: QueryData;
-    /// The data that gives it to be read.
+    /// The read-only query data of the field.
     type ReadOnly: QueryData;
 }
 
-/// A field that can only be read. What is derived relies on it.
+/// A read-only field. Derived code relies on it.
 ///
 /// # Safety
 ///
@@ -102,33 +102,33 @@ pub trait AspectField<Kind> {
 #[doc(hidden)]
 pub unsafe trait ReadOnlyField<Kind> {}
 
-// SAFETY: so it is.
+// SAFETY: the data of the field is `ReadOnlyData`.
 unsafe impl<Kind, F: AspectField<Kind>> ReadOnlyField<Kind> for F where F::Data: ReadOnlyData {}
 
-/// A field that can be given on any thread. What is derived relies on it.
+/// A field that can be fetched on any thread. Derived code relies on it.
 ///
 /// # Safety
 ///
-/// - the data of the field can be given on any thread
+/// - the data of the field can be fetched on any thread
 #[doc(hidden)]
 pub unsafe trait ParallelField<Kind> {}
 
-// SAFETY: so it is.
+// SAFETY: the data of the field is `ParallelData`.
 unsafe impl<Kind, F: AspectField<Kind>> ParallelField<Kind> for F where F::Data: ParallelData {}
 
-/// A field that can be given on any thread, to be read. What is derived relies on it.
+/// A field whose read-only form can be fetched on any thread. Derived code relies on it.
 ///
 /// # Safety
 ///
-/// - the data that gives the field to be read can be given on any thread
+/// - the read-only data of the field can be fetched on any thread
 #[doc(hidden)]
 pub unsafe trait ParallelViewField<Kind> {}
 
-// SAFETY: so it is.
+// SAFETY: the read-only data of the field is `ParallelData`.
 unsafe impl<Kind, F: AspectField<Kind>> ParallelViewField<Kind> for F where F::ReadOnly: ParallelData
 {}
 
-/// A field about which nothing is said.
+/// A field without an attribute.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum PlainField {}
@@ -148,7 +148,7 @@ pub enum ChunkField {}
 #[derive(Debug)]
 pub enum ManagedField {}
 
-/// Writes what gives a field, and what gives it to be read.
+/// Maps field types to their query data and read-only query data.
 macro_rules! fields {
     ($([$T:ident: $($bound:path),+] $kind:ident $field:ty => $data:ty, $read:ty;)+) => {$(
         impl<$T: $($bound +)+> AspectField<$kind> for $field {

@@ -23,9 +23,9 @@ use crate::version::Version;
 
 /// The rows of a query, for jobs and parallel loops.
 ///
-/// It is filled in two steps. The world's thread [collects](Self::collect) the chunks of all archetypes that match. When the
-/// job runs, the rows are [prepared](Self::prepare) once: filters by change and enabled state are evaluated, since earlier jobs
-/// may have written them; chunks that are written are marked; and the rows are divided into batches, each for one thread.
+/// It is filled in two steps. The world's thread [collects](Self::collect) the chunks of all archetypes that match. When the job
+/// runs, the rows are [prepared](Self::prepare) once. This evaluates the filters by change and enabled state, since earlier jobs
+/// may have written them. It marks the chunks that are written, and divides the rows into batches, each for one thread.
 ///
 /// The pointers stay valid as long as the rows are in use: no row of these archetypes is added or removed meanwhile, and matches
 /// do not move.
@@ -212,7 +212,8 @@ impl Rows {
         &mut self,
         walk: &Walk<'_>,
     ) -> Result<(), OutOfMemory> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the walk is that of a query of this data, it writes unless the data is read-only, and no fetched data of its
+        // chunks is in use.
         unsafe { self.collect_picked::<D>(walk, None) }
     }
 
@@ -430,7 +431,7 @@ impl Rows {
     /// - nothing else uses what the query writes
     pub(super) unsafe fn mark_taken<D: QueryData>(&self) {
         for batch in self.batches.iter().filter(|_| D::MARKS) {
-            // SAFETY: the caller promises the same.
+            // SAFETY: the rows were collected for a query of this data, and nothing else uses what it writes.
             unsafe { self.mark::<D>(batch, false) };
         }
     }
@@ -458,7 +459,7 @@ impl Rows {
     /// - the rows were collected for a query of this data, and nothing else uses what it writes
     unsafe fn mark<D: QueryData>(&self, batch: &RowBatch, as_slices: bool) {
         let place = self.chunks[batch.chunk as usize];
-        // SAFETY: the caller promises the same.
+        // SAFETY: the rows were collected for a query of this data, and nothing else uses what it writes.
         unsafe { self.mark_chunk::<D>(place) };
         if !D::TRACKS {
             return;
@@ -701,7 +702,7 @@ impl Rows {
 ///
 /// - the fetch is that of a chunk with such rows, and nothing else uses what it can write
 unsafe fn track_as<D: QueryData>(fetch: D::Fetch, rows: Range<u32>, as_slices: bool) {
-    // SAFETY: the caller promises the same.
+    // SAFETY: the fetch is that of a chunk with these rows, and nothing else uses what it can write.
     unsafe {
         match as_slices {
             true => track::<D, true>(fetch, rows),
@@ -788,7 +789,7 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         }
     }
 
-    /// Returns whether all rows match, because nothing that the query asks for can be disabled.
+    /// Returns whether all rows match, because no component of the conditions is enableable.
     pub(super) fn is_whole(&self) -> bool {
         self.found.bits.is_empty()
     }
@@ -844,7 +845,8 @@ impl ChunkMarks<'_> {
     /// - nothing else uses the column's version; nor the versions of other columns, unless they were written out
     #[inline(always)]
     pub(crate) unsafe fn mark(&mut self, column: u32) {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the chunk has the column. Nothing else uses its version, nor the versions of other columns unless they were
+        // written out.
         unsafe { self.chunk.versions.set_version_of(column, self.version) };
     }
 
@@ -855,7 +857,8 @@ impl ChunkMarks<'_> {
     /// - the chunk has such a column
     /// - nothing else uses the column's versions; nor the versions of other columns, unless they were written out
     pub(crate) unsafe fn begin(&mut self, column: u32) {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the chunk has the column. Nothing else uses its versions, nor the versions of other columns unless they were
+        // written out.
         unsafe { self.chunk.begin_writing(column, self.version) };
     }
 }

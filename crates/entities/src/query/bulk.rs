@@ -17,7 +17,7 @@ use crate::manager::{EntityManager, RowSelection};
 use crate::storage::{Chunk, RowRange};
 
 impl QueryDescriptor {
-    /// Copies all matching entities of one world to another. Returns which entity was copied to which.
+    /// Copies all matching entities of one world to another. Returns a map from each entity to its copy.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ impl QueryDescriptor {
     ///
     /// # Panics
     ///
-    /// As [`EntityManager::copy_entities_from`] does.
+    /// The same as [`EntityManager::copy_entities_from`].
     ///
     /// # Examples
     ///
@@ -129,7 +129,7 @@ impl Walk<'_> {
     pub(super) fn found(&self, mut all: RowSelection) -> RowSelection {
         let chunks = |found: &Match| self.archetypes[found.archetype].chunks.len();
         all.reserve(self.matches.iter().map(chunks).sum());
-        // SAFETY: nobody changes what the world knows of chunks meanwhile.
+        // SAFETY: the headers of chunks do not change meanwhile.
         let chunks = unsafe { &*self.chunks };
         let mut changed = mem::take(&mut all.changed);
         for found in self.matches {
@@ -154,12 +154,13 @@ impl Walk<'_> {
         all
     }
 
-    /// Switches a component of all rows that are found on or off, which all archetypes have that match. Returns how many they are.
+    /// Enables or disables a component of all matching rows. All matching archetypes have it. Returns the number of rows.
     ///
     /// # Safety
     ///
     /// - the walk was made by [`writing`](Self::writing), and no fetched data of its chunks is alive
-    /// - as for [`switch_some`](Self::switch_some), in all of them
+    /// - no other code uses the mask and the versions of the component in these chunks; nor versions of other columns, unless they
+    ///   were written out
     pub(super) unsafe fn switch(&self, component: ComponentType, enabled: bool) -> usize {
         let mut switched = 0;
         let mut changed = Vec::new();
@@ -174,7 +175,8 @@ impl Walk<'_> {
             while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
                 // SAFETY: archetypes list existing chunks.
                 let chunk = unsafe { (*self.chunks).get_unchecked(number) };
-                // SAFETY: the caller's promise.
+                // SAFETY: no other code uses the mask and the versions of the component, nor versions of other columns unless they
+                // were written out.
                 unsafe {
                     if found.bits.is_empty() {
                         chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
@@ -190,11 +192,11 @@ impl Walk<'_> {
         switched
     }
 
-    /// Switches a component of those rows of a chunk that match, given its column and its mask. Returns how many they are.
+    /// Enables or disables a component of the matching rows of a chunk, given its column and its mask. Returns the number of rows.
     ///
     /// # Safety
     ///
-    /// - no other code uses the mask, nor what is noted of the column; nor of others, unless their versions were written out
+    /// - no other code uses the mask and the versions of the column; nor versions of other columns, unless they were written out
     unsafe fn switch_some(
         &self,
         chunk: &Chunk,
@@ -204,12 +206,13 @@ impl Walk<'_> {
         enabled: bool,
     ) -> usize {
         let mut switched = 0;
-        // Whether rows match is told by the bits of one word, so that those which were switched do not matter.
+        // Matching depends on the bits of one word at a time, so earlier writes do not matter.
         for word in 0..chunk.len.div_ceil(u64::BITS) {
             let masks = Masks { enabled: &chunk.enabled, changed };
             let rows = matching_rows(&found.bits, &masks, word, chunk.len);
             if rows != 0 {
-                // SAFETY: the caller's promise. What was borrowed to find the rows is not used any more.
+                // SAFETY: no other code uses the mask and the versions of the column, nor versions of other columns unless they
+                // were written out. The borrow for matching has ended.
                 unsafe {
                     chunk.enabled.set_bits(mask, word, rows, enabled);
                     chunk.note_written_bits(column, word, rows, self.version);

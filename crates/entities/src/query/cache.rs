@@ -18,15 +18,15 @@ use super::state::{Match, Place, QueryState};
 use super::walk::PREFETCH_MIN_CHUNKS;
 use crate::storage::Archetypes;
 
-/// The archetypes that each query has found, so that none is looked at twice.
+/// The states of all queries, so that no archetype is matched twice.
 ///
-/// A query that only reads borrows the world shared, and still has to be remembered. So this changes through a shared
-/// reference, and what it returns stays where it is as long as the world does.
+/// A read-only query borrows the world shared, and its state still has to be cached. So the cache has interior mutability, and the
+/// states it returns stay at their address as long as the world exists.
 pub(crate) struct QueryCache {
-    /// No other has the same: states that were kept are known to be of this one.
+    /// A unique id, which identifies states of this cache.
     id: u64,
     known: RefCell<Known>,
-    /// The last one that was asked for: mostly a loop asks for the same again.
+    /// The last query: a loop mostly repeats the same one.
     recent: Cell<Option<(Key, NonNull<QueryState>)>>,
 }
 
@@ -38,10 +38,10 @@ struct Known {
     by_plan: HashMap<Plan, u32, FixedState>,
 }
 
-/// A query as a type, and what was said of it.
+/// A query type and its options.
 type Key = (TypeId, Options);
 
-// SAFETY: the states are owned, as in a box, and consist of what can be sent.
+// SAFETY: the states are owned, as in a box, and are `Send`.
 unsafe impl Send for QueryCache {}
 
 const _: () = {
@@ -54,7 +54,7 @@ static STATES: AtomicU64 = AtomicU64::new(0);
 
 impl Default for QueryCache {
     fn default() -> Self {
-        // Only that they differ matters.
+        // Relaxed suffices: the ids only have to differ.
         let id = STATES.fetch_add(1, Ordering::Relaxed);
         Self { id, known: RefCell::default(), recent: Cell::default() }
     }
@@ -67,11 +67,11 @@ impl QueryCache {
         self.id
     }
 
-    /// A state that was returned before, with all archetypes looked at.
+    /// Returns a state that was returned before, with all archetypes matched.
     ///
     /// # Safety
     ///
-    /// - it is one of these
+    /// - the state belongs to this cache
     #[inline]
     pub(super) unsafe fn again<'w>(
         &'w self,
@@ -81,7 +81,7 @@ impl QueryCache {
         self.current(state, archetypes)
     }
 
-    /// The state of a query of this type, with all archetypes looked at. The plan is made when it is met first.
+    /// Returns the state of a query of this type, with all archetypes matched. The plan is made on first use.
     ///
     /// The archetypes are always those of the world that this belongs to.
     #[inline]
@@ -101,7 +101,7 @@ impl QueryCache {
         self.current(state, archetypes)
     }
 
-    /// The state of a query of this plan, with all archetypes looked at.
+    /// Returns the state of a query of this plan, with all archetypes matched.
     pub(crate) fn of_plan<'w>(&'w self, plan: &Plan, archetypes: &'w Archetypes) -> &'w QueryState {
         let mut known = self.known.borrow_mut();
         let number = known.number_of(plan);
@@ -113,7 +113,7 @@ impl QueryCache {
     fn look_up(&self, key: Key, plan: impl FnOnce() -> Plan) -> NonNull<QueryState> {
         let found = self.known.borrow().by_type.get(&key).copied();
         let number = found.unwrap_or_else(|| {
-            // Names of types are user code, so nothing is borrowed meanwhile.
+            // Names of types are user code, so nothing is borrowed during the call.
             let plan = plan();
             let mut known = self.known.borrow_mut();
             let number = known.number_of(&plan);
@@ -131,29 +131,30 @@ impl QueryCache {
         state: NonNull<QueryState>,
         archetypes: &'w Archetypes,
     ) -> &'w QueryState {
-        // SAFETY: it is one of the list. It lives as long as this, and nobody changes it now.
+        // SAFETY: the state is in the list, lives as long as this, and does not change now.
         if !unsafe { state.as_ref() }.is_settled(archetypes) {
             self.catch_up(state, archetypes);
         }
-        // SAFETY: it lives as long as this, and changes only if there are more archetypes, which are borrowed as long.
+        // SAFETY: the state lives as long as this, and changes only if archetypes are added, which are borrowed for the same
+        // lifetime.
         unsafe { state.as_ref() }
     }
 
-    /// Does what is to be done when archetypes have come, or chunks have come or gone.
+    /// Updates a state after archetypes were added, or chunks were added or freed.
     ///
-    /// Nothing is settled for the archetypes.
+    /// The state must not be settled for the archetypes.
     #[cold]
     fn catch_up(&self, state: NonNull<QueryState>, archetypes: &Archetypes) {
-        // SAFETY: it is one of the list. It lives as long as this, and nobody changes it now.
+        // SAFETY: the state is in the list, lives as long as this, and does not change now.
         if !unsafe { state.as_ref() }.is_current(archetypes) {
-            // SAFETY: it is reached in no other way. Who has a reference to it that was returned here borrows the world, and
-            // with it the archetypes, which can have become more only after such borrows had ended.
+            // SAFETY: no reference to the state is alive. A reference returned here borrows the world, and with it the archetypes,
+            // which could only grow after such borrows ended.
             unsafe { &mut *state.as_ptr() }.extend(archetypes);
         }
-        // SAFETY: as above.
+        // SAFETY: the state is in the list, lives as long as this, and does not change now.
         let found = unsafe { state.as_ref() };
-        // SAFETY: the archetypes are always those of one world, which is used by one thread at a time, as this is. It was found
-        // that nothing is settled for them.
+        // SAFETY: the archetypes are always those of one world, which one thread uses at a time. The state was found not to be
+        // settled for them.
         unsafe { found.chunks.settle(archetypes, &found.matches, found.is_plain()) };
     }
 }
@@ -174,48 +175,48 @@ impl Known {
 impl Drop for Known {
     fn drop(&mut self) {
         for &state in &self.list {
-            // SAFETY: it is from a box, and not used afterwards.
+            // SAFETY: the state is from a box, and is not used afterwards.
             drop(unsafe { Box::from_raw(state.as_ptr()) });
         }
     }
 }
 
-/// The chunks of all matches of a query, one after the other, and where its parts are in each.
+/// The chunks of all matches of a query, and the places of its parts in each.
 ///
-/// Who walks over many archetypes with few entities would otherwise go from match to archetype to list to chunk for each of
-/// them, and take longer for that than for the entities.
+/// Without it, a walk over many archetypes with few entities follows match, archetype, list and chunk for each of them, which takes
+/// longer than the entities.
 #[derive(Default)]
 pub(super) struct CachedChunks {
     /// The numbers of the chunks, in the order of the matches, and of the lists of their archetypes.
     pub(super) numbers: Vec<u32>,
-    /// As many places for each chunk as the query has parts.
+    /// For each chunk, as many places as the query has parts.
     pub(super) places: Vec<Place>,
-    /// There is a list. If not, it would gain nothing: there are many chunks, or few archetypes, or rows to be chosen.
+    /// There is a list. Without one, a list would gain nothing: there are many chunks, few archetypes, or filtered rows.
     is_there: bool,
-    /// The last state of the archetypes that was met, by their count of changes, and how often.
+    /// The last version of the archetypes, by their count of changes, and the number of queries in it.
     met: u64,
     times: u32,
 }
 
-/// Number of queries in one state of the archetypes after which a list is made. A world that changes all the time pays for none.
+/// Number of queries for one version of the archetypes after which a list is made. A world that changes all the time pays for none.
 const STABLE_QUERIES: u32 = 4;
 /// Maximum length of a list.
 const MAX_CHUNKS: usize = 1024;
 
-/// The list of a query, and what it is right for.
+/// The chunk list of a query, and the version of the archetypes it is valid for.
 ///
-/// It changes through a shared reference: a query that only reads is to have it too. **Invariant:** that happens only on the
-/// thread that has the world, and only while the list is not that of the archetypes as they are.
+/// It has interior mutability, so that read-only queries can use it too. **Invariant:** it changes only on the thread that has the
+/// world, and only while the list is not valid for the current archetypes.
 #[derive(Default)]
 pub(super) struct ChunkCache {
-    /// The count of changes of the archetypes that the list is right for. Zero, which no world counts, if for none.
+    /// The change count of the archetypes that the list is valid for. Zero, which no world has, if for none.
     right_for: AtomicU64,
     list: UnsafeCell<CachedChunks>,
 }
 
-// SAFETY: who reads the list has found that it is right for archetypes which are borrowed, and sees all that was written to it
-// before that was noted. It changes only if it is not right for the archetypes, which then have changed, so that nobody has
-// borrowed them since.
+// SAFETY: a reader of the list has found it valid for borrowed archetypes, and the acquire load makes all earlier writes to it
+// visible. The list changes only if it is not valid for the archetypes: then they have changed, so no borrow of them from before is
+// alive.
 unsafe impl Sync for ChunkCache {}
 
 impl ChunkCache {
@@ -226,29 +227,29 @@ impl ChunkCache {
         self.right_for.load(Ordering::Acquire) == archetypes.changes()
     }
 
-    /// The chunks of all matches in these archetypes, if there is a list of them.
+    /// Returns the chunks of all matches in these archetypes, if there is a list.
     #[inline(always)]
     pub(super) fn get<'w>(&'w self, archetypes: &'w Archetypes) -> Option<&'w CachedChunks> {
         if !self.is_settled(archetypes) {
             return None;
         }
-        // SAFETY: it is right for these archetypes, and so does not change as long as they are borrowed.
+        // SAFETY: the list is valid for these archetypes, so it does not change while they are borrowed.
         let list = unsafe { &*self.list.get() };
         list.is_there.then_some(list)
     }
 
-    /// Makes a list of the chunks of these matches, if that gains something, and if the archetypes have been as they are for some
-    /// time.
+    /// Makes a list of the chunks of these matches, if that gains something and the archetypes have been stable for some queries.
     ///
     /// # Safety
     ///
     /// - this is always called on the thread that has the world, with archetypes of the same world
-    /// - nothing is [settled](Self::is_settled) for them
+    /// - the list is not [settled](Self::is_settled) for them
     pub(super) unsafe fn settle(&self, archetypes: &Archetypes, matches: &[Match], is_plain: bool) {
         debug_assert!(!self.is_settled(archetypes));
         let changes = archetypes.changes();
-        // SAFETY: nobody uses the list. Who does has borrowed archetypes that it is right for. It is not right for these, which
-        // are the same, so they have changed since such borrows ended; and on other threads nobody changes it.
+        // SAFETY: no reference to the list is alive. Such a reference borrows archetypes that the list is valid for. It is not
+        // valid for these, which belong to the same world, so they have changed since such borrows ended. Other threads do not
+        // change it.
         let list = unsafe { &mut *self.list.get() };
         let may_gain = is_plain && matches.len() > 1;
         if may_gain {

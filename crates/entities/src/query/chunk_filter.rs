@@ -14,7 +14,7 @@ pub(super) struct ChunkFilter {
 }
 
 impl ChunkFilter {
-    /// Of which everything is asked for.
+    /// Selects all chunks.
     pub(super) const ALL: Self = Self { since: Version::NEVER, asks_for_changes: false };
 
     /// Returns `true` if all rows of all chunks of a match are selected.
@@ -34,11 +34,13 @@ impl ChunkFilter {
         !self.asks_for_changes || may_have_changed(chunk, found, self.since)
     }
 
-    /// Returns `true` if a chunk of a match is selected and has matching rows. Finds out which of them have
-    /// changed, if that is asked for row by row: before they are given, since that may count as a change.
+    /// Returns `true` if a chunk of a match is selected and has matching rows.
+    ///
+    /// Writes the changed rows if a change condition depends on rows. This happens before rows are yielded, which may count as a
+    /// change.
     #[inline(always)]
     pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
-        // Mostly nothing has changed, which is found out without a call.
+        // Mostly nothing has changed, which is detected without a call.
         self.wants(chunk, found) && self.has_rows(chunk, found, changed)
     }
 
@@ -55,8 +57,8 @@ impl ChunkFilter {
 }
 
 /// Returns `true` if a chunk can fulfil the change conditions of a match. Conditions that depend on rows count as fulfilled.
-// Mostly nothing has changed, which is found out without a call, unless there are several possibilities. The compiler makes
-// functions of iterators here, hence loops.
+// Mostly nothing has changed, which is detected without a call, unless there are alternatives. The compiler does not inline
+// iterators here, hence loops.
 #[inline(always)]
 pub(super) fn may_have_changed(chunk: &Chunk, found: &Match, since: Version) -> bool {
     for bit in &found.changed {
@@ -106,8 +108,7 @@ fn is_whole(chunk: &Chunk, change: &Change, since: Version) -> bool {
     }
 }
 
-/// Finds the rows of a chunk to which the changes have happened that a match asks for: for each change, a bit for each row. Bits of
-/// rows that are not there are zero.
+/// Finds the changed rows of a chunk: for each change of a match, one bit per row. Bits beyond the last row are zero.
 pub(super) fn find_changed(chunk: &Chunk, found: &Match, since: Version, into: &mut Vec<u64>) {
     let words = chunk.len.div_ceil(u64::BITS) as usize;
     into.clear();
@@ -160,24 +161,24 @@ fn has_happened(chunk: &Chunk, change: &Change, since: Version, row: u32) -> boo
     of_row || is_whole(chunk, change, since)
 }
 
-/// Rows side by side that match, one run after another.
+/// An iterator over runs of contiguous matching rows.
 ///
-/// Who takes a run has a new value, so that it stays in registers.
+/// Each step returns a new value, so that it stays in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Runs<'w> {
-    /// None if all rows match.
+    /// Empty if all rows match.
     bits: &'w [Bit],
     rows: u32,
-    /// The current word of the masks.
+    /// The current mask word.
     at: u32,
-    /// The rows of that word which match and are left.
+    /// The remaining matching rows of that word.
     word: u64,
 }
 
 impl<'w> Runs<'w> {
     pub(crate) const NONE: Self = Self { bits: &[], rows: 0, at: 0, word: 0 };
 
-    /// The rows of a chunk that fulfil these conditions.
+    /// Creates the runs of a chunk's rows that fulfil these conditions.
     #[inline(always)]
     pub(crate) fn new(bits: &'w [Bit], chunk: &Chunk) -> Self {
         Self { bits, rows: chunk.len, at: u32::MAX, word: 0 }
@@ -189,13 +190,13 @@ impl<'w> Runs<'w> {
         self.bits.is_empty()
     }
 
-    /// All rows, which match.
+    /// Returns all rows as one run.
     #[inline(always)]
     pub(crate) fn whole(self) -> (Range<u32>, Self) {
         (0..self.rows, Self { rows: 0, ..self })
     }
 
-    /// Goes to the next word of the masks with rows that match, if there is one.
+    /// Moves to the next mask word with matching rows, if there is one.
     #[inline(never)]
     pub(crate) fn find_word(self, masks: &Masks<'_>) -> Option<Self> {
         let words = self.rows.div_ceil(u64::BITS);
@@ -216,7 +217,7 @@ impl<'w> Runs<'w> {
         if self.is_whole() {
             return self.whole();
         }
-        // Mostly it ends in the word at hand, if there is one at all: then nothing is called.
+        // A run mostly ends in the current word: then nothing is called.
         let low = self.word.trailing_zeros();
         let ones = (self.word | self.word.wrapping_sub(1)).trailing_ones();
         if self.word == 0 || ones == u64::BITS {
@@ -226,7 +227,7 @@ impl<'w> Runs<'w> {
         (first + low..first + ones, Self { word: self.word & (u64::MAX << ones), ..self })
     }
 
-    /// The run that comes when a word is over, or goes on in the next one.
+    /// Returns the next run when the current word is empty, or the run continues in the next word.
     #[inline(always)]
     fn next_across_words(self, masks: &Masks<'_>) -> (Range<u32>, Self) {
         let Self { bits, rows, at, word } = self;
@@ -247,10 +248,10 @@ impl<'w> Runs<'w> {
     }
 }
 
-/// The next run from a word of masks on, of which this is left: its first row in the upper half of the number, the one after
-/// its last in the lower half. And what is left of the word that it ends in.
+/// Returns the next run from a mask word on, and the remaining rows of the word that it ends in.
 ///
-/// Everything is a number, so that it is in registers. If there is no run, it is an empty one behind all words.
+/// The run has its first row in the upper half of the number, and its end in the lower half. Everything is a number, so that it
+/// stays in registers. At the end the run is an empty one behind all words.
 #[inline(never)]
 fn run_across_words(bits: &[Bit], masks: &Masks<'_>, rows: u32, at: u32, word: u64) -> (u64, u64) {
     let words = rows.div_ceil(u64::BITS);
@@ -260,10 +261,10 @@ fn run_across_words(bits: &[Bit], masks: &Masks<'_>, rows: u32, at: u32, word: u
     };
     let low = word.trailing_zeros();
     let first = at * u64::BITS + low;
-    // Rows below the first count as matching, so that the run ends at the first that does not.
+    // Rows below the first count as matching, so that the run ends at the first row that does not match.
     let mut ones = (word | ((1 << low) - 1)).trailing_ones();
     let mut left = word;
-    // Whole words are passed at one look each.
+    // Whole words are skipped with one test each.
     while ones == u64::BITS {
         at += 1;
         left = if at < words { matching_rows(bits, masks, at, rows) } else { 0 };

@@ -26,15 +26,15 @@ use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
 /// | `&PerChunk<T>` | the value of the entity's chunk, `&T` | those that have it |
 /// | `&mut PerChunk<T>` | nothing: jobs write the value by [`ChunkInJob`](crate::ChunkInJob) | those that have it |
 /// | `&Managed<T>`, `&mut Managed<T>` | the value of a [managed component](crate::ManagedComponent) | as for `&T` |
-/// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | whether a component is enabled | those that have it, on or off |
+/// | [`EnabledRef<T>`](crate::EnabledRef), [`EnabledMut<T>`](crate::EnabledMut) | the enabled state of a component | those that have it, enabled or disabled |
 /// | [`TrackedMut<T>`](crate::TrackedMut) | the value of a component, which counts as changed only if it is written | as for `&T` |
-/// | `Option<D>` | what `D` gives, or `None` | all |
+/// | `Option<D>` | the item of `D`, or `None` | all |
 /// | `()` | nothing | all |
-/// | tuples of up to 16 | what each part gives | those that have all of it |
-/// | an [`Aspect`](crate::Aspect) | the struct, with what its fields give | those that have all of it |
+/// | tuples of up to 16 | a tuple of the items | those that match all elements |
+/// | an [`Aspect`](crate::Aspect) | the struct with the items of its fields | those that match all fields |
 ///
-/// What is behind the reference is what `spawn` is given and `has` is asked for. The lifetimes of the references say nothing;
-/// in the fields of a type they are `'static`.
+/// The type behind the reference is the one used with `spawn` and `has`. The lifetimes of the references have no meaning; in the
+/// fields of a type they are `'static`.
 ///
 /// # Examples
 ///
@@ -64,7 +64,7 @@ use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: what the methods owe each other may change.
+/// Not to be implemented outside of this crate: the contract between the methods may change.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is nothing that a query gives",
     label = "not data of a query",
@@ -74,7 +74,7 @@ pub unsafe trait QueryData: Sized {
     /// The item of an entity.
     type Item<'w>;
 
-    /// The same type, whatever the lifetimes of its references.
+    /// The same type with `'static` references.
     #[doc(hidden)]
     type Static: QueryData + 'static;
 
@@ -94,7 +94,7 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     const WRITES: bool;
 
-    /// There is something to record for `mark`.
+    /// `mark` has something to record.
     #[doc(hidden)]
     const MARKS: bool;
 
@@ -106,23 +106,24 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     fn parts(each: &mut dyn FnMut(Part));
 
-    /// Prefetches `count` rows of a chunk, beginning with the first: a chunk whose memory begins here, and that has
-    /// these places. There may be fewer rows.
+    /// Prefetches up to `count` rows of a chunk, starting with row `first`. The chunk's memory starts at `_memory`, and its
+    /// archetype has these places.
     #[doc(hidden)]
     #[inline(always)]
     fn expect(_memory: NonZero<usize>, _places: &[Place], _first: usize, _count: usize) {}
 
-    /// Has a row of the chunk that was fetched from on its way to the cache.
+    /// Prefetches a row of the fetched chunk.
     #[doc(hidden)]
     #[inline(always)]
     fn expect_row(_fetch: Self::Fetch, _row: usize) {}
 
-    /// Notes what can be changed in a chunk.
+    /// Records the columns of a chunk that can be written.
     ///
     /// # Safety
     ///
-    /// - these are the places of the parts in the chunk's archetype, which has what is needed
-    /// - no other code uses what is noted of what can be changed; nor of other columns, unless their versions were written out
+    /// - these are the places of the parts in the chunk's archetype, which has the required components
+    /// - no other code uses the versions of columns that can be written; nor of other columns, unless their versions were written
+    ///   out
     #[doc(hidden)]
     unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]);
 
@@ -130,11 +131,11 @@ pub unsafe trait QueryData: Sized {
     #[doc(hidden)]
     fn is_there(places: &[Place]) -> bool;
 
-    /// Looks for the parts in a chunk.
+    /// Fetches the addresses of the parts in a chunk.
     ///
     /// # Safety
     ///
-    /// - these are the places of the parts, in the order of `parts`, in the chunk's archetype, which has what is needed
+    /// - these are the places of the parts, in the order of `parts`, in the chunk's archetype, which has the required components
     #[doc(hidden)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch;
 
@@ -152,7 +153,7 @@ pub unsafe trait QueryData: Sized {
     ///
     /// - the chunk of the fetch has such a row
     /// - no other code writes the data that is read for the lifetime
-    /// - no other code uses what can be changed of it for the lifetime, and it is in memory that is unshared
+    /// - no other code uses the data that can be written for the lifetime, and its memory is unshared
     /// - it stays on this thread, unless the world is borrowed mutably
     #[doc(hidden)]
     unsafe fn get<'w>(fetch: Self::Fetch, row: usize) -> Self::Item<'w>;
@@ -167,7 +168,7 @@ pub unsafe trait QueryData: Sized {
     unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, as_slices: bool);
 }
 
-/// Query data that is only read. It is to be had from a shared reference to a world.
+/// Read-only query data. It works with a shared borrow of the world.
 ///
 /// # Examples
 ///
@@ -188,7 +189,7 @@ pub unsafe trait QueryData: Sized {
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: nothing that is given can be changed.
+/// Not to be implemented outside of this crate: items allow no writes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can be changed, and the world is only borrowed to be read",
     label = "has something that can be changed",
@@ -200,8 +201,8 @@ pub unsafe trait ReadOnlyData: QueryData {}
 
 /// Query data that is available as slices of contiguous entities.
 ///
-/// For `&T` that is `&[T]`, for `&mut T` it is `&mut [T]`, and for a buffer an accessor. Of what all entities of a chunk have in
-/// common, one value is given. Managed components, and whether something is enabled, do not are contiguous.
+/// The slices of `&T` are `&[T]`, those of `&mut T` are `&mut [T]`, and those of a buffer an accessor. A value that all entities of
+/// a chunk share is yielded once. Managed components and enabled states are not available as slices.
 ///
 /// # Examples
 ///
@@ -243,10 +244,10 @@ pub unsafe trait ChunkData: QueryData {
     unsafe fn slices<'w>(fetch: Self::Fetch, first: usize, count: usize) -> Self::Slices<'w>;
 }
 
-/// The bytes that memory comes to the cache in.
+/// The size of a cache line.
 const LINE: usize = 64;
 
-/// A column, and where it is said which rows are enabled.
+/// A column, and its enabled bits and row versions.
 #[derive(Debug)]
 pub struct ColumnFetch<T> {
     /// Marks whether an optional column exists.
@@ -266,16 +267,16 @@ impl<T> Clone for ColumnFetch<T> {
 impl<T> Copy for ColumnFetch<T> {}
 
 impl<T> ColumnFetch<T> {
-    /// The column at a place that is there. `enableable` is what the type says of itself.
+    /// Returns the column at an existing place. `enableable` is the constant of the type.
     #[inline(always)]
     pub(super) fn new(view: ChunkView<'_>, place: Place, enableable: bool) -> Self {
         let words = if enableable { mask_words(view, place) } else { ptr::null_mut() };
-        // SAFETY: no memory begins at zero.
+        // SAFETY: the address of a column is not null.
         let first = unsafe { NonNull::new_unchecked(column(view, place.offset)) };
         Self { first, words, written: ptr::null_mut() }
     }
 
-    /// The column at a place that is there, which is written. `enableable` and `tracked` are what the type says of itself.
+    /// Returns the writable column at an existing place. `enableable` and `tracked` are the constants of the type.
     #[inline(always)]
     pub(super) fn new_mut(
         view: ChunkView<'_>,
@@ -288,14 +289,14 @@ impl<T> ColumnFetch<T> {
         Self { written, ..Self::new(view, place, enableable) }
     }
 
-    /// Notes that rows are written.
+    /// Records a write of rows.
     ///
     /// # Safety
     ///
-    /// - the chunk has such rows
+    /// - the chunk has these rows
     #[inline]
     pub(super) unsafe fn track(self, first: usize, count: usize) {
-        // SAFETY: there are such rows.
+        // SAFETY: the chunk has these rows.
         unsafe { track_rows(self.written, first, count) }
     }
 
@@ -306,20 +307,20 @@ impl<T> ColumnFetch<T> {
     /// - the chunk has such a row
     #[inline(always)]
     pub(super) unsafe fn is_on(self, row: usize) -> bool {
-        // SAFETY: there is a bit for each row.
+        // SAFETY: the mask has a bit for each row, and the chunk has this row.
         self.words.is_null() || unsafe { *self.words.add(row / 64) } >> (row % 64) & 1 != 0
     }
 }
 
-/// Notes that rows are written, unless there is nowhere to note it.
+/// Records a write of rows, unless the column is null.
 ///
 /// # Safety
 ///
-/// - the column is that of a chunk with such rows, or null
+/// - the column is that of a chunk with these rows, or null
 #[inline(always)]
 pub(super) unsafe fn track_rows(column: *mut TrackedColumn, first: usize, count: usize) {
-    // SAFETY: it is there as long as the world is borrowed. Others use it in turns: on the thread
-    // of the world, or on the one that prepares a job. They keep no reference to it.
+    // SAFETY: the column exists while the world is borrowed. Other code uses it only in turns, on the world's thread or on the
+    // thread that prepares a job, and keeps no reference to it.
     let Some(column) = (unsafe { column.as_mut() }) else { return };
     match count {
         1 => column.mark_row(first as u32),
@@ -329,16 +330,16 @@ pub(super) unsafe fn track_rows(column: *mut TrackedColumn, first: usize, count:
 
 /// Returns the address of a column.
 ///
-/// The address is made of a number, so that the compiler does not see that several columns are parts of one block of memory:
-/// it would not find out that they are apart, and a loop over them would stay scalar. It knows nothing of columns whose
-/// addresses come from nowhere, checks once that they are apart, and uses vectors.
+/// The address is made from an integer, which hides that several columns are parts of one allocation. Otherwise the compiler fails
+/// to see that they are disjoint, and a loop over them stays scalar. For addresses of unknown origin it checks once that they are
+/// disjoint, and vectorises.
 #[inline(always)]
 fn column<T>(view: ChunkView<'_>, offset: u32) -> *mut T {
     ptr::with_exposed_provenance_mut(view.chunk.data().expose_provenance() + offset as usize)
 }
 
-/// Prefetches `count` rows of a column, beginning with the first. The compiler knows how many, so that there is
-/// no end of a loop to be guessed: where rows are found in no order, a CPU guesses it wrong.
+/// Prefetches `count` rows of a column, starting with `first`. `count` is a compile-time constant after inlining, so no loop end
+/// has to be predicted: for rows in random order, a CPU predicts it wrong.
 #[inline(always)]
 fn expect_column<T>(memory: NonZero<usize>, offset: u32, first: usize, count: usize) {
     let start = memory.get() + offset as usize + first * size_of::<T>();
@@ -352,9 +353,10 @@ pub(super) fn mask_words(view: ChunkView<'_>, place: Place) -> *mut u64 {
     view.chunk.enabled.address(place.mask)
 }
 
-/// Writes what is the same for all data that has one part: its type, what is needed of it, whether it is written, and whether
-/// it is about being enabled or disabled. The last is whether the rows that are given count as changed one by one: then its
-/// `Fetch` is a [`ColumnFetch`] with the rows that are written.
+/// Implements the methods common to all data with one part.
+///
+/// The arguments are its type, its requirement, whether it is written, and whether it concerns enabled bits. The last argument is
+/// whether yielded rows count as changed one by one: then its `Fetch` is a [`ColumnFetch`] with row versions.
 macro_rules! one_part {
     ($ty:expr, $need:expr, $write:expr, $bits:expr) => {
         one_part!(@part $ty, $need, $write, $bits);
@@ -363,7 +365,7 @@ macro_rules! one_part {
         #[inline(always)]
         unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
             if $write {
-                // SAFETY: the caller's promises. There is the place of the part.
+                // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column.
                 unsafe { marks.mark(places.get_unchecked(0).column) };
             }
         }
@@ -378,17 +380,17 @@ macro_rules! one_part {
         #[inline(always)]
         unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
             if $tracked {
-                // SAFETY: the caller's promises.
+                // SAFETY: the places are those of the parts. No other code uses the versions of the column.
                 unsafe { marks.begin(places[0].column) };
             } else {
-                // SAFETY: the caller's promises. There is the place of the part.
+                // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column.
                 unsafe { marks.mark(places.get_unchecked(0).column) };
             }
         }
 
         #[inline(always)]
         unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, _: bool) {
-            // SAFETY: there are such rows.
+            // SAFETY: the chunk has these rows.
             unsafe { fetch.track(first, count) }
         }
     };
@@ -430,27 +432,27 @@ unsafe impl<T: Component> QueryData for &T {
 
     #[inline(always)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
-        // SAFETY: the caller promises that there is the place of the part.
+        // SAFETY: the places are those of the parts, of which there is one.
         ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, T::ENABLEABLE)
     }
 
     #[inline(always)]
     unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
-        // SAFETY: there is such a row.
+        // SAFETY: the chunk has this row.
         unsafe { fetch.is_on(row) }
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w T {
-        // SAFETY: there is a value in each row, which nobody changes.
+        // SAFETY: each row has a value, and no other code writes it for the lifetime.
         unsafe { &*fetch.first.as_ptr().add(row) }
     }
 }
 
-// SAFETY: nothing can be changed.
+// SAFETY: the data is only read.
 unsafe impl<T: Component> ReadOnlyData for &T {}
 
-// SAFETY: components can be shared and sent.
+// SAFETY: components are `Send` and `Sync`.
 unsafe impl<T: Component> ParallelData for &T {}
 
 // SAFETY: the values of a column are contiguous.
@@ -459,7 +461,7 @@ unsafe impl<T: Component> ChunkData for &T {
 
     #[inline(always)]
     unsafe fn slices<'w>(fetch: ColumnFetch<T>, first: usize, count: usize) -> &'w [T] {
-        // SAFETY: there is a value in each row, which nobody changes.
+        // SAFETY: each row has a value, and no other code writes it for the lifetime.
         unsafe { slice::from_raw_parts(fetch.first.as_ptr().add(first), count) }
     }
 }
@@ -484,25 +486,25 @@ unsafe impl<T: Component> QueryData for &mut T {
 
     #[inline(always)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
-        // SAFETY: the caller promises that there is the place of the part.
+        // SAFETY: the places are those of the parts, of which there is one.
         let place = unsafe { *places.get_unchecked(0) };
         ColumnFetch::new_mut(view, place, T::ENABLEABLE, T::TRACK_CHANGES)
     }
 
     #[inline(always)]
     unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
-        // SAFETY: there is such a row.
+        // SAFETY: the chunk has this row.
         unsafe { fetch.is_on(row) }
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w mut T {
-        // SAFETY: there is a value in each row, which no other code uses.
+        // SAFETY: each row has a value, which no other code uses for the lifetime.
         unsafe { &mut *fetch.first.as_ptr().add(row) }
     }
 }
 
-// SAFETY: components can be shared and sent.
+// SAFETY: components are `Send` and `Sync`.
 unsafe impl<T: Component> ParallelData for &mut T {}
 
 // SAFETY: the values of a column are contiguous.
@@ -511,12 +513,12 @@ unsafe impl<T: Component> ChunkData for &mut T {
 
     #[inline(always)]
     unsafe fn slices<'w>(fetch: ColumnFetch<T>, first: usize, count: usize) -> &'w mut [T] {
-        // SAFETY: there is a value in each row, which no other code uses.
+        // SAFETY: each row has a value, which no other code uses for the lifetime.
         unsafe { slice::from_raw_parts_mut(fetch.first.as_ptr().add(first), count) }
     }
 }
 
-// SAFETY: there are no parts: every chunk has the ids of its entities.
+// SAFETY: the data has no parts: every chunk has the ids of its entities.
 unsafe impl QueryData for Entity {
     type Item<'w> = Entity;
     type Static = Entity;
@@ -561,7 +563,7 @@ unsafe impl QueryData for Entity {
     unsafe fn track(_: Self::Fetch, _: usize, _: usize, _: bool) {}
 }
 
-// SAFETY: nothing can be changed.
+// SAFETY: the data is only read.
 unsafe impl ReadOnlyData for Entity {}
 
 // SAFETY: an id is a number.
@@ -578,7 +580,7 @@ unsafe impl ChunkData for Entity {
     }
 }
 
-// SAFETY: the parts of the data, each of which may be missing: then nothing is fetched.
+// SAFETY: it has the parts of `D`, each optional. If one is missing, nothing is fetched.
 unsafe impl<D: QueryData> QueryData for Option<D> {
     type Item<'w> = Option<D::Item<'w>>;
     type Static = Option<D::Static>;
@@ -603,7 +605,8 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     #[inline(always)]
     unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
         if D::is_there(places) {
-            // SAFETY: the caller's promise, and they are there.
+            // SAFETY: the places are those of the parts of `D`, which the archetype has. No other code uses the versions of their
+            // columns.
             unsafe { D::mark(marks, places) };
         }
     }
@@ -614,7 +617,7 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
 
     #[inline(always)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Option<D::Fetch> {
-        // SAFETY: these are the places of the data, which is there.
+        // SAFETY: the places are those of the parts of `D`, which the archetype has.
         D::is_there(places).then(|| unsafe { D::fetch(view, places) })
     }
 
@@ -626,7 +629,8 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     #[inline(always)]
     unsafe fn get<'w>(fetch: Option<D::Fetch>, row: usize) -> Option<D::Item<'w>> {
         let fetch = fetch?;
-        // SAFETY: as for the data, which the caller promises.
+        // SAFETY: the chunk has this row, its data is not used in a conflicting way for the lifetime, and it stays on this thread
+        // if required.
         unsafe { D::is_on(fetch, row).then(|| D::get(fetch, row)) }
     }
 
@@ -634,11 +638,11 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     unsafe fn track(fetch: Option<D::Fetch>, first: usize, count: usize, as_slices: bool) {
         let Some(fetch) = fetch else { return };
         if as_slices {
-            // SAFETY: as for the data, which the caller promises.
+            // SAFETY: the chunk has these rows, and no other code uses the data that can be written.
             return unsafe { D::track(fetch, first, count, true) };
         }
         for row in first..first + count {
-            // SAFETY: as for the data, which the caller promises.
+            // SAFETY: the chunk has these rows, and no other code uses the data that can be written.
             unsafe {
                 if D::is_on(fetch, row) {
                     D::track(fetch, row, 1, false);
@@ -648,13 +652,13 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
     }
 }
 
-// SAFETY: what the data gives, or nothing.
+// SAFETY: the item is that of `D`, which is read-only, or `None`.
 unsafe impl<D: ReadOnlyData> ReadOnlyData for Option<D> {}
 
-// SAFETY: what the data gives, or nothing.
+// SAFETY: the item is that of `D`, which can be fetched on any thread, or `None`.
 unsafe impl<D: ParallelData> ParallelData for Option<D> {}
 
-// SAFETY: what the data gives, or nothing.
+// SAFETY: the slices are those of `D`, or `None`.
 unsafe impl<D: ChunkData> ChunkData for Option<D> {
     type Slices<'w> = Option<D::Slices<'w>>;
 
@@ -664,7 +668,7 @@ unsafe impl<D: ChunkData> ChunkData for Option<D> {
         first: usize,
         count: usize,
     ) -> Option<D::Slices<'w>> {
-        // SAFETY: as for the data, which the caller promises.
+        // SAFETY: the chunk has these rows, and their data is not used in a conflicting way for the lifetime.
         fetch.map(|fetch| unsafe { D::slices(fetch, first, count) })
     }
 }

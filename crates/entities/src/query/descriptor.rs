@@ -12,7 +12,7 @@ use crate::shared::{Shared, SharedComponent};
 use crate::storage::ArchetypeShape;
 use crate::version::Version;
 
-/// One component that a query gives for each entity.
+/// A component that a query fetches for each entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     pub(crate) ty: ComponentType,
@@ -28,7 +28,7 @@ pub struct Part {
 pub enum Need {
     /// The component, enabled.
     On,
-    /// The component, on or off.
+    /// The component, enabled or disabled.
     Present,
     /// Nothing.
     Optional,
@@ -45,15 +45,15 @@ pub enum Term {
     Any(Box<[ComponentType]>),
     /// Does not have it.
     Absent(ComponentType),
-    /// Has it, on or off.
+    /// Has it, enabled or disabled.
     Present(ComponentType),
     /// Has it, disabled.
     Disabled(ComponentType),
     /// One of them was written in its chunk.
     Changed(Box<[ComponentType]>),
-    /// An entity came to its chunk, or left it.
+    /// Its chunk gained or lost an entity.
     OrderChanged,
-    /// Has nothing, enabled, by which others write in a special way what is written.
+    /// Has no other enabled member of the write groups of the written components.
     NotOfOthers(KnownGroups),
     /// Fulfils all conditions of one of the lists.
     Or(Box<[Box<[Term]>]>),
@@ -96,11 +96,11 @@ pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
 }
 
 impl Plan {
-    /// A plan, with what every query asks for unless it says otherwise. The query has a name for messages.
+    /// Creates a plan with the default conditions of queries. The name of the query is for messages.
     ///
     /// # Panics
     ///
-    /// With A0086 if a part can be changed and is given twice, with A0070 if a component is to be disabled and cannot be.
+    /// With A0086 if a writable part occurs twice, with A0070 if a component is required to be disabled and is not enableable.
     #[track_caller]
     pub(crate) fn new(query: &str, parts: Vec<Part>, filters: Vec<Term>, options: Options) -> Self {
         refuse_conflicts(query, &parts);
@@ -135,14 +135,14 @@ impl Plan {
         Self { parts: parts.into(), terms: terms.into(), options }
     }
 
-    /// A plan that finds the same, and reads what this one writes.
+    /// Returns a plan that matches the same, and reads what this one writes.
     pub(super) fn reading(mut self) -> Self {
         self.parts.iter_mut().for_each(|part| part.write = false);
         self
     }
 
-    /// A plan for everything that one of several finds, which agree on whether they ignore what is disabled. What one of
-    /// them writes counts as written. What each of them leaves to others is among its conditions, as what it passes over is.
+    /// Returns a plan that matches everything that one of several plans matches. They agree on `IGNORE_ENABLED`. A component that
+    /// one of them writes counts as written. The entities that each of them excludes are among its conditions.
     pub(crate) fn union(plans: Vec<Self>) -> Self {
         let options = plans.first().map_or(Options::default(), |plan| plan.options);
         debug_assert!(plans.iter().all(|plan| {
@@ -163,7 +163,7 @@ impl Plan {
             1 => alternatives.pop().expect("there is one"),
             _ => Box::new([Term::Or(alternatives.into())]),
         };
-        // What each of them passes over is among its conditions.
+        // The exclusions of each plan are among its conditions.
         let options = options.with(Options::DISABLED).with(Options::PREFABS);
         Self { parts: parts.into(), terms, options }
     }
@@ -180,7 +180,7 @@ impl Plan {
         asks(&self.terms)
     }
 
-    /// Calls a function with each component of which it is asked whether it has changed.
+    /// Calls a function with each component of a change condition.
     pub(super) fn each_changed(&self, mut each: impl FnMut(ComponentType)) {
         fn visit(terms: &[Term], each: &mut impl FnMut(ComponentType)) {
             for term in terms {
@@ -196,7 +196,7 @@ impl Plan {
         visit(&self.terms, &mut each);
     }
 
-    /// Returns `true` if every matching entity has the component and the query fetches its values, for writing if asked for.
+    /// Returns `true` if every matching entity has the component and the query fetches its values, for writing if `to_change`.
     pub(crate) fn gives(&self, ty: ComponentType, to_change: bool) -> bool {
         let gives = |part: &Part| part.ty == ty && !part.bits && (part.write || !to_change);
         self.parts.iter().any(gives) && self.requires(ty)
@@ -210,8 +210,7 @@ impl Plan {
     }
 }
 
-/// Lets entities with a mark be passed over, unless the conditions ask for it. Where one of several lists of conditions does,
-/// the others pass them over.
+/// Excludes entities with a tag, unless the conditions require it. If one of several alternatives does, the others exclude them.
 fn pass_over(terms: &mut Vec<Term>, mark: ComponentType) {
     if terms.contains(&Term::With(mark)) || terms.contains(&Term::Present(mark)) {
         return;
@@ -279,20 +278,20 @@ pub(super) fn refuse_not_enableable(component: ComponentType) {
     }
 }
 
-/// Options of a query: entities that it includes or excludes unlike others. Bits of a number.
+/// Options of a query, as bits: entities that it includes or excludes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options(u8);
 
 impl Options {
-    /// Nothing is said.
+    /// No options.
     pub(crate) const NONE: Self = Self(0);
-    /// Entities that are [disabled](crate::Disabled).
+    /// Includes entities that are [disabled](crate::Disabled).
     pub(crate) const DISABLED: Self = Self(1);
-    /// [Prefabs](crate::Prefab).
+    /// Includes [prefabs](crate::Prefab).
     pub(crate) const PREFABS: Self = Self(2);
-    /// All entities, whatever is disabled.
+    /// Ignores enabled bits.
     pub(crate) const IGNORE_ENABLED: Self = Self(4);
-    /// No entities that others write in a special way.
+    /// Excludes other members of the write groups of the written components.
     pub(crate) const WRITE_GROUPS: Self = Self(8);
 
     pub(crate) const fn has(self, option: Self) -> bool {
@@ -317,7 +316,7 @@ pub(crate) struct Settings {
     pub(crate) shared: Option<Arc<Vec<(ComponentType, SharedValue)>>>,
 }
 
-/// A version, [`Version::NEVER`] unless it is said.
+/// A version, by default [`Version::NEVER`].
 #[derive(Clone, Copy)]
 pub(crate) struct Since(pub(crate) Version);
 
@@ -341,7 +340,7 @@ impl Settings {
             let (ty, value) = &filters[at];
             let remap = ty.0.shared.and_then(|functions| functions.remap);
             if let Some(other) = remap.and_then(|remap| remap(&**value, map)) {
-                // Others may ask for the same.
+                // Other queries may share the list.
                 Arc::make_mut(filters)[at].1 = other;
             }
         }
@@ -362,13 +361,13 @@ impl Settings {
 
 /// Write groups of a query: the components that it writes, and those that it names.
 ///
-/// It asks the types that an archetype has for the groups they are in, and not the written types for their members: types
-/// that were never used are not known.
+/// It reads the groups of the types in an archetype, not the members of the written types: types that were never used are not
+/// registered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KnownGroups {
     /// Written components.
     written: Box<[ComponentType]>,
-    /// Components that the query names. Whether it is only read comes second.
+    /// Components that the query names, and whether they are only read.
     named: Box<[(TypeId, bool)]>,
 }
 
@@ -414,8 +413,8 @@ impl Excluded<'_> {
             && !self.reads_target_of(groups, &mut Vec::new())
     }
 
-    /// Returns `true` if the query reads a component that has one of these groups, or from which one of them is reached: then it
-    /// knows of the members.
+    /// Returns `true` if the query reads the target of one of these groups, directly or through other groups: then it handles the
+    /// members.
     fn reads_target_of(&self, groups: &[WriteGroup], seen: &mut Vec<TypeId>) -> bool {
         groups.iter().any(|group| {
             let target = group.target();
@@ -428,13 +427,13 @@ impl Excluded<'_> {
     }
 }
 
-/// Names the types of conditions, and whether what has them is asked for.
+/// Calls the function with each type in the conditions, and `true` unless the type is excluded.
 fn name_terms(terms: &[Term], name: &mut impl FnMut(ComponentType, bool)) {
     for term in terms {
         match term {
             Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => name(*ty, true),
             Term::Any(types) | Term::Changed(types) => types.iter().for_each(|&ty| name(ty, true)),
-            // What must not be there is not read.
+            // An excluded component is not read.
             Term::Without(ty) | Term::Absent(ty) => name(*ty, false),
             Term::Or(alternatives) => alternatives.iter().for_each(|terms| name_terms(terms, name)),
             Term::OrderChanged | Term::NotOfOthers(_) => {}

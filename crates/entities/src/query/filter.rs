@@ -11,10 +11,10 @@ use crate::set::ComponentSet;
 
 /// Conditions on the entities of a query, besides its data.
 ///
-/// A component is absent, or present and on, or present and off; those that cannot be disabled are always on. These
-/// entities are chosen:
+/// A component is absent, enabled or disabled. Components that are not enableable are always enabled. The filters match these
+/// entities:
 ///
-/// | filter | absent | on | off |
+/// | filter | absent | enabled | disabled |
 /// |---|---|---|---|
 /// | [`With<T>`](With), and `&T` as data | | ✓ | |
 /// | [`Without<T>`](Without) | ✓ | | ✓ |
@@ -23,16 +23,15 @@ use crate::set::ComponentSet;
 /// | [`IsDisabled<T>`](IsDisabled) | | | ✓ |
 /// | [`Any<(T, U)>`](Any) | | ✓ | |
 ///
-/// [`Any`] asks for one of its components, all others for each of theirs. [`Changed`] and [`OrderChanged`] choose chunks, by
-/// when something happened to them; entities one by one where a component [tracks](crate::Component::TRACK_CHANGES) that. A
-/// tuple of filters asks for all of them, [`Or`](crate::Or) for one of them. A query without filters has `()`.
+/// [`Any`] requires one of its components, all others each of theirs. [`Changed`] and [`OrderChanged`] select chunks by change
+/// version, or single entities if a component [tracks](crate::Component::TRACK_CHANGES) changes. A tuple of filters requires all of
+/// them, [`Or`](crate::Or) one of them. A query without filters has `()`.
 ///
-/// What is named are components as `has` takes them: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`, `PerChunk<T>`, and tuples.
+/// Filters name components as `has` does: `T`, `Buffer<T>`, `Shared<T>`, `Managed<T>`, `PerChunk<T>`, and tuples.
 ///
-/// Entities that are [`Disabled`](crate::Disabled), and [prefabs](crate::Prefab), are passed over, unless the query includes
-/// them or asks for the mark, as data or by `With` or `Present`. That, and more, is said of a query by methods, and where it is a
-/// type, as it is among the parameters of a system, by filters that are no conditions:
-/// [`IncludeDisabled`](crate::IncludeDisabled), [`IncludePrefabs`](crate::IncludePrefabs),
+/// A query skips entities that are [`Disabled`](crate::Disabled) and [prefabs](crate::Prefab), unless it includes them or requires
+/// the tag, as data or with `With` or `Present`. Methods of a query set such options. Where a query is a type, as in the parameters
+/// of a system, these filters set them: [`IncludeDisabled`](crate::IncludeDisabled), [`IncludePrefabs`](crate::IncludePrefabs),
 /// [`IgnoreEnabled`](crate::IgnoreEnabled) and [`FilterWriteGroups`](crate::FilterWriteGroups).
 ///
 /// # Examples
@@ -80,15 +79,15 @@ pub unsafe trait QueryFilter: 'static {
     fn terms(each: &mut dyn FnMut(Term));
 }
 
-/// Writes a filter that asks for one thing of each component of a set.
+/// Implements a filter with one condition per component of a set.
 macro_rules! filter_of_each {
     ($(#[$doc:meta])* $name:ident, $term:ident) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name<S>(PhantomData<fn() -> S>);
 
-        // The filter is what is told not to be one, since what is to be done depends on what it was to be.
-        // SAFETY: a condition for each component.
+        // The compiler reports that the filter is not implemented, not that `S` is no set: the remedy depends on the filter.
+        // SAFETY: one condition per component.
         #[diagnostic::do_not_recommend]
         unsafe impl<S: ComponentSet> QueryFilter for $name<S> {
             fn terms(each: &mut dyn FnMut(Term)) {
@@ -98,7 +97,7 @@ macro_rules! filter_of_each {
     };
 }
 
-/// Writes a filter that asks for something of one of the components of a set.
+/// Implements a filter with one condition on a set of components.
 macro_rules! filter_of_any {
     ($(#[$doc:meta])* $name:ident, $term:ident) => {
         $(#[$doc])*
@@ -166,7 +165,7 @@ filter_of_each! {
 }
 
 filter_of_each! {
-    /// Entities that have none of these components, neither on nor off. Unity's `WithAbsent`.
+    /// Entities that have none of these components, neither enabled nor disabled. Unity's `WithAbsent`.
     ///
     /// # Examples
     ///
@@ -187,7 +186,7 @@ filter_of_each! {
 }
 
 filter_of_each! {
-    /// Entities that have all these components, on or off. Unity's `WithPresent`.
+    /// Entities that have all these components, enabled or disabled. Unity's `WithPresent`.
     ///
     /// # Examples
     ///
@@ -209,7 +208,7 @@ filter_of_each! {
 filter_of_each! {
     /// Entities that have all these components, disabled. Unity's `WithDisabled`.
     ///
-    /// It panics with A0070, where the query is first used, if one of them cannot be disabled.
+    /// The first use of the query panics with A0070 if one of them is not enableable.
     ///
     /// # Examples
     ///
@@ -230,9 +229,9 @@ filter_of_each! {
 }
 
 filter_of_any! {
-    /// Entities that have one of these components at least, enabled. Unity's `WithAny`.
+    /// Entities that have at least one of these components, enabled. Unity's `WithAny`.
     ///
-    /// Of nothing, `Any<()>`, it is no condition.
+    /// `Any<()>` is no condition.
     ///
     /// # Examples
     ///
@@ -255,15 +254,15 @@ filter_of_any! {
 }
 
 filter_of_any! {
-    /// Entities in chunks in which one of these components was written, after the version that the query is
-    /// [told](crate::Query::since). Unity's change filter.
+    /// Entities in chunks in which one of these components was written after the version of the query, set with
+    /// [`since`](crate::Query::since). Unity's change filter.
     ///
-    /// It chooses whole chunks: neighbours of what was written are chosen too, and nothing that was written is missed. What is
-    /// borrowed to be written counts as written. Of components that [track changes](crate::Component::TRACK_CHANGES) it chooses
-    /// the entities that were written, and no neighbours. Who remembers the version at which he wrote does not see his own writing.
-    /// Entities that have none of them are not chosen. Of nothing, `Changed<()>`, it is no condition.
+    /// It selects whole chunks: entities in the same chunk as a written one match too, and no written entity is missed. A mutable
+    /// borrow counts as a write. For components that [track changes](crate::Component::TRACK_CHANGES) it matches only the entities
+    /// that were written. A reader that stores the version after its own writes does not match them again. Entities that have none
+    /// of the components do not match. `Changed<()>` is no condition.
     ///
-    /// Beside other filters it is asked for as they are; as one of several possibilities in [`Or`](crate::Or).
+    /// It combines with other filters, and can be an alternative in [`Or`](crate::Or).
     ///
     /// # Examples
     ///
@@ -285,9 +284,8 @@ filter_of_any! {
     Changed, Changed
 }
 
-/// Entities in chunks to which entities came, or which some left, after the version that the query is
-/// [told](crate::Query::since). Unity's order version filter, which is combined with a change filter by
-/// [`Or`](crate::Or): `Or<(Changed<T>, OrderChanged)>`.
+/// Entities in chunks that gained or lost entities after the version of the query, set with [`since`](crate::Query::since). Unity's
+/// order version filter. [`Or`](crate::Or) combines it with a change filter: `Or<(Changed<T>, OrderChanged)>`.
 ///
 /// # Examples
 ///
@@ -316,7 +314,7 @@ unsafe impl QueryFilter for OrderChanged {
     }
 }
 
-/// Writes a filter that says something of the whole query, and is no condition.
+/// Implements a filter that sets an option of the whole query, without conditions.
 macro_rules! option_filter {
     ($(#[$doc:meta])* $name:ident, $option:ident) => {
         $(#[$doc])*
@@ -436,20 +434,17 @@ option_filter! {
     FilterWriteGroups, WRITE_GROUPS
 }
 
-/// Entities that pass one of these filters at least: a filter of a tuple of filters. Unity's queries of several descriptions.
+/// Entities that match at least one filter of a tuple. Unity's queries of several descriptions.
 ///
-/// Each entity is found once, however many of them it passes. Each filter may be a tuple of filters, all of which must be
-/// passed then. Entities that are [`Disabled`](crate::Disabled), and [prefabs](crate::Prefab), are found by those filters that
-/// ask for the mark.
+/// Each entity is yielded once, however many filters it matches. Each filter may be a tuple of filters, which must all match.
+/// Entities that are [`Disabled`](crate::Disabled) and [prefabs](crate::Prefab) match only filters that require the tag.
 ///
-/// Where a world is [split](crate::EntityManager::split), and among the parameters of a system, queries are told apart by each
-/// of these filters, as long as there are no more than 64 ways to pass those of a query. Beyond that, what tells them apart stands
-/// beside the `Or`.
+/// In a [split](crate::EntityManager::split) and in the parameters of a system, these filters can make queries disjoint. That holds
+/// for up to 64 combinations of alternatives per query. Beyond that, put the filter that makes them disjoint beside the `Or`.
 ///
-/// [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) may be among them. They let whole chunks pass, as they do
-/// alone: also entities that pass none of the others, if something changed in their chunk. Of components that
-/// [track changes](crate::Component::TRACK_CHANGES) they let the entities pass that were written. Where no filter can be passed, by
-/// what has changed, whole chunks are passed over.
+/// [`Changed`](crate::Changed) and [`OrderChanged`](crate::OrderChanged) may be alternatives. They match whole chunks, including
+/// entities that match none of the other filters. For components that [track changes](crate::Component::TRACK_CHANGES) they match
+/// the written entities. Chunks in which no filter can match are skipped as a whole.
 ///
 /// # Examples
 ///
@@ -474,7 +469,7 @@ option_filter! {
 /// assert_eq!(world.query_filtered::<(), Flies>().to_entities(), [bird, rocket, bird_rocket]);
 /// ```
 ///
-/// What was written, or has new neighbours:
+/// Entities that were written, or whose chunk gained or lost entities:
 ///
 /// ```
 /// use ancho_entities::{Changed, Component, Or, OrderChanged, World};
@@ -503,10 +498,10 @@ option_filter! {
 #[derive(Debug)]
 pub struct Or<F>(PhantomData<fn() -> F>);
 
-/// Implements the filter for a tuple, of parts with their indices.
+/// Implements the filter for a tuple of elements with their indices.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: one condition, made of those of the parts.
+        // SAFETY: one condition, made of those of the elements.
         unsafe impl<$($name: QueryFilter),+> QueryFilter for Or<($($name,)+)> {
             fn terms(each: &mut dyn FnMut(Term)) {
                 const {
@@ -523,7 +518,7 @@ macro_rules! implement {
 
 all_tuples!(implement);
 
-/// The conditions of a filter.
+/// Returns the conditions of a filter.
 fn terms<F: QueryFilter>() -> Box<[Term]> {
     let mut terms = Vec::new();
     F::terms(&mut |term| terms.push(term));

@@ -23,9 +23,9 @@ use crate::storage::{Chunk, OutOfMemory};
 
 /// Iterator over the items of a query.
 ///
-/// [`for_each`](crate::Query::for_each) is compiled for the CPU at hand, and this for the one that the program is built for,
-/// so that loops with much arithmetic are faster there. Neither allocates anything, but where shared values are asked for, or
-/// changes of components that are tracked: a few hundred bytes are kept by the thread from one loop to the next.
+/// [`for_each`](crate::Query::for_each) is compiled for several CPU levels, the iterator only for the target of the build. Loops
+/// with much arithmetic are therefore faster with `for_each`. Neither allocates, except for filters by shared values or tracked
+/// changes: the thread keeps a few hundred bytes from one loop to the next.
 ///
 /// # Examples
 ///
@@ -57,10 +57,10 @@ use crate::storage::{Chunk, OutOfMemory};
 /// ```
 #[must_use = "an iterator does nothing until it is asked for something"]
 pub struct QueryIter<'w, D: QueryData> {
-    /// Somewhere else, so that what changes with each row does not lie beside something whose address is given away: then it
-    /// stays in registers, and a loop takes half the time.
+    /// Behind a pointer, so that state that changes with each row is not next to memory whose address escapes. It then stays in
+    /// registers, and a loop takes half the time.
     cursor: PooledCursor<'w>,
-    /// Of the chunk at hand. There is one if the row is before the end.
+    /// The fetch of the current chunk. It is initialised if the row is before the end.
     fetch: MaybeUninit<D::Fetch>,
     row: usize,
     end: usize,
@@ -72,14 +72,14 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
     ///
     /// # Safety
     ///
-    /// - the cursor is that of a query of this data, and writes it, unless it cannot be changed
+    /// - the cursor is that of a query of this data, and writes it, unless the data is read-only
     #[inline]
     pub(super) unsafe fn new(cursor: Cursor<'w>) -> Self {
         let fetch = MaybeUninit::uninit();
         Self { cursor: PooledCursor::new(cursor), fetch, row: 0, end: 0, items: PhantomData }
     }
 
-    /// Goes to the next run. Returns whether there is one.
+    /// Moves to the next run. Returns `false` at the end.
     #[inline]
     fn find_run(&mut self) -> bool {
         loop {
@@ -94,7 +94,7 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
                 };
             }
             let (view, places) = (self.cursor.view(), self.cursor.places());
-            // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
+            // SAFETY: these are the places of the data in the archetype of the chunk, which has the required components.
             self.fetch.write(unsafe { D::fetch(view, places) });
         }
     }
@@ -104,8 +104,8 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
     fn give(&mut self) -> D::Item<'w> {
         let row = self.row;
         self.row += 1;
-        // SAFETY: the row is one of the run at hand, of the chunk that the fetch is of. No row comes twice, so that no other code
-        // uses what can be changed of it, and the cursor has made it unshared.
+        // SAFETY: the row is in the current run, of the fetched chunk. Each row is yielded once, so no other code uses its data
+        // that can be written, and the cursor has unshared it.
         unsafe { D::get(self.fetch.assume_init(), row) }
     }
 
@@ -113,7 +113,7 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
     #[inline(always)]
     fn track(&self, rows: usize) {
         if D::TRACKS && rows > 0 {
-            // SAFETY: as in `give`.
+            // SAFETY: the rows are in the current run, of the fetched chunk, and each is yielded once, so no other code uses them.
             unsafe { D::track(self.fetch.assume_init(), self.row, rows, false) };
         }
     }
@@ -127,7 +127,7 @@ impl<'w, D: QueryData> Iterator for QueryIter<'w, D> {
         if self.row == self.end && !self.find_run() {
             return None;
         }
-        // One by one: who stops has not been given the others.
+        // One by one: a loop that stops early has not received the others.
         self.track(1);
         Some(self.give())
     }
@@ -170,7 +170,7 @@ pub(crate) struct Cursor<'w> {
     /// The chunk that was found last.
     chunk: *const Chunk,
     places: &'w [Place],
-    /// The rows of it that match: of that chunk and no other, or none.
+    /// The matching rows of that chunk and no other, or none.
     runs: Runs<'w>,
 }
 
@@ -197,7 +197,7 @@ impl Writes {
 }
 
 impl<'w> Cursor<'w> {
-    /// The beginning of a walk, which is one that writes, unless nothing is written.
+    /// Creates a cursor at the start of a walk. The walk must be one that writes, unless `writes` is `Nothing`.
     #[inline]
     pub(crate) fn new(walk: Walk<'w>, writes: Writes) -> Self {
         Self {
@@ -211,7 +211,7 @@ impl<'w> Cursor<'w> {
         }
     }
 
-    /// Goes to the next chunk with rows that match. Returns whether there is one; if not, [`end`](Self::end) says why.
+    /// Moves to the next chunk with matching rows. Returns `false` at the end or on an error, which [`end`](Self::end) returns.
     #[inline(never)]
     pub(crate) fn next_chunk(&mut self) -> bool {
         // The rows of a chunk are yielded only once it is entered. That may panic or find no memory, and the caller may catch it and
@@ -228,8 +228,8 @@ impl<'w> Cursor<'w> {
         true
     }
 
-    /// Goes to a chunk of a match, from which nothing is fetched yet: unshares it if it is written, and marks
-    /// what is. Returns whether there was memory for that.
+    /// Enters a chunk of a match, from which nothing is fetched yet: unshares it if it is written, and marks the written columns.
+    /// Returns `false` if memory ran out.
     #[inline]
     pub(crate) fn enter(&mut self, found: &'w Match, number: u32) -> bool {
         if let Err(failure) = self.prepare(number, found) {
@@ -237,21 +237,21 @@ impl<'w> Cursor<'w> {
             self.chunks.stop();
             return false;
         }
-        // It is made of no reference: where several walks are used in turns, others mark the chunk in between.
-        // SAFETY: archetypes list chunks that are there. The address stays: no chunk comes or goes meanwhile.
+        // Not made from a reference: with several walks in turns, others mark the chunk in between.
+        // SAFETY: archetypes list existing chunks. The address is stable: no chunk is added or freed meanwhile.
         self.chunk = unsafe { (*self.chunks.walk.chunks).as_ptr().add(number as usize) };
         self.places = &found.places;
         true
     }
 
-    /// The next rows side by side that match in the chunk: the first, and the one after the last.
+    /// Returns the next run of contiguous matching rows in the chunk: the first row and the end.
     #[inline(always)]
     pub(crate) fn next_run(&mut self) -> Option<(u32, u32)> {
         let run;
         if self.runs.is_whole() {
             (run, self.runs) = self.runs.whole();
         } else {
-            // SAFETY: there is a chunk, since there are runs of it. Others may have set bits since, on this thread, and have no
+            // SAFETY: the chunk exists, since it has runs. Other code may have set bits since, on this thread, and keeps no
             // reference to them.
             let enabled = unsafe { &(*self.chunk).enabled };
             let masks = Masks { enabled, changed: &self.chunks.changed };
@@ -265,7 +265,8 @@ impl<'w> Cursor<'w> {
         if self.runs.is_whole() {
             return self.runs.whole().0.len();
         }
-        // SAFETY: as in `next_run`.
+        // SAFETY: the chunk exists, since it has runs. Other code may have set bits since, on this thread, and keeps no reference
+        // to them.
         let enabled = unsafe { &(*self.chunk).enabled };
         self.runs.count(&Masks { enabled, changed: &self.chunks.changed })
     }
@@ -274,7 +275,7 @@ impl<'w> Cursor<'w> {
     #[inline(always)]
     pub(crate) fn view(&self) -> ChunkView<'_> {
         debug_assert!(!self.chunk.is_null());
-        // SAFETY: there is a chunk, and what the world knows of it does not change while this is borrowed.
+        // SAFETY: the chunk exists, and its header does not change while this is borrowed.
         let chunk = unsafe { &*self.chunk };
         ChunkView { chunk, shared: self.chunks.walk.shared_of() }
     }
@@ -294,7 +295,7 @@ impl<'w> Cursor<'w> {
         }
     }
 
-    /// Makes a chunk unshared, and marks what is written.
+    /// Unshares a chunk, and marks the written columns.
     #[inline(always)]
     fn prepare(&mut self, number: u32, found: &Match) -> Result<(), OutOfMemory> {
         let (chunks, version) = (self.chunks.walk.chunks, self.chunks.walk.version);
@@ -303,32 +304,33 @@ impl<'w> Cursor<'w> {
             Writes::Data { values, .. } => values,
             Writes::Only(_) => true,
         };
-        // SAFETY: archetypes list chunks that are there. Nobody has anything in the memory of this one yet, if it may be shared.
+        // SAFETY: archetypes list existing chunks. Nothing was fetched from the memory of this one yet, if it may be shared.
         if is_written && unsafe { (*chunks).get_unchecked(number) }.may_be_shared() {
             self.chunks.walk.unshare(number)?;
         }
         if !self.marks {
             return Ok(());
         }
-        // SAFETY: as above.
+        // SAFETY: archetypes list existing chunks.
         let chunk = unsafe { (*chunks).get_unchecked(number) };
         match self.writes {
             Writes::Nothing => {}
-            // SAFETY: these are the places of the data in the archetype of the chunk, which matches. Whoever used what is noted of
-            // them was waited for, and for jobs that use something else versions were written out.
+            // SAFETY: these are the places of the data in the archetype of the chunk. Jobs that use the versions of its columns
+            // have completed, and for jobs that use other columns the versions were written out.
             Writes::Data { mark, .. } => unsafe {
                 mark(&mut ChunkMarks { chunk, version }, &found.places);
             },
             Writes::Only(ty) => {
                 let column = chunk.find(ty).expect("all entities have it").column;
-                // SAFETY: as above.
+                // SAFETY: the archetype has the column. Jobs that use its versions have completed, and for jobs that use other
+                // columns the versions were written out.
                 unsafe { chunk.begin_writing(column, version) };
             }
         }
         Ok(())
     }
 
-    /// Makes everything that is written unshared, and marks nothing.
+    /// Unshares all chunks that are written, and marks nothing.
     pub(crate) fn make_unique(mut self) -> Result<(), OutOfMemory> {
         self.marks = false;
         while self.next_chunk() {}
@@ -336,27 +338,26 @@ impl<'w> Cursor<'w> {
     }
 }
 
-/// A cursor at an address of its own.
+/// A cursor at its own address.
 ///
-/// It is as a box, and takes the memory of one that was dropped on this thread, if there is any: a loop allocates nothing, but
-/// for the first ones.
+/// It works as a box, but reuses the memory of one that was dropped on this thread: only the first loops allocate.
 pub(super) struct PooledCursor<'w> {
-    /// With a cursor of this lifetime in it.
+    /// Holds a cursor of this lifetime.
     full: FullSlot,
     cursor: PhantomData<Cursor<'w>>,
 }
 
-/// Memory with a cursor in it, which is taken out only when this is dropped.
+/// A slot with a cursor in it, which is removed only when this is dropped.
 ///
-/// It does not say of which lifetime: who drops it has no use for what the cursor borrows, and the world may be borrowed by
-/// somebody else by then, as with a box.
+/// It has no lifetime: dropping it does not use what the cursor borrows, and the world may be borrowed by other code by then, as
+/// with a box.
 struct FullSlot(ManuallyDrop<Box<CursorSlot>>);
 
 /// Memory for a cursor.
 struct CursorSlot {
     /// The layout does not depend on the lifetime.
     cursor: MaybeUninit<Cursor<'static>>,
-    /// The next one that is not in use, and how many there are from there on.
+    /// The next free slot, and the number of free slots from there on.
     next: Option<Box<CursorSlot>>,
     others: u32,
 }
@@ -365,7 +366,7 @@ struct CursorSlot {
 const MAX_SPARE: u32 = 16;
 
 thread_local! {
-    /// Those that are not in use, in a chain.
+    /// The free slots, as a linked list.
     static SPARE: Cell<Option<Box<CursorSlot>>> = const { Cell::new(None) };
 }
 
@@ -373,15 +374,15 @@ impl<'w> PooledCursor<'w> {
     #[inline]
     pub(super) fn new(cursor: Cursor<'w>) -> Self {
         let mut place = take();
-        // SAFETY: there is room for it, whatever its lifetime. It is used as what it is.
+        // SAFETY: the slot has room for a cursor of any lifetime. It is accessed only with this lifetime.
         unsafe { place.cursor.as_mut_ptr().cast::<Cursor<'w>>().write(cursor) };
         Self { full: FullSlot(ManuallyDrop::new(place)), cursor: PhantomData }
     }
 }
 
-/// Memory for a cursor, with nothing in it.
+/// Returns an empty slot.
 fn take() -> Box<CursorSlot> {
-    // A thread that ends has none.
+    // A thread that is ending has none.
     let spare = SPARE.try_with(|spare| {
         let mut place = spare.take()?;
         spare.set(place.next.take());
@@ -391,7 +392,7 @@ fn take() -> Box<CursorSlot> {
     spare.ok().flatten().unwrap_or_else(new)
 }
 
-/// Keeps memory with nothing in it, unless there is enough.
+/// Keeps an empty slot, unless there are enough.
 fn give_back(mut place: Box<CursorSlot>) {
     _ = SPARE.try_with(|spare| {
         let next = spare.take();
@@ -410,7 +411,7 @@ impl<'w> Deref for PooledCursor<'w> {
 
     #[inline(always)]
     fn deref(&self) -> &Cursor<'w> {
-        // SAFETY: it is there until this is dropped, with this lifetime.
+        // SAFETY: the slot holds a cursor of this lifetime until this is dropped.
         unsafe { &*self.full.0.cursor.as_ptr().cast() }
     }
 }
@@ -418,16 +419,17 @@ impl<'w> Deref for PooledCursor<'w> {
 impl<'w> DerefMut for PooledCursor<'w> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut Cursor<'w> {
-        // SAFETY: it is there until this is dropped, with this lifetime.
+        // SAFETY: the slot holds a cursor of this lifetime until this is dropped.
         unsafe { &mut *self.full.0.cursor.as_mut_ptr().cast() }
     }
 }
 
 impl Drop for FullSlot {
     fn drop(&mut self) {
-        // SAFETY: it is there, and not used any more. What it borrows is not touched: only lists of numbers are dropped.
+        // SAFETY: the slot holds a cursor, which is not used afterwards. Its borrows are not accessed: only lists of numbers are
+        // dropped.
         unsafe { self.0.cursor.assume_init_drop() };
-        // SAFETY: this is not used any more.
+        // SAFETY: the slot is not used afterwards.
         give_back(unsafe { ManuallyDrop::take(&mut self.0) });
     }
 }
@@ -437,14 +439,14 @@ impl Cursor<'_> {
     ///
     /// # Safety
     ///
-    /// - all entities that are found have the component, and no other code writes a value of it meanwhile
+    /// - all matching entities have the component, and no other code writes its values meanwhile
     pub(super) unsafe fn clone_values<T: Component + Clone>(mut self) -> Vec<T> {
         let mut all = Vec::new();
         while self.next_chunk() {
             let chunk = self.view().chunk;
             let found = chunk.find(ComponentType::of::<T>()).expect("the query asks for it");
             let first = chunk.column(found.offset).cast_const().cast::<T>();
-            // SAFETY: there is a value for each row, and nobody changes it, as the caller promises.
+            // SAFETY: each row has a value, and no other code writes it meanwhile.
             let values = unsafe { slice::from_raw_parts(first, chunk.len as usize) };
             while let Some((first, end)) = self.next_run() {
                 all.extend_from_slice(&values[first as usize..end as usize]);
@@ -453,12 +455,12 @@ impl Cursor<'_> {
         all
     }
 
-    /// Writes the values, of which there are as many as entities, in their order.
+    /// Writes the values in the order of the entities. Their counts are equal.
     ///
     /// # Safety
     ///
-    /// - all entities that are found have the component, and the walk makes it unshared
-    /// - no other code uses a value of it meanwhile
+    /// - all matching entities have the component, and the walk unshares it
+    /// - no other code uses its values meanwhile
     pub(super) unsafe fn write_values<T: Component + Copy>(
         mut self,
         values: &[T],
@@ -471,8 +473,7 @@ impl Cursor<'_> {
             let written = chunk.tracked_column(place.column);
             while let Some((first, end)) = self.next_run() {
                 let (now, later) = rest.split_at((end - first) as usize);
-                // SAFETY: the rows are there, and no other code uses them, as the caller promises. Nothing has to be dropped of what
-                // can be copied.
+                // SAFETY: the chunk has the rows, and no other code uses them. `Copy` values need no drop.
                 unsafe {
                     track_rows(written, first as usize, now.len());
                     column.add(first as usize).copy_from_nonoverlapping(now.as_ptr(), now.len());

@@ -102,7 +102,8 @@ unsafe fn each_row_parallel<'w, D: ParallelData, C: Fn(D::Item<'w>) + Sync>(
     let mut pooled = jobs.rows().take();
     let rows = pooled.get_mut();
     rows.reads_versions = false;
-    // SAFETY: the caller promises the same. The world is borrowed for the lifetime.
+    // SAFETY: the walk is that of a query of this data, it writes unless the data is read-only, and it is used once, so no fetched
+    // data is in use. The world is borrowed for the lifetime.
     let count = unsafe {
         rows.collect::<D>(walk)?;
         rows.prepare::<D>(Divide::Rows)
@@ -164,7 +165,8 @@ where
     let mut pooled = jobs.rows().take();
     let rows = pooled.get_mut();
     rows.reads_versions = false;
-    // SAFETY: the caller promises the same. The world is borrowed for the lifetime.
+    // SAFETY: the walk is that of a query of this data, it writes unless the data is read-only, and it is used once, so no fetched
+    // data is in use. The world is borrowed for the lifetime.
     let count = unsafe {
         rows.collect_picked::<D>(walk, Some(pick))?;
         rows.prepare::<D>(Divide::Slices)

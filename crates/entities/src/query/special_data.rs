@@ -43,24 +43,24 @@ unsafe impl<T: BufferElement> QueryData for &Buffer<T> {
 
     #[inline(always)]
     unsafe fn is_on(fetch: ColumnFetch<u8>, row: usize) -> bool {
-        // SAFETY: there is such a row.
+        // SAFETY: the chunk has this row.
         unsafe { fetch.is_on(row) }
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<u8>, row: usize) -> &'w [T] {
-        // SAFETY: there is a buffer in each row, which nobody changes.
+        // SAFETY: each row has a buffer, and no other code writes it for the lifetime.
         unsafe { elements_of(buffer_at::<T>(fetch, row)) }
     }
 }
 
-// SAFETY: nothing can be changed.
+// SAFETY: the data is only read.
 unsafe impl<T: BufferElement> ReadOnlyData for &Buffer<T> {}
 
-// SAFETY: elements can be shared and sent.
+// SAFETY: buffer elements are `Send` and `Sync`.
 unsafe impl<T: BufferElement> ParallelData for &Buffer<T> {}
 
-// SAFETY: elements can be shared and sent.
+// SAFETY: buffer elements are `Send` and `Sync`.
 unsafe impl<T: BufferElement> ParallelData for &mut Buffer<T> {}
 
 // SAFETY: buffers are contiguous.
@@ -72,7 +72,7 @@ unsafe impl<T: BufferElement> ChunkData for &Buffer<T> {
         first: usize,
         count: usize,
     ) -> BufferAccessor<'w, T> {
-        // SAFETY: there is a buffer in each row, which nobody changes.
+        // SAFETY: each row has a buffer, and no other code writes it for the lifetime.
         unsafe { BufferAccessor::new(buffer_at::<T>(fetch, first).cast(), count) }
     }
 }
@@ -91,13 +91,13 @@ unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
 
     #[inline(always)]
     unsafe fn is_on(fetch: ColumnFetch<u8>, row: usize) -> bool {
-        // SAFETY: there is such a row.
+        // SAFETY: the chunk has this row.
         unsafe { fetch.is_on(row) }
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<u8>, row: usize) -> DynamicBuffer<'w, T> {
-        // SAFETY: there is a buffer in each row, which no other code uses.
+        // SAFETY: each row has a buffer, which no other code uses for the lifetime.
         unsafe { DynamicBuffer::new(buffer_at::<T>(fetch, row)) }
     }
 }
@@ -111,7 +111,7 @@ unsafe impl<T: BufferElement> ChunkData for &mut Buffer<T> {
         first: usize,
         count: usize,
     ) -> BufferAccessorMut<'w, T> {
-        // SAFETY: there is a buffer in each row, which no other code uses.
+        // SAFETY: each row has a buffer, which no other code uses for the lifetime.
         unsafe { BufferAccessorMut::new(buffer_at::<T>(fetch, first).cast(), count) }
     }
 }
@@ -126,7 +126,7 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
     #[inline]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> *const T {
         let value = view.shared_value(places[0].offset as usize);
-        // SAFETY: the value is there as long as a chunk has it.
+        // SAFETY: the value exists as long as a chunk has it.
         unsafe { &*value }.downcast_ref::<T>().expect("a value of the type")
     }
 
@@ -137,15 +137,15 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
-        // SAFETY: the value is there as long as a chunk has it, and never changed.
+        // SAFETY: the value exists as long as a chunk has it, and never changes.
         unsafe { &*fetch }
     }
 }
 
-// SAFETY: nothing can be changed.
+// SAFETY: the data is only read.
 unsafe impl<T: SharedComponent> ReadOnlyData for &Shared<T> {}
 
-// SAFETY: shared components can be shared.
+// SAFETY: shared components are `Sync`.
 unsafe impl<T: SharedComponent> ParallelData for &Shared<T> {}
 
 // SAFETY: all rows have the same value.
@@ -154,7 +154,7 @@ unsafe impl<T: SharedComponent> ChunkData for &Shared<T> {
 
     #[inline(always)]
     unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
-        // SAFETY: as for one row.
+        // SAFETY: the value exists as long as a chunk has it, and never changes.
         unsafe { &*fetch }
     }
 }
@@ -179,16 +179,16 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
-        // SAFETY: there is a value of this type, and the query has declared that it reads it. Only a job writes it, which would have to
-        // declare that, and conflict.
+        // SAFETY: the chunk has a value of this type, and the query has declared that it reads it. Only a job could write it, which
+        // would have to declare that, and would conflict.
         unsafe { &*fetch }
     }
 }
 
-// SAFETY: nothing can be changed.
+// SAFETY: the data is only read.
 unsafe impl<T: Component + Default> ReadOnlyData for &PerChunk<T> {}
 
-// SAFETY: components can be shared.
+// SAFETY: components are `Sync`.
 unsafe impl<T: Component + Default> ParallelData for &PerChunk<T> {}
 
 // SAFETY: all rows have the same value.
@@ -197,7 +197,7 @@ unsafe impl<T: Component + Default> ChunkData for &PerChunk<T> {
 
     #[inline(always)]
     unsafe fn slices<'w>(fetch: *const T, _: usize, _: usize) -> &'w T {
-        // SAFETY: as for one row.
+        // SAFETY: the chunk has a value of this type, and the query has declared that it reads it, so no job writes it.
         unsafe { &*fetch }
     }
 }
@@ -216,19 +216,19 @@ unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
 
     #[inline(always)]
     unsafe fn is_on(fetch: ColumnFetch<Box<T>>, row: usize) -> bool {
-        // SAFETY: there is such a row.
+        // SAFETY: the chunk has this row.
         unsafe { fetch.is_on(row) }
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w T {
-        // SAFETY: there is a value in each row, which nobody changes, and no other thread reads: the memory is shared with
-        // no fork, and this stays on its thread unless `T` may be shared.
+        // SAFETY: each row has a value, which no other code writes and no other thread reads: the memory is shared with no fork,
+        // and the item stays on its thread unless `T` is `Sync`.
         unsafe { &*fetch.first.as_ptr().add(row) }
     }
 }
 
-// SAFETY: nothing can be changed.
+// SAFETY: the data is only read.
 unsafe impl<T: ManagedComponent> ReadOnlyData for &Managed<T> {}
 
 // SAFETY: one part, at one place, which is written.
@@ -245,21 +245,21 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
 
     #[inline(always)]
     unsafe fn is_on(fetch: ColumnFetch<Box<T>>, row: usize) -> bool {
-        // SAFETY: there is such a row.
+        // SAFETY: the chunk has this row.
         unsafe { fetch.is_on(row) }
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w mut T {
-        // SAFETY: there is a value in each row, which no other code uses.
+        // SAFETY: each row has a value, which no other code uses for the lifetime.
         unsafe { &mut *fetch.first.as_ptr().add(row) }
     }
 }
 
 /// Enabled state of a component: query data.
 ///
-/// It is given for all entities that have the component, on or off. Unity's `EnabledRefRO`, which finds only entities whose
-/// component is on unless it is said otherwise; here [`With<T>`](crate::With) says so.
+/// It matches all entities that have the component, enabled or disabled. Unity's `EnabledRefRO` matches only enabled components by
+/// default; here [`With<T>`](crate::With) does so.
 ///
 /// # Examples
 ///
@@ -278,7 +278,7 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
 /// assert_eq!(on, [false, true]);
 /// ```
 ///
-/// Of a component that cannot be disabled it does not compile:
+/// For a component that is not enableable it does not compile:
 ///
 /// ```compile_fail,E0080
 /// use ancho_entities::{Component, EnabledRef, World};
@@ -296,9 +296,9 @@ pub struct EnabledRef<'w, T> {
 
 /// Enabled state of a component, writable: query data.
 ///
-/// It is given for all entities that have the component, on or off. The component counts as changed, whether or not anything
-/// is switched. What is switched does not change which entities the query finds: that is settled before an entity is given.
-/// Unity's `EnabledRefRW`; see [`EnabledRef`] for how they differ.
+/// It matches all entities that have the component, enabled or disabled. The component counts as changed, whether or not the state
+/// changes. Changing the state does not change the matching entities: the rows are determined before an item is yielded. Unity's
+/// `EnabledRefRW`; see [`EnabledRef`] for the differences.
 ///
 /// # Examples
 ///
@@ -326,7 +326,7 @@ pub struct EnabledMut<'w, T> {
     of: PhantomData<fn() -> T>,
 }
 
-/// A bit of a word, whose other bits others may have. It stays on one thread, since it is a pointer.
+/// A bit of a word whose other bits other items may use. It stays on one thread, since it is a pointer.
 #[derive(Clone, Copy)]
 struct Bit {
     word: *mut u64,
@@ -334,7 +334,7 @@ struct Bit {
 }
 
 impl Bit {
-    /// The bit of a row.
+    /// Returns the bit of a row.
     #[inline(always)]
     fn of(words: *mut u64, row: usize) -> Self {
         Self { word: words.wrapping_add(row / 64), shift: (row % 64) as u32 }
@@ -345,8 +345,8 @@ impl<T> EnabledRef<'_, T> {
     /// Returns `true` if the component is enabled.
     #[inline]
     pub fn get(&self) -> bool {
-        // SAFETY: the word is there as long as the world is borrowed, and nobody on another thread writes to it meanwhile: pieces of
-        // loops and jobs have whole words.
+        // SAFETY: the word exists while the world is borrowed, and no other thread writes it meanwhile: batches of loops and jobs
+        // have whole words.
         unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
     }
 }
@@ -355,16 +355,17 @@ impl<T> EnabledMut<'_, T> {
     /// Returns `true` if the component is enabled.
     #[inline]
     pub fn get(&self) -> bool {
-        // SAFETY: the word is there as long as the world is borrowed, and nobody on another thread uses it: pieces of loops
-        // and jobs have whole words.
+        // SAFETY: the word exists while the world is borrowed, and no other thread uses it: batches of loops and jobs have whole
+        // words.
         unsafe { *self.bit.word >> self.bit.shift & 1 != 0 }
     }
 
-    /// Switches the component on or off.
+    /// Enables or disables the component.
     #[inline]
     pub fn set(&mut self, enabled: bool) {
         let Bit { word, shift } = self.bit;
-        // SAFETY: as above. Nobody has a reference to the word while user code runs.
+        // SAFETY: the word exists while the world is borrowed, and no other thread uses it: batches of loops and jobs have whole
+        // words. No reference to the word is alive while user code runs.
         unsafe { *word = *word & !(1 << shift) | u64::from(enabled) << shift };
     }
 }
@@ -389,7 +390,7 @@ impl<T> fmt::Debug for EnabledMut<'_, T> {
     }
 }
 
-/// The type of a component that can be disabled.
+/// Returns the component type, which must be enableable.
 fn enableable<T: Component>() -> ComponentType {
     const {
         assert!(
@@ -423,7 +424,7 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
     }
 }
 
-// SAFETY: nothing can be changed.
+// SAFETY: the data is only read.
 unsafe impl<T: Component> ReadOnlyData for EnabledRef<'_, T> {}
 
 // SAFETY: rows of different words have their bits in different words.
@@ -459,12 +460,11 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
 // SAFETY: rows of different words have their bits in different words.
 unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 
-/// The value of a component, which counts as changed only if it is written: data of queries.
+/// Mutable access to a component that counts as changed only if it is written: query data.
 ///
-/// It is for loops that write few of many: `&mut T` counts as changed for each entity that it is given for. The component
-/// [tracks changes](Component::TRACK_CHANGES). Whole chunks count as before: the
-/// [change version](crate::ArchetypeChunk::change_version) of each that was looked at is now. Who borrows the value mutably
-/// has written it.
+/// Use it for loops that write few of many values: `&mut T` counts as changed for each entity it is yielded for. The component must
+/// [track changes](Component::TRACK_CHANGES). The [change version](crate::ArchetypeChunk::change_version) of a chunk still rises
+/// for each chunk visited. A mutable borrow of the value counts as a write.
 ///
 /// # Examples
 ///
@@ -487,7 +487,7 @@ unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 /// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().since(seen).count(), 10);
 /// ```
 ///
-/// Of a component that does not track changes it does not compile:
+/// For a component that does not track changes it does not compile:
 ///
 /// ```compile_fail,E0080
 /// use ancho_entities::{Component, TrackedMut, World};
@@ -513,7 +513,7 @@ unsafe impl<T: Component> ParallelData for EnabledMut<'_, T> {}
 /// ```
 pub struct TrackedMut<'w, T> {
     value: &'w mut T,
-    /// Address of the version of the row. A pointer, which keeps it on one thread: other rows are noted there too.
+    /// Address of the row versions. A pointer, which keeps the item on one thread: other rows share the memory.
     written: *mut TrackedColumn,
     row: usize,
 }
@@ -530,7 +530,7 @@ impl<T> Deref for TrackedMut<'_, T> {
 impl<T> DerefMut for TrackedMut<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the column is there as long as the world is borrowed, and others use it only on this thread.
+        // SAFETY: the column exists while the world is borrowed, has this row, and other code uses it only on this thread.
         unsafe { track_rows(self.written, self.row, 1) };
         self.value
     }
@@ -542,7 +542,7 @@ impl<T: fmt::Debug> fmt::Debug for TrackedMut<'_, T> {
     }
 }
 
-/// The type of a component that tracks changes.
+/// Returns the component type, which must track changes.
 fn tracked<T: Component>() -> ComponentType {
     const {
         assert!(
@@ -561,7 +561,7 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
     const PARTS: usize = 1;
     const WRITES: bool = true;
     const MARKS: bool = true;
-    // It does so itself, when it is written.
+    // The item records changes itself, when it is written.
     const TRACKS: bool = false;
 
     fn parts(each: &mut dyn FnMut(Part)) {
@@ -569,7 +569,7 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
     }
 
     unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
-        // SAFETY: the caller's promises.
+        // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column.
         unsafe { marks.begin(places[0].column) };
     }
 
@@ -584,13 +584,13 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
 
     #[inline(always)]
     unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
-        // SAFETY: there is such a row.
+        // SAFETY: the chunk has this row.
         unsafe { fetch.is_on(row) }
     }
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> TrackedMut<'w, T> {
-        // SAFETY: there is a value in each row, which no other code uses.
+        // SAFETY: each row has a value, which no other code uses for the lifetime.
         let value = unsafe { &mut *fetch.first.as_ptr().add(row) };
         TrackedMut { value, written: fetch.written, row }
     }

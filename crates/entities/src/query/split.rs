@@ -24,7 +24,7 @@ use crate::storage::{OutOfMemory, unshare};
 
 /// Parts that a world can be [split](EntityManager::split) into: queries, lookups, and tuples of them.
 ///
-/// | part | what there is of it |
+/// | part | view |
 /// |---|---|
 /// | [`Query<D, F>`](crate::Query) | the same |
 /// | [`Lookup<D, F>`](crate::Lookup) | the same |
@@ -146,13 +146,13 @@ impl<'w> Splitting<'w> {
 
     /// Returns the conflicts of a job of one of the parts with views of the others.
     fn meets_others(&self, at: usize, job: &SplitPart<'_>) -> Meets<'w> {
-        // SAFETY: as in `add`.
+        // SAFETY: the manager is borrowed mutably for the lifetime, and no archetype is added meanwhile.
         let archetypes = unsafe { &(*self.entities.as_ptr()).storage.archetypes };
         let others = self.parts.iter().enumerate().filter(|&(other, _)| other != at);
         Meets::all(others.map(|(_, view)| meets(job.viewed(), view.viewed(), archetypes)))
     }
 
-    /// Refuses two parts that could lead to one value, which one of them can change.
+    /// Panics if two parts can access the same value and one of them can write it.
     #[track_caller]
     fn refuse_conflicts(&self) {
         for (at, right) in self.parts.iter().enumerate() {
@@ -175,10 +175,10 @@ impl<'w> Splitting<'w> {
         }
     }
 
-    /// Sees to it that everything that can be written is unshared: later, others have values in the same chunks.
+    /// Unshares everything that can be written: later, other views have values in the same chunks.
     fn make_unique(&mut self) -> Result<(), OutOfMemory> {
         let entities = self.entities.as_ptr();
-        // SAFETY: the world is borrowed mutably, and there are no views yet. These are three fields.
+        // SAFETY: the world is borrowed mutably, and there are no views yet. These are three distinct fields.
         let (chunks, archetypes, settings) = unsafe {
             let storage = &raw mut (*entities).storage;
             (&mut (*storage).chunks, &(*storage).archetypes, &(*storage).settings)
@@ -186,7 +186,7 @@ impl<'w> Splitting<'w> {
         if !chunks.may_be_shared() {
             return Ok(());
         }
-        // SAFETY: as above. This is a fourth field.
+        // SAFETY: the world is borrowed mutably, and there are no views yet. This is a fourth field.
         let jobs = unsafe { &(*entities).jobs };
         if jobs.are_live() {
             jobs.sync_for_uses(|uses| {
@@ -197,7 +197,7 @@ impl<'w> Splitting<'w> {
             });
         }
         for SplitPart { matched, .. } in self.parts.iter() {
-            // A walk does not ask whether an archetype has what may be written, if it is optional.
+            // A walk does not test whether an archetype has an optional component that may be written.
             if !matched.plan.parts.iter().any(|part| part.write && !part.bits) {
                 continue;
             }
@@ -218,7 +218,7 @@ impl fmt::Debug for Splitting<'_> {
     }
 }
 
-/// Something that both can give and one can change.
+/// Returns a component that both queries fetch and one of them can write.
 pub(super) fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
     left.parts.iter().find_map(|&one| {
         let same = |other: &&Part| {
@@ -319,9 +319,9 @@ all_tuples!(implement);
 impl EntityManager {
     /// Returns several queries and lookups at once, so that loops can be nested and other entities be written inside them.
     ///
-    /// Data that one part can write no other part fetches: the parts fetch different components, or their filters keep their
-    /// entities apart. Filters do so if one requires a component that the other excludes and that is not enableable;
-    /// [`Absent`](crate::Absent) does for all components.
+    /// Data that one part can write must not be fetched by another: the parts fetch different components, or their filters make
+    /// them disjoint. Filters do so if one requires a component that the other excludes and that is not enableable.
+    /// [`Absent`](crate::Absent) does so for all components.
     ///
     /// # Panics
     ///
@@ -333,8 +333,7 @@ impl EntityManager {
     /// # Complexity
     ///
     /// A few comparisons. In a world that was ever forked, linear in the number of chunks that can be changed, about a
-    /// nanosecond each: those that are shared with a fork are copied at once. Which of them count as changed is found out when
-    /// they are used.
+    /// nanosecond each: those that are shared with a fork are copied immediately. Chunks are marked as changed when they are used.
     ///
     /// # Examples
     ///
@@ -367,7 +366,7 @@ impl EntityManager {
     /// ```
     ///
     /// A query can become a [job](Query::job). If the job writes enabled bits or versions that another view of the split reads, or
-    /// the other way round, it completes before the call that schedules it returns, since the other view may be in a loop.
+    /// the other way round, scheduling waits for its completion: the other view may be in a loop.
     ///
     /// Two parts that write the same component of different entities:
     ///

@@ -11,11 +11,11 @@ use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, StableVe
 /// The state of a query in a world: its plan and the matching archetypes.
 pub(crate) struct QueryState {
     pub(crate) plan: Plan,
-    /// Jobs point to them.
+    /// Jobs point to the matches, so their addresses are stable.
     pub(crate) matches: StableVec<Match>,
     /// Number of archetypes that were matched.
     seen: usize,
-    /// For each of them, whether it matches: bits of words.
+    /// One bit for each of them: set if it matches.
     is_match: Vec<u64>,
     /// The plan has change conditions.
     pub(crate) asks_for_changes: bool,
@@ -25,28 +25,28 @@ pub(crate) struct QueryState {
     pub(super) chunks: ChunkCache,
 }
 
-/// An archetype that can have such entities.
+/// A matching archetype.
 pub(crate) struct Match {
     pub(crate) archetype: u32,
-    /// Conditions on the masks of a chunk, for each entity.
+    /// Conditions on the masks of a chunk, evaluated per entity.
     pub(crate) bits: Box<[Bit]>,
-    /// Changes, which conditions name by number.
+    /// Changes, which conditions refer to by index.
     pub(crate) changes: Box<[Change]>,
-    /// The conditions about changes. A chunk has no rows that are found if it does not fulfil them all, with
-    /// what is not known of whole chunks taken as true.
+    /// The change conditions. A chunk that does not fulfil all of them has no matching rows. Conditions that depend on rows count
+    /// as fulfilled here.
     pub(crate) changed: Box<[Bit]>,
-    /// One of them depends on rows: then it is also a condition on the masks.
+    /// A change condition depends on rows, and is then also a condition on the masks.
     pub(crate) asks_for_rows: bool,
     /// Places of the parts.
     pub(crate) places: Box<[Place]>,
 }
 
-/// Something that may have to have changed.
+/// A change that a condition depends on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// One of these columns, of which there is one at least.
+    /// One of these columns changed. The list is not empty.
     Columns(Box<[ChangedColumn]>),
-    /// The entities of the chunk.
+    /// The entities of the chunk changed.
     Order,
 }
 
@@ -60,11 +60,11 @@ impl Change {
     }
 }
 
-/// A column that may have to have changed.
+/// A column whose changes a condition depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChangedColumn {
     pub(crate) column: u32,
-    /// Index among the tracked columns, or [`NOWHERE`] if it changes for all rows of a chunk at once.
+    /// Index among the tracked columns, or [`NOWHERE`] if changes apply to all rows of a chunk at once.
     pub(crate) tracked: u32,
 }
 
@@ -85,7 +85,7 @@ impl ChangedColumn {
 pub struct Place {
     /// The column, or [`NOWHERE`] if the archetype does not have the component.
     pub(crate) column: u32,
-    /// Offset of the column in the chunk. For shared components, which of them it is.
+    /// Offset of the column in the chunk. For shared components, the index among them.
     pub(crate) offset: u32,
     /// The mask of enabled bits, or [`NOWHERE`] if they are ignored.
     pub(crate) mask: u32,
@@ -106,7 +106,7 @@ pub(crate) enum Bit {
     Any(Box<[u32]>),
     /// All conditions of one of the lists.
     Or(Box<[Box<[Bit]>]>),
-    /// One of the changes has happened to the row, as was found out when the chunk was entered.
+    /// One of the changes happened to the row, as determined when the chunk was entered.
     Changed(u32),
 }
 
@@ -120,7 +120,7 @@ impl Bit {
         }
     }
 
-    /// Returns `true` if all rows of a chunk fulfil it or none, given these changes.
+    /// Returns `true` if it holds for all rows of a chunk or for none, given these changes.
     fn is_of_chunks(&self, changes: &[Change]) -> bool {
         match self {
             Self::Changed(which) => !changes[*which as usize].is_of_rows(),
@@ -134,18 +134,18 @@ impl Bit {
 #[derive(Clone, Copy)]
 pub(crate) struct Masks<'a> {
     pub(crate) enabled: &'a EnabledMasks,
-    /// For each change, a bit for each row that says whether it has happened, or nothing if it is not needed. See
+    /// One bit per change and row, set if the change happened, or empty if not needed. See
     /// [`find_changed`](super::chunk_filter::find_changed).
     pub(crate) changed: &'a [u64],
 }
 
 impl Masks<'_> {
-    /// To which of 64 rows a change has happened: those of a word of the masks of a chunk with `rows` rows.
+    /// Returns the rows of a mask word to which a change happened, in a chunk with `rows` rows.
     #[inline(always)]
     fn changed(&self, which: u32, word: u32, rows: u32) -> u64 {
         let at = (which * rows.div_ceil(u64::BITS) + word) as usize;
         debug_assert!(at < self.changed.len());
-        // No loop has to know how to panic.
+        // Without a bounds check that panics, loops stay small.
         self.changed.get(at).copied().unwrap_or_default()
     }
 }
@@ -182,7 +182,7 @@ impl QueryState {
         !self.asks_for_changes && !self.asks_for_bits
     }
 
-    /// Looks at the archetypes that have come since.
+    /// Matches the archetypes that were added since the last call.
     pub(crate) fn extend(&mut self, archetypes: &Archetypes) {
         while let Some(archetype) = archetypes.get(self.seen as u32) {
             let number = self.seen;
@@ -223,7 +223,7 @@ impl QueryState {
         self.matches.iter().all(|found| storage.archetypes[found.archetype].chunks.is_empty())
     }
 
-    /// The match of an archetype, if it does.
+    /// Returns the match of an archetype, if it matches.
     pub(crate) fn find(&self, archetype: u32) -> Option<&Match> {
         let at = self.matches.binary_search_by_key(&archetype, |found| found.archetype).ok()?;
         Some(&self.matches[at])
@@ -264,8 +264,8 @@ fn match_archetype(plan: &Plan, shape: &ArchetypeShape, archetype: u32) -> Optio
     })
 }
 
-/// Matches an archetype with terms. Returns the conditions that remain for masks and changes. The
-/// changes that are asked for are added to the list.
+/// Matches an archetype with terms. Returns the remaining conditions on masks and changes, and adds the changes they refer to to
+/// the list.
 fn match_terms(
     terms: &[Term],
     shape: &ArchetypeShape,
@@ -288,7 +288,7 @@ fn match_terms(
                 if !types.is_empty() {
                     found.peek()?;
                 }
-                // One that cannot be disabled is enough.
+                // One component that is not enableable suffices.
                 let masks: Option<Box<[u32]>> = found.map(|found| found.mask()).collect();
                 masks.filter(|masks| !ignores && !masks.is_empty()).map(Bit::Any)
             }
@@ -332,7 +332,7 @@ fn match_terms(
                 if found.is_empty() {
                     return None;
                 }
-                // If one of them asks for nothing more, that is enough.
+                // An alternative without remaining conditions always holds.
                 found.iter().all(|bits| !bits.is_empty()).then_some(Bit::Or(found))
             }
         };
@@ -341,7 +341,7 @@ fn match_terms(
     Some(bits)
 }
 
-/// The number of a change in a list, to which it is added unless it is there.
+/// Returns the index of a change in a list, adding it if it is missing.
 fn number(change: Change, changes: &mut Vec<Change>) -> u32 {
     let at = changes.iter().position(|other| *other == change).unwrap_or(changes.len());
     if at == changes.len() {
@@ -354,7 +354,7 @@ fn number(change: Change, changes: &mut Vec<Change>) -> u32 {
 #[inline(always)]
 pub(super) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     if let [Bit::On(mask)] = bits {
-        // Mostly there is one, and bits of rows that are not there are zero.
+        // Mostly there is one condition, and bits beyond the last row are zero.
         return masks.enabled.word(*mask, word as usize);
     }
     if let [Bit::Changed(which)] = bits {
@@ -396,10 +396,9 @@ fn one_of(lists: &[Box<[Bit]>], masks: &Masks<'_>, at: (u32, u32), rows: u64) ->
     lists.iter().fold(0, |any, bits| any | all_of(bits, masks, at, rows))
 }
 
-/// Tells of an entity whether it has the components that a query asks for: what
-/// [`Query::mask`](crate::Query::mask) returns.
+/// A test whether an entity's archetype matches a query, returned by [`Query::mask`](crate::Query::mask).
 ///
-/// It asks for the archetype alone, and not for what is disabled, has changed or is shared. Unity's `EntityQueryMask`.
+/// It ignores enabled state, changes and shared values. Unity's `EntityQueryMask`.
 #[derive(Clone, Copy)]
 pub struct QueryMask<'w> {
     storage: &'w Storage,

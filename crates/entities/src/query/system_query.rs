@@ -150,7 +150,8 @@ impl SystemQuery {
             Meets::Nobody => Others::Disjoint,
             _ => Others::Conflicting,
         };
-        // SAFETY: the caller promises the same. What can be changed was made the world's alone.
+        // SAFETY: the state is that of this query and was prepared for the manager, which is borrowed mutably and used only by
+        // views. The views do not conflict, and `prepare` has unshared the chunks that can be written.
         unsafe { Query::new(entities, self.state.as_ref(), settings, others) }
     }
 
@@ -167,7 +168,8 @@ impl SystemQuery {
         &self,
         entities: NonNull<EntityManager>,
     ) -> Lookup<'w, D, F> {
-        // SAFETY: the caller promises the same. `prepare` has unshared the chunks that can be written.
+        // SAFETY: the state is that of this lookup and was prepared for the manager, which is borrowed mutably and used only by
+        // views. The views do not conflict, and `prepare` has unshared the chunks that can be written.
         unsafe { Lookup::new(entities, self.state.as_ref(), self.meets.clone()) }
     }
 

@@ -22,12 +22,12 @@ use crate::managed::{Managed, ManagedComponent};
 use crate::per_chunk::PerChunk;
 use crate::shared::{Shared, SharedComponent};
 
-/// Implements the traits for a tuple, of parts with their indices.
+/// Implements the traits for a tuple of elements with their indices.
 ///
-/// A part's places follow those of the parts before it.
+/// The places of an element follow those of the elements before it.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: each part has its own places, since both are in the order of the parts.
+        // SAFETY: each element has its own places, since both are in the order of the elements.
         unsafe impl<$($name: QueryData),+> QueryData for ($($name,)+) {
             type Item<'w> = ($($name::Item<'w>,)+);
             type Static = ($($name::Static,)+);
@@ -62,9 +62,10 @@ macro_rules! implement {
             unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
                 let mut places = places;
                 $(
-                    // SAFETY: the caller promises that there are the places of all parts.
+                    // SAFETY: the places are those of all elements, so there are enough.
                     let (own, rest) = unsafe { places.split_at_unchecked($name::PARTS) };
-                    // SAFETY: these are the part's places, and the caller promises the rest.
+                    // SAFETY: these are the places of the element in the chunk's archetype, and no other code uses the versions of
+                    // its columns.
                     unsafe { $name::mark(marks, own) };
                     places = rest;
                 )+
@@ -88,11 +89,11 @@ macro_rules! implement {
                 let mut places = places;
                 ($(
                     {
-                        // SAFETY: the caller promises that there are the places of all parts.
+                        // SAFETY: the places are those of all elements, so there are enough.
                         let (own, rest) = unsafe { places.split_at_unchecked($name::PARTS) };
                         places = rest;
                         let _ = places;
-                        // SAFETY: these are the part's places, and the caller promises the rest.
+                        // SAFETY: these are the places of the element in the chunk's archetype, which has the required components.
                         unsafe { $name::fetch(view, own) }
                     },
                 )+)
@@ -100,30 +101,31 @@ macro_rules! implement {
 
             #[inline(always)]
             unsafe fn is_on(fetch: Self::Fetch, row: usize) -> bool {
-                // SAFETY: the caller promises it for all parts.
+                // SAFETY: the chunk has this row.
                 unsafe { true $(&& $name::is_on(fetch.$index, row))+ }
             }
 
             #[inline(always)]
             unsafe fn get<'w>(fetch: Self::Fetch, row: usize) -> Self::Item<'w> {
-                // SAFETY: the caller promises it for all parts.
+                // SAFETY: the chunk has this row, its data is not used in a conflicting way for the lifetime, and it stays on this
+                // thread if required.
                 unsafe { ($($name::get(fetch.$index, row),)+) }
             }
 
             #[inline(always)]
             unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, as_slices: bool) {
-                // SAFETY: the caller promises it for all parts.
+                // SAFETY: the chunk has these rows, and no other code uses the data that can be written.
                 unsafe { $($name::track(fetch.$index, first, count, as_slices);)+ }
             }
         }
 
-        // SAFETY: nothing can be changed of any part.
+        // SAFETY: every element is read-only.
         unsafe impl<$($name: ReadOnlyData),+> ReadOnlyData for ($($name,)+) {}
 
-        // SAFETY: so it is for each part.
+        // SAFETY: every element can be fetched on any thread.
         unsafe impl<$($name: ParallelData),+> ParallelData for ($($name,)+) {}
 
-        // SAFETY: all parts are given for the same rows.
+        // SAFETY: the slices of all elements are of the same rows.
         unsafe impl<$($name: ChunkData),+> ChunkData for ($($name,)+) {
             type Slices<'w> = ($($name::Slices<'w>,)+);
 
@@ -133,12 +135,12 @@ macro_rules! implement {
                 first: usize,
                 count: usize,
             ) -> Self::Slices<'w> {
-                // SAFETY: the caller promises it for all parts.
+                // SAFETY: the chunk has these rows, and their data is not used in a conflicting way for the lifetime.
                 unsafe { ($($name::slices(fetch.$index, first, count),)+) }
             }
         }
 
-        // SAFETY: the conditions of all parts.
+        // SAFETY: the conditions of all elements.
         unsafe impl<$($name: QueryFilter),+> QueryFilter for ($($name,)+) {
             const OPTIONS: Options = Options::NONE$(.with($name::OPTIONS))+;
 
@@ -151,7 +153,7 @@ macro_rules! implement {
 
 all_tuples!(implement);
 
-// SAFETY: there are no parts.
+// SAFETY: the data has no parts.
 unsafe impl QueryData for () {
     type Item<'w> = ();
     type Static = ();
@@ -185,21 +187,21 @@ unsafe impl QueryData for () {
     unsafe fn track((): (), _: usize, _: usize, _: bool) {}
 }
 
-// SAFETY: there is nothing to be changed.
+// SAFETY: the data has no parts.
 unsafe impl ReadOnlyData for () {}
 
-// SAFETY: there is nothing to be shared.
+// SAFETY: the data has no parts.
 unsafe impl ParallelData for () {}
 
-// SAFETY: there are no conditions.
+// SAFETY: the filter has no conditions.
 unsafe impl QueryFilter for () {
     fn terms(_: &mut dyn FnMut(Term)) {}
 }
 
 /// Query data that has a read-only form: `&T` for `&mut T`.
 ///
-/// It is what [`Query::as_read_only`](crate::Query::as_read_only) asks for. Tuples have it if all of their parts do; aspects do not,
-/// since a struct of mutable references has no other form: [name](crate::Aspect) the one to be read, and ask for it.
+/// [`Query::as_read_only`](crate::Query::as_read_only) uses it. Tuples have it if all of their elements do. Aspects do not, since a
+/// struct of mutable references has no other form: [declare](crate::Aspect) the read-only struct and query it instead.
 ///
 /// # Examples
 ///
@@ -223,7 +225,7 @@ unsafe impl QueryFilter for () {
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: the other data finds the same entities, and reads nothing else of them.
+/// Not to be implemented outside of this crate: the read-only form matches the same entities, and reads nothing else of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no form that is only read",
     label = "cannot be given to be read",
@@ -235,9 +237,9 @@ pub unsafe trait ReadableData: QueryData {
 }
 
 impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
-    /// The same view, of which nothing can be changed: to look at what it gives, as often as one likes, while it is borrowed.
+    /// Returns a read-only view of the same entities, while this view is borrowed.
     ///
-    /// Nothing counts as changed by that, and only jobs that write are waited for.
+    /// Reading through it does not count as a change, and only waits for jobs that write.
     ///
     /// # Examples
     ///
@@ -265,34 +267,34 @@ impl<D: ReadableData, F: QueryFilter> Query<'_, D, F> {
         let matched = if D::MARKS { self.looking() } else { self.matched };
         // SAFETY:
         // - the manager is borrowed mutably by the views, of which this is one
-        // - the state is the manager's, and finds what this one does, by the same parts in the same order, none of which it writes
-        // - nothing can be changed, and what is read this view has, which is borrowed and so changes nothing
-        // - a job that reads meets no view that one of this would not
+        // - the state belongs to the manager, and matches the same with the same parts in the same order, none of which it writes
+        // - the new view only reads data of this view, which is borrowed and so writes nothing
+        // - a job that reads conflicts with no view that a job of this view would not conflict with
         unsafe { Query::new(self.entities, matched, self.settings.clone(), self.others()) }
     }
 
-    /// The state of the query that finds the same, and reads what this one writes.
+    /// Returns the state of the query that matches the same entities, and reads what this one writes.
     ///
-    /// It is not that of the other data: a query that filters by write groups finds more if it only reads, also what other views
-    /// write.
+    /// It is not the state of the read-only data: a query that filters by write groups matches more entities if it only reads,
+    /// including data that other views write.
     #[track_caller]
     fn looking(&self) -> &QueryState {
-        /// This data, of which what can be changed is read.
+        /// A key for this data with its writes as reads.
         struct Looked<D>(PhantomData<D>);
 
         let (entities, plan) = (self.entities.as_ptr(), &self.matched.plan);
         let id = TypeId::of::<(Looked<D::Static>, F)>();
-        // SAFETY: the manager is borrowed. Views change neither its archetypes nor states that are in use.
+        // SAFETY: the manager is borrowed. Views change neither its archetypes nor states in use.
         let (queries, archetypes) =
             unsafe { (&(*entities).queries, &(*entities).storage.archetypes) };
         queries.of_type(id, plan.options, archetypes, || plan.clone().reading())
     }
 }
 
-/// Writes what gives data to be read.
+/// Maps data to its read-only form.
 macro_rules! readable {
     ($([$T:ident: $($bound:path),+] $data:ty => $read:ty;)+) => {$(
-        // SAFETY: the same component is read of the same entities.
+        // SAFETY: it reads the same component of the same entities.
         unsafe impl<$T: $($bound +)+> ReadableData for $data {
             type ReadOnly = $read;
         }
@@ -314,19 +316,19 @@ readable! {
     [D: ReadableData] Option<D> => Option<D::ReadOnly>;
 }
 
-// SAFETY: it cannot be changed.
+// SAFETY: the data is read-only already.
 unsafe impl ReadableData for Entity {
     type ReadOnly = Entity;
 }
 
-// SAFETY: there is nothing to be changed.
+// SAFETY: the data has no parts.
 unsafe impl ReadableData for () {
     type ReadOnly = ();
 }
 
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: so it is for each part.
+        // SAFETY: every element has a read-only form.
         unsafe impl<$($name: ReadableData),+> ReadableData for ($($name,)+) {
             type ReadOnly = ($($name::ReadOnly,)+);
         }

@@ -1,4 +1,4 @@
-//! The typed query: entities with given components, and access to their data.
+//! The typed query: entities with specific components, and access to their data.
 
 #![expect(unsafe_code, reason = "values of chunks of a world that several views borrow")]
 
@@ -825,8 +825,8 @@ impl EntityManager {
     ///
     /// # Panics
     ///
-    /// When a query is used for the first time: with A0086 if the data names a component twice and can write it, with A0070 if a
-    /// filter requires a component to be disabled that is not enableable.
+    /// On the first use of a query: with A0086 if the data names a component twice and can write it, with A0070 if a filter
+    /// requires a component to be disabled that is not enableable.
     ///
     /// # Examples
     ///

@@ -28,10 +28,10 @@ use crate::version::Version;
 
 /// A walk over the matching chunks and rows of a query.
 ///
-/// It borrows a world for its lifetime. Values of chunks may be in use as long, so that it never borrows those, only what the
-/// world knows about chunks.
+/// It borrows a world for its lifetime. Values in chunks may be in use as long, so it never borrows those, only the headers of
+/// chunks.
 pub(crate) struct Walk<'w> {
-    /// Changed only if something is to be written: then the world is borrowed mutably.
+    /// Written only by walks that write: then the world is borrowed mutably.
     pub(super) chunks: *mut Chunks,
     pub(super) archetypes: &'w Archetypes,
     pub(super) values: &'w SharedValues,
@@ -43,13 +43,12 @@ pub(crate) struct Walk<'w> {
     since: Version,
     /// Chunks are selected by changes or shared values.
     is_choosy: bool,
-    /// The values that chunks must have, by table and index.
+    /// The required shared values, by table and index.
     shared: Vec<(u32, u32)>,
     world: PhantomData<&'w mut Chunks>,
 }
 
-/// Returns `true` if there are enough chunks that prefetching pays: more than the caches hold that
-/// are close to a core.
+/// Returns `true` if there are enough chunks that prefetching pays: more than fit in the caches close to a core.
 #[inline(always)]
 fn is_long<D: QueryData>(list: &[u32]) -> bool {
     D::ROW_BYTES > 0 && list.len() >= PREFETCH_MIN_CHUNKS
@@ -59,7 +58,7 @@ fn is_long<D: QueryData>(list: &[u32]) -> bool {
 pub(super) const PREFETCH_MIN_CHUNKS: usize = 128;
 
 impl<'w> Walk<'w> {
-    /// A walk that changes nothing.
+    /// Creates a walk that writes nothing.
     #[inline]
     pub(crate) fn reading(
         entities: &'w EntityManager,
@@ -72,32 +71,32 @@ impl<'w> Walk<'w> {
         Self::new(storage, chunks, matched, settings, shared)
     }
 
-    /// A walk that may make chunks unshared, and mark them as changed.
+    /// Creates a walk that may unshare chunks, and mark them as changed.
     ///
     /// # Safety
     ///
     /// - the manager is borrowed mutably for the lifetime
-    /// - until then only this uses its chunks, and what is fetched from them; or several such walks do, in turns on one
-    ///   thread, which read and write different things, and no memory of chunks that one of them may write is shared
-    /// - the state is the manager's
+    /// - until then only this walk uses its chunks and the data fetched from them; or several such walks take turns on one thread
+    /// - walks that take turns read and write different data, and the memory of chunks that one of them may write is unshared
+    /// - the state belongs to the manager
     #[inline]
     pub(crate) unsafe fn writing(
         entities: *mut EntityManager,
         matched: &'w QueryState,
         settings: &Settings,
     ) -> Self {
-        // SAFETY: nobody changes the values meanwhile. Comparing them is user code, which runs before anything is given.
-        // It may use other views of a split, so that nothing is borrowed but values.
+        // SAFETY: the shared values do not change meanwhile. Comparing them is user code, which runs before anything is yielded. It
+        // may use other views of a split, so only the values are borrowed.
         let shared = asked_values(unsafe { &(*entities).storage.shared }, settings);
-        // SAFETY: the manager is there.
+        // SAFETY: the manager is borrowed for the lifetime.
         let chunks = unsafe { &raw mut (*entities).storage.chunks };
-        // SAFETY: nobody changes the rest of the storage meanwhile. The chunks are not read through this reference after
-        // the first change: only its other fields are kept.
+        // SAFETY: the rest of the storage does not change meanwhile. The chunks are not read through this reference after the first
+        // change: only its other fields are kept.
         let storage = unsafe { &(*entities).storage };
         Self::new(storage, chunks, matched, settings, shared)
     }
 
-    /// A walk for these values of shared components, which are `None` if one of them does not exist.
+    /// Creates a walk with the required shared values, which are `None` if one of them does not exist.
     #[inline(always)]
     fn new(
         storage: &'w Storage,
@@ -107,8 +106,8 @@ impl<'w> Walk<'w> {
         shared: Option<Vec<(u32, u32)>>,
     ) -> Self {
         let matches: &[Match] = if shared.is_some() { &matched.matches } else { &[] };
-        // It is put together in one go. To change it afterwards has it copied, from memory that was just written in other pieces,
-        // which a CPU waits for as long as for some chunks.
+        // Constructed in one expression: changing it afterwards would copy it from memory that was just written in other pieces,
+        // and the CPU stalls on that for as long as for some chunks.
         Self {
             chunks,
             archetypes: &storage.archetypes,
@@ -124,21 +123,21 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Calls a function for each row that matches, with what was fetched from its chunk.
+    /// Calls a function for each matching row, with the data fetched from its chunk.
     ///
-    /// Before that, a chunk that is written is made unshared, and what is written is marked. It all becomes a part of
-    /// the function that calls this, so that what has to be known from chunk to chunk is in registers. Whether a row matches
-    /// is found out for 64 of them at a time, or more if all of those do, before the function is called for any of them.
+    /// Before that, it unshares a chunk that is written, and marks the written columns. It is inlined into the caller, so that
+    /// state carried from chunk to chunk stays in registers. It tests 64 rows at a time, or more if all of them match, before it
+    /// calls the function for any of them.
     ///
     /// # Safety
     ///
-    /// - the walk is that of a query of this data, and writes, unless it cannot be changed
+    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
     #[inline(always)]
     pub(crate) unsafe fn for_each_row<D: QueryData>(
         &self,
         mut function: impl FnMut(D::Fetch, usize),
     ) -> Result<(), OutOfMemory> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
         let matches = unsafe {
             self.for_each_plain_chunk::<D, true>(
                 #[inline(always)]
@@ -151,11 +150,11 @@ impl<'w> Walk<'w> {
         let mut changed = Vec::new();
         for found in matches {
             let list = &*self.archetypes[found.archetype].chunks;
-            // Which rows of a chunk have changed is known only of one chunk at a time.
+            // The changed rows are stored for one chunk at a time.
             let looks_ahead = is_long::<D>(list) && !found.asks_for_rows;
             let mut list = list.iter();
-            // Whether a chunk is found is settled when its turn comes: other views of a split may have switched rows of it
-            // since it was seen ahead.
+            // A chunk is selected when it is entered: other views of a split may have enabled or disabled rows since it was seen
+            // ahead.
             let mut ahead = list.clone();
             if looks_ahead {
                 (0..2).for_each(|_| _ = self.next_chosen(&mut ahead, found, &mut changed));
@@ -167,17 +166,17 @@ impl<'w> Walk<'w> {
                     false => None,
                 };
                 let soon = soon.map(|soon| self.soon(soon));
-                // SAFETY: both are there.
+                // SAFETY: archetypes list existing chunks.
                 unsafe { prefetch_marks::<D>(std::mem::replace(&mut next, soon), soon) };
                 let number = self.next_chosen(&mut list, found, &mut changed);
                 let Some(number) = number else { break };
                 self.prepare::<D>(number)?;
-                // SAFETY: archetypes list chunks that are there.
+                // SAFETY: archetypes list existing chunks.
                 let place = unsafe { self.all_chunks().add(number as usize) };
-                // SAFETY: it is unshared by now.
+                // SAFETY: the match is that of the chunk's archetype, and the chunk is unshared by now.
                 let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
                 let rows = 0..chunk.len;
-                // SAFETY: the chunk is there, and these are its rows.
+                // SAFETY: the chunk exists and was fetched from, these are its rows, and no other thread writes its enabled bits.
                 unsafe {
                     rows_of_chunk::<D, true>(
                         found,
@@ -193,18 +192,18 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Calls a function for all rows that match, those together that are contiguous: with what was fetched from their
-    /// chunk, the first of them, and the one after the last. They are given as slices, or one by one: then what is off is not.
+    /// Calls a function for each run of contiguous matching rows, with the data fetched from their chunk, the first row and the
+    /// end. They are yielded as slices, or one by one without disabled optional data.
     ///
     /// # Safety
     ///
-    /// - as for [`for_each_row`](Self::for_each_row)
+    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
     #[inline(always)]
     pub(crate) unsafe fn for_each_run<D: QueryData, const AS_SLICES: bool>(
         &self,
         mut function: impl FnMut(D::Fetch, usize, usize),
     ) -> Result<(), OutOfMemory> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
         let matches = unsafe {
             self.for_each_plain_chunk::<D, false>(
                 #[inline(always)]
@@ -219,17 +218,17 @@ impl<'w> Walk<'w> {
             let mut list = self.archetypes[found.archetype].chunks.iter();
             while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
                 self.prepare::<D>(number)?;
-                // SAFETY: the chunk is there.
+                // SAFETY: archetypes list existing chunks.
                 let place = unsafe { self.all_chunks().add(number as usize) };
-                // SAFETY: as in `for_each_row`.
+                // SAFETY: the match is that of the chunk's archetype, and the chunk is unshared by now.
                 let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
                 let masks = Masks { enabled: &chunk.enabled, changed: &changed };
                 let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
                 while run.start < run.end {
-                    // SAFETY: these are rows of the chunk, which are given now.
+                    // SAFETY: these are rows of the fetched chunk, which are yielded now.
                     unsafe { track::<D, AS_SLICES>(fetch, run.clone()) };
                     function(fetch, run.start as usize, run.end as usize);
-                    // SAFETY: as in `for_each_row`.
+                    // SAFETY: the chunk exists, and no other thread writes its enabled bits.
                     let masks = Masks { enabled: unsafe { &(*place).enabled }, changed: &changed };
                     (run, runs) = runs.next(&masks);
                 }
@@ -238,22 +237,22 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Calls a function for the chunks of the first matches, as long as no row has to be tested, with the fetched data
-    /// from them and how many rows they have. Returns the matches from the first on where there is.
+    /// Calls a function for the chunks of the first matches, up to the first match whose rows have to be tested. Returns the
+    /// remaining matches.
     ///
-    /// It takes a few instructions for a chunk, and is what there is mostly. The function gets no reference to a chunk: another
-    /// walk may mark the chunk meanwhile.
+    /// The function receives the fetched data and the number of rows. This is the common case, and takes a few instructions per
+    /// chunk. The function gets no reference to a chunk: another walk may mark the chunk meanwhile.
     ///
     /// # Safety
     ///
-    /// - as for [`for_each_row`](Self::for_each_row)
+    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
     #[inline(always)]
     unsafe fn for_each_plain_chunk<D: QueryData, const SHORT: bool>(
         &self,
         mut function: impl FnMut(D::Fetch, u32),
     ) -> slice::Iter<'w, Match> {
         let mut matches = self.matches.iter();
-        // SAFETY: only what the world knows of chunks is borrowed.
+        // SAFETY: only the headers of chunks are borrowed.
         let may_be_shared = D::WRITES && unsafe { (*self.chunks).may_be_shared() };
         if self.is_choosy || self.matched.asks_for_bits || may_be_shared {
             return matches;
@@ -263,13 +262,13 @@ impl<'w> Walk<'w> {
         debug_assert!(kept.is_none_or(|kept| kept.is_of(self.archetypes, self.matches)));
         debug_assert_eq!(self.matched.plan.parts.len(), D::PARTS);
         loop {
-            // The chunks of all matches, with the places for each, or those of the next match, which has the same for all.
+            // The chunks of all matches with places per chunk, or those of the next match with the same places for all.
             let (list, mut places, step) = if let Some(kept) = kept.take() {
                 matches = [].iter();
                 (&*kept.numbers, kept.places.as_ptr(), D::PARTS * size_of::<Place>())
             } else {
                 let Some(found) = matches.as_slice().first() else { return matches };
-                // SAFETY: matches are archetypes of the world.
+                // SAFETY: matches refer to archetypes of the world.
                 let list = unsafe { &*archetypes.get_unchecked(found.archetype as usize).chunks };
                 if SHORT && is_long::<D>(list) {
                     return matches;
@@ -279,85 +278,91 @@ impl<'w> Walk<'w> {
             };
             for &number in list {
                 let chunk = chunks.wrapping_add(number as usize);
-                // SAFETY: there are as many places as the data has parts: in the match, or for each chunk of the list that is
-                // kept, which is of a query of this data. It is right for the archetypes, so that it has the same chunks.
+                // SAFETY: there are as many places as the data has parts: in the match, or per chunk of the cached list, which
+                // belongs to a query of this data. The list is current for the archetypes, so it has the same chunks.
                 let here = unsafe { slice::from_raw_parts(places, D::PARTS) };
-                // SAFETY: archetypes list chunks that are there, which are unshared. The places are theirs.
+                // SAFETY: archetypes list existing chunks, which are unshared, and the places are those of the chunk's archetype.
                 let (fetch, chunk) = unsafe { self.open_at::<D>(here, chunk) };
                 places = places.wrapping_byte_add(step);
                 let rows = chunk.len;
-                // SAFETY: a chunk without rows is in no list.
+                // SAFETY: archetypes list no chunks without rows.
                 unsafe { assert_unchecked(rows > 0) };
                 function(fetch, rows);
             }
         }
     }
 
-    /// Makes a chunk unshared, if it is written.
+    /// Unshares a chunk, if it is written.
     #[inline(always)]
     pub(super) fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
-        // SAFETY: archetypes list chunks that are there. What is borrowed here is what the world knows of the chunk.
+        // SAFETY: archetypes list existing chunks. Only the header of the chunk is borrowed.
         if D::WRITES && unsafe { (*self.chunks).get_unchecked(number) }.may_be_shared() {
             self.unshare(number)?;
         }
         Ok(())
     }
 
-    /// Returns the address of the chunks, indexed by chunk number. No chunk comes or goes while the world is borrowed.
+    /// Returns the address of the chunks, indexed by chunk number. No chunk is added or freed while the world is borrowed.
     #[inline(always)]
     pub(super) fn all_chunks(&self) -> *const Chunk {
-        // SAFETY: only what the world knows of chunks is borrowed.
+        // SAFETY: only the headers of chunks are borrowed.
         unsafe { (*self.chunks).as_ptr() }
     }
 
-    /// Marks what is written of a chunk, and fetches from it.
+    /// Marks the written columns of a chunk, and fetches from it.
     ///
     /// # Safety
     ///
-    /// - the match is one of a query of this data, and the chunk one of its archetype, which is there for the lifetime
-    /// - unless the data cannot be changed: the memory of the chunk is unshared, and no other code uses what is noted of what
-    ///   can be; nor of other columns, unless their versions were written out
+    /// - the match is one of a query of this data, and the chunk one of its archetype, which exists for the lifetime
+    /// - unless the data is read-only: the memory of the chunk is unshared, and no other code uses the versions of columns that can
+    ///   be written; nor of other columns, unless their versions were written out
     #[inline(always)]
     unsafe fn open<'c, D: QueryData>(
         &self,
         found: &Match,
         chunk: *const Chunk,
     ) -> (D::Fetch, &'c Chunk) {
-        // SAFETY: the caller's promises.
+        // SAFETY: the places are those of the match, and the chunk is unshared with unused versions unless the data is read-only.
         unsafe { self.open_at::<D>(&found.places, chunk) }
     }
 
-    /// As [`open`](Self::open), with the places of the match.
+    /// Marks the written columns of a chunk whose archetype has these places, and fetches from it.
     ///
     /// # Safety
     ///
-    /// - as for [`open`](Self::open)
+    /// - the places are those of a match of a query of this data, and the chunk is one of its archetype, which exists for the
+    ///   lifetime
+    /// - unless the data is read-only: the memory of the chunk is unshared, and no other code uses the versions of columns that can
+    ///   be written; nor of other columns, unless their versions were written out
     #[inline(always)]
     unsafe fn open_at<'c, D: QueryData>(
         &self,
         places: &[Place],
         chunk: *const Chunk,
     ) -> (D::Fetch, &'c Chunk) {
-        // SAFETY: the caller's promises.
+        // SAFETY: the places are those of the chunk's archetype, and the chunk is unshared with unused versions unless the data is
+        // read-only.
         unsafe {
             self.mark::<D>(places, chunk);
             (self.fetch::<D>(places, chunk), &*chunk)
         }
     }
 
-    /// Marks what is written of a chunk, whose archetype has these places.
+    /// Marks the written columns of a chunk whose archetype has these places.
     ///
     /// # Safety
     ///
-    /// - as for [`open`](Self::open)
+    /// - the places are those of a match of a query of this data, and the chunk is one of its archetype
+    /// - unless the data is read-only: no other code uses the versions of columns that can be written; nor of other columns, unless
+    ///   their versions were written out
     #[inline(always)]
     unsafe fn mark<D: QueryData>(&self, places: &[Place], chunk: *const Chunk) {
         if D::MARKS {
-            // SAFETY: the chunk is there.
+            // SAFETY: the chunk exists.
             let chunk = unsafe { &*chunk };
             let mut marks = ChunkMarks { chunk, version: self.version };
-            // SAFETY: these are the places in the archetype of the chunk. Whoever used what is noted of them was waited for, and
-            // for jobs that use something else versions were written out.
+            // SAFETY: these are the places in the archetype of the chunk. Jobs that use the versions of its columns have completed,
+            // and for jobs that use other columns the versions were written out.
             unsafe { D::mark(&mut marks, places) };
         }
     }
@@ -369,10 +374,10 @@ impl<'w> Walk<'w> {
     /// - these are the places of a match of a query of this data, and the chunk is one of its archetype
     #[inline(always)]
     unsafe fn fetch<D: QueryData>(&self, places: &[Place], chunk: *const Chunk) -> D::Fetch {
-        // SAFETY: the chunk is there, and does not change while this is borrowed.
+        // SAFETY: the chunk exists, and its header does not change while this is borrowed.
         let chunk = unsafe { &*chunk };
         let view = ChunkView { chunk, shared: self.shared_of() };
-        // SAFETY: these are the places of the data in the archetype of the chunk, which matches.
+        // SAFETY: these are the places of the data in the archetype of the chunk, which has the required components.
         unsafe { D::fetch(view, places) }
     }
 
@@ -382,10 +387,10 @@ impl<'w> Walk<'w> {
         SharedSource::World { archetypes: self.archetypes, values: self.values }
     }
 
-    /// A chunk that comes soon.
+    /// Returns a chunk to prefetch.
     #[inline(always)]
     fn soon(&self, number: u32) -> Prefetch {
-        // SAFETY: archetypes list chunks that are there.
+        // SAFETY: archetypes list existing chunks.
         unsafe {
             let chunk = (*self.chunks).as_ptr().add(number as usize);
             Prefetch { memory: (*self.chunks).address(number).addr(), chunk }
@@ -409,8 +414,7 @@ impl<'w> Walk<'w> {
         self.shared.iter().all(has)
     }
 
-    /// The next of these chunks of a match that has something that is found, and which of its rows have changed, if that is asked
-    /// for row by row.
+    /// Returns the next selected chunk of a match, and writes its changed rows if a change condition depends on rows.
     #[inline(always)]
     pub(super) fn next_chosen(
         &self,
@@ -421,10 +425,10 @@ impl<'w> Walk<'w> {
         if self.is_simple(found) {
             return list.next().copied();
         }
-        // SAFETY: archetypes list chunks that are there.
+        // SAFETY: archetypes list existing chunks.
         let chunk = |number: u32| unsafe { (*self.chunks).get_unchecked(number) };
         if let (false, [Bit::On(mask)]) = (self.is_choosy, &*found.bits) {
-            // Mostly one component can be disabled, and bits of rows that are not there are zero.
+            // Mostly one component is enableable, and bits beyond the last row are zero.
             let is_on =
                 |number: u32| chunk(number).enabled.words(*mask).iter().any(|&word| word != 0);
             return list.copied().find(|&number| is_on(number));
@@ -438,8 +442,10 @@ impl<'w> Walk<'w> {
         !self.is_choosy && found.bits.is_empty()
     }
 
-    /// Returns `true` if a chunk of a match is selected and has matching rows. Finds out which of them have
-    /// changed, if that is asked for row by row: before they are given, since that may count as a change.
+    /// Returns `true` if a chunk of a match is selected and has matching rows.
+    ///
+    /// Writes the changed rows if a change condition depends on rows. This happens before rows are yielded, which may count as a
+    /// change.
     #[inline(never)]
     pub(super) fn choose(&self, chunk: &Chunk, found: &Match, changed: &mut Vec<u64>) -> bool {
         (self.shared.is_empty() || self.has_values(chunk))
@@ -448,7 +454,7 @@ impl<'w> Walk<'w> {
 
     /// Returns `true` if a row of a chunk of this match matches.
     pub(crate) fn has_row(&self, found: &Match, number: u32, row: u32) -> bool {
-        // SAFETY: archetypes list chunks that are there.
+        // SAFETY: archetypes list existing chunks.
         let chunk = unsafe { (*self.chunks).get_unchecked(number) };
         let masks = Masks { enabled: &chunk.enabled, changed: &[] };
         let rows = || matching_rows(&found.bits, &masks, row / u64::BITS, chunk.len);
@@ -461,11 +467,10 @@ impl<'w> Walk<'w> {
             }
     }
 
-    /// Makes a chunk unshared. Something is written, and nothing is fetched from the memory of the chunk yet, if it is
-    /// shared.
+    /// Unshares a chunk. The walk writes, and nothing was fetched from the memory of the chunk yet if it is shared.
     #[cold]
     pub(super) fn unshare(&self, number: u32) -> Result<(), OutOfMemory> {
-        // SAFETY: the world is borrowed mutably.
+        // SAFETY: the world is borrowed mutably, and no reference to the chunks is alive.
         unshare(unsafe { &mut *self.chunks }, number, self.settings)
     }
 }
@@ -521,7 +526,7 @@ fn asked_values(all: &SharedValues, settings: &Settings) -> Option<Vec<(u32, u32
     }
 }
 
-/// Returns the table and index of shared values. `None` if one of them is not there.
+/// Returns the table and index of shared values, or `None` if one of them does not exist.
 #[cold]
 fn find_values(
     all: &SharedValues,
@@ -543,7 +548,7 @@ const WORD: usize = u64::BITS as usize;
 /// Returns the number of rows that are prefetched at a time.
 #[inline(always)]
 fn piece_rows<D: QueryData>() -> usize {
-    // Mostly a multiple of what a vector has, so that no row is left to be done alone.
+    // Mostly a multiple of the vector width, so that no single row remains.
     match 384 / D::ROW_BYTES.max(1) {
         few @ 0..8 => few.max(1),
         some @ 8..32 => some & !7,
@@ -552,28 +557,28 @@ fn piece_rows<D: QueryData>() -> usize {
     }
 }
 
-/// Notes that rows are given to be changed, one by one or as slices.
+/// Records that rows are yielded for writing, one by one or as slices.
 ///
 /// # Safety
 ///
-/// - they are rows of the chunk that was fetched from, in a walk that writes, unless the data cannot be changed
+/// - they are rows of the fetched chunk, in a walk that writes, unless the data is read-only
 #[inline(always)]
 pub(super) unsafe fn track<D: QueryData, const AS_SLICES: bool>(fetch: D::Fetch, rows: Range<u32>) {
     if D::TRACKS {
-        // SAFETY: there are such rows, which no other code uses.
+        // SAFETY: the chunk has these rows, which no other code uses.
         unsafe { D::track(fetch, rows.start as usize, rows.len(), AS_SLICES) };
     }
 }
 
-/// Calls a function for those rows of a chunk that match. Rows at the same places of another one, which comes soon, are on
-/// their way then. With `TRACK` it is noted that they are given.
+/// Calls a function for the matching rows of a chunk, and prefetches the same rows of a later chunk. With `TRACK` it records that
+/// they are yielded.
 ///
 /// # Safety
 ///
 /// - the chunk is one of the archetype of the match, which is that of a query of this data, and was fetched from
 /// - the chunk has these rows, of which the first is a multiple of 64
-/// - these are the rows that have changed, if that is asked for
-/// - no other thread switches bits of these rows, nor of the chunk that comes soon, unless the match has no conditions
+/// - `changed` has the changed rows, if a change condition depends on rows
+/// - no other thread writes enabled bits of these rows, nor of the prefetched chunk, unless the match has no conditions
 #[inline(always)]
 pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
     found: &Match,
@@ -583,28 +588,28 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
     mut function: impl FnMut(usize),
 ) {
     let (mut first, end) = (rows.start as usize, rows.end as usize);
-    // SAFETY: the chunk is there. For the other one it is the caller's promise.
+    // SAFETY: both chunks exist, and no other thread writes their enabled bits unless the match has no conditions.
     let (own, soon) = unsafe {
         let soon = soon.map(|soon| (soon, soon.words_with_rows(found)));
         (only_mask(&found.bits, chunk), soon)
     };
     let matching = |word: u32| {
         if own.is_null() {
-            // A reference from before the function would not do: others may have marked the chunk.
-            // SAFETY: the chunk is there, and nobody changes what the world knows of it now.
+            // An earlier reference would be invalid: the function may have marked the chunk.
+            // SAFETY: the chunk exists, and its header does not change now.
             let chunk = unsafe { &*chunk };
             let masks = Masks { enabled: &chunk.enabled, changed };
             matching_rows(&found.bits, &masks, word, chunk.len) & rows_there(word, end as u32)
         } else {
-            // SAFETY: there is a word for each 64 rows. Rows that are not there have no bits, and a part of a chunk has whole words.
+            // SAFETY: the mask has a word for each 64 rows. Bits beyond the last row are zero, and a batch of a chunk has whole
+            // words.
             unsafe { *own.add(word as usize) }
         }
     };
     while first < end {
         let (mut word, mut stop) = (0, end);
         if !found.bits.is_empty() {
-            // Words of which all rows match are passed at one look each. Those of other rows are not looked at: another thread may
-            // be switching bits of them.
+            // Skips words in which all rows match. It does not read words of other rows, since another thread may be writing them.
             stop = first;
             while stop < end {
                 let at = stop as u32 / u64::BITS;
@@ -617,7 +622,7 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         }
         if first < stop {
             if TRACK {
-                // SAFETY: these are rows of the chunk, which are given now.
+                // SAFETY: these are rows of the fetched chunk, which are yielded now.
                 unsafe { track::<D, false>(fetch, first as u32..stop as u32) };
             }
             while first < stop {
@@ -626,7 +631,7 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
                     next = stop.min(first + piece_rows::<D>());
                     if has_word(words, first) {
                         match next - first {
-                            // Behind the last row is what others may be writing.
+                            // Another thread may be writing behind the last row.
                             rows if rows < piece_rows::<D>() => {
                                 soon.expect_rows::<D>(found, first, rows);
                             }
@@ -644,13 +649,13 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
         {
             soon.expect_rows::<D>(found, first, WORD);
         }
-        // Rows side by side come together, so that there are loops over them that can use vectors. But to guess where each
-        // of many ends takes longer than to look for one row after the other.
+        // Contiguous rows are processed as runs, so that loops vectorise. With many runs, predicting the end of each takes longer
+        // than visiting one row after the other.
         if (word & !(word << 1)).count_ones() > FEW {
             while word != 0 {
                 let row = first + word.trailing_zeros() as usize;
                 if TRACK {
-                    // SAFETY: these are rows of the chunk, which are given now.
+                    // SAFETY: these are rows of the fetched chunk, which are yielded now.
                     unsafe { track::<D, false>(fetch, row as u32..row as u32 + 1) };
                 }
                 function(row);
@@ -662,7 +667,7 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
             let ones = (word >> low).trailing_ones();
             let start = first as u32 + low;
             if TRACK {
-                // SAFETY: these are rows of the chunk, which are given now.
+                // SAFETY: these are rows of the fetched chunk, which are yielded now.
                 unsafe { track::<D, false>(fetch, start..start + ones) };
             }
             (start as usize..(start + ones) as usize).for_each(&mut function);
@@ -676,25 +681,26 @@ pub(super) unsafe fn rows_of_chunk<D: QueryData, const TRACK: bool>(
 ///
 /// # Safety
 ///
-/// - the chunk is there, and the conditions are on its masks
+/// - the chunk exists, and the conditions refer to its masks
 #[inline(always)]
 unsafe fn only_mask(bits: &[Bit], chunk: *const Chunk) -> *const u64 {
     match bits {
-        // SAFETY: the caller's promise.
+        // SAFETY: the chunk exists, and it has this mask.
         [Bit::On(mask)] => unsafe { (*chunk).enabled.address(*mask) },
         _ => std::ptr::null(),
     }
 }
 
-/// Has what is marked when a chunk is opened on its way to the cache, for the next one and one that comes soon: where it is noted of
-/// rows, one is found by way of the other.
+/// Prefetches the versions that opening a chunk writes, for the next chunk and a later one.
+///
+/// Row versions are reached through a pointer, so the pointer of the later chunk is prefetched first.
 ///
 /// # Safety
 ///
-/// - the chunks are there
+/// - both chunks exist
 #[inline(always)]
 pub(super) unsafe fn prefetch_marks<D: QueryData>(next: Option<Prefetch>, soon: Option<Prefetch>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: both chunks exist.
     unsafe {
         if D::TRACKS
             && let Some(next) = next
@@ -709,7 +715,7 @@ pub(super) unsafe fn prefetch_marks<D: QueryData>(next: Option<Prefetch>, soon: 
     }
 }
 
-/// A chunk that comes soon, so that its memory can be on its way.
+/// A chunk whose memory is prefetched.
 #[derive(Clone, Copy)]
 pub(super) struct Prefetch {
     pub(super) memory: NonZero<usize>,
@@ -717,27 +723,27 @@ pub(super) struct Prefetch {
 }
 
 impl Prefetch {
-    /// Has rows on their way to the cache.
+    /// Prefetches rows.
     ///
-    /// Memory is quick where a program walks through it in one line for long. A column of a chunk is over after a few KiB, so
-    /// that a CPU guesses wrong at the end of each of them. The prefetched chunk takes its place. That has to be done bit by bit: it
-    /// can only wait for so much at a time.
+    /// Hardware prefetching works for long sequential reads. A column of a chunk ends after a few KiB, so the CPU mispredicts the
+    /// end of each one. Prefetching the next chunk replaces it, in small steps: a core can only have a limited number of loads in
+    /// flight.
     #[inline(always)]
     fn expect_rows<D: QueryData>(self, found: &Match, first: usize, count: usize) {
         D::expect(self.memory, &found.places, first, count);
     }
 
-    /// In which words of the masks there are rows that match: a bit for each of the first, and the last bit for all others.
+    /// Returns the mask words with matching rows: one bit for each of the first words, and the last bit for all others.
     ///
     /// # Safety
     ///
-    /// - the chunk is there, and no other thread switches bits of it, unless the match has no conditions
+    /// - the chunk exists, and no other thread writes its enabled bits, unless the match has no conditions
     #[inline(always)]
     unsafe fn words_with_rows(self, found: &Match) -> u64 {
         if found.bits.is_empty() {
             return u64::MAX;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the chunk exists, and no other thread writes its enabled bits unless the match has no conditions.
         let chunk = unsafe { &*self.chunk };
         let masks = Masks { enabled: &chunk.enabled, changed: &[] };
         (0..chunk.len.div_ceil(u64::BITS)).fold(0, |all, word| {
@@ -762,29 +768,29 @@ pub(super) fn refuse(error: EntityError) -> ! {
     panic!("{error}")
 }
 
-/// Calls a function for everything that a walk finds, compiled for the CPU at hand.
+/// Calls a function for all matching rows of a walk, compiled for several CPU levels.
 ///
 /// # Safety
 ///
-/// - the walk is that of a query of this data, and writes, unless it cannot be changed
-/// - it is used once
+/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+/// - the walk is used once
 #[inline(always)]
 pub(super) unsafe fn each_row<'w, D: QueryData, C: FnMut(D::Item<'w>)>(
     walk: &Walk<'w>,
     mut function: C,
 ) -> Result<(), OutOfMemory> {
-    // The loop over chunks is inside, so that the level is chosen once.
+    // The loop over chunks is inside, so the CPU level is chosen once.
     dispatch_as::<C, _, _>(
         CpuLevel::V4,
         #[inline(always)]
         move || {
-            // SAFETY: the caller's promise.
+            // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
             unsafe {
                 walk.for_each_row::<D>(
                     #[inline(always)]
                     |fetch, row| {
-                        // The row is there. None comes twice, so that no other code uses what can be changed of it, and the walk
-                        // has made it unshared.
+                        // The row exists. Each row is yielded once, so no other code uses its data that can be written, and the
+                        // walk has unshared it.
                         function(D::get(fetch, row));
                     },
                 )
@@ -793,11 +799,12 @@ pub(super) unsafe fn each_row<'w, D: QueryData, C: FnMut(D::Item<'w>)>(
     )
 }
 
-/// Calls a function for the slices of everything that a walk finds, compiled for the CPU at hand.
+/// Calls a function for the slices of all matching rows of a walk, compiled for several CPU levels.
 ///
 /// # Safety
 ///
-/// - as for [`each_row`]
+/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+/// - the walk is used once
 #[inline(always)]
 pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
     walk: &Walk<'w>,
@@ -807,7 +814,8 @@ pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
         CpuLevel::V4,
         #[inline(always)]
         move || {
-            // SAFETY: the caller's promise. As in `each_row`, for all rows of the run.
+            // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only. The rows of
+            // a run exist, each is yielded once, and the walk has unshared them.
             unsafe {
                 walk.for_each_run::<D, true>(
                     #[inline(always)]
@@ -822,7 +830,8 @@ pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
 ///
 /// # Safety
 ///
-/// - as for [`each_row`], and the chunk has such a row
+/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+/// - the walk is used once, and the chunk has such a row
 #[track_caller]
 pub(super) unsafe fn get<'w, D: QueryData>(
     walk: Walk<'w>,
@@ -839,8 +848,7 @@ pub(super) unsafe fn get<'w, D: QueryData>(
     if let Err(error) = cursor.end() {
         refuse(error.into());
     }
-    // SAFETY: the chunk is of the match, and the row is there. No other code uses it, and the cursor has made it the world's
-    // alone.
+    // SAFETY: the chunk is of the match and has this row. No other code uses it, and the cursor has unshared it.
     unsafe {
         let fetch = D::fetch(cursor.view(), cursor.places());
         if D::TRACKS {
@@ -859,7 +867,7 @@ pub(super) fn count(mut cursor: Cursor<'_>) -> usize {
     count
 }
 
-/// The entities that a cursor finds.
+/// Returns the matching entities of a cursor.
 pub(super) fn entities(mut cursor: Cursor<'_>) -> Vec<Entity> {
     let mut all = Vec::new();
     while cursor.next_chunk() {
@@ -875,17 +883,17 @@ pub(super) fn entities(mut cursor: Cursor<'_>) -> Vec<Entity> {
 ///
 /// # Safety
 ///
-/// - the walk is that of a query of this data, and writes, unless it cannot be changed
-/// - it is used once
+/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+/// - the walk is used once
 #[inline(always)]
 pub(super) unsafe fn each_pair<D, C>(walk: &Walk<'_>, mut function: C) -> Result<(), OutOfMemory>
 where
     D: QueryData,
     C: for<'p> FnMut(D::Item<'p>, D::Item<'p>),
 {
-    // Which rows there are is settled before the first is given.
+    // All rows are collected before the first is yielded.
     let mut runs = Vec::new();
-    // SAFETY: the caller's promise.
+    // SAFETY: the walk is that of a query of this data, and was made by `writing` unless the data is read-only.
     unsafe {
         walk.for_each_run::<D, false>(|fetch, first, end| runs.push((fetch, first, end)))?;
     }
@@ -899,10 +907,9 @@ where
                     let mut begin = row + 1;
                     for &(other_fetch, other_first, other_end) in &runs[at..] {
                         for other in begin.max(other_first)..other_end {
-                            // SAFETY: both rows are there, of chunks that the walk has made unshared. They are
-                            // two, since no row is in two runs, and in its own the other comes after the first. No other code
-                            // uses what can be changed of them: what was given before is gone, since the function takes
-                            // values of any lifetime, however short.
+                            // SAFETY: both rows exist, in chunks that the walk has unshared. They differ, since no row is in two
+                            // runs, and within a run the second comes after the first. No other code uses their data that can be
+                            // written: earlier items are gone, since the function accepts items of any lifetime, however short.
                             unsafe { function(D::get(fetch, row), D::get(other_fetch, other)) };
                         }
                         begin = 0;

@@ -1,4 +1,4 @@
-//! Components of many entities, a column for each type.
+//! Components of many entities, as one column per type.
 
 #![expect(unsafe_code, reason = "values are moved from columns to chunks")]
 
@@ -10,31 +10,30 @@ use ancho_burst::dispatch;
 use super::ComponentSet;
 use crate::component::{Component, Written};
 
-/// Values of one component type, for as many new entities: a `Vec`, a boxed slice, an array, or a slice of values
-/// that can be copied.
+/// Values of one component type for new entities, one each: a `Vec`, a boxed slice, an array, or a slice of `Copy` values.
 ///
 /// # Safety
 ///
-/// - `as_ptr` leads to `count` values until the column is dropped or forgotten
-/// - after `forget` the values are nobody's but the caller's
+/// - `as_ptr` points to `count` values until the column is dropped or forgotten
+/// - after `forget` only the caller owns the values
 pub unsafe trait ComponentColumn {
     /// The type of the components.
     type Item: Component;
 
-    /// How many there are.
+    /// Returns the number of values.
     #[doc(hidden)]
     fn count(&self) -> usize;
 
-    /// Where they are.
+    /// Returns the address of the values.
     #[doc(hidden)]
     fn as_ptr(&self) -> *const Self::Item;
 
-    /// Frees the column and not what was in it, which has been moved.
+    /// Frees the column without dropping its values, which have been moved.
     #[doc(hidden)]
     fn forget(self);
 }
 
-// SAFETY: a vector's values are where it says; those of an empty one are nobody's.
+// SAFETY: a vector points to its values; with a length of zero it drops none.
 unsafe impl<T: Component> ComponentColumn for Vec<T> {
     type Item = T;
 
@@ -47,12 +46,12 @@ unsafe impl<T: Component> ComponentColumn for Vec<T> {
     }
 
     fn forget(mut self) {
-        // SAFETY: zero is at most the capacity, and no elements are all initialised.
+        // SAFETY: zero is at most the capacity, and a length of zero needs no initialised elements.
         unsafe { self.set_len(0) };
     }
 }
 
-// SAFETY: as for the vector it becomes.
+// SAFETY: a boxed slice points to its values; `forget` turns it into a vector with a length of zero, which drops none.
 unsafe impl<T: Component> ComponentColumn for Box<[T]> {
     type Item = T;
 
@@ -69,7 +68,7 @@ unsafe impl<T: Component> ComponentColumn for Box<[T]> {
     }
 }
 
-// SAFETY: an array's values are in it; forgotten, it drops none.
+// SAFETY: an array contains its values; forgotten, it drops none.
 unsafe impl<T: Component, const N: usize> ComponentColumn for [T; N] {
     type Item = T;
 
@@ -86,7 +85,7 @@ unsafe impl<T: Component, const N: usize> ComponentColumn for [T; N] {
     }
 }
 
-// SAFETY: the values of a slice stay where they are; since they can be copied, a copy is a value of its own.
+// SAFETY: the values of a slice stay at their address; they are `Copy`, so a copy is a value of its own.
 unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
     type Item = T;
 
@@ -101,42 +100,43 @@ unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
     fn forget(self) {}
 }
 
-/// Columns of components, a value of each for every new entity: what [`spawn_columns`](crate::EntityManager::spawn_columns)
-/// makes entities of. A tuple of columns that are there, or [`Columns`] that are made on the way.
+/// Columns of components with one value per new entity, for [`spawn_columns`](crate::EntityManager::spawn_columns).
+///
+/// It is a tuple of columns with existing values, or [`Columns`] whose values are computed while they are written.
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate. Columns are numbered in the order of `Set`'s types; after `forget` the
-/// values that were there are nobody's but the caller's.
+/// Not to be implemented outside of this crate. Columns are numbered in the order of `Set`'s types; after `forget` only the caller
+/// owns the existing values.
 pub unsafe trait ComponentColumns {
     /// One component of each column.
     type Set: ComponentSet;
 
-    /// How many values each column has, or which column has not as many as the first.
+    /// Returns the common length of all columns, or the first column whose length differs from the first.
     #[doc(hidden)]
     fn length(&self) -> Result<usize, WrongLength>;
 
-    /// Whether the values of a column are made when they are written, and are not there before.
+    /// Returns `true` if the values of a column are computed while they are written.
     #[doc(hidden)]
     fn is_made(column: usize) -> bool;
 
-    /// Writes values of one column, from a number on, to an address: all of them, or, when it panics, none.
+    /// Writes `count` values of one column, starting at index `from`: all of them, or none if it panics.
     ///
-    /// Values that are there are copied, and still belong to the column.
+    /// Existing values are copied, and the column still owns them.
     ///
     /// # Safety
     ///
-    /// - there is such a column, with so many values from that number on
-    /// - the address has room for as many
+    /// - the column exists and has `count` values from index `from` on
+    /// - the address has room for `count` values
     #[doc(hidden)]
     unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize);
 
-    /// Frees the columns and not what was in them, which has been moved.
+    /// Frees the columns without dropping their values, which have been moved.
     #[doc(hidden)]
     fn forget(self);
 }
 
-/// A column that is shorter or longer than the first.
+/// A column whose length differs from that of the first.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[expect(unnameable_types, reason = "only the trait's own methods speak of it")]
@@ -146,7 +146,7 @@ pub struct WrongLength {
     pub(crate) found: usize,
 }
 
-/// Columns whose values functions make, each for the number of the entity: straight to where they are kept.
+/// Columns whose values are computed by functions of the entity's index, directly into chunk memory.
 ///
 /// # Examples
 ///
@@ -174,17 +174,17 @@ pub struct Columns<Makers = ()> {
 }
 
 impl Columns {
-    /// Columns for so many entities. None yet: entities without components.
+    /// Creates columns for `count` entities. Without further columns the entities have no components.
     pub const fn new(count: usize) -> Self {
         Self { count, makers: () }
     }
 }
 
 impl<Makers: ColumnMakers> Columns<Makers> {
-    /// One more column, of the values that the function makes of 0, 1, 2 and so on.
+    /// Adds a column with the results of the function for 0, 1, 2 and so on.
     ///
-    /// The function is called for all entities of a chunk, then the next column's is for the same ones, in whichever order
-    /// the columns have there. If it panics, no entity is created; ids that were meant for some are not used again.
+    /// The function is called for all entities of a chunk, then that of the next column for the same entities, in the column order
+    /// of the chunk. If it panics, no entity is created; ids reserved for some of them are not reused.
     pub fn with<T, F>(self, make: F) -> Columns<(Makers, F)>
     where
         T: Component,
@@ -200,7 +200,7 @@ impl<Makers> fmt::Debug for Columns<Makers> {
     }
 }
 
-/// Functions that make columns, one after the other.
+/// A list of functions that compute columns.
 ///
 /// # Safety
 ///
@@ -211,12 +211,12 @@ pub unsafe trait ColumnMakers {
     /// One component of each column.
     type Set: ComponentSet;
 
-    /// Makes values of one column, from a number on, at an address: all of them, or, when it panics, none.
+    /// Computes `count` values of one column, starting at index `from`: all of them, or none if it panics.
     ///
     /// # Safety
     ///
-    /// - there is such a column
-    /// - the address has room for as many values of its type
+    /// - the column exists
+    /// - the address has room for `count` values of its type
     unsafe fn make(&mut self, column: usize, from: usize, to: *mut u8, count: usize);
 }
 
@@ -227,7 +227,7 @@ unsafe impl ColumnMakers for () {
     unsafe fn make(&mut self, _: usize, _: usize, _: *mut u8, _: usize) {}
 }
 
-// SAFETY: the function's column follows those before it, as its type does.
+// SAFETY: the function's column follows those before it, and its type follows their types.
 unsafe impl<Before, T, F> ColumnMakers for (Before, F)
 where
     Before: ColumnMakers,
@@ -239,7 +239,7 @@ where
     #[inline]
     unsafe fn make(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
         if column < Before::Set::COUNT {
-            // SAFETY: it is one of those, and the caller promises the rest.
+            // SAFETY: the column is one of the earlier ones, and the address has room for `count` values of its type.
             return unsafe { self.0.make(column, from, to, count) };
         }
         let make = &mut self.1;
@@ -248,10 +248,11 @@ where
             || {
                 let make = |index: usize| make(from + index);
                 if size_of::<T>() == 12 && align_of::<T>() == 4 && !needs_drop::<T>() {
-                    // SAFETY: there is room for so many values of this type.
+                    // SAFETY: the address has room for `count` values of `T`, which has 12 bytes, is aligned to 4 and needs no
+                    // drop.
                     unsafe { write_in_fours(to.cast::<T>(), count, make) }
                 } else {
-                    // SAFETY: as above.
+                    // SAFETY: the address has room for `count` values of `T`.
                     unsafe { Written::fill(to.cast::<T>(), count, make) }
                 }
             },
@@ -259,19 +260,19 @@ where
     }
 }
 
-/// Writes values of three words that need not be dropped, such as vectors of three numbers, four at a time.
+/// Writes values of three words that need no drop, such as vectors of three numbers, four at a time.
 ///
-/// Registers hold four words. Values that are written one by one take two stores each, four at a time three together.
+/// Registers hold four words. Writing values one by one takes two stores each; four at a time take three stores together.
 ///
 /// # Safety
 ///
-/// - the address has room for so many
+/// - the address has room for `count` values
 /// - the type has 12 bytes, and is aligned to 4
 #[inline(always)]
 unsafe fn write_in_fours<T>(to: *mut T, count: usize, mut make: impl FnMut(usize) -> T) {
     let mut words = |index: usize| -> [MaybeUninit<u32>; 3] {
         let value = ManuallyDrop::new(make(index));
-        // SAFETY: they have the same size, and words need not be initialised.
+        // SAFETY: both types have the same size, and the words need not be initialised.
         unsafe { mem::transmute_copy(&value) }
     };
     let to = to.cast::<[MaybeUninit<u32>; 3]>();
@@ -282,16 +283,16 @@ unsafe fn write_in_fours<T>(to: *mut T, count: usize, mut make: impl FnMut(usize
         let c = words(first + 2);
         let d = words(first + 3);
         let four = [[a[0], a[1], a[2], b[0]], [b[1], b[2], c[0], c[1]], [c[2], d[0], d[1], d[2]]];
-        // SAFETY: there is room for four more, which are aligned as words are.
+        // SAFETY: the address has room for four more values, which are aligned as words are.
         unsafe { to.add(first).cast::<[[MaybeUninit<u32>; 4]; 3]>().write(four) };
     }
     for index in whole..count {
-        // SAFETY: there is room for one more.
+        // SAFETY: the address has room for one more value.
         unsafe { to.add(index).write(words(index)) };
     }
 }
 
-// SAFETY: the makers make columns of their set's types.
+// SAFETY: the makers write columns of their set's types.
 unsafe impl<Makers: ColumnMakers> ComponentColumns for Columns<Makers> {
     type Set = Makers::Set;
 
@@ -305,7 +306,7 @@ unsafe impl<Makers: ColumnMakers> ComponentColumns for Columns<Makers> {
 
     #[inline]
     unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the column exists, and the address has room for `count` values of its type.
         unsafe { self.makers.make(column, from, to, count) }
     }
 

@@ -1,4 +1,4 @@
-//! Sets of components: what entities are made of and changed by.
+//! Sets of components, for creating and changing entities.
 #![expect(unsafe_code, reason = "values are written to and read from rows of chunks")]
 
 pub(crate) use columns::WrongLength;
@@ -13,7 +13,7 @@ mod columns;
 
 /// A set of components: one component, a tuple of sets, or nothing, `()`.
 ///
-/// Which order they are in does not matter. No type may be in it twice.
+/// The order of the components does not matter. No type may occur twice.
 ///
 /// # Examples
 ///
@@ -33,38 +33,38 @@ mod columns;
 ///
 /// # Safety
 ///
-/// Not to be implemented outside of this crate: what the methods owe each other may change.
+/// Not to be implemented outside of this crate: the contract between the methods may change.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of components",
     label = "neither a component nor a tuple of components",
     note = "write `#[derive(Component)]` on the type; tuples of up to 16 components are sets, and can be nested"
 )]
 pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
-    /// How many components there are.
+    /// The number of components.
     #[doc(hidden)]
     const COUNT: usize;
 
-    /// Whether there are shared ones among them, whose values are not in rows.
+    /// Is `true` if the set contains shared components, whose values are not in rows.
     #[doc(hidden)]
     const SHARED: bool = false;
 
-    /// Whether there may be entities in them.
+    /// Is `true` if the components may hold entities.
     #[doc(hidden)]
     const HAS_ENTITIES: bool;
 
-    /// Calls the function for the type of each, in the order in which the other methods take them.
+    /// Calls the function for the type of each component, in the order used by the other methods.
     #[doc(hidden)]
     fn types(each: &mut dyn FnMut(ComponentType));
 
-    /// Calls the function for the value of each shared one, in the order of `types`.
+    /// Calls the function for the value of each shared component, in the order of `types`.
     #[doc(hidden)]
     fn shared(&self, _each: &mut dyn FnMut(SharedValue)) {}
 
-    /// Replaces every entity in them.
+    /// Replaces every entity in the components.
     #[doc(hidden)]
     fn remap_entities(&mut self, map: &mut EntityRemap<'_>);
 
-    /// Makes a second set of the same values, as worlds do that are copied.
+    /// Duplicates the set, as copying a world does.
     ///
     /// # Errors
     ///
@@ -72,26 +72,26 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     fn duplicate_set(&mut self) -> Result<Self, ComponentType>;
 
-    /// Moves the components to a row. The values of shared ones are let go of.
+    /// Moves the components to a row. The values of shared components are dropped.
     ///
     /// # Safety
     ///
     /// - the place has `COUNT` offsets, in the order of `types`
-    /// - there are no values in the row's columns, or none that have to be dropped
+    /// - the row's columns have no values, or none that need to be dropped
     #[doc(hidden)]
     unsafe fn write(self, place: RowPlace);
 
-    /// Moves the components out of a row. The values of shared ones are given, in the order of `types`.
+    /// Moves the components out of a row. The values of shared components come from `shared`, in the order of `types`.
     ///
     /// # Safety
     ///
     /// - the place has `COUNT` offsets, in the order of `types`
-    /// - there are values in the row's columns, which are not used afterwards
+    /// - the row's columns have values, which are not used afterwards
     #[doc(hidden)]
     unsafe fn read(place: RowPlace, shared: &mut dyn Iterator<Item = SharedValue>) -> Self;
 }
 
-/// A set of components that can all be cloned.
+/// A set of components that are all `Clone`.
 ///
 /// # Safety
 ///
@@ -102,17 +102,17 @@ pub unsafe trait ComponentSet: Sized + Send + Sync + 'static {
     note = "write `#[derive(Clone)]` on its type, or spawn from an iterator with `spawn_batch`"
 )]
 pub unsafe trait CloneSet: ComponentSet {
-    /// Writes clones of the components to so many rows, from the place on, and counts the columns that are done.
+    /// Writes clones of the components to `rows` rows, starting at the place, and counts the finished columns.
     ///
     /// # Safety
     ///
     /// - the place has `COUNT` offsets, in the order of `types`
-    /// - so many rows from the place on have no values that have to be dropped
-    /// - no other thread uses the set meanwhile, which may have values that are not to be shared
+    /// - `rows` rows from the place on have no values that need to be dropped
+    /// - no other thread uses the set during the call, which may have values that are not `Sync`
     #[doc(hidden)]
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize);
 
-    /// Clones the components. They are borrowed mutably since some are seen by one thread alone.
+    /// Clones the components. The borrow is mutable since some components may be accessed by one thread only.
     #[doc(hidden)]
     fn clone_set(&mut self) -> Self;
 }
@@ -147,11 +147,11 @@ unsafe impl<T: Component> ComponentSet for T {
     }
 }
 
-// SAFETY: one column is done.
+// SAFETY: one column is counted.
 unsafe impl<T: Component + Clone> CloneSet for T {
     #[inline]
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
-        // SAFETY: the place has a column of this type, with room in so many rows.
+        // SAFETY: the place has a column of this type, with room for `rows` values.
         unsafe { Written::fill(place.value::<T>(), rows, |_| self.clone()) };
         *done += 1;
     }
@@ -161,12 +161,12 @@ unsafe impl<T: Component + Clone> CloneSet for T {
     }
 }
 
-/// Implements the traits for a tuple, of parts with their indices.
+/// Implements the traits for a tuple of elements with their indices.
 ///
-/// A part's offsets follow those of the parts before it, as its types do.
+/// The offsets and types of an element follow those of the elements before it.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: each part has the offsets of its own types, since both are in the order of the parts.
+        // SAFETY: each element has the offsets of its own types, since both are in the order of the elements.
         unsafe impl<$($name: ComponentSet),+> ComponentSet for ($($name,)+) {
             const COUNT: usize = 0 $(+ $name::COUNT)+;
             const SHARED: bool = false $(|| $name::SHARED)+;
@@ -192,7 +192,8 @@ macro_rules! implement {
             unsafe fn write(self, place: RowPlace) {
                 let mut place = place;
                 $(
-                    // SAFETY: these are the part's offsets, and the caller promises the rest.
+                    // SAFETY: the place has the offsets of this element, and the row's columns have no values that need to be
+                    // dropped.
                     unsafe { self.$index.write(place) };
                     place = place.after($name::COUNT);
                 )+
@@ -207,7 +208,8 @@ macro_rules! implement {
                 let mut place = place;
                 ($(
                     {
-                        // SAFETY: these are the part's offsets, and the caller promises the rest.
+                        // SAFETY: the place has the offsets of this element, and the row's columns have values, which are not used
+                        // afterwards.
                         let part = unsafe { $name::read(place, shared) };
                         place = place.after($name::COUNT);
                         let _ = place;
@@ -217,13 +219,14 @@ macro_rules! implement {
             }
         }
 
-        // SAFETY: each part counts its own columns, in their order.
+        // SAFETY: each element counts its own columns, in their order.
         unsafe impl<$($name: CloneSet),+> CloneSet for ($($name,)+) {
             #[inline]
             unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
                 let mut place = place;
                 $(
-                    // SAFETY: these are the part's offsets, and the caller promises the rest.
+                    // SAFETY: the place has the offsets of this element, `rows` rows have no values that need to be dropped, and no
+                    // other thread uses the set.
                     unsafe { self.$index.fill(place, rows, done) };
                     place = place.after($name::COUNT);
                 )+
@@ -235,7 +238,7 @@ macro_rules! implement {
             }
         }
 
-        // SAFETY: all methods take the columns in their order.
+        // SAFETY: all methods use the columns in the same order.
         unsafe impl<$($name: ComponentColumn),+> ComponentColumns for ($($name,)+) {
             type Set = ($($name::Item,)+);
 
@@ -257,7 +260,7 @@ macro_rules! implement {
             unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
                 match column {
                     $(
-                        // SAFETY: there are so many values from there on, and there is room for as many.
+                        // SAFETY: the column has `count` values from index `from` on, and the address has room for them.
                         $index => unsafe {
                             self.$index.as_ptr().add(from).copy_to_nonoverlapping(to.cast(), count);
                         },
@@ -275,7 +278,7 @@ macro_rules! implement {
 
 all_tuples!(implement);
 
-// SAFETY: there is nothing to write or to read.
+// SAFETY: the set has no components to write or to read.
 unsafe impl ComponentSet for () {
     const COUNT: usize = 0;
     const HAS_ENTITIES: bool = false;
@@ -295,7 +298,7 @@ unsafe impl ComponentSet for () {
     unsafe fn read(_: RowPlace, _: &mut dyn Iterator<Item = SharedValue>) -> Self {}
 }
 
-// SAFETY: there are no columns.
+// SAFETY: the set has no columns.
 unsafe impl CloneSet for () {
     #[inline]
     unsafe fn fill(&self, _: RowPlace, _: usize, _: &mut usize) {}

@@ -188,7 +188,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
             Some(fetch) if self.recent.contains(&index) => fetch,
             _ => self.find(index),
         };
-        // SAFETY: the chunk has the row. The caller promises that nothing else uses what can be written.
+        // SAFETY: the chunk has the row, and nothing else uses its data that can be written for the lifetime.
         unsafe { D::get(fetch, index - self.recent.start) }
     }
 

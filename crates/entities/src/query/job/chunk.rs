@@ -75,8 +75,8 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         Self { batch, rows, at }
     }
 
-    /// Returns the index of the chunk among all chunks of the archetypes that match, before filters by change, enabled state
-    /// and shared values: the chunks that a job is called for can have gaps between them.
+    /// Returns the index of the chunk among all chunks of the matching archetypes, without filters by change, enabled state and
+    /// shared values. The indices of the chunks that a job is called for can have gaps.
     ///
     /// It is below [`count_chunks_unfiltered`](crate::Query::count_chunks_unfiltered). Unity's `unfilteredChunkIndex`.
     pub fn index(&self) -> usize {
@@ -99,7 +99,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
         self.batch.chunk.entities()
     }
 
-    /// Returns whether all entities of the chunk match, because nothing that the query asks for can be disabled.
+    /// Returns whether all entities of the chunk match, because no component in the conditions is enableable.
     pub fn is_whole(&self) -> bool {
         self.batch.is_whole()
     }

@@ -89,7 +89,7 @@ pub trait EntityJob: ParallelJobStruct {
 
 /// A job as a struct that is called for each chunk. Unity's `IJobChunk`.
 ///
-/// It is called once for each chunk in which entities match. A chunk counts as changed if the job asks for
+/// It is called once for each chunk with matching entities. A chunk counts as changed if the job fetches
 /// [values](ChunkInJob::for_each_run) that it can write.
 ///
 /// Captured containers are indexed by [chunk](ChunkInJob::index): of each container that the job writes, a chunk receives the one
@@ -199,8 +199,8 @@ fn whole_chunk<J: ChunkJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
 
 /// Job structs.
 ///
-/// All panic with the codes of [`QueryJob`]. Those of an [`EntityJob`] panic with A0010 if a container that is written has fewer
-/// elements than the query has entities, and those of a [`ChunkJob`] with A0158 if it has fewer than the query has
+/// All panic with the codes of [`QueryJob`]. Those of an [`EntityJob`] panic with A0010 if a written container has fewer elements
+/// than the query has entities. Those of a [`ChunkJob`] panic with A0158 if it has fewer elements than the query has
 /// [chunks](crate::Query::count_chunks_unfiltered).
 impl<D: ParallelData + 'static> QueryJob<'_, D> {
     /// Schedules an [`EntityJob`] of one thread, in the order of the chunks.

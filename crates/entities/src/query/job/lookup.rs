@@ -64,7 +64,7 @@ pub struct JobLookup<'w, D, M = ()> {
 /// Marks a type as invariant in `T`.
 type Invariant<T> = PhantomData<fn(T) -> T>;
 
-/// The mode of a [`JobLookup`] whose threads promise to use different entities, from [`JobLookup::unchecked`].
+/// The mode of a [`JobLookup`] whose threads must use different entities, from [`JobLookup::unchecked`].
 #[derive(Clone, Copy, Debug)]
 pub struct Unchecked;
 
@@ -187,7 +187,7 @@ impl<'w, D> JobLookup<'w, D> {
     /// Unity's `NativeDisableParallelForRestriction`. Chunks of which data was returned count as changed, with all their
     /// rows.
     ///
-    /// Safe to call: the promise is made by [`JobLookupView::get_unchecked`].
+    /// Safe to call: [`JobLookupView::get_unchecked`] has the safety requirements.
     ///
     /// # Examples
     ///
@@ -296,8 +296,8 @@ unsafe impl<D: ParallelData + 'static> JobData for JobLookup<'_, D, Unchecked> {
 /// Implements [`ParallelJobData`] for a mode: every thread has its own copy of the view.
 macro_rules! implement_parallel {
     ($data:ident, $mode:ty) => {
-        // SAFETY: everything that `JobData` requires holds. Threads only read through their views, or call `get_unchecked`, whose
-        // caller promises that they use different entities.
+        // SAFETY: everything that `JobData` requires holds. Threads only read through their views, or call `get_unchecked`, which
+        // requires that they use different entities.
         unsafe impl<D: $data + ParallelData + 'static> ParallelJobData for JobLookup<'_, D, $mode> {
             type Batch<'v> = JobLookupView<'v, D, $mode>;
             type Item<'b> = JobLookupView<'b, D, $mode>;
@@ -501,11 +501,13 @@ impl<'v, D: QueryData> JobLookupView<'v, D, Unchecked> {
     /// # Safety
     ///
     /// - the data of the entity is not used by another thread, nor through another call, as long as it is in use
-    /// - if the data enables or disables components, no other thread does so or reads their masks meanwhile, for any entity,
-    ///   since bits of many entities share a word; and the job's query does not filter by them
+    /// - if the data enables or disables components, no other thread does so or reads their masks meanwhile, for any entity, since
+    ///   bits of many entities share a word
+    /// - in that case, the job's query does not filter by these components
     #[inline]
     pub unsafe fn get_unchecked(&self, entity: Entity) -> Option<D::Item<'v>> {
-        // SAFETY: the memory was filled for this data. The row exists, and the caller promises that it is not used otherwise.
+        // SAFETY: the memory was filled for this data. The row exists, and its data is not used by another thread or through
+        // another call.
         unsafe {
             let (fetch, at) = self.finder.find::<D>(entity)?;
             if D::MARKS {

@@ -37,9 +37,9 @@ use crate::manager::{EntityManager, Jobs};
 /// Its handle may be ignored: the world orders the job and completes it.
 ///
 /// Dependencies follow from the query. Jobs that read the same components run in parallel. A job that writes a component waits
-/// for the jobs scheduled before it that use the component, and later jobs that use it wait for this one. The world's own
-/// thread waits only for jobs that conflict with its access: reading a component waits for the jobs that write it, and a
-/// structural change waits for the jobs over the archetypes that it changes.
+/// for the jobs scheduled before it that use the component, and later jobs that use it wait for this one. The world's own thread
+/// waits only for jobs that conflict with its access. Reading a component waits for the jobs that write it, and a structural change
+/// waits for the jobs over the archetypes that it changes.
 ///
 /// Filters by enabled state and by change are evaluated when the job runs, not when it is scheduled.
 ///
@@ -183,8 +183,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
 
     /// Adds captures: tokens of containers, [lookups](crate::Lookup::into_job), and tuples of them.
     ///
-    /// In a [parallel](QueryJobWith::schedule_parallel) job the function receives, with each entity, the whole of a container
-    /// that is read, and one element of a container that is written: the element at the entity's index in the query.
+    /// In a [parallel](QueryJobWith::schedule_parallel) job the function receives captures with each entity: the whole of a
+    /// container that is read, and one element of a container that is written. That is the element at the entity's index in the
+    /// query.
     ///
     /// # Examples
     ///

@@ -264,8 +264,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let used = matched.matches.iter().map(|found| found.archetype);
         let used = used.filter(|&archetype| !storage.archetypes[archetype].chunks.is_empty());
         rows.uses.extend(used.map(|archetype| (Resource::Rows(archetype), Access::Read)));
-        // SAFETY: the walk is that of this query, as promised to `new`, and writes nothing if the query is read-only. Every query
-        // is also one of no data.
+        // SAFETY: the walk is that of this query, which `new` requires, and writes nothing if the query is read-only. Every query
+        // is also a query of no data.
         let collected = unsafe {
             let walk = Walk::writing(self.entities.as_ptr(), matched, &self.settings);
             rows.collect::<W>(&walk)
@@ -564,13 +564,15 @@ unsafe impl<W: QueryData + 'static, X: JobData, L: MarksLate> JobData for QueryT
             unsafe { held.rows.get().mark_yielded::<L::Data>(L::AS_SLICES) };
         }
         if X::SETTLES {
-            // SAFETY: the caller promises the same for the captures.
+            // SAFETY: the declared accesses passed the safety check, no conflicting job is running, and nothing opened from the
+            // captures is in use.
             unsafe { X::settle(&mut held.captures) };
         }
     }
 
     unsafe fn conclude(held: &mut Self::Held, failed: bool) {
-        // SAFETY: the caller promises the same for the captures.
+        // SAFETY: the declared accesses passed the safety check, no conflicting job is running, and nothing opened from the
+        // captures is in use.
         unsafe { X::conclude(&mut held.captures, failed) };
     }
 }
@@ -592,7 +594,7 @@ unsafe impl<W: QueryData + 'static, X: ParallelJobData, L: MarksLate> ParallelJo
 
     #[inline(always)]
     unsafe fn batch<'v>(held: &'v Self::Held, (): &(), batch: &BatchInfo) -> QueryBatch<'v, W, X> {
-        // SAFETY: the caller promises the same for the captures.
+        // SAFETY: the declared accesses passed the safety check, and no conflicting job is running while the batches are in use.
         let open = unsafe { X::open(&held.captures) };
         let (rows, captures) = (held.rows.get(), &held.captures);
         QueryBatch { rows, captures, open, thread: batch.thread, of: PhantomData }
