@@ -8,11 +8,11 @@ use crate::parts;
 /// Rounds taken when `--rounds` is not given.
 const DEFAULT_ROUNDS: usize = 5;
 
-/// What the program is asked to do.
+/// A parsed command line.
 pub(crate) enum Command {
     /// Measure a part and print its table.
     Run(Options),
-    /// Be the process of one cell: part, case, subject. Only the program itself asks for this.
+    /// Run one cell in this process: part, case, subject. Only the program itself uses this.
     Cell([String; 3], Effort),
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 ///
-/// The message to print, which lists what exists when a part or a case is unknown.
+/// The message to print, which lists the known names when a part or a case is unknown.
 pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
     let Some(first) = args.next() else {
         return Err(usage("no part given"));

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the parts, prints a table for each, and writes one JSON file if one is asked for.
+/// Runs the parts, prints a table for each, and writes one JSON file if requested.
 fn run(options: &Options) -> Result<(), String> {
     for (part, cases) in &options.parts {
         round::check(part, cases)?;

@@ -8,7 +8,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::Summary;
 
-/// Operations run before timing; what they leave behind is compared across subjects.
+/// Operations run before timing; their results are compared across subjects.
 pub(crate) const CHECKED_OPERATIONS: usize = 3;
 /// A sample of [`Sampling::Repeat`] repeats its operation for this long.
 const SAMPLE: Duration = Duration::from_millis(1);
@@ -21,15 +21,15 @@ const LEAST_SAMPLES: usize = 5;
 /// A sample of [`Sampling::Burn`] lasts this long; a process takes one.
 const BURN: Duration = Duration::from_secs(1);
 
-/// How a case is sampled.
+/// The sampling of a case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sampling {
     /// A sample repeats the operation for a millisecond; the figure is the time of one.
     Repeat,
-    /// A sample is one operation on a state that was made for it; the figure is its time. For what
-    /// can only be done once to a state, and takes so long that reading the clock does not matter.
+    /// A sample is one operation on a state made for it; the figure is its time. Use it for operations that work only once per
+    /// state, and take so long that reading the clock does not matter.
     Afresh,
-    /// As [afresh](Sampling::Afresh), with large blocks of memory fresh from the kernel.
+    /// [Afresh](Sampling::Afresh), with large blocks of memory fresh from the kernel.
     AfreshCold,
     /// A sample is one operation after the process has slept this long; the figure is its time,
     /// with the cost of reading the clock (some 30 ns) in it.
@@ -37,13 +37,13 @@ pub(crate) enum Sampling {
     /// A sample is a second in which the operation runs once in every period; the figure is the
     /// CPU time, in nanoseconds, that all threads of the process used in it.
     Burn { period: Duration },
-    /// A sample is the memory, in bytes for each of `count` things, that the process holds more of
-    /// once they are there; a process takes one.
+    /// A sample is the growth of the process's memory, in bytes for each of `count` things, once they are created; a process takes
+    /// one.
     Resident { count: usize },
 }
 
 impl Sampling {
-    /// What the figures are in.
+    /// Returns the unit of the figures.
     pub(super) fn unit(self) -> Unit {
         match self {
             Sampling::Resident { .. } => Unit::Bytes,
@@ -52,14 +52,14 @@ impl Sampling {
     }
 }
 
-/// What a figure is in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Nanoseconds,
     Bytes,
 }
 
-/// How much a process is to do.
+/// The amount of work for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// Only compute the result, to compare it across subjects.
@@ -82,13 +82,12 @@ impl Cell {
 
     /// Measures `operation` on `state`.
     ///
-    /// `result` condenses what the operation has done to `state` so far. It is called once, after a
-    /// number of operations that is the same for every subject, and must return the same for all
-    /// of them. Neither making nor dropping `state` is timed.
+    /// `result` condenses the state after the operations so far. It is called once, after the same number of operations for every
+    /// subject, and must return the same value for all of them. Neither making nor dropping `state` is timed.
     ///
     /// # Panics
     ///
-    /// When the case is sampled [afresh](Sampling::Afresh), or is one of memory.
+    /// When the case is sampled [afresh](Sampling::Afresh), or measures memory.
     pub(crate) fn run<S>(
         self,
         mut state: S,
@@ -113,7 +112,7 @@ impl Cell {
     /// Measures `operation` on states that `make` makes, one for each operation.
     ///
     /// Neither making nor dropping them is timed, and each is dropped before the next is made.
-    /// `result` is called once, on a state that was operated on.
+    /// `result` is called once, on a state after its operation.
     ///
     /// # Panics
     ///
@@ -137,13 +136,13 @@ impl Cell {
         })
     }
 
-    /// Measures how much memory the process holds more of once `make` has made its state.
+    /// Measures the growth of the process's memory when `make` makes its state.
     ///
     /// `result` is called once, on that state.
     ///
     /// # Panics
     ///
-    /// When the case is not one of [memory](Sampling::Resident).
+    /// When the case does not measure [memory](Sampling::Resident).
     pub(crate) fn run_resident<S>(
         self,
         make: impl FnOnce() -> S,
@@ -159,7 +158,7 @@ impl Cell {
         })
     }
 
-    /// Takes the samples, if they are asked for.
+    /// Takes the samples, if requested.
     fn reading(self, result: u64, samples: impl FnOnce(Sampling) -> Vec<f64>) -> Reading {
         let figures = match self.effort {
             Effort::Check => None,
@@ -169,15 +168,15 @@ impl Cell {
     }
 }
 
-/// What a process found out.
+/// The result of a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(super) result: u64,
-    /// Absent if only the result was asked for.
+    /// Absent if only the result was requested.
     pub(super) figures: Option<Summary>,
 }
 
-/// The line by which a process tells its parent.
+/// The line that a process prints for its parent.
 impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.result)?;
@@ -213,7 +212,7 @@ fn repeat(mut operation: impl FnMut()) -> Vec<f64> {
         start.elapsed()
     };
 
-    // The quickest trial sets the number, so that a trial that was interrupted does not.
+    // The quickest trial sets the number, so an interrupted trial has no effect.
     let mut repetitions = 1;
     let warm = Instant::now();
     while warm.elapsed() < WARM_UP {
@@ -251,12 +250,11 @@ fn afresh<S>(mut make: impl FnMut() -> S, mut operation: impl FnMut(&mut S)) -> 
     samples
 }
 
-/// Has one copy of the operation in the program, so that what is timed is compiled as what was
-/// checked, and the compiler does not save on inlining in a copy that is not.
+/// Keeps one copy of the operation in the program, so that the timed code is the checked code, and is inlined alike.
 #[inline(never)]
 fn perform<S>(operation: &mut impl FnMut(&mut S), state: &mut S) {
     operation(state);
-    // What is only ever dropped must be made all the same.
+    // A state that is only dropped must still be made.
     black_box(state);
 }
 
@@ -280,7 +278,7 @@ fn burn(period: Duration, mut operation: impl FnMut()) -> f64 {
     while start.elapsed() < BURN {
         operation();
         next += period;
-        // A period that was missed is not made up for.
+        // A missed period is not made up for.
         next = next.max(Instant::now());
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
@@ -292,9 +290,9 @@ fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("a process has a CPU clock").into()
 }
 
-/// Bytes of memory that are this process's own: heap, stacks and maps of nothing, not its code.
+/// Returns the bytes of private memory of this process: heap, stacks and anonymous maps, without its code.
 ///
-/// The kernel adds them up page by page when asked; the quicker counts of `/proc/self/statm` lag.
+/// The kernel adds them up page by page on request; the quicker counts of `/proc/self/statm` lag.
 fn resident() -> u64 {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux tells it");
     let kibibytes = rollup.lines().find_map(|line| {
@@ -331,7 +329,7 @@ mod tests {
         let reading = cell.run_resident(|| vec![7_u8; BYTES], |bytes| bytes[BYTES / 2].into());
         assert_eq!(reading.result, 7);
         let each = reading.figures.expect("it was measured").min;
-        // Other tests have memory too, and give some back.
+        // Other tests allocate and free memory too.
         assert!((0.5..2.0).contains(&each), "{each} bytes for each byte");
     }
 

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::{Figure, Unit};
 
-/// Renders an array of `{"part","case","subject","min_ns","median_ns"}`; what is no time has
-/// `min_bytes` and `median_bytes` instead.
+/// Renders an array of `{"part","case","subject","min_ns","median_ns"}`. Figures in bytes have `min_bytes` and `median_bytes`
+/// instead.
 ///
 /// Names are identifiers, so they need no escapes.
 pub(crate) fn render(parts: &[(&str, Vec<Figure>)]) -> String {

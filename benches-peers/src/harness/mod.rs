@@ -1,10 +1,8 @@
-//! What a part is made of, and the machinery every part shares.
+//! The parts of the benchmark, and the machinery they share.
 //!
-//! A part is a table: [`Case`]s down, subjects across. A case names how it is sampled and gives
-//! one function per subject; the function builds its fixture and hands the operation to
-//! [`Cell::run`], to [`Cell::run_afresh`] if each operation needs a state of its own, or to
-//! [`Cell::run_resident`] if the figure is memory.
-//! Nothing here knows of any particular library.
+//! A part is a table: [`Case`]s down, subjects across. A case has a sampling mode and one function per subject. The function builds
+//! its fixture and passes the operation to [`Cell::run`]. It uses [`Cell::run_afresh`] if each operation needs its own state, and
+//! [`Cell::run_resident`] if the figure is memory. This module depends on no particular library.
 
 mod cell;
 pub(crate) mod json;
@@ -19,7 +17,7 @@ pub(crate) use stats::Summary;
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) name: &'static str,
-    /// What the part measures, in a few words.
+    /// A short description of the part.
     pub(crate) about: &'static str,
     /// The columns, ours first.
     pub(crate) subjects: &'static [Subject],
@@ -33,7 +31,7 @@ impl Part {
         self.cases.iter().find(|case| case.name == name)
     }
 
-    /// Finds out what a subject is to the comparison.
+    /// Returns the role of a subject.
     pub(crate) fn role(&self, subject: &str) -> Option<Role> {
         Some(self.subjects.iter().find(|known| known.name == subject)?.role)
     }
@@ -46,14 +44,14 @@ pub(crate) struct Subject {
     pub(crate) role: Role,
 }
 
-/// What a subject is to the comparison.
+/// The role of a subject in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// ancho.
     Ours,
     /// A library that does the same job.
     Peer,
-    /// Hand-written code that no library can be asked to beat.
+    /// Hand-written code, as a lower bound for any library.
     Limit,
 }
 
@@ -62,11 +60,11 @@ pub(crate) enum Role {
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) sampling: Sampling,
-    /// Who runs the case, and how. A subject without an entry has no such thing to offer.
+    /// The subjects that run the case, with their functions. A subject without an entry does not support it.
     pub(crate) cells: &'static [(&'static str, Run)],
-    /// What cannot be beaten: the least of these.
+    /// Lower bounds: the smallest of these applies.
     pub(crate) limits: &'static [Limit],
-    /// What must hold between subjects.
+    /// Required ratios between subjects.
     pub(crate) requires: &'static [Require],
 }
 
@@ -74,7 +72,7 @@ pub(crate) struct Case {
 pub(crate) type Run = fn(Cell) -> Reading;
 
 impl Case {
-    /// Makes the cell that a subject's function is handed.
+    /// Creates the cell that is passed to a subject's function.
     pub(crate) fn cell(&self, effort: Effort) -> Cell {
         Cell::new(self.sampling, effort)
     }
@@ -85,7 +83,7 @@ impl Case {
     }
 }
 
-/// A bound on a case: what `subject` takes, shared perfectly among `threads`.
+/// A bound on a case: the time of `subject`, divided evenly among `threads`.
 #[derive(Debug)]
 pub(crate) struct Limit {
     pub(crate) subject: &'static str,
@@ -100,7 +98,7 @@ pub(crate) struct Require {
     pub(crate) bound: Bound,
 }
 
-/// What a subject's minimum is divided by.
+/// The divisor of a subject's minimum.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Under {
     /// The minimum of a subject.
@@ -109,13 +107,13 @@ pub(crate) enum Under {
     Best(&'static [&'static str]),
     /// The minimum of the same subject in another case, measured in turns with it.
     Case(&'static str),
-    /// A figure, in the unit of the case, and what to call it.
+    /// A figure, in the unit of the case, and its name.
     Given(f64, &'static str),
-    /// The minimum of a subject and a figure, in the unit of the case, and what to call the sum.
+    /// The minimum of a subject plus a figure, in the unit of the case, and the name of the sum.
     Plus(&'static str, f64, &'static str),
 }
 
-/// The side on which a required ratio must lie.
+/// The side on which a required ratio must be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     AtMost(f64),
@@ -123,7 +121,7 @@ pub(crate) enum Bound {
 }
 
 impl Bound {
-    /// Tells whether `ratio` lies on the right side.
+    /// Returns `true` if `ratio` is on the required side.
     pub(crate) fn holds(self, ratio: f64) -> bool {
         match self {
             Bound::AtMost(most) => ratio <= most,
@@ -134,15 +132,14 @@ impl Bound {
 
 /// Two cases of one subject that were measured in turns, close together.
 ///
-/// A machine that others use too is not as quick in one minute as in the next: what was measured at other times is in no
-/// proportion to it.
+/// The speed of a shared machine varies from minute to minute, so figures measured at different times cannot be compared.
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) case: &'static Case,
-    /// The case that it is divided by.
+    /// The case used as the divisor.
     pub(crate) under: &'static Case,
     pub(crate) subject: &'static str,
-    /// The least of each.
+    /// The minimum of each.
     pub(crate) mins: [f64; 2],
 }
 

@@ -4,14 +4,13 @@ use std::process::{Command, Stdio};
 
 use super::{Case, Effort, Figure, Pair, Part, Reading, Sampling, Summary, Under};
 
-/// The variable glibc takes its settings from.
+/// The variable with glibc's settings.
 const TUNABLES: &str = "GLIBC_TUNABLES";
-/// Keeps freed memory in the process, so that no subject pays the kernel for fresh pages in the
-/// middle of a sample.
+/// Keeps freed memory in the process, so that no subject waits for fresh pages from the kernel in the middle of a sample.
 const WARM_HEAP: &str =
     "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=17179869184";
-/// Has the kernel give all that is large, and take it back when it is freed, so that new memory is
-/// cold, and what is resident is what is held.
+/// Allocates large blocks from the kernel and returns them when freed, so that new memory is cold, and resident memory is memory in
+/// use.
 const STRICT_HEAP: &str = "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072";
 
 /// Compares the results of all subjects in each case.
@@ -36,10 +35,10 @@ pub(crate) fn check(part: &Part, cases: &[&'static Case]) -> Result<(), String> 
     Ok(())
 }
 
-/// How often two cases are measured in turns in each round, if one is required to be in proportion to the other.
+/// The number of turns per round for two cases whose ratio is required.
 const TURNS: usize = 3;
 
-/// Measures all cells, `rounds` times each, and what is to be in proportion to another case of the same subject in turns with that.
+/// Measures all cells, `rounds` times each. Two cases of a subject whose ratio is required are measured in turns.
 ///
 /// # Errors
 ///
@@ -77,7 +76,7 @@ pub(crate) fn measure(
     Ok((cells.into_iter().zip(readings).map(figure).collect(), pairs))
 }
 
-/// What of a case is required to be in proportion to other cases.
+/// Returns the pairs of a case that have a required ratio.
 fn pairs_of(part: &Part, case: &'static Case) -> impl Iterator<Item = Pair> {
     case.requires.iter().filter_map(move |require| {
         let Under::Case(under) = require.under else { return None };
@@ -91,7 +90,7 @@ fn pairs_of(part: &Part, case: &'static Case) -> impl Iterator<Item = Pair> {
     })
 }
 
-/// What one process measures.
+/// Runs one process and returns its figures.
 fn figures_of(part: &Part, case: &Case, subject: &str) -> Result<Summary, String> {
     let reading = start(part, case, subject, Effort::Measure)?;
     reading.figures.ok_or_else(|| format!("{} {subject}: no figure", case.name))

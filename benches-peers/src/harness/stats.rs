@@ -12,7 +12,7 @@ impl Summary {
     ///
     /// # Panics
     ///
-    /// When there are none.
+    /// When the list is empty.
     pub(crate) fn of(samples: &[f64]) -> Summary {
         Summary { min: min(samples.iter().copied()), median: median(samples.to_vec()) }
     }
@@ -21,7 +21,7 @@ impl Summary {
     ///
     /// # Panics
     ///
-    /// When there are none.
+    /// When the list is empty.
     pub(crate) fn of_processes(processes: &[Summary]) -> Summary {
         Summary {
             min: min(processes.iter().map(|process| process.min)),

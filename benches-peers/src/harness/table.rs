@@ -2,7 +2,7 @@
 
 use super::{Bound, Case, Figure, Pair, Part, Require, Role, Sampling, Under, Unit};
 
-/// Renders a part: a row a case, a column a subject, then our ratios and what is required of them.
+/// Renders a part: a row per case, a column per subject, then our ratios and the required ones.
 pub(crate) fn render(part: &Part, figures: &[Figure], pairs: &[Pair], rounds: usize) -> String {
     let mut header = vec!["case".to_owned()];
     header.extend(part.subjects.iter().map(|subject| subject.name.to_owned()));
@@ -26,7 +26,7 @@ pub(crate) fn render(part: &Part, figures: &[Figure], pairs: &[Pair], rounds: us
 struct Row<'a> {
     part: &'a Part,
     figures: Vec<&'a Figure>,
-    /// What was measured in turns with other cases.
+    /// The cases that were measured in turns with others.
     pairs: &'a [Pair],
 }
 
@@ -35,7 +35,7 @@ impl Row<'_> {
         Some(self.figures.iter().find(|figure| figure.subject == subject)?.figures.min)
     }
 
-    /// The quickest subject of a role.
+    /// Returns the quickest subject of a role.
     fn best(&self, role: Role) -> Option<&Figure> {
         self.figures
             .iter()
@@ -44,7 +44,7 @@ impl Row<'_> {
             .min_by(|a, b| a.figures.min.total_cmp(&b.figures.min))
     }
 
-    /// The ratio that a requirement asks for, and the name of what it divides by.
+    /// Returns the ratio of a requirement, and the name of its divisor.
     fn ratio(&self, case: &Case, require: &Require) -> Option<(f64, &'static str)> {
         let over = self.min(require.over)?;
         let (under, name) = match require.under {
@@ -130,7 +130,7 @@ fn absent() -> String {
     "-".to_owned()
 }
 
-/// Three significant digits and a unit.
+/// Formats a duration with three significant digits and a unit.
 fn duration(nanoseconds: f64) -> String {
     let (figure, unit) = match nanoseconds {
         ..1e3 => (nanoseconds, "ns"),
@@ -141,7 +141,7 @@ fn duration(nanoseconds: f64) -> String {
     format!("{} {unit}", three_digits(figure))
 }
 
-/// Three significant digits of a number of bytes.
+/// Formats a number of bytes with three significant digits.
 fn bytes(bytes: f64) -> String {
     format!("{} B", three_digits(bytes))
 }

@@ -10,7 +10,7 @@ mod transforms;
 
 use crate::harness::Part;
 
-/// Every part, in the order in which the crates stand on each other.
+/// Every part, in the dependency order of the crates.
 pub(crate) static ALL: &[&Part] = &[
     &burst::PART,
     &jobs::PART,

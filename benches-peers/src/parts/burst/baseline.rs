@@ -5,7 +5,7 @@ use ancho_burst::CpuLevel;
 use super::ancho;
 use crate::harness::{Cell, Reading, Run};
 
-/// Each cell has a process of its own, so nobody else is limited.
+/// Each cell has its own process, so no other cell is limited.
 fn limited(run: Run, cell: Cell) -> Reading {
     CpuLevel::Baseline.limit();
     run(cell)

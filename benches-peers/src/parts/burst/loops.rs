@@ -37,7 +37,7 @@ pub(super) fn spin(
 /// The body of `large_closure_vec3`, after Reynolds: arrive at a target, keep out of a sphere, within
 /// limits of force and speed, in a world that wraps around in one direction.
 ///
-/// Always inlined, so that each subject has it where it would have written it.
+/// Always inlined, so that each subject has it in its own code.
 #[inline(always)]
 pub(super) fn steer(position: &mut Vec3, velocity: &mut Vec3, target: Vec3) {
     const SPEED: f32 = 10.0;

@@ -1,5 +1,4 @@
-//! What it brings to compile loops for the CPU that runs them, and to have mathematics that
-//! vectorises.
+//! Loops compiled for the CPU that runs them, and vectorised mathematics.
 
 mod ancho;
 mod baseline;
@@ -48,7 +47,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_least("raw", "ancho", 2.0), at_least("glam_aos", "ancho", 4.0)],
         },
-        // A million numbers; in order, but for ours.
+        // A million numbers; in order, except for ours.
         Case {
             name: "sum_1m",
             sampling: Sampling::Repeat,

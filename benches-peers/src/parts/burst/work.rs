@@ -1,5 +1,4 @@
-//! The data of the kernels, what they compute, and what must have come of it: the same for every
-//! subject.
+//! The data of the kernels, the computation, and the expected results: the same for every subject.
 
 use glam::Vec3;
 
@@ -16,8 +15,7 @@ pub(super) const BODIES: usize = 512;
 pub(super) const MANY: usize = 1_000_000;
 /// Seconds of a step.
 pub(super) const STEP: f32 = 1.0 / 64.0;
-/// How far a result that has sines in it may be from the true one. Subjects have sines of their own,
-/// good to an ulp or two, so their bits differ.
+/// The tolerance for results with sines. Subjects have their own sines, accurate to an ulp or two, so their bits differ.
 const TOLERANCE: f64 = 4e-7;
 
 /// An `f32` for each element, from the start of a cache line on, as a chunk of entities has them.
@@ -59,13 +57,13 @@ pub(super) fn hash<'n>(numbers: impl IntoIterator<Item = &'n f32>) -> u64 {
     })
 }
 
-/// Counts the numbers that are where they should be.
+/// Counts the numbers that are within tolerance.
 fn near(pairs: impl IntoIterator<Item = (f32, f64)>) -> u64 {
     let is_near = |(found, wanted): &(f32, f64)| (f64::from(*found) - wanted).abs() <= TOLERANCE;
     pairs.into_iter().filter(is_near).count() as u64
 }
 
-/// What `move` works on: `positions += velocities * STEP`.
+/// The data of `move`: `positions += velocities * STEP`.
 #[derive(Debug)]
 pub(super) struct Movers {
     pub(super) positions: Box<Column<MOVERS>>,
@@ -82,11 +80,10 @@ impl Movers {
     }
 }
 
-/// The axis that `quat_spin` turns about, a unit vector, the same for all elements. No component is
-/// zero, so nobody gains from knowing it.
+/// The axis that `quat_spin` turns about, a unit vector, the same for all elements. No component is zero, so there is no shortcut.
 pub(super) const AXIS: [f32; 3] = [0.48, 0.6, 0.64];
 
-/// What `quat_spin` works on, in columns: `rotation = normalize(rotation) * axis_angle(AXIS, speed * STEP)`.
+/// The data of `quat_spin`, in columns: `rotation = normalize(rotation) * axis_angle(AXIS, speed * STEP)`.
 #[derive(Debug)]
 pub(super) struct Spinners {
     /// x, y, z and w.
@@ -109,7 +106,7 @@ impl Spinners {
     }
 }
 
-/// Counts the components of rotations that are right after the operations that are checked.
+/// Counts the components of rotations that are right after the checked operations.
 pub(super) fn spun(found: impl Iterator<Item = [f32; 4]>) -> u64 {
     let Spinners { rotations, speeds } = Spinners::new();
     let wanted = |index: usize| {
@@ -135,13 +132,13 @@ fn product([x, y, z, w]: [f64; 4], [a, b, c, d]: [f64; 4]) -> [f64; 4] {
     ]
 }
 
-/// What `sum_1m` adds up: multiples of a quarter, small enough for every sum on the way to be exact,
-/// so that all orders give the same bits.
+/// The addends of `sum_1m`: multiples of a quarter, small enough that every intermediate sum is exact and all orders yield the same
+/// bits.
 pub(super) fn addends() -> Vec<f32> {
     random(MANY, 8, 16.0).into_iter().map(|number| number.round() / 4.0).collect()
 }
 
-/// What `sincos_1m` works on.
+/// The data of `sincos_1m`.
 #[derive(Debug)]
 pub(super) struct Angles {
     pub(super) angles: Vec<f32>,
@@ -166,7 +163,7 @@ impl Angles {
     }
 }
 
-/// What `large_closure_vec3` works on, as a chunk of entities has components: a slice of vectors for each.
+/// The data of `large_closure_vec3`, as components in a chunk: one slice of vectors each.
 #[derive(Debug)]
 pub(super) struct Bodies {
     pub(super) positions: Box<Vectors>,
@@ -198,7 +195,7 @@ impl Bodies {
     }
 }
 
-/// What `large_closure` works on: the same bodies, x, y and z apart.
+/// The data of `large_closure`: the same bodies, with x, y and z in separate columns.
 #[derive(Debug)]
 pub(super) struct BodyColumns {
     pub(super) positions: [Box<Column<BODIES>>; 3],

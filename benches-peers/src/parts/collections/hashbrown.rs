@@ -1,4 +1,4 @@
-//! hashbrown's map with the hasher that ancho's has, so that what differs is ours.
+//! hashbrown's map with the hasher of ancho's map, so that only the maps differ.
 
 use std::hint::black_box;
 

@@ -1,5 +1,4 @@
-//! What it costs to fill, read and walk containers, alone and from two threads, and to have scratch
-//! memory: a million operations each.
+//! Filling, reading and walking containers, on one thread and from two threads, and scratch memory: a million operations each.
 
 mod ancho;
 mod dashmap;
@@ -51,7 +50,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_most("hashbrown", 1.1)],
         },
-        // All keys, each of them there, in an order that is not that of inserting.
+        // All keys, all of them present, in another order than that of insertion.
         Case {
             name: "map_lookup",
             sampling: Sampling::Repeat,
@@ -75,7 +74,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_most("hashbrown", 1.1)],
         },
-        // All elements in, then all out, in a queue that has the room.
+        // All elements in, then all out, in a queue with enough capacity.
         Case {
             name: "queue_push_pop",
             sampling: Sampling::Repeat,
@@ -83,7 +82,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_most("std", 1.2)],
         },
-        // Two threads into one map that has the room, until the owner has read one value.
+        // Two threads into one map with enough capacity, until the owner has read one value.
         Case {
             name: "map_insert_2t",
             sampling: Sampling::Afresh,

@@ -1,5 +1,5 @@
-//! The system's allocator, with each block freed before the next is made: it has the same memory at
-//! hand each time, which is the best that can happen to it.
+//! The system's allocator, with each block freed before the next is made: it reuses the same memory each time, which is its best
+//! case.
 
 use std::hint::black_box;
 

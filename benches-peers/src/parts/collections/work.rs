@@ -1,4 +1,4 @@
-//! What goes into the containers, and what must have come of it: the same for every subject.
+//! The contents of the containers, and the expected results: the same for every subject.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -9,12 +9,12 @@ use std::thread;
 pub(super) const OPERATIONS: u64 = 1_000_000;
 /// Bytes of a block of scratch memory.
 pub(super) const BLOCK: usize = 1 << 10;
-/// Blocks of scratch memory in a frame, at whose end they are all given back: not quite a mebibyte,
+/// Blocks of scratch memory in a frame, all freed at its end: not quite a mebibyte,
 pub(super) const FRAME: u64 = 1_000;
-/// in so many frames.
+/// in this many frames.
 pub(super) const FRAMES: u64 = OPERATIONS / FRAME;
 
-/// The key of an element: different for each, and in no order (the finaliser of SplitMix64).
+/// The key of an element: unique and in no order (the finaliser of SplitMix64).
 #[inline]
 pub(super) fn key(index: u64) -> u64 {
     let mixed = (index ^ (index >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,8 +24,8 @@ pub(super) fn key(index: u64) -> u64 {
 
 /// Walks a list.
 ///
-/// Both lists are walked as slices, so this is the loop of both. In two copies it would differ: it
-/// takes one or two cycles for each turn, depending on where in a cache line it was put.
+/// Both lists are walked as slices, so they share this loop. Two copies would differ: it takes one or two cycles per iteration,
+/// depending on its position in a cache line.
 #[inline(never)]
 pub(super) fn sum(elements: slice::Iter<'_, u64>) -> u64 {
     elements.sum()
@@ -37,7 +37,7 @@ pub(super) fn pairs() -> impl Iterator<Item = (u64, u64)> {
     (0..OPERATIONS).map(|index| (key(index), index))
 }
 
-/// All keys in another order, with nothing to predict the next one by.
+/// All keys in another, unpredictable order.
 pub(super) fn shuffled_keys() -> Vec<u64> {
     let mut keys: Vec<u64> = (0..OPERATIONS).map(key).collect();
     for last in (1..keys.len()).rev() {
@@ -47,7 +47,7 @@ pub(super) fn shuffled_keys() -> Vec<u64> {
     keys
 }
 
-/// Has one half of the indices done on another thread, and the other half on this one.
+/// Processes one half of the indices on another thread, and the other half on this one.
 pub(super) fn on_two_threads(work: impl Fn(Range<u64>) + Sync) {
     let middle = OPERATIONS / 2;
     thread::scope(|scope| {
@@ -61,17 +61,17 @@ pub(super) fn read_back() -> u64 {
     black_box(key(OPERATIONS / 3))
 }
 
-/// Condenses elements, to the bit, and with their order.
+/// Condenses elements, to the bit, including their order.
 pub(super) fn in_order(elements: impl Iterator<Item = u64>) -> u64 {
     elements.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Condenses elements, to the bit, in whatever order they are.
+/// Condenses elements, to the bit, in any order.
 pub(super) fn in_any_order(elements: impl Iterator<Item = u64>) -> u64 {
     elements.fold(0, |sum, element| sum.wrapping_add(key(element + 1)))
 }
 
-/// Condenses a map, to the bit, in whatever order it is.
+/// Condenses a map, to the bit, in any order.
 pub(super) fn map_result(pairs: impl Iterator<Item = (u64, u64)>) -> u64 {
     pairs.fold(0, |sum, (key, value)| sum.wrapping_add(self::key(key ^ self::key(value + 1))))
 }

@@ -1,4 +1,4 @@
-//! Ours.
+//! ancho: chunks of archetypes, and jobs over them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn complete(world: &World, job: JobHandle) {
 #[derive(Component, Clone, Copy)]
 struct Target(Entity);
 
-/// On one thread, as the peers.
+/// On one thread, as for the peers.
 pub(super) fn lookup(cell: Cell) -> Reading {
     #[derive(ParallelJobStruct)]
     struct Take<'a> {
@@ -169,14 +169,14 @@ pub(super) fn empty_job(cell: Cell) -> Reading {
     cell.run(two_threads(world), operation, |_| 0)
 }
 
-/// How many entities that have nothing but an `A` a chunk has room for.
+/// Returns the capacity of a chunk for entities with only an `A`.
 fn capacity() -> usize {
     let mut world = world();
     world.spawn(A(0.0));
     world.chunks().map(|chunk| chunk.capacity()).sum()
 }
 
-/// What jobs take by themselves for ten batches.
+/// Measures jobs without entities, for ten batches.
 pub(super) fn empty_job_alone(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         let job = world.jobs().schedule_parallel(&[], (), 10, 1, |(), _| {});
@@ -185,7 +185,7 @@ pub(super) fn empty_job_alone(cell: Cell) -> Reading {
     cell.run(two_threads(world()), operation, |_| 0)
 }
 
-/// The job runs on the other thread until all is measured.
+/// The job runs on the other thread until the measurement ends.
 pub(super) fn structural_beside_job(cell: Cell) -> Reading {
     let mut world = two_threads(bodies());
     let other = world.spawn(A(0.0));
@@ -237,7 +237,7 @@ pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     })
 }
 
-/// The world, whose jobs run on this thread and one more.
+/// Returns the world with jobs on this thread and one more.
 fn two_threads(world: World) -> World {
     assert_eq!(world.jobs().thread_count(), 2, "the peers have two threads");
     world
@@ -316,7 +316,7 @@ fn query(cell: Cell, alive: usize) -> Reading {
     })
 }
 
-/// A position that can be switched off.
+/// An enableable position.
 #[derive(Component, Clone, Copy)]
 #[component(enableable)]
 struct Switched(Position);
@@ -397,12 +397,12 @@ pub(super) fn toggle(cell: Cell) -> Reading {
     cell.run((true, world), operation, result)
 }
 
-/// A value of which it is noted for each entity when it was written.
+/// A value with tracked changes.
 #[derive(Component, Clone, Copy)]
 #[component(track_changes)]
 struct TrackedA(A);
 
-/// So is this.
+/// A position with tracked changes.
 #[derive(Component, Clone, Copy)]
 #[component(track_changes)]
 struct TrackedPosition(Position);

@@ -1,4 +1,4 @@
-//! bevy_ecs: archetypes, whose tables a query hands out as slices.
+//! bevy_ecs: archetypes, whose tables a query yields as slices.
 
 use std::cell::RefCell;
 
@@ -41,8 +41,7 @@ fn bodies_result(world: &mut World) -> u64 {
     work::in_any_order(query.iter(world).map(|(p, v)| work::body_row(p, v)))
 }
 
-/// Two threads for tasks; the main thread helps while it waits. (With one, bevy_ecs would do all on
-/// the main thread.)
+/// Two threads for tasks; the main thread helps while it waits. (With one, bevy_ecs would run everything on the main thread.)
 fn two_threads() {
     ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(2).build());
 }
@@ -72,7 +71,7 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
     cell.run(queried(bodies()), operation, |(world, _)| bodies_result(world))
 }
 
-/// A world and what is run on it.
+/// A world and its schedule.
 type Scheduled = (World, Schedule);
 
 fn run((world, schedule): &mut Scheduled) {
@@ -160,7 +159,7 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
 #[derive(Component)]
 struct Target(Entity);
 
-/// In a system, which may have one query to write and another to look up by.
+/// In a system, which may have one query for writing and another for lookups.
 pub(super) fn lookup(cell: Cell) -> Reading {
     fn system(mut takers: Query<'_, '_, (&Target, &mut A)>, positions: Query<'_, '_, &Position>) {
         for (target, mut sum) in &mut takers {
@@ -241,7 +240,7 @@ fn changed(cell: Cell, indices: &[usize]) -> Reading {
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())
 }
 
-/// As `iter`, with the mark of change on each row.
+/// Like `iter`, with a change tick per row.
 pub(super) fn tracked_write(cell: Cell) -> Reading {
     let mut world = bodies();
     world.clear_trackers();
@@ -296,7 +295,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other: what changes the world has it alone.
+/// One after the other: structural changes need exclusive access to the world.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = bodies();
     let others: Vec<Entity> = world.spawn_batch((0..FEW).map(|index| A(index as f32))).collect();

@@ -1,5 +1,4 @@
-//! The limit with the CPU's own vectors: columns of plain numbers, in loops that are compiled for
-//! the CPU at hand.
+//! The limit with the CPU's widest vectors: columns of plain numbers, in loops compiled for the CPU at hand.
 
 use ancho_burst::dispatch;
 use glam::Vec3;
@@ -13,7 +12,7 @@ use crate::harness::{Cell, Reading};
 /// Numbers of a position, or of a velocity.
 const LANES: usize = 3;
 
-/// Bodies, whose vectors are three numbers one after the other.
+/// Bodies whose vectors are three contiguous numbers.
 struct Bodies {
     positions: Vec<f32>,
     velocities: Vec<f32>,
@@ -101,8 +100,8 @@ pub(super) fn enabled_random(cell: Cell) -> Reading {
     enabled(cell, work::at_random)
 }
 
-/// A word of the mask at a time. Where it has both, all rows are computed and those that are
-/// enabled are kept: runs at random are too short to be found by branches.
+/// One mask word at a time. If it has both states, all rows are computed and the enabled ones are kept: random runs are too short
+/// for branches.
 fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     const ROWS: usize = LANES * u64::BITS as usize;
     let mask = raw::mask(pattern);
@@ -130,7 +129,7 @@ const EIGHT: usize = LANES * u8::BITS as usize;
 /// and for each of them a mask: -1 if its row is enabled, or 0.
 type Spread = [i8; EIGHT];
 
-/// Gives each bit to the numbers of its row.
+/// Expands each bit to the numbers of its row.
 fn spread(bits: u8) -> Spread {
     std::array::from_fn(|number| -((bits >> (number / LANES) & 1) as i8))
 }

@@ -1,4 +1,4 @@
-//! flecs, in C, through flecs_ecs: archetypes, whose tables a query hands out as slices.
+//! flecs, in C, through flecs_ecs: archetypes, whose tables a query yields as slices.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -25,7 +25,7 @@ fn bodies() -> World {
     world
 }
 
-/// A query that remembers the tables it found.
+/// Returns a query that caches the matching tables.
 fn moving(world: World) -> Queried {
     let query = world.query::<(&mut Position, &Velocity)>().set_cached().build();
     (query, world)
@@ -73,7 +73,7 @@ pub(super) fn iter(cell: Cell) -> Reading {
     cell.run(moving(bodies()), advance, |(_, world)| bodies_result(world))
 }
 
-/// By a system of the frame: only those are shared among threads.
+/// With a system of the frame: only systems use several threads.
 pub(super) fn iter_par(cell: Cell) -> Reading {
     let world = bodies();
     world.set_threads(2);
@@ -206,7 +206,7 @@ pub(super) fn lookup(cell: Cell) -> Reading {
     })
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 fn populated() -> Populated {
@@ -253,7 +253,7 @@ fn toggled_bodies() -> Populated {
     (world, entities)
 }
 
-/// One by one, as there is no other way.
+/// One by one, since there is no bulk operation.
 pub(super) fn toggle(cell: Cell) -> Reading {
     let (world, entities) = toggled_bodies();
     let component = world.component_id::<Position>();
@@ -291,8 +291,8 @@ pub(super) fn enabled_random(cell: Cell) -> Reading {
     enabled(cell, work::at_random)
 }
 
-/// The first time a component is switched its entity moves to a table with bits, so all of them are
-/// switched, in their order: else those that stay enabled would stay behind, side by side.
+/// Toggling a component for the first time moves its entity to a table with bits. So all are toggled, in order: otherwise those
+/// that stay enabled would remain contiguous in the old table.
 fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let (world, entities) = toggled_bodies();
     let component = world.component_id::<Position>();
@@ -310,7 +310,7 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     cell.run(moving(world), advance, |(_, world)| {
         switch(world, |_| true);
         let found = bodies_result(world);
-        // What is timed comes after this.
+        // Only later operations are timed.
         switch(world, pattern);
         found
     })
@@ -324,7 +324,7 @@ pub(super) fn changed_random(cell: Cell) -> Reading {
     changed(cell, &work::scattered())
 }
 
-/// What it knows is that the table changed.
+/// Changes are detected per table.
 fn changed(cell: Cell, indices: &[usize]) -> Reading {
     let world = World::new();
     let entities = world.entity_bulk(MILLION as u32).set(&vec![A(0.0); MILLION]).build();
@@ -352,12 +352,12 @@ fn changed(cell: Cell, indices: &[usize]) -> Reading {
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())
 }
 
-/// As `iter`, while another query asks for changes of the tables.
+/// Like `iter`, while another query detects changes of the tables.
 pub(super) fn tracked_write(cell: Cell) -> Reading {
     let world = bodies();
     let query = world.query::<(&mut Position, &Velocity)>().set_cached().build();
     let written = world.query::<&Position>().detect_changes().set_cached().build();
-    // Looks at all, so that what is written later is news.
+    // Visits all tables, so that later writes count as changes.
     let look = || {
         let changed = written.is_changed();
         written.run(|mut tables| while tables.next() {});
@@ -382,7 +382,7 @@ pub(super) fn empty_parallel(cell: Cell) -> Reading {
     })
 }
 
-/// As systems of the frame, each of which is shared among the threads.
+/// As systems of the frame, each of which uses all threads.
 pub(super) fn two_jobs(cell: Cell) -> Reading {
     let world = World::new();
     let (ab, cd): (Vec<_>, Vec<_>) =
@@ -410,7 +410,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other: what changes the world has it alone.
+/// One after the other: structural changes need exclusive access to the world.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let world = bodies();
     let values: Vec<A> = (0..FEW).map(|index| A(index as f32)).collect();

@@ -38,7 +38,7 @@ pub(super) fn iter(cell: Cell) -> Reading {
     cell.run(bodies(), advance, bodies_result)
 }
 
-/// In batches, which are made for this; the threads are rayon's.
+/// In batches, which exist for this; the threads are rayon's.
 pub(super) fn iter_par(cell: Cell) -> Reading {
     work::two_threads();
     let operation = |world: &mut World| {
@@ -52,7 +52,7 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
     cell.run(bodies(), operation, bodies_result)
 }
 
-/// A world and a query that remembers the archetypes it found.
+/// A world and a query that caches the matching archetypes.
 struct Prepared<Q: hecs::Query> {
     world: World,
     query: PreparedQuery<Q>,
@@ -139,7 +139,7 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
 /// The entity to look up.
 struct Target(Entity);
 
-/// With a query to write, and the view of another to look up by.
+/// With a query for writing, and the view of another for lookups.
 pub(super) fn lookup(cell: Cell) -> Reading {
     let mut world = World::new();
     let positions =
@@ -242,7 +242,7 @@ pub(super) fn empty_parallel(cell: Cell) -> Reading {
     })
 }
 
-/// It has no jobs; a world may be read, and different components of it written, by two threads.
+/// It has no jobs; two threads may read a world, and write different components of it.
 pub(super) fn two_jobs(cell: Cell) -> Reading {
     work::two_threads();
     let mut world = World::new();
@@ -260,7 +260,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other: what changes the world has it alone.
+/// One after the other: structural changes need exclusive access to the world.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = bodies();
     let others: Vec<Entity> = world.spawn_batch((0..FEW).map(|index| (A(index as f32),))).collect();

@@ -1,4 +1,4 @@
-//! legion: archetypes, of 2021.
+//! legion: archetypes; last released in 2021.
 
 use std::cell::RefCell;
 
@@ -49,7 +49,7 @@ pub(super) fn simple_iter(cell: Cell) -> Reading {
     })
 }
 
-/// The writes are tracked, archetype by archetype.
+/// Writes are tracked per archetype.
 pub(super) fn iter(cell: Cell) -> Reading {
     cell.run(moving(bodies()), advance, |(world, _)| bodies_result(world))
 }
@@ -62,7 +62,7 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
     cell.run(moving(bodies()), operation, |(world, _)| bodies_result(world))
 }
 
-/// A world and what is run on it.
+/// A world and its schedule.
 type Scheduled = (World, Resources, Schedule);
 
 fn execute((world, resources, schedule): &mut Scheduled) {
@@ -149,8 +149,8 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
 #[derive(Clone, Copy)]
 struct Target(Entity);
 
-/// By the entities of the whole world, which can only be read, so what was found is written
-/// afterwards. In a world that is split into halves a look takes six times as long.
+/// With lookups in the whole world, which are read-only, so results are written afterwards. In a split world a lookup takes six
+/// times as long.
 pub(super) fn lookup(cell: Cell) -> Reading {
     let mut world = World::default();
     let positions = (0..MILLION).map(|index| (work::body(index).0, A(0.0)));
@@ -216,7 +216,7 @@ pub(super) fn changed_random(cell: Cell) -> Reading {
     changed(cell, &work::scattered())
 }
 
-/// What it knows is that the archetype changed.
+/// Changes are detected per archetype.
 fn changed(cell: Cell, indices: &[usize]) -> Reading {
     let mut world = World::default();
     let entities = world.extend((0..MILLION).map(|_| (A(0.0),))).to_vec();
@@ -284,7 +284,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// One after the other: what changes the world has it alone.
+/// One after the other: structural changes need exclusive access to the world.
 pub(super) fn unrelated_structural(cell: Cell) -> Reading {
     let mut world = bodies();
     let others = world.extend((0..FEW).map(|index| (A(index as f32),))).to_vec();

@@ -1,5 +1,4 @@
-//! What it costs to go through entities, on one thread and on two, and to change all that a query
-//! finds.
+//! Iterating over entities, on one thread and on two, and changing all entities that a query matches.
 
 mod ancho;
 mod bevy;
@@ -14,8 +13,7 @@ mod work;
 
 use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject, Under};
 
-/// The peers that move an entity when it is given a component. (A sparse set does not, so what it
-/// takes for that is less than what copying takes.)
+/// The peers that move an entity when a component is added. (A sparse set does not, so it takes less time than copying.)
 const ARCHETYPES: Under = Under::Best(&["bevy", "hecs", "flecs", "legion"]);
 const ALL_PEERS: Under = Under::Best(&["bevy", "hecs", "flecs", "legion", "shipyard"]);
 
@@ -84,7 +82,7 @@ pub(crate) static PART: Part = Part {
             limits: FLAT,
             requires: &[at_most(1.0, ALL_PEERS)],
         },
-        // As one job that all threads do, and a wait for it. Peers have no such jobs; their parallel loops are in the case before.
+        // As one job on all threads, and a wait for it. Peers have no such jobs; their parallel loops are in the case before.
         Case {
             name: "iter_1m_job",
             sampling: Sampling::Repeat,
@@ -156,7 +154,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(1.05, ALL_PEERS)],
         },
-        // Each of a million entities looks a component of another up.
+        // Each of a million entities looks up a component of another.
         Case {
             name: "lookup_job_1m",
             sampling: Sampling::Repeat,
@@ -204,7 +202,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(1.5, Under::Subject("raw")), at_most(0.1, ARCHETYPES)],
         },
-        // One without data.
+        // A component without data.
         Case {
             name: "add_tag_1m",
             sampling: Sampling::Afresh,
@@ -219,7 +217,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_most(0.01, ARCHETYPES)],
         },
-        // A component of a million entities off, or on again.
+        // Disabling a component of a million entities, or enabling it again.
         Case {
             name: "toggle_1m",
             sampling: Sampling::Repeat,
@@ -227,7 +225,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(20.0, Under::Subject("raw"))],
         },
-        // As `iter_1m`, of positions that can be disabled, and are not.
+        // Like `iter_1m`, with enableable positions that are all enabled.
         Case {
             name: "enabled_all_1m",
             sampling: Sampling::Repeat,
@@ -238,7 +236,7 @@ pub(crate) static PART: Part = Part {
                 ("flat", flat::enabled_all),
             ],
             limits: FLAT,
-            // Where all of a chunk are on, no entity is asked.
+            // If all entities of a chunk are enabled, no bit per entity is tested.
             requires: &[at_most(1.15, Under::Case("iter_1m"))],
         },
         // The same, with all of them disabled.
@@ -252,7 +250,7 @@ pub(crate) static PART: Part = Part {
                 ("flat", flat::enabled_none),
             ],
             limits: FLAT,
-            // Where all of a chunk are off, no entity is asked.
+            // If all entities of a chunk are disabled, no bit per entity is tested.
             requires: &[at_most(0.05, Under::Case("enabled_all_1m"))],
         },
         // The same, with a thousand disabled after every thousand.
@@ -284,7 +282,7 @@ pub(crate) static PART: Part = Part {
             ],
             requires: &[at_most(1.5, Under::Case("enabled_all_1m"))],
         },
-        // The sum of what was written to 10,000 neighbours among a million.
+        // The sum of the values written to 10,000 contiguous entities among a million.
         Case {
             name: "changed_1pct_cluster_1m",
             sampling: Sampling::Afresh,
@@ -300,7 +298,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.1, Under::Subject("bevy"))],
         },
-        // To 10,000 in no order.
+        // To 10,000 entities in no order.
         Case {
             name: "changed_1pct_random_1m",
             sampling: Sampling::Afresh,
@@ -316,7 +314,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.5, Under::Subject("bevy"))],
         },
-        // As `iter_1m`, where others can find out what was written.
+        // Like `iter_1m`, with change detection.
         Case {
             name: "tracked_write_1m",
             sampling: Sampling::Repeat,
@@ -347,7 +345,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[],
         },
-        // A parallel job that does nothing to the entities of ten chunks, and jobs that do nothing ten times.
+        // A parallel job that does nothing to the entities of ten chunks, and empty jobs ten times.
         Case {
             name: "empty_job_10_chunks",
             sampling: Sampling::Repeat,
@@ -355,7 +353,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(1.0, Under::Plus("raw", 2e3, "raw + 2 µs"))],
         },
-        // Two loops over a million entities that have nothing in common, one after the other.
+        // Two independent loops over a million entities, one after the other.
         Case {
             name: "two_loops",
             sampling: Sampling::Repeat,
@@ -380,7 +378,7 @@ pub(crate) static PART: Part = Part {
             limits: FLAT,
             requires: &[at_most(1.0 / 1.8, Under::Case("two_loops"))],
         },
-        // A component is added to an entity and removed, while a job goes through others.
+        // Adding a component to an entity and removing it, while a job processes others.
         Case {
             name: "structural_beside_job",
             sampling: Sampling::Repeat,
@@ -388,7 +386,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_most(1.0, Under::Given(20e3, "20 µs"))],
         },
-        // `iter_1m`, and a component that is added to 10,000 other entities and removed.
+        // `iter_1m`, and adding a component to 10,000 other entities and removing it.
         Case {
             name: "unrelated_structural",
             sampling: Sampling::Repeat,

@@ -1,4 +1,4 @@
-//! The limit without wider vectors: structs in vectors, and loops by hand.
+//! The limit without wider vectors: structs in vectors, and hand-written loops.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -9,9 +9,9 @@ use super::types::*;
 use super::work::{self, BATCH, FEW, FRAGMENT, HEAVY, MILLION, Pattern};
 use crate::harness::{Cell, Reading};
 
-/// Bits in a word of a mask.
+/// Bits in a mask word.
 const WORD: usize = u64::BITS as usize;
-/// Rows that have a version in common where writes are tracked: about as many as fit a chunk.
+/// Rows that share a version where writes are tracked: about as many as fit in a chunk.
 const CHUNK: usize = 512;
 
 /// Bodies in one table.
@@ -37,7 +37,7 @@ impl Bodies {
     }
 }
 
-/// The entity of `simple_iter`, of which the loop sees two columns.
+/// The entity of `simple_iter`, of which the loop uses two columns.
 pub(super) fn simple_iter(cell: Cell) -> Reading {
     let (transform, position, rotation, velocity) = work::simple();
     let bodies = Bodies { positions: vec![position; FEW], velocities: vec![velocity; FEW] };
@@ -81,8 +81,7 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     })
 }
 
-/// The tables that a query finds, which is all that it has to do with them, however many others
-/// there are.
+/// Visits only the matching tables, however many others exist.
 pub(super) fn query(cell: Cell) -> Reading {
     type Tables = Vec<Vec<A>>;
     let tables: Tables =
@@ -113,7 +112,7 @@ pub(super) fn heavy_compute(cell: Cell) -> Reading {
     })
 }
 
-/// By the number of the row, without a look whether it is still the same entity.
+/// By row number, without a check that the entity is still the same.
 pub(super) fn lookup(cell: Cell) -> Reading {
     let positions: Vec<Position> = (0..MILLION).map(|index| work::body(index).0).collect();
     let targets: Vec<u32> = work::shuffled((0..MILLION as u32).collect());
@@ -127,7 +126,7 @@ pub(super) fn lookup(cell: Cell) -> Reading {
     })
 }
 
-/// All columns, and the entity of each row, to a new table with one column more.
+/// All columns, and the entity of each row, to a new table with one more column.
 pub(super) fn add_comp(cell: Cell) -> Reading {
     let entities: Vec<u64> = (0..MILLION as u64).collect();
     let source = Bodies::new(MILLION);
@@ -215,7 +214,7 @@ pub(super) fn changed_random(cell: Cell) -> Reading {
     changed(cell, &work::scattered())
 }
 
-/// A bit for each row that was written to.
+/// A bit for each written row.
 struct Marked {
     values: Vec<A>,
     written: Vec<u64>,
@@ -296,7 +295,7 @@ pub(super) fn two_jobs(cell: Cell) -> Reading {
     })
 }
 
-/// Two tables of which one has a column more, and the row of each entity.
+/// Two tables, one with an additional column, and the row of each entity.
 struct Pair {
     without: Vec<(u32, A)>,
     with: Vec<(u32, A, B)>,

@@ -1,4 +1,4 @@
-//! shipyard: a sparse set for each component, which iterators have to bring together.
+//! shipyard: a sparse set for each component, which iterators have to join.
 
 use std::cell::RefCell;
 
@@ -89,7 +89,7 @@ pub(super) fn query_20_of_2000(cell: Cell) -> Reading {
     query(cell, 2_000)
 }
 
-/// It has no archetypes; so many combinations of components, then.
+/// It has no archetypes, so this creates as many combinations of components.
 fn query(cell: Cell, alive: usize) -> Reading {
     fn spawn<M: Mark + Component>(world: &mut World) {
         world.bulk_add_entity((0..FRAGMENT).map(|index| (A(index as f32), M::new(0.0))));
@@ -201,7 +201,7 @@ pub(super) fn changed_random(cell: Cell) -> Reading {
     changed(cell, &work::scattered())
 }
 
-/// With a time stamp for each row, which is there if it is asked for.
+/// With a time stamp for each row, if requested.
 fn changed(cell: Cell, indices: &[usize]) -> Reading {
     type Tracked<'v> = ViewMut<'v, A, track::Modification>;
     let mut world = World::new();
@@ -226,7 +226,7 @@ fn changed(cell: Cell, indices: &[usize]) -> Reading {
     cell.run_afresh(make, operation, |sum| sum.to_bits().into())
 }
 
-/// As `iter`, with a time stamp for each row.
+/// Like `iter`, with a time stamp for each row.
 pub(super) fn tracked_write(cell: Cell) -> Reading {
     type Tracked<'v> = ViewMut<'v, Position, track::Modification>;
     let mut world = World::new();

@@ -10,13 +10,13 @@ pub(super) use crate::parts::storage::types::*;
 components! {
     C(f32)
     D(f32)
-    // What the fragments have in common.
+    // The common component of the fragments.
     Data(f32)
 }
 
 marks! { MarkV MarkW MarkX MarkY MarkZ }
 
-/// Nothing but its presence.
+/// A tag.
 #[derive(
     Clone, Copy, Debug, Default, AnchoComponent, BevyComponent, Component, ShipyardComponent,
 )]

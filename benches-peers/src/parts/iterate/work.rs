@@ -1,4 +1,4 @@
-//! What is done to entities, and what must have come of it: the same for every subject.
+//! The operations on entities, and the expected results: the same for every subject.
 
 use std::hint::black_box;
 
@@ -18,17 +18,17 @@ pub(super) const FRAGMENT: usize = 20;
 const PASSES: usize = 1_000;
 /// Entities of the case of heavy work,
 pub(super) const HEAVY: usize = 1_000;
-/// and how often each inverts its matrix.
+/// and the number of inversions of its matrix.
 const INVERSIONS: usize = 100;
-/// Entities of `enabled_runs_1m` that are enabled, or disabled, in a row.
+/// Length of the runs of enabled and of disabled entities in `enabled_runs_1m`.
 pub(super) const RUN: usize = 1_000;
 /// Entities that change in the cases of changes.
 const CHANGED: usize = MILLION / 100;
-/// Rows that a thread takes at a time where a subject asks how many: 64 pieces of a million.
+/// Rows per batch where a subject takes a batch size: 64 batches of a million.
 pub(super) const BATCH: usize = MILLION / 64;
 
-/// Has rayon run on two threads of which this one is one, which is the quicker way for whatever
-/// this thread waits for; and it is so for everything in the process that uses rayon.
+/// Sets rayon up with two threads, one of which is this one. That is quicker for anything this thread waits for, and applies to the
+/// whole process.
 pub(super) fn two_threads() {
     let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
     pool.build_global().expect("it is the only pool of the process");
@@ -58,7 +58,7 @@ pub(super) fn passes(mut pass: impl FnMut(f32)) {
     }
 }
 
-/// The pass that a check adds, which would otherwise find what was there before.
+/// The pass that a check adds, which would otherwise see the initial data.
 pub(super) const LAST_PASS: f32 = 3.0;
 
 /// The data of an entity of a fragment.
@@ -72,7 +72,7 @@ pub(super) fn heavy(_: usize) -> (Transform, Position, Rotation, Velocity) {
     (rotation, Position(Vec3::X), Rotation(Vec3::X), Velocity(Vec3::X))
 }
 
-/// What it has to do.
+/// The work for each such entity.
 #[inline]
 pub(super) fn invert(transform: &mut Transform, position: &mut Position) {
     for _ in 0..INVERSIONS {
@@ -85,7 +85,7 @@ pub(super) fn heavy_row(transform: &Transform, position: &Position) -> u64 {
     row(transform.0.to_cols_array().into_iter().chain(position.0.to_array()))
 }
 
-/// What an entity of `lookup_job_1m` and `lookup_job_get_1m` takes from the one it refers to.
+/// The value that an entity of `lookup_job_1m` and `lookup_job_get_1m` takes from its target.
 #[inline]
 pub(super) fn take(sum: &mut A, position: &Position) {
     sum.0 += position.0.x;
@@ -110,34 +110,34 @@ pub(super) fn added_row(position: &Position, velocity: &Velocity, added: f32) ->
     row([position.0.x, position.0.y, velocity.0.x, velocity.0.y, added])
 }
 
-/// Which of the entities are enabled.
+/// A pattern of enabled entities.
 pub(super) type Pattern = fn(usize) -> bool;
 
-/// A thousand in a row, then a thousand that are not.
+/// A thousand enabled, then a thousand disabled.
 pub(super) fn in_runs(index: usize) -> bool {
     (index / RUN).is_multiple_of(2)
 }
 
-/// Half of them, with nothing to predict the next one by.
+/// Half of them, unpredictably.
 pub(super) fn at_random(index: usize) -> bool {
     mixed(index as u64) & 1 == 0
 }
 
-/// The entities that change, by number: neighbours.
+/// The indices of the entities that change: contiguous ones.
 pub(super) fn cluster() -> Vec<usize> {
     let first = (MILLION - CHANGED) / 2;
     (first..first + CHANGED).collect()
 }
 
-/// As many that are not.
+/// The same number of scattered indices.
 pub(super) fn scattered() -> Vec<usize> {
     let mut all = shuffled((0..MILLION).collect());
     all.truncate(CHANGED);
     all
 }
 
-/// What a changed entity is set to. Those that do not change hold zero, so that a subject which
-/// looks at more than what changed adds up the same; and all sums are exact, in any order.
+/// The new value of a changed entity. Other entities hold zero, so that a subject which visits more than the changed ones has the
+/// same sum; and all sums are exact, in any order.
 pub(super) fn changed_value(index: usize, turn: usize) -> A {
     A((1 + index % 4 + turn % 2) as f32)
 }

@@ -19,7 +19,7 @@ pub(super) fn empty(cell: Cell) -> Reading {
     cell.run(JobScheduler::new(&pool()), operation, |_| count.get())
 }
 
-/// The jobs share a counter, as those of every subject do.
+/// The jobs share a counter, as in every subject.
 pub(super) fn chain(cell: Cell) -> Reading {
     let count = Counter::leaked();
     let operation = |jobs: &mut JobScheduler| {
@@ -79,7 +79,7 @@ pub(super) fn parallel_for<const BATCH: usize>(cell: Cell) -> Reading {
     cell.run(elements(), operation, result)
 }
 
-/// As a `JobSlice` is made: at the start of a cache line, where a `Vec` is wherever the allocator puts it.
+/// A `JobSlice` starts at a cache line; a `Vec` is aligned as the allocator chooses.
 fn elements() -> JobSlice<f32> {
     let mut elements = JobSlice::new(work::ELEMENTS, 0.0);
     elements.as_mut_slice().expect("no job").copy_from_slice(&work::elements());

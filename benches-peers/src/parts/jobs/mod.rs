@@ -1,6 +1,6 @@
-//! What it costs to have a job run: alone, in a chain, in a fan, in a parallel loop, and idle.
+//! Running jobs: alone, in a chain, in a fan, in a parallel loop, and idle.
 //!
-//! Two threads take part in all, whatever the subject calls them.
+//! All cases use two threads, whatever the subject calls them.
 
 mod ancho;
 mod bevy_tasks;
@@ -60,8 +60,8 @@ pub(crate) static PART: Part = Part {
             limits: SERIAL,
             requires: &[of_rayon(0.9)],
         },
-        // The same, where each of our jobs also takes the container that the one before wrote, so that
-        // scheduling checks the access; the peers, which have no such check, do as before.
+        // The same, where each of our jobs also takes the container that the one before wrote, so that scheduling checks the
+        // access. The peers have no such check, and run the same code as before.
         Case {
             name: "chain_1000_checked",
             sampling: Sampling::Repeat,
@@ -74,7 +74,7 @@ pub(crate) static PART: Part = Part {
             limits: SERIAL,
             requires: &[of_rayon(0.9)],
         },
-        // 1,000 jobs that depend on nothing, and a wait for all of them.
+        // 1,000 independent jobs, and a wait for all of them.
         Case {
             name: "fan_1000",
             sampling: Sampling::Repeat,

@@ -15,7 +15,7 @@ pub(super) fn empty(cell: Cell) -> Reading {
     cell.run(pool(RangeStrategy::Fixed), operation, |_| count.get())
 }
 
-/// There is neither a graph nor a job that starts another: each step is a call.
+/// It has neither a graph nor jobs that start others: each step is a call.
 pub(super) fn chain(cell: Cell) -> Reading {
     let count = Counter::default();
     let operation = |pool: &mut ThreadPool| {
@@ -38,9 +38,8 @@ pub(super) fn fan(cell: Cell) -> Reading {
     cell.run(pool(RangeStrategy::Fixed), operation, |_| work::fan_result(counters))
 }
 
-/// The batches are cut beforehand, outside the timer, for want of a parallel `chunks_mut`; one item
-/// per element instead is not vectorised and takes three times as long. Small batches do better in
-/// fixed halves, larger ones with stealing.
+/// The batches are cut beforehand, outside the timer, since there is no parallel `chunks_mut`. One item per element is not
+/// vectorised and takes three times as long. Small batches are faster in fixed halves, larger ones with stealing.
 pub(super) fn parallel_for<const BATCH: usize>(cell: Cell) -> Reading {
     let mut pool =
         pool(if BATCH < 1_024 { RangeStrategy::Fixed } else { RangeStrategy::WorkStealing });

@@ -11,8 +11,7 @@ use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 use super::work::{self, Counter, JOBS};
 use crate::harness::{Cell, Reading};
 
-/// `install` hands the pool one closure and waits for it. A scope with one `spawn` in it does the
-/// same by way of a second job, and takes 1 to 2 µs more.
+/// `install` hands the pool one closure and waits for it. A scope with one `spawn` needs a second job, and takes 1 to 2 µs more.
 pub(super) fn empty(cell: Cell) -> Reading {
     let count = Counter::default();
     let operation = |pool: &mut ThreadPool| pool.install(|| count.add());
@@ -58,8 +57,8 @@ pub(super) fn fan_on(cell: Cell, pool: &ThreadPool) -> Reading {
     cell.run((), operation, |()| work::fan_result(counters))
 }
 
-/// Small batches do better as the least length of a parallel iterator over the elements, larger
-/// ones as chunks: both forms are in rayon's documentation, so each case has the quicker one.
+/// Small batches are faster as the minimum length of a parallel iterator over the elements, larger ones as chunks. Both forms are
+/// in rayon's documentation, so each case has the quicker one.
 pub(super) fn parallel_for_on<const BATCH: usize>(cell: Cell, pool: &ThreadPool) -> Reading {
     let operation = |elements: &mut Vec<f32>| {
         pool.install(|| {

@@ -2,8 +2,8 @@
 //!
 //! `use_current_thread` is documented but little used: the pool can never be freed, only the thread
 //! that built it is inside, and jobs spawned outside a scope wait until that thread yields to rayon.
-//! A program that can live with this never blocks on, and seldom wakes, another thread, so its
-//! figures stand beside those of the usual pool instead of in their place.
+//! A program that accepts this never blocks on, and seldom wakes, another thread. So its figures are listed beside those of the
+//! usual pool.
 
 use ::rayon::{ThreadPool, ThreadPoolBuilder};
 

@@ -1,8 +1,8 @@
-//! A lower bound by hand: one worker that never sleeps, and no queue, only two counters.
+//! A hand-written lower bound: one worker that never sleeps, and no queue, only two counters.
 //!
-//! The main thread counts `asked` up, the worker sees it, works and counts `done` up to it. Jobs
-//! that may run side by side are halved between the two threads once and for all. No scheduler can
-//! hand work to another thread sooner; one that runs a job in place can be quicker still.
+//! The main thread increments `asked`; the worker sees it, works and raises `done` to it. Jobs that may run in parallel are split
+//! in fixed halves between the two threads. No scheduler can hand work to another thread sooner; one that runs a job in place can
+//! be quicker still.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::work::{self, Counter, JOBS};
 use crate::harness::{Cell, Reading};
 
-/// A cache line of its own for each side's counter.
+/// A separate cache line for each side's counter.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line<T>(T);
@@ -24,7 +24,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Runs `main` with a worker beside it that does `job` whenever it is asked.
+    /// Runs `main` with a worker that does `job` on each request.
     fn with<R>(job: impl Fn() + Send + Sync, main: impl FnOnce(&Worker) -> R) -> R {
         let worker = Worker::default();
         std::thread::scope(|scope| {
@@ -38,7 +38,7 @@ impl Worker {
     fn serve(&self, job: impl Fn()) {
         let mut done = 0;
         while !self.stop.load(Ordering::Relaxed) {
-            // Acquire: sees what the main thread wrote before it asked.
+            // Acquire: sees the main thread's writes before the request.
             if self.asked.0.load(Ordering::Acquire) == done {
                 spin_loop();
                 continue;
@@ -50,7 +50,7 @@ impl Worker {
         }
     }
 
-    /// Sets the worker going; what it is to wait for is returned.
+    /// Starts the worker, and returns the count to wait for.
     fn ask(&self) -> u64 {
         let asked = self.asked.0.load(Ordering::Relaxed) + 1;
         self.asked.0.store(asked, Ordering::Release);
@@ -103,7 +103,7 @@ pub(super) fn fan(cell: Cell) -> Reading {
     )
 }
 
-/// The worker's half sits behind a lock that nobody else takes meanwhile.
+/// The worker's half is behind a lock without contention.
 pub(super) fn parallel_for<const BATCH: usize>(cell: Cell) -> Reading {
     let mut elements = work::elements();
     let (ours, theirs) = elements.split_at_mut(work::ELEMENTS / 2);

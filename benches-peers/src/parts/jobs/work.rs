@@ -1,4 +1,4 @@
-//! What the jobs do: the same for every subject, and small enough not to be what is measured.
+//! The work of the jobs: the same for every subject, and small enough not to dominate.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,18 +9,18 @@ pub(super) const ELEMENTS: usize = 1_000_000;
 
 /// A count that one job at a time adds to.
 ///
-/// It is atomic because most APIs want closures that are `Sync`, but what orders the jobs is the
-/// subject, so a plain load and a plain store do.
+/// It is atomic because most APIs require closures that are `Sync`. The subject orders the jobs, so a plain load and a plain store
+/// suffice.
 #[derive(Debug, Default)]
 pub(super) struct Counter(AtomicU64);
 
 impl Counter {
-    /// Makes one that lives as long as the process, for APIs that want `'static` closures.
+    /// Creates one that lives as long as the process, for APIs that require `'static` closures.
     pub(super) fn leaked() -> &'static Counter {
         Box::leak(Box::default())
     }
 
-    /// Makes a [`leaked`](Self::leaked) one for each job of a fan, each touched by that job alone.
+    /// Creates a [`leaked`](Self::leaked) one for each job of a fan, each used by that job only.
     pub(super) fn leaked_fan() -> &'static [Counter] {
         std::iter::repeat_with(Counter::default).take(JOBS).collect::<Vec<_>>().leak()
     }
@@ -31,7 +31,7 @@ impl Counter {
         self.0.store(self.get() + 1, Ordering::Relaxed);
     }
 
-    /// Adds one if the jobs of the chain came in order; else spoils the count for good.
+    /// Adds one if the jobs of the chain came in order; otherwise spoils the count permanently.
     #[inline]
     pub(super) fn step(&self, job: usize) {
         self.0.store(step(self.get(), job), Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl Counter {
     }
 }
 
-/// Goes from one state of a chain to the next: one up if `job` is the one whose turn it is.
+/// Returns the next state of a chain: one higher if `job` is next in order.
 #[inline]
 pub(super) fn step(count: u64, job: usize) -> u64 {
     const SPOILT: u64 = u64::MAX;

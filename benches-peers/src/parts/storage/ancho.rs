@@ -1,4 +1,4 @@
-//! Ours.
+//! ancho: archetypes in chunks of 16 KiB.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -49,12 +49,12 @@ fn simple_result(world: &mut World) -> u64 {
     work::in_any_order(rows)
 }
 
-/// A column of a chunk, or nothing if it has none.
+/// A column of a chunk, or an empty slice if the chunk does not have it.
 fn column<'w, T: Component>(chunk: &ArchetypeChunk<'w>) -> &'w [T] {
     chunk.slice().unwrap_or_default()
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 pub(super) fn add_remove(cell: Cell) -> Reading {
@@ -127,7 +127,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Bodies of which one has a name that another had before, so that a copy must copy the names.
+/// Bodies of which one has a reused id, so that a copy must copy the ids.
 fn bodies_with_history() -> Populated {
     let mut world = world();
     let first = world.spawn(work::body(0));
@@ -183,7 +183,7 @@ pub(super) fn clone_prefab(cell: Cell) -> Reading {
     cell.run_afresh(fixture, operation, |(world, _)| large_result(world))
 }
 
-/// Which entity is the root of an entity's group, as the peers' children have it.
+/// The root of an entity's group, like the peers' child relation.
 #[derive(Component, Clone, Copy)]
 struct ChildOf(Entity);
 
@@ -261,7 +261,7 @@ pub(super) fn buffer_push(cell: Cell) -> Reading {
     cell.run_afresh(fixture, operation, result)
 }
 
-/// A position that can be switched off and on.
+/// An enableable position.
 #[derive(Component, Clone, Copy)]
 #[component(enableable)]
 struct Switched(#[field(opaque)] Position);
@@ -317,8 +317,8 @@ fn drawn() -> Populated {
     (world, entities)
 }
 
-/// Two moves of each of those: to another archetype, and back. One of each combination stays in either, so that no chunk comes or
-/// goes, as none does where values are set.
+/// Two moves of each of those: to another archetype, and back. One entity of each combination stays in either archetype, so that no
+/// chunk is allocated or freed, as when values are set.
 pub(super) fn move_drawn(cell: Cell) -> Reading {
     let (mut world, entities) = drawn();
     for at in 0..64 * 64 {
@@ -334,7 +334,7 @@ pub(super) fn move_drawn(cell: Cell) -> Reading {
     cell.run((world, entities), operation, count)
 }
 
-/// Two moves of each of those: to others of another mesh, and to others of another material.
+/// Two moves of each of those: to another mesh, and to another material.
 pub(super) fn set_shared(cell: Cell) -> Reading {
     let (world, entities) = drawn();
     let operation = |(turn, world): &mut (u32, World)| {
@@ -403,7 +403,7 @@ fn archetypes(cell: Cell, alive: usize) -> Reading {
         }
     }
     let shared = RefCell::new((world, Vec::new()));
-    // What the last operation created goes before the next.
+    // The entities of the last operation are despawned before the next.
     let make = || {
         let (world, entities): &mut Populated = &mut shared.borrow_mut();
         for entity in entities.drain(..) {

@@ -32,7 +32,7 @@ pub(super) fn spawn_each(cell: Cell) -> Reading {
     cell.run_afresh(simple_world, operation, simple_result)
 }
 
-/// An empty world that knows the components.
+/// An empty world with registered components.
 fn simple_world() -> World {
     let mut world = World::new();
     world.register_bundle::<(Transform, Position, Rotation, Velocity)>();
@@ -44,7 +44,7 @@ fn simple_result(world: &mut World) -> u64 {
     work::in_any_order(query.iter(world).map(|(t, p, r, v)| work::simple_row(t, p, r, v)))
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 pub(super) fn add_remove(cell: Cell) -> Reading {
@@ -112,7 +112,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Bodies of which one has a name that another had before, so that a copy must copy the names.
+/// Bodies of which one has a reused id, so that a copy must copy the ids.
 fn bodies_with_history() -> Populated {
     let mut world = World::new();
     let first = world.spawn(work::body(0)).id();
@@ -121,7 +121,7 @@ fn bodies_with_history() -> Populated {
     (world, entities)
 }
 
-/// How many bodies are there. (The world has entities of its own.)
+/// Counts the bodies. (The world has entities of its own.)
 fn count((world, _): &mut Populated) -> u64 {
     world.query::<&Position>().iter(world).count() as u64
 }
@@ -163,7 +163,7 @@ fn large_result(world: &mut World) -> u64 {
     work::in_any_order(query.iter(world).map(|(a, b, c, d, e)| work::large_row(a, b, c, d, e)))
 }
 
-/// A world with an entity to be cloned, and what clones it.
+/// A world with an entity to clone, and its cloner.
 type Prefab = (World, Entity, EntityCloner);
 
 pub(super) fn clone_prefab(cell: Cell) -> Reading {
@@ -216,7 +216,7 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// By a query for the components, which must be known, one by one: a batch would give new names.
+/// With a query for the components, which must be listed, one by one: a batch would assign new ids.
 pub(super) fn world_clone(cell: Cell) -> Reading {
     let (mut source, entities) = bodies_with_history();
     let mut query = source.query::<(Entity, &Position, &Velocity)>();
@@ -258,7 +258,7 @@ fn archetypes(cell: Cell, alive: usize) -> Reading {
     }
     let mut query = world.query::<&Position>();
     let shared = RefCell::new((world, Vec::new()));
-    // What the last operation created goes before the next.
+    // The entities of the last operation are despawned before the next.
     let make = || {
         let (world, entities): &mut Populated = &mut shared.borrow_mut();
         for entity in entities.drain(..) {

@@ -1,4 +1,4 @@
-//! flecs, in C, through flecs_ecs: archetypes, with entities of whole columns at once.
+//! flecs, in C, through flecs_ecs: archetypes, with bulk creation from whole columns.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -23,7 +23,7 @@ pub(super) fn simple_insert(cell: Cell) -> Reading {
     cell.run_afresh(simple_world, operation, simple_result)
 }
 
-/// As a bulk of one, which is put where it belongs at once; `entity().set(…)` moves it each time.
+/// As a bulk of one, which is created in its final table; `entity().set(…)` moves it each time.
 pub(super) fn spawn_each(cell: Cell) -> Reading {
     let operation = |world: &mut World| {
         for _ in 0..FEW {
@@ -40,7 +40,7 @@ pub(super) fn spawn_each(cell: Cell) -> Reading {
     cell.run_afresh(simple_world, operation, simple_result)
 }
 
-/// An empty world that knows the components.
+/// An empty world with registered components.
 fn simple_world() -> World {
     let world = World::new();
     world.component::<Transform>();
@@ -58,7 +58,7 @@ fn simple_result(world: &mut World) -> u64 {
     work::in_any_order(rows.into_iter())
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 pub(super) fn add_remove(cell: Cell) -> Reading {
@@ -131,7 +131,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// How many bodies are there.
+/// Counts the bodies.
 fn count((world, _): &mut Populated) -> u64 {
     let mut count = 0;
     world.each::<&Position>(|_| count += 1);
@@ -184,7 +184,7 @@ fn large_result(world: &mut World) -> u64 {
     work::in_any_order(rows.into_iter())
 }
 
-/// A world with an entity to be cloned.
+/// A world with an entity to clone.
 type Prefab = (World, Entity);
 
 fn set_large(entity: EntityView<'_>) {
@@ -208,7 +208,7 @@ pub(super) fn clone_prefab(cell: Cell) -> Reading {
     cell.run_afresh(make, operation, |(world, _)| work::without_prefabs(large_result(world), 1))
 }
 
-/// By inheriting: only so do the children come along. The components are copied.
+/// By inheritance, the only way to clone children too. The components are copied.
 pub(super) fn clone_group(cell: Cell) -> Reading {
     let make = || {
         let world = World::new();
@@ -225,7 +225,7 @@ pub(super) fn clone_group(cell: Cell) -> Reading {
             world.entity().is_a(*prefab);
         }
     };
-    // Those that are cloned are no entities to a query.
+    // Queries skip prefabs.
     cell.run_afresh(make, operation, |(world, _)| large_result(world))
 }
 
@@ -263,7 +263,7 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// By a copy of the component; a closure that is handed a reference takes somewhat longer.
+/// By copying the component; a closure with a reference takes somewhat longer.
 fn look_up(world: &World, entity: Entity) -> u64 {
     work::looked_up(&world.entity_from_id(entity).cloned::<&Position>())
 }
@@ -288,7 +288,7 @@ fn archetypes(cell: Cell, alive: usize) -> Reading {
         }
     }
     let entities = RefCell::new(Vec::new());
-    // What the last operation created goes before the next.
+    // The entities of the last operation are despawned before the next.
     let make = || {
         for entity in entities.borrow_mut().drain(..) {
             world.entity_from_id(entity).destruct();

@@ -1,4 +1,4 @@
-//! hecs: archetypes, with columns that are built outside of the world and taken over by it.
+//! hecs: archetypes, with columns that are built outside of the world and moved into it.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -54,7 +54,7 @@ fn simple_result(world: &mut World) -> u64 {
     work::in_any_order(query.iter().map(|(t, p, r, v)| work::simple_row(t, p, r, v)))
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 pub(super) fn add_remove(cell: Cell) -> Reading {
@@ -123,7 +123,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Bodies of which one has a name that another had before, so that a copy must copy the names.
+/// Bodies of which one has a reused id, so that a copy must copy the ids.
 fn bodies_with_history() -> Populated {
     let mut world = World::new();
     let first = world.spawn(work::body(0));
@@ -163,7 +163,7 @@ pub(super) fn create(cell: Cell) -> Reading {
     cell.run_afresh(World::new, operation, large_result)
 }
 
-/// Here a prefab is no entity.
+/// Here a prefab is not an entity.
 pub(super) fn clone_prefab(cell: Cell) -> Reading {
     let (p0, p1, p2, p3, p4) = work::large();
     let mut prefab = EntityBuilderClone::new();
@@ -197,8 +197,8 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// As in hecs's example `cloning`, with the types and the one archetype known beforehand, and with
-/// the names of the source instead of new ones.
+/// Like hecs's example `cloning`, with the types and the one archetype known beforehand, and with the ids of the source instead of
+/// new ones.
 pub(super) fn world_clone(cell: Cell) -> Reading {
     let (source, entities) = bodies_with_history();
     let operation = |copy: &mut World| {
@@ -254,7 +254,7 @@ fn archetypes(cell: Cell, alive: usize) -> Reading {
     }
     let shared = RefCell::new((world, Vec::new()));
     let mut query = PreparedQuery::<&Position>::new();
-    // What the last operation created goes before the next.
+    // The entities of the last operation are despawned before the next.
     let make = || {
         let (world, entities): &mut Populated = &mut shared.borrow_mut();
         for entity in entities.drain(..) {

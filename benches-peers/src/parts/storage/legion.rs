@@ -1,4 +1,4 @@
-//! legion: archetypes, extended by columns. Its last release is of 2021.
+//! legion: archetypes, extended by columns; last released in 2021.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -36,7 +36,7 @@ fn simple_result(world: &mut World) -> u64 {
     work::in_any_order(query.iter(world).map(|(t, p, r, v)| work::simple_row(t, p, r, v)))
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 pub(super) fn add_remove(cell: Cell) -> Reading {
@@ -142,13 +142,13 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// By the entity; a query takes longer.
+/// By id; a query takes longer.
 fn look_up(world: &World, entity: Entity) -> u64 {
     let entry = world.entry_ref(entity).expect("all are alive");
     work::looked_up(entry.get_component().expect("all have it"))
 }
 
-/// The copies have new names, and there is a map from the old ones.
+/// The copies have new ids, with a map from the old ones.
 pub(super) fn world_clone(cell: Cell) -> Reading {
     let (source, entities) = bodies(MILLION);
     let mut duplicate = Duplicate::default();
@@ -191,7 +191,7 @@ fn archetypes(cell: Cell, alive: usize) -> Reading {
         }
     }
     let shared = RefCell::new((world, Vec::new()));
-    // What the last operation created goes before the next.
+    // The entities of the last operation are despawned before the next.
     let make = || {
         let (world, entities): &mut Populated = &mut shared.borrow_mut();
         for entity in entities.drain(..) {

@@ -1,4 +1,4 @@
-//! What it costs to have entities: to create, change, find, copy and destroy them, and to keep them.
+//! Storing entities: creating, changing, finding, copying and destroying them, and their memory.
 
 mod ancho;
 mod bevy;
@@ -12,7 +12,7 @@ pub(super) mod work;
 
 use crate::harness::{Bound, Case, Limit, Part, Require, Role, Run, Sampling, Subject, Under};
 
-/// The peers that store entities as we do. (A sparse set has nothing to move, but more to look up.)
+/// The peers that use archetypes. (A sparse set has nothing to move, but more to look up.)
 const ARCHETYPES: Under = Under::Best(&["bevy", "hecs", "flecs", "legion"]);
 /// Those and shipyard, whose store is a sparse set.
 const ALL_PEERS: Under = Under::Best(&["bevy", "hecs", "flecs", "legion", "shipyard"]);
@@ -112,7 +112,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.6, ARCHETYPES)],
         },
-        // Ours as a slice; the peers, which take none, by what they have for many at once.
+        // Ours as a slice; the peers, which accept none, with their bulk operations.
         Case {
             name: "despawn_bulk_100k",
             sampling: Sampling::Afresh,
@@ -128,7 +128,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.7, ALL_PEERS)],
         },
-        // All that there is.
+        // All entities.
         Case {
             name: "clear_100k",
             sampling: Sampling::Afresh,
@@ -160,7 +160,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.6, Under::Subject("memcpy"))],
         },
-        // The same from an entity, or what stands for one, that is there to be cloned.
+        // The same from an entity, or its equivalent, that serves as a template.
         Case {
             name: "clone_prefab_100k_320B",
             sampling: Sampling::Afresh,
@@ -178,7 +178,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[],
         },
-        // As many entities, in groups that are cloned as one.
+        // The same number of entities, in groups that are cloned as one.
         Case {
             name: "clone_group_5x20k",
             sampling: Sampling::Afresh,
@@ -191,7 +191,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(2.5, Under::Case("clone_prefab_100k_320B"))],
         },
-        // Elements of 4 bytes, one by one, to lists that have room for them in themselves.
+        // Elements of 4 bytes, one by one, to lists with inline capacity for them.
         Case {
             name: "buffer_push_100k",
             sampling: Sampling::Afresh,
@@ -207,7 +207,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[],
         },
-        // The same for such entities that share values: 64 of one component, 64 of another, in 4,096 combinations.
+        // The same for such entities with shared values: 64 of one component, 64 of another, in 4,096 combinations.
         Case {
             name: "move_16k_shared",
             sampling: Sampling::Repeat,
@@ -215,7 +215,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[],
         },
-        // To other values of the one, then of the other.
+        // To other values of one component, then of the other.
         Case {
             name: "set_shared_16k",
             sampling: Sampling::Repeat,
@@ -223,7 +223,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_most(1.5, Under::Case("move_16k_shared"))],
         },
-        // A component of each entity off, or on again, one by one.
+        // Disabling a component of each entity, or enabling it again, one by one.
         Case {
             name: "toggle_one_100k",
             sampling: Sampling::Repeat,
@@ -252,7 +252,7 @@ pub(crate) static PART: Part = Part {
             limits: &[Limit { subject: "located", threads: 1.0 }],
             requires: &[at_most(0.9, ARCHETYPES)],
         },
-        // All of it, into an empty world.
+        // The whole world, into an empty one.
         Case {
             name: "world_clone_1m",
             sampling: Sampling::Afresh,

@@ -7,7 +7,7 @@ use super::types::*;
 use super::work::{self, FEW, Large, MANY, MILLION, PUSHED};
 use crate::harness::{Cell, Reading};
 
-/// Which entity a row is of.
+/// The entity of a row.
 #[derive(Clone, Copy)]
 struct Handle {
     index: u32,
@@ -15,13 +15,13 @@ struct Handle {
 }
 
 impl Handle {
-    /// The first entity of an index.
+    /// The first entity with an index.
     fn new(index: u32) -> Self {
         Handle { index, version: 1 }
     }
 }
 
-/// In which row an entity is, if it is still the same one.
+/// The row of an entity, with its version.
 #[derive(Clone, Copy)]
 struct Location {
     row: u32,
@@ -29,7 +29,7 @@ struct Location {
 }
 
 impl Location {
-    /// Of the first entity of an index, in the row of the same number.
+    /// The location of the first entity with an index, in the row of the same number.
     fn new(row: u32) -> Self {
         Location { row, version: 1 }
     }
@@ -131,7 +131,7 @@ impl<const COLUMNS: usize> Pair<COLUMNS> {
     }
 }
 
-/// Moves an entity to the end of another table, and the last one of its table to its place.
+/// Moves an entity to the end of another table, and the last entity of its table to its place.
 #[inline]
 fn transfer<const COLUMNS: usize>(
     from: &mut Table<COLUMNS>,
@@ -183,7 +183,7 @@ pub(super) fn move_20_components(cell: Cell) -> Reading {
     cell.run(Pair::new(|index, _| index as f32), operation, result)
 }
 
-/// Bodies in one table, and where each entity is in it.
+/// Bodies in one table, and the row of each entity.
 struct Bodies {
     entities: Vec<Handle>,
     positions: Vec<Position>,
@@ -262,14 +262,14 @@ pub(super) fn create(cell: Cell) -> Reading {
     cell.run_afresh(LargeColumns::default, |columns| *columns = splat(values), large_result)
 }
 
-/// Copies as many bytes.
+/// Copies the same number of bytes.
 pub(super) fn create_memcpy(cell: Cell) -> Reading {
     let source = splat(work::large());
     let operation = |columns: &mut LargeColumns| columns.clone_from(black_box(&source));
     cell.run_afresh(LargeColumns::default, operation, large_result)
 }
 
-/// A list with all its room in itself.
+/// A list with all its capacity inline.
 #[derive(Clone, Copy, Default)]
 struct List {
     elements: [u32; PUSHED],
@@ -335,7 +335,7 @@ pub(super) fn random_get(cell: Cell) -> Reading {
     cell.run(0, operation, |sum| *sum)
 }
 
-/// By way of a table that tells where an entity is and whether it is still the same one.
+/// With a table of rows and versions.
 pub(super) fn random_get_located(cell: Cell) -> Reading {
     let bodies = Bodies::new(MILLION);
     let entities = work::shuffled(bodies.entities.clone());

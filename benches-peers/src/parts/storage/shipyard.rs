@@ -48,7 +48,7 @@ fn simple_result(world: &mut World) -> u64 {
     work::in_any_order(rows.into_iter())
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<EntityId>);
 
 pub(super) fn add_remove(cell: Cell) -> Reading {
@@ -128,7 +128,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Bodies of which one has a name that another had before, so that a copy must copy the names.
+/// Bodies of which one has a reused id, so that a copy must copy the ids.
 fn bodies_with_history() -> Populated {
     let mut world = World::new();
     let first = world.add_entity(work::body(0));
@@ -137,7 +137,7 @@ fn bodies_with_history() -> Populated {
     (world, entities)
 }
 
-/// How many bodies are there.
+/// Counts the bodies.
 fn count((world, _): &mut Populated) -> u64 {
     world.run(|positions: View<'_, Position>| positions.len() as u64)
 }
@@ -217,7 +217,7 @@ pub(super) fn archetypes_2000(cell: Cell) -> Reading {
     archetypes(cell, 2_000)
 }
 
-/// It has no archetypes; so many combinations of components, then.
+/// It has no archetypes, so this creates as many combinations of components.
 fn archetypes(cell: Cell, alive: usize) -> Reading {
     let mut world = World::new();
     for spawn in twenty_marks!(spawn_marked) {
@@ -230,7 +230,7 @@ fn archetypes(cell: Cell, alive: usize) -> Reading {
         }
     }
     let shared = RefCell::new((world, Vec::new()));
-    // What the last operation created goes before the next.
+    // The entities of the last operation are despawned before the next.
     let make = || {
         let (world, entities): &mut Populated = &mut shared.borrow_mut();
         for entity in entities.drain(..) {

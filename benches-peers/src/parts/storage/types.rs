@@ -6,8 +6,7 @@ use flecs_ecs::prelude::*;
 use glam::{Mat4, Vec3};
 use shipyard::Component as ShipyardComponent;
 
-/// Declares components: newtypes that are plain data, with what each library wants to be derived.
-/// (hecs and legion want nothing.)
+/// Declares components: newtypes of plain data, with the derives of each library. (hecs and legion need none.)
 macro_rules! components {
     ($($name:ident($inner:ty))*) => {$(
         #[derive(Clone, Copy, Debug, Default, PartialEq, AnchoComponent, BevyComponent, Component, ShipyardComponent)]
@@ -31,7 +30,7 @@ components! {
     Payload4([f32; 16])
 }
 
-/// What makes many archetypes: one of the marks, a small component of its own type.
+/// A mark: a small component of its own type, used to make many archetypes.
 pub(in crate::parts) trait Mark: Copy + Send + Sync + 'static {
     fn new(value: f32) -> Self;
 }

@@ -1,4 +1,4 @@
-//! What is stored, and what must have come of it: the same for every subject.
+//! The stored entities, and the expected results: the same for every subject.
 
 use std::iter;
 
@@ -16,13 +16,13 @@ pub(super) const SHARING: usize = 16_384;
 pub(in crate::parts) const MILLION: usize = 1_000_000;
 /// Groups that are cloned,
 pub(super) const GROUPS: usize = 20_000;
-/// with so many entities each, of which one is the root.
+/// with this many entities each, one of which is the root.
 pub(super) const GROUP: usize = 5;
 /// Elements that are pushed to each buffer.
 pub(super) const PUSHED: usize = 16;
 /// Archetypes into which entities are created in the cases of archetypes, in turn,
 pub(super) const USED: usize = 20;
-/// so often.
+/// this many times.
 pub(super) const TURNS: usize = 500;
 /// Marks that make up the other archetypes.
 const OTHER_MARKS: usize = 11;
@@ -60,7 +60,7 @@ pub(super) fn large() -> Large {
     )
 }
 
-/// All of `elements` in an order with nothing to predict the next one by.
+/// Returns all of `elements` in an unpredictable order.
 pub(in crate::parts) fn shuffled<T>(mut elements: Vec<T>) -> Vec<T> {
     for last in (1..elements.len()).rev() {
         let chosen = mixed(last as u64) % (last as u64 + 1);
@@ -69,8 +69,8 @@ pub(in crate::parts) fn shuffled<T>(mut elements: Vec<T>) -> Vec<T> {
     elements
 }
 
-/// The marks, by number, of each archetype that is alive but not created into, when `alive` are
-/// alive: two marks at least, so none is one of those in use, which have one.
+/// The marks, by number, of each archetype that exists but is not created into, when `alive` archetypes exist. Each has at least
+/// two marks, so it differs from those in use, which have one.
 pub(in crate::parts) fn others(alive: usize) -> impl Iterator<Item = impl Iterator<Item = usize>> {
     let several = (0..1_u32 << OTHER_MARKS).filter(|marks| marks.count_ones() > 1);
     several
@@ -84,13 +84,13 @@ pub(super) fn marked(value: f32) -> Position {
     Position(Vec3::splat(value))
 }
 
-/// What looking entities up adds up: cheap, and the same in any order.
+/// The addend of a lookup: cheap, and the same sum in any order.
 #[inline]
 pub(super) fn looked_up(position: &Position) -> u64 {
     position.0.x.to_bits().into()
 }
 
-/// Condenses entities, to the bit, in whatever order they are.
+/// Condenses entities, to the bit, in any order.
 pub(in crate::parts) fn in_any_order(rows: impl Iterator<Item = u64>) -> u64 {
     rows.fold(0, |sum, row| sum.wrapping_add(mixed(row)))
 }
@@ -131,7 +131,7 @@ pub(super) fn pushed_row(elements: impl Iterator<Item = u32>) -> u64 {
     row(elements.map(f32::from_bits))
 }
 
-/// Takes entities that were cloned from, each [large], out of what [`in_any_order`] made of all.
+/// Removes cloned entities, each [large], from the result of [`in_any_order`].
 pub(super) fn without_prefabs(found: u64, prefabs: usize) -> u64 {
     let (p0, p1, p2, p3, p4) = large();
     let row = large_row(&p0, &p1, &p2, &p3, &p4);

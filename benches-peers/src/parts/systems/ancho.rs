@@ -1,4 +1,4 @@
-//! Ours: an `EntityCommandBuffer`.
+//! ancho: an `EntityCommandBuffer`.
 
 use std::cell::RefCell;
 
@@ -9,14 +9,14 @@ use super::work::{self, MANY, MIXED, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
-/// Indices that a thread takes at a time where recording is a job.
+/// Indices per batch where recording is a job.
 const BATCH: usize = 1_024;
 
 fn world() -> World {
     World::new("peers")
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 fn bodies(count: usize) -> Populated {
@@ -25,7 +25,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Many bodies, and one that is not among those to be treated.
+/// Many bodies, and one that is not processed.
 fn all_but_one() -> Populated {
     let (world, mut entities) = bodies(MANY + 1);
     entities.pop();
@@ -37,12 +37,12 @@ fn result(world: &mut World) -> u64 {
     work::in_any_order(query.iter().map(|(p, v, a, b)| work::any_row(p, v, a, b)))
 }
 
-/// Records on this thread; entities that are created have their ids at once.
+/// Records on this thread; created entities have their ids immediately.
 fn commands<'w>(world: &'w World, buffer: &'w mut EntityCommandBuffer) -> Commands<'w> {
     world.commands(buffer).expect("nobody else records")
 }
 
-/// Plays back, and has the buffer ready for the next.
+/// Plays back, and leaves the buffer ready for reuse.
 fn play(world: &mut World, buffer: &mut EntityCommandBuffer) {
     world.play(buffer).expect("all commands can be carried out");
     buffer.clear().expect("nobody records");
@@ -69,7 +69,7 @@ pub(super) fn spawn_batch(cell: Cell) -> Reading {
     cell.run_afresh(world, operation, result)
 }
 
-/// One by one: for values that differ there is no other command.
+/// One by one: there is no bulk command for differing values.
 pub(super) fn add(cell: Cell) -> Reading {
     let mut buffer = EntityCommandBuffer::new();
     let operation = |(world, entities): &mut Populated| {
@@ -102,8 +102,8 @@ pub(super) fn record_2t(cell: Cell) -> Reading {
     recording(cell, 1)
 }
 
-/// Measures recording in a parallel job on this thread and so many others, to one buffer. What was
-/// recorded is dropped before the next.
+/// Measures recording in a parallel job on this thread and `workers` others, to one buffer. The recorded commands are dropped
+/// before the next operation.
 fn recording(cell: Cell, workers: usize) -> Reading {
     let pool = JobPool::builder().workers(workers).build().expect("threads");
     let jobs = JobScheduler::new(&pool);

@@ -1,5 +1,4 @@
-//! bevy_ecs: commands of any type one after the other in a vector of bytes, each a function that is
-//! handed the world.
+//! bevy_ecs: commands of any type in a vector of bytes, each a function that receives the world.
 
 use std::cell::RefCell;
 use std::mem;
@@ -13,7 +12,7 @@ use super::work::{self, Apart, MANY, MIXED, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
-/// An empty world that knows the components.
+/// An empty world with registered components.
 fn world() -> World {
     let mut world = World::new();
     world.register_bundle::<(Position, Velocity)>();
@@ -22,7 +21,7 @@ fn world() -> World {
     world
 }
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 fn bodies(count: usize) -> Populated {
@@ -31,7 +30,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Many bodies, and one that is not among those to be treated.
+/// Many bodies, and one that is not processed.
 fn all_but_one() -> Populated {
     let (world, mut entities) = bodies(MANY + 1);
     entities.pop();
@@ -69,7 +68,7 @@ pub(super) fn spawn_batch(cell: Cell) -> Reading {
     cell.run_afresh(world, operation, result)
 }
 
-/// As a batch, which takes the list over and is gone through when it is played back.
+/// As a batch, which takes ownership of the list and iterates over it at playback.
 pub(super) fn add(cell: Cell) -> Reading {
     let mut queue = CommandQueue::default();
     let operation = |(world, entities): &mut Populated| {
@@ -109,8 +108,7 @@ pub(super) fn record_1t(cell: Cell) -> Reading {
     recording(cell, |world, [queue, _]| record(&mut queue.0, world, 0..MANY))
 }
 
-/// As two systems do that run at the same time: each has a queue. `ParallelCommands` keep one for
-/// each thread.
+/// Like two concurrent systems: each has a queue. `ParallelCommands` keep one per thread.
 pub(super) fn record_2t(cell: Cell) -> Reading {
     // This thread helps while it waits.
     let pool = TaskPoolBuilder::new().num_threads(1).build();
@@ -122,7 +120,7 @@ pub(super) fn record_2t(cell: Cell) -> Reading {
     })
 }
 
-/// Measures recording. What was recorded is played back before the next, which is for a new world.
+/// Measures recording. The recorded commands are played back before the next operation, which uses a new world.
 fn recording(cell: Cell, record: impl Fn(&World, &mut [Apart<CommandQueue>; 2])) -> Reading {
     let shared = RefCell::new((world(), <[Apart<CommandQueue>; 2]>::default()));
     let play = || {

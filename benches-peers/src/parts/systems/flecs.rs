@@ -1,5 +1,5 @@
-//! flecs, in C, through flecs_ecs: what is done to entities between `defer_begin` and `defer_end`
-//! is put off, and is gathered for each entity when it is carried out.
+//! flecs, in C, through flecs_ecs: operations between `defer_begin` and `defer_end` are deferred, and merged per entity when they
+//! are applied.
 
 use flecs_ecs::prelude::*;
 
@@ -7,8 +7,7 @@ use super::work::{self, MANY, MIXED, MIXED_COMMANDS, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::*;
 
-/// An empty world that knows the components, and whose list of commands need not grow: it has room for so many, as one that
-/// was used before.
+/// An empty world with registered components, and a command list with capacity for `commands`, like one that was used before.
 fn world(commands: usize) -> World {
     let world = World::new();
     world.component::<Position>();
@@ -25,10 +24,10 @@ fn world(commands: usize) -> World {
     world
 }
 
-/// Commands of the mix: each component of an entity that is created is one.
+/// Commands of the mix: each component of a created entity is one.
 const MIXED_SETS: usize = MIXED_COMMANDS / 10 * 13;
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 fn bodies(count: usize, commands: usize) -> Populated {
@@ -38,7 +37,7 @@ fn bodies(count: usize, commands: usize) -> Populated {
     (world, entities)
 }
 
-/// Many bodies, and one that is not among those to be treated.
+/// Many bodies, and one that is not processed.
 fn all_but_one() -> Populated {
     let (world, mut entities) = bodies(MANY + 1, MANY);
     entities.pop();
@@ -92,8 +91,8 @@ pub(super) fn destroy(cell: Cell) -> Reading {
     cell.run_afresh(all_but_one, operation, |(world, _)| result(world))
 }
 
-/// Only the recording. What was recorded is carried out before the next, and destroyed. (From two
-/// threads no entities can be created.)
+/// Only the recording. The recorded commands are applied before the next operation, and the entities destroyed. (Two threads cannot
+/// create entities.)
 pub(super) fn record_1t(cell: Cell) -> Reading {
     let world = world(2 * MANY);
     world.defer_begin();

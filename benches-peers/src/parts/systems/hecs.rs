@@ -1,7 +1,7 @@
 //! hecs: a `CommandBuffer`.
 //!
-//! Functions that are handed the world, each allocated, are what is queued where a command has
-//! values: they know the types when they run, and take half the time of `spawn` and `insert`.
+//! Commands with values are queued as boxed functions that receive the world: they have static types when they run, and take half
+//! the time of `spawn` and `insert`.
 
 use std::cell::RefCell;
 use std::mem;
@@ -12,7 +12,7 @@ use super::work::{self, Apart, MANY, MIXED, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
-/// A world with entities to be treated one by one.
+/// A world with entities that are processed one by one.
 type Populated = (World, Vec<Entity>);
 
 fn bodies(count: usize) -> Populated {
@@ -21,7 +21,7 @@ fn bodies(count: usize) -> Populated {
     (world, entities)
 }
 
-/// Many bodies, and one that is not among those to be treated.
+/// Many bodies, and one that is not processed.
 fn all_but_one() -> Populated {
     let (world, mut entities) = bodies(MANY + 1);
     entities.pop();
@@ -42,7 +42,7 @@ pub(super) fn spawn(cell: Cell) -> Reading {
     cell.run_afresh(World::new, operation, result)
 }
 
-/// Records entities one by one, which are not named before they are there.
+/// Records entities one by one, which have no ids before playback.
 fn record(buffer: &mut CommandBuffer, indices: std::ops::Range<usize>) {
     for body in indices.map(work::body) {
         buffer.queue(move |world| {
@@ -51,7 +51,7 @@ fn record(buffer: &mut CommandBuffer, indices: std::ops::Range<usize>) {
     }
 }
 
-/// As columns, which the world takes over.
+/// As columns, which are moved into the world.
 pub(super) fn spawn_batch(cell: Cell) -> Reading {
     let mut buffer = CommandBuffer::new();
     let operation = |world: &mut World| {
@@ -79,7 +79,7 @@ fn fill<T: Send + Sync + 'static>(
     }
 }
 
-/// By one function for all, which takes the list over.
+/// With one function for all, which takes ownership of the list.
 pub(super) fn add(cell: Cell) -> Reading {
     let mut buffer = CommandBuffer::new();
     let operation = |(world, entities): &mut Populated| {
@@ -103,7 +103,7 @@ pub(super) fn add_each(cell: Cell) -> Reading {
     cell.run_afresh(|| bodies(MANY), operation, |(world, _)| result(world))
 }
 
-/// Adds a component, or sets it, as the command does: if the entity is there.
+/// Adds a component, or sets it, as the command does: if the entity exists.
 #[inline]
 fn insert<T: Send + Sync + 'static>(world: &mut World, entity: Entity, value: T) {
     let _ = world.insert_one(entity, value);
@@ -132,7 +132,7 @@ pub(super) fn record_2t(cell: Cell) -> Reading {
     })
 }
 
-/// Measures recording. What was recorded is dropped before the next.
+/// Measures recording. The recorded commands are dropped before the next operation.
 fn recording(cell: Cell, record: impl Fn(&mut [Apart<CommandBuffer>; 2])) -> Reading {
     let buffers = RefCell::new(<[Apart<CommandBuffer>; 2]>::default());
     let make = || buffers.borrow_mut().iter_mut().for_each(|buffer| buffer.0.clear());
@@ -145,7 +145,7 @@ fn recording(cell: Cell, record: impl Fn(&mut [Apart<CommandBuffer>; 2])) -> Rea
     cell.run_afresh(make, operation, result)
 }
 
-/// A buffer, and the world that names entities before they are there.
+/// A buffer, and the world that reserves ids of entities.
 struct Recording<'a> {
     buffer: &'a mut CommandBuffer,
     world: &'a World,

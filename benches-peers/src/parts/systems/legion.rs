@@ -11,7 +11,7 @@ use super::work::{self, Apart, MANY, MIXED, MIXED_COMMANDS, Recorder};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, B, Position, Velocity};
 
-/// A world, entities to be treated one by one, and its buffer.
+/// A world, entities that are processed one by one, and its buffer.
 struct State {
     world: World,
     entities: Vec<Entity>,
@@ -32,7 +32,7 @@ impl State {
         State { world, entities, buffer }
     }
 
-    /// Many bodies, and one that is not among those to be treated.
+    /// Many bodies, and one that is not processed.
     fn all_but_one() -> Self {
         let mut state = State::bodies(MANY + 1, MANY);
         state.entities.pop();
@@ -50,7 +50,7 @@ impl State {
     }
 }
 
-/// A buffer whose list of commands need not grow, as one that was used before.
+/// A buffer whose command list has enough capacity, like one that was used before.
 fn with_room(world: &mut World, commands: usize) -> CommandBuffer {
     let mut buffer = CommandBuffer::new(world);
     (0..commands).for_each(|_| buffer.exec_mut(|_, _| ()));
@@ -83,7 +83,7 @@ pub(super) fn spawn_batch(cell: Cell) -> Reading {
     cell.run_afresh(State::empty, operation, State::result)
 }
 
-/// By one function for all, which takes the list over.
+/// With one function for all, which takes ownership of the list.
 pub(super) fn add(cell: Cell) -> Reading {
     let operation = |state: &mut State| {
         let entities = mem::take(&mut state.entities);
@@ -130,7 +130,7 @@ pub(super) fn record_2t(cell: Cell) -> Reading {
     })
 }
 
-/// Measures recording. What was recorded is played back before the next, and destroyed.
+/// Measures recording. The recorded commands are played back before the next operation, and the entities destroyed.
 fn recording(cell: Cell, record: impl Fn(&mut [Apart<CommandBuffer>; 2])) -> Reading {
     let world = World::default();
     let buffers = [(); 2].map(|()| Apart(CommandBuffer::new(&world)));

@@ -1,5 +1,4 @@
-//! What it costs to run systems, to move entities to another world, and to put changes off: to record
-//! commands, and to play them back.
+//! Running systems, moving entities to another world, and deferring changes: recording commands and playing them back.
 
 mod ancho;
 mod bevy;
@@ -71,7 +70,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(10.0, Under::Case("empty_systems_100"))],
         },
-        // Systems that wait for jobs which were just scheduled, and the same in an order for latency.
+        // Systems that wait for jobs which were just scheduled, and the same in an order that reduces waiting.
         Case {
             name: "waits_8sys",
             sampling: Sampling::Repeat,
@@ -144,7 +143,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.5, BEVY)],
         },
-        // The same with a command for each.
+        // The same with one command per entity.
         Case {
             name: "cmd_add_each_100k",
             sampling: Sampling::Afresh,

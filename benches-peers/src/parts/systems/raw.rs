@@ -6,21 +6,21 @@ use super::work::{self, Apart, MANY};
 use crate::harness::{Cell, Reading};
 use crate::parts::storage::types::{A, Position, Velocity};
 
-/// Which entity a row is of.
+/// The entity of a row.
 #[derive(Clone, Copy)]
 struct Handle {
     index: u32,
     version: u32,
 }
 
-/// In which row of which table an entity is, if it is still the same one.
+/// The table and row of an entity, with its version.
 #[derive(Clone, Copy)]
 struct Location {
     row: u32,
     version: u32,
 }
 
-/// What is put off.
+/// A deferred command.
 enum Command {
     Spawn(Position, Velocity),
     Add(Handle, A),
@@ -43,7 +43,7 @@ impl Table {
         self.velocities.push(velocity);
     }
 
-    /// Takes a row out, and moves the last one to its place.
+    /// Removes a row, and moves the last one to its place.
     #[inline]
     fn take(&mut self, row: usize, locations: &mut [Location]) -> (Position, Velocity) {
         self.entities.swap_remove(row);
@@ -84,7 +84,7 @@ impl Store {
         self.plain.push(entity, position, velocity);
     }
 
-    /// Carries commands out, all of which are for bodies without a charge.
+    /// Applies commands, all of which are for bodies without a charge.
     fn play(&mut self, commands: &mut Vec<Command>) {
         for command in commands.drain(..) {
             match command {
@@ -134,7 +134,7 @@ fn record(commands: &mut Vec<Command>, indices: std::ops::Range<usize>) {
     }
 }
 
-/// As columns that are the command, and then the table's.
+/// As columns that are the command, and then become the table's.
 pub(super) fn spawn_batch(cell: Cell) -> Reading {
     let operation = |store: &mut Store| {
         let positions = (0..MANY).map(|index| work::body(index).0).collect();
@@ -155,7 +155,7 @@ pub(super) fn destroy(cell: Cell) -> Reading {
     changes(cell, MANY + 1, Command::Destroy)
 }
 
-/// A command for each of many bodies, of those that there are.
+/// Measures one command per body.
 fn changes(cell: Cell, bodies: usize, command: impl Fn(Handle) -> Command) -> Reading {
     let mut commands = Vec::new();
     let make = || {

@@ -1,5 +1,4 @@
-//! What is recorded, and what must have come of it once it is played back: the same for every
-//! subject.
+//! The recorded commands, and the expected results after playback: the same for every subject.
 
 use glam::Vec3;
 use rayon::ThreadPoolBuilder;
@@ -10,20 +9,20 @@ pub(super) use crate::parts::storage::work::{MANY, body, in_any_order, row};
 
 /// Rounds of the mix of commands,
 const ROUNDS: usize = 100_000;
-/// each with so many entities that are there before it.
+/// each with this many existing entities.
 const EACH: usize = 3;
-/// Entities that are there before the mix of commands is played back.
+/// Entities that exist before the mix of commands is played back.
 pub(super) const MIXED: usize = ROUNDS * EACH;
 /// Commands of the mix.
 pub(super) const MIXED_COMMANDS: usize = ROUNDS * 10;
 
-/// The component that an entity is given.
+/// The component that is added to an entity.
 #[inline]
 pub(super) fn charge(index: usize) -> A {
     A(index as f32)
 }
 
-/// What the mix of commands is made of.
+/// The operations of the mix of commands.
 pub(super) trait Recorder {
     type Entity: Copy;
 
@@ -37,8 +36,7 @@ pub(super) trait Recorder {
     fn despawn(&mut self, entity: Self::Entity);
 }
 
-/// Records a million commands: ten in each round, of which no two that follow each other are alike,
-/// nor for the same entity.
+/// Records a million commands: ten per round. No two successive commands have the same kind or the same entity.
 #[inline]
 pub(super) fn record_mix<R: Recorder>(recorder: &mut R, entities: &[R::Entity]) {
     assert_eq!(entities.len(), MIXED);
@@ -57,7 +55,7 @@ pub(super) fn record_mix<R: Recorder>(recorder: &mut R, entities: &[R::Entity]) 
     }
 }
 
-/// Condenses an entity, to the bit, with what it does not have.
+/// Condenses an entity, to the bit, including missing components.
 pub(super) fn any_row(
     position: &Position,
     velocity: Option<&Velocity>,
@@ -69,13 +67,13 @@ pub(super) fn any_row(
     row([position.0, velocity].iter().flat_map(Vec3::to_array).chain(rest))
 }
 
-/// What a thread records to. Two of them share no line of the cache, as those of two systems or of
-/// two threads, which are allocated one by one, do not.
+/// A recording target of one thread. Two of them share no cache line, like those of two systems or two threads, which are allocated
+/// separately.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Apart<T>(pub(super) T);
 
-/// Has rayon run on two threads of which this one is one.
+/// Sets rayon up with two threads, one of which is this one.
 pub(super) fn two_threads() {
     let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
     pool.build_global().expect("it is the only pool of the process");
@@ -85,8 +83,7 @@ pub(super) fn two_threads() {
 mod tests {
     use super::*;
 
-    /// The kind of each command, and its entity: those that are there by number, others from
-    /// `MIXED` on.
+    /// The kind of each command, and its entity: existing ones by index, others from `MIXED` on.
     #[derive(Default)]
     struct Log {
         commands: Vec<(&'static str, usize)>,

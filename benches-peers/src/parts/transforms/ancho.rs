@@ -1,4 +1,4 @@
-//! Ours: the systems that `add_transforms` adds to a world, which is updated.
+//! ancho: the systems that `add_transforms` adds to a world.
 
 use ancho_entities::{Component, Entity, World};
 use ancho_transforms::{AddTransforms, LocalToWorld, LocalTransform, Parent, Position, Rotation};
@@ -20,7 +20,7 @@ fn world() -> World {
     world
 }
 
-/// A frame, until the last job of it is done.
+/// Runs a frame, until its last job is done.
 fn update(world: &mut World) {
     world.update(FRAME);
     world.complete_jobs();

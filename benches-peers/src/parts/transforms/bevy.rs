@@ -1,5 +1,4 @@
-//! bevy_transform: a `Transform` with a position, a rotation and a scale along each axis, and the systems that its
-//! plugin adds.
+//! bevy_transform: a `Transform` with a position, a rotation and a scale along each axis, and the systems of its plugin.
 
 use std::marker::PhantomData;
 
@@ -19,20 +18,20 @@ use super::work::{Churning, Pose, Scene, Subject};
 #[derive(Component)]
 struct Node(u32);
 
-/// How the systems find out what to compute, and with how many threads for tasks. The main thread helps while it waits.
+/// The settings: how the systems detect changes, and the number of task threads. The main thread helps while it waits.
 pub(super) trait Settings {
     const OPTIMIZATIONS: StaticTransformOptimizations;
     const THREADS: usize = 2;
 }
 
-/// As the plugin does it: what moves is marked, with all above it, and the rest is skipped.
+/// The default of the plugin: moved nodes are marked, with all their ancestors, and the rest is skipped.
 pub(super) struct Default;
 
 impl Settings for Default {
     const OPTIMIZATIONS: StaticTransformOptimizations = StaticTransformOptimizations::Enabled;
 }
 
-/// The same with one thread more, which is quicker where little moves.
+/// The same with one more thread, which is quicker where little moves.
 pub(super) struct ThreeThreads;
 
 impl Settings for ThreeThreads {
@@ -40,7 +39,7 @@ impl Settings for ThreeThreads {
     const THREADS: usize = 3;
 }
 
-/// Without that, which the documentation has for scenes in which much moves: all trees are computed in each frame.
+/// Without marks, as documented for scenes with much movement: all trees are computed in each frame.
 pub(super) struct Dynamic;
 
 impl Settings for Dynamic {
@@ -55,7 +54,7 @@ pub(super) struct Nodes<S = Default> {
     settings: PhantomData<S>,
 }
 
-/// bevy has another version of glam.
+/// bevy uses another version of glam.
 #[inline]
 fn transform(pose: Pose) -> Transform {
     Transform {

@@ -1,4 +1,4 @@
-//! What it costs to compute where everything is in the world, from where it is in its parent.
+//! Computing world matrices from poses relative to parents.
 
 mod ancho;
 mod bevy;
@@ -66,7 +66,7 @@ pub(crate) static PART: Part = Part {
             limits: RAW,
             requires: &[at_most(0.3, BEVY)],
         },
-        // Nothing moves, but one leaf comes and another one goes.
+        // Nothing moves, but one leaf is added and another removed.
         Case {
             name: "transform_100k_spawn1",
             sampling: Sampling::Repeat,
@@ -77,7 +77,7 @@ pub(crate) static PART: Part = Part {
             limits: &[],
             requires: &[at_most(3.0, Under::Case("transform_100k_none"))],
         },
-        // As the first, in eight levels.
+        // Like the first, in eight levels.
         Case {
             name: "transform_depth8_100k_all",
             sampling: Sampling::Afresh,

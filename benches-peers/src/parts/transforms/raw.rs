@@ -1,30 +1,30 @@
-//! The limit: arrays in which parents come before their children, on two threads, by hand.
+//! The limit: arrays in which parents come before their children, on two threads, hand-written.
 
 use glam::{Affine3A, Mat4, Quat, Vec3, Vec4};
 
 use super::work::{self, CHAINS, Pose, Scene, Subject};
 
-/// Levels of a lone tree that are shorter than this are not shared.
+/// Levels of a single tree that are shorter than this are not shared.
 const SHARED: usize = 1_024;
 
 /// Nodes of trees.
 pub(super) struct Nodes {
-    /// The parent of each node, counted from the root of its tree; a root has itself.
+    /// The parent of each node, relative to the root of its tree; a root is its own parent.
     parents: Vec<u32>,
     poses: Vec<Pose>,
     worlds: Vec<Affine3A>,
-    /// Whether a node was written, or is below one that was.
+    /// Set if a node or an ancestor was written.
     dirty: Vec<bool>,
-    /// Whether anything in a tree was written.
+    /// Set if a node of the tree was written.
     dirty_trees: Vec<bool>,
     /// Nodes of a tree.
     tree: usize,
     all_move: bool,
-    /// The first node of each level, and the number of nodes, if there is but one tree.
+    /// The first node of each level, and the number of nodes, if there is one tree.
     levels: Vec<usize>,
 }
 
-/// Some whole trees.
+/// A group of whole trees.
 struct Part<'a> {
     parents: &'a [u32],
     poses: &'a [Pose],
@@ -47,7 +47,7 @@ fn tree_moves(parents: &[u32], poses: &[Pose], worlds: &mut [Affine3A]) {
     }
 }
 
-/// Computes what was written, and what is below that.
+/// Computes the written nodes and their descendants.
 fn some_move(parents: &[u32], poses: &[Pose], worlds: &mut [Affine3A], dirty: &mut [bool]) {
     if dirty[0] {
         worlds[0] = local(&poses[0]);
@@ -108,7 +108,7 @@ impl Nodes {
         rayon::join(|| first.propagate(tree, all_move), || second.propagate(tree, all_move));
     }
 
-    /// A lone tree, all of which moves: level by level, half of each on each thread.
+    /// A single tree that moves as a whole: level by level, half of each on each thread.
     fn lone_tree(&mut self) {
         let Nodes { parents, poses, worlds, levels, .. } = self;
         worlds[0] = local(&poses[0]);
@@ -133,7 +133,7 @@ impl Nodes {
 }
 
 impl Nodes {
-    /// A lone root with chains below it, all of which move: half of the chains on each thread.
+    /// A single root with chains that all move: half of the chains on each thread.
     fn chains(&mut self) {
         let Nodes { parents, poses, worlds, .. } = self;
         worlds[0] = local(&poses[0]);
@@ -216,7 +216,7 @@ pub(super) struct Flat {
     worlds: Vec<Mat4>,
 }
 
-/// Written out, which is quicker by a tenth than `Mat4::from_rotation_translation`.
+/// Written out, which is a tenth quicker than `Mat4::from_rotation_translation`.
 fn flat(positions: &[Vec3], rotations: &[Quat], worlds: &mut [Mat4]) {
     for ((world, position), rotation) in worlds.iter_mut().zip(positions).zip(rotations) {
         let [x, y, z, w] = rotation.to_array();

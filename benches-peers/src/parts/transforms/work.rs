@@ -1,4 +1,4 @@
-//! What moves, how a subject is measured, and what must have come of it: the same for every subject.
+//! The scenes, the measurement of a subject, and the expected results: the same for every subject.
 
 use std::cell::RefCell;
 
@@ -14,10 +14,10 @@ const NODES: usize = 100_000;
 const FLAT: usize = 50_000;
 /// Chains of the case with a root that has chains below it.
 pub(super) const CHAINS: usize = 256;
-/// How far a number of a matrix may be from the true one, which is at most 30 or so.
+/// The tolerance of a matrix element, whose true value is at most about 30.
 const TOLERANCE: f64 = 5e-5;
 
-/// Where a node is in its parent, or in the world.
+/// The pose of a node relative to its parent, or to the world.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pose {
     pub(super) position: Vec3,
@@ -26,7 +26,7 @@ pub(super) struct Pose {
 }
 
 impl Pose {
-    /// Another one for each number, with nothing in it that is zero or one.
+    /// A pose per number, without zeros and ones.
     fn random(number: usize) -> Pose {
         let mut state = mixed(number as u64 + 1);
         let mut next = || {
@@ -47,14 +47,14 @@ impl Pose {
     }
 }
 
-/// Nodes, the tree that each is in, and those that move in every frame.
+/// Nodes, their trees, and the nodes that move in every frame.
 #[derive(Debug)]
 pub(super) struct Scene {
     /// The parent of each node. Trees come one after the other, each breadth first.
     pub(super) parents: Vec<Option<usize>>,
     /// Nodes of a tree.
     pub(super) tree: usize,
-    /// The nodes that move, in the order in which they are given their poses.
+    /// The nodes that move, in the order of their updates.
     pub(super) moving: Vec<usize>,
     /// The pose of each node in even frames and in odd ones.
     poses: [Vec<Pose>; 2],
@@ -63,8 +63,8 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// `trees` trees, of `nodes` nodes in all, where a node so many levels below its root has as many
-    /// children as `children` says, while there are nodes left.
+    /// Creates `trees` trees with `nodes` nodes in all. `children` maps a level below the root to the number of children, while
+    /// nodes remain.
     fn new(trees: usize, nodes: usize, children: fn(usize) -> usize) -> Scene {
         let tree = nodes / trees;
         let within = tree_of(tree, children);
@@ -92,18 +92,18 @@ impl Scene {
         self.moving(all)
     }
 
-    /// Tells whether no node stays where it is.
+    /// Returns `true` if all nodes move.
     pub(super) fn all_move(&self) -> bool {
         self.moving.len() == self.parents.len()
     }
 
-    /// Where a node is in this frame.
+    /// Returns the pose of a node in this frame.
     #[inline]
     pub(super) fn pose(&self, node: usize) -> Pose {
         self.poses[usize::from(self.moves[node]) * (self.frame % 2)][node]
     }
 
-    /// Counts the numbers that are right in the matrices of all nodes.
+    /// Counts the matrix elements that are right, over all nodes.
     fn right(&self, found: impl IntoIterator<Item = (usize, Mat4)>) -> u64 {
         let mut wanted: Vec<DAffine3> = Vec::with_capacity(self.parents.len());
         for (node, parent) in self.parents.iter().enumerate() {
@@ -122,7 +122,7 @@ impl Scene {
     }
 }
 
-/// The parent of each node of a tree, breadth first, and how many levels above the node the root is.
+/// Returns the parent of each node of a tree, breadth first, and its depth.
 fn tree_of(nodes: usize, children: fn(usize) -> usize) -> Vec<Option<(usize, usize)>> {
     let mut tree = vec![None];
     let mut parent = 0;
@@ -140,7 +140,7 @@ fn bushy() -> Scene {
     Scene::new(100, NODES, |_| 4)
 }
 
-/// A hundred trees with 1,000 nodes each, in eight levels: three children and two, in turn.
+/// A hundred trees with 1,000 nodes each, in eight levels: alternately three children and two.
 fn deep() -> Scene {
     Scene::new(100, NODES, |level| 3 - level % 2)
 }
@@ -150,27 +150,27 @@ fn lone() -> Scene {
     Scene::new(1, 1 + NODES, |_| 4)
 }
 
-/// A library, or what takes its place.
+/// A library, or the hand-written limit.
 pub(super) trait Subject {
-    /// Makes the nodes. Their matrices need not be there yet.
+    /// Creates the nodes. Their matrices may be missing yet.
     fn new(scene: &Scene) -> Self;
-    /// Gives each node that moves its pose in this frame.
+    /// Sets the pose of each moving node for this frame.
     fn write(&mut self, scene: &Scene);
-    /// Computes the matrices of the nodes that were written, and of all below them.
+    /// Computes the matrices of the written nodes and their descendants.
     fn propagate(&mut self);
-    /// The matrices, with the node that each is of.
+    /// Returns the matrices with their nodes.
     fn matrices(&mut self) -> Vec<(usize, Mat4)>;
 }
 
-/// A subject of which nodes come and go.
+/// A subject with nodes that are added and removed.
 pub(super) trait Churning: Subject {
-    /// Has a node come, below its parent. It is not there.
+    /// Adds a missing node, below its parent.
     fn come(&mut self, scene: &Scene, node: usize);
-    /// Has a leaf go.
+    /// Removes a leaf.
     fn go(&mut self, node: usize);
 }
 
-/// Measures frames in which something moves, for which the poses are written before.
+/// Measures frames with movement. The poses are written before each, untimed.
 fn moving<S: Subject>(cell: Cell, scene: Scene) -> Reading {
     let mut subject = S::new(&scene);
     subject.propagate();
@@ -212,8 +212,8 @@ pub(super) fn none<S: Subject>(cell: Cell) -> Reading {
     resting::<S>(cell, bushy())
 }
 
-/// Measures frames in which nothing moves, and the leaf that went in the one before comes again, and another one goes. To have them
-/// come and go is measured, too: some do then what others do when they propagate.
+/// Measures frames in which nothing moves, the leaf removed in the frame before is added again, and another is removed. Adding and
+/// removing is timed too: some subjects do work there that others do in propagation.
 pub(super) fn spawn_one<S: Churning>(cell: Cell) -> Reading {
     let scene = bushy();
     let mut has_child = vec![false; NODES];
@@ -257,22 +257,22 @@ pub(super) fn roots_1000<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, Scene::new(1_000, NODES, |_| 4).all_moving())
 }
 
-/// A lone tree, all of which moves.
+/// A single tree that moves as a whole.
 pub(super) fn one_root<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, lone().all_moving())
 }
 
-/// The root of these, and nobody below it.
+/// The same tree, in which only the root moves.
 pub(super) fn root_alone<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, lone().moving([0]))
 }
 
-/// A root with [`CHAINS`] children, below each of which is a chain, all of which moves.
+/// A root with [`CHAINS`] children, each with a chain below it, all of which move.
 pub(super) fn chains<S: Subject>(cell: Cell) -> Reading {
     let links = NODES / CHAINS;
     let scene = Scene::new(1, 1 + CHAINS * links, |level| if level == 0 { CHAINS } else { 1 });
     let mut scene = scene.all_moving();
-    // So small that the ends of chains are nowhere far off, where numbers are less exact.
+    // Small, so that the ends of chains are not far away, where numbers are less exact.
     for pose in scene.poses.iter_mut().flatten() {
         (pose.position, pose.scale) = (pose.position / links as f32, 1.0);
     }
@@ -286,7 +286,7 @@ pub(super) fn flat<S: Subject>(cell: Cell) -> Reading {
     moving::<S>(cell, scene)
 }
 
-/// Has rayon run on two threads of which this one is one.
+/// Sets rayon up with two threads, one of which is this one.
 pub(super) fn two_threads() {
     let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
     pool.build_global().expect("it is the only pool of the process");

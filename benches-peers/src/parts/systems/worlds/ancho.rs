@@ -1,4 +1,4 @@
-//! Ours: systems that are functions, and a world that updates them.
+//! ancho: function systems, and a world that updates them.
 
 use ancho_entities::{Component, Query, World};
 
@@ -13,7 +13,7 @@ pub(super) fn update(world: &mut World) {
     world.update(FRAME);
 }
 
-/// At once: for so few entities a job would take longer.
+/// Directly: for so few entities a job would take longer.
 fn system<X: Component + Value, Y: Component + Value>(mut query: Query<'_, (&mut X, &mut Y)>) {
     query.for_each(|(x, y)| work::swap(x, y));
 }
@@ -41,13 +41,13 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
     empty(cell, 1_000)
 }
 
-/// In the group where systems are if nothing is said, with the other groups and points around it.
+/// In the default group, with the other groups and points around it.
 fn empty(cell: Cell, count: usize) -> Reading {
     let ran = work::count_runs(systems(count, work::counted), update);
     cell.run(systems(count, work::nothing), update, |_| ran)
 }
 
-/// So many systems, all of them alike.
+/// Returns a world with `count` equal systems.
 fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> World {
     let mut world = World::new("peers");
     for _ in 0..count {
@@ -56,7 +56,7 @@ fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Wo
     world
 }
 
-/// By chunks, which the other world takes over; entities have new ids there, and a map tells which.
+/// By chunks, which move to the other world; entities get new ids there, with a map.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
     type Pair = (World, World);
     let make = || {

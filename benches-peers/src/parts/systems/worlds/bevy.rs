@@ -8,14 +8,14 @@ use super::types::{A, B, C, D, E, Value};
 use super::work::{self, EACH};
 use crate::harness::{Cell, Reading};
 
-/// A world and what is run on it.
+/// A world and its schedule.
 type Scheduled = (World, Schedule);
 
 fn run((world, schedule): &mut Scheduled) {
     schedule.run(world);
 }
 
-/// Without a last look for commands, which no system here has.
+/// Without a final sync point for commands, which no system here uses.
 fn on_this_thread() -> Schedule {
     let mut schedule = Schedule::default();
     schedule.set_executor(SingleThreadedExecutor::new()).set_apply_final_deferred(false);
@@ -62,7 +62,7 @@ fn empty(cell: Cell, count: usize) -> Reading {
     cell.run(systems(count, work::nothing), run, |_| ran)
 }
 
-/// So many systems, all of them alike.
+/// Returns a schedule with `count` equal systems.
 fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Scheduled {
     let mut schedule = on_this_thread();
     for _ in 0..count {

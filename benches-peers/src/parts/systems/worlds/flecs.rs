@@ -6,7 +6,7 @@ use super::types::{A, B, C, D, E, Value};
 use super::work::{self, EACH};
 use crate::harness::{Cell, Reading};
 
-/// The length of a frame, which flecs would have to find out by the clock otherwise.
+/// The length of a frame, which flecs would otherwise measure with the clock.
 const FRAME: f32 = 1.0 / 60.0;
 
 fn progress(world: &mut World) {
@@ -68,7 +68,7 @@ fn empty(cell: Cell, count: usize) -> Reading {
     cell.run(systems(count, work::nothing), progress, |_| ran)
 }
 
-/// So many systems, all of them alike.
+/// Returns a world with `count` equal systems.
 fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> World {
     let world = World::new();
     for _ in 0..count {

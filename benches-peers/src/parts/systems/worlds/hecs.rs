@@ -1,4 +1,4 @@
-//! hecs: it has no schedule, so that systems are loops.
+//! hecs: it has no schedule, so systems are loops.
 
 use hecs::{Archetype, ColumnBatchBuilder, ColumnBatchType, PreparedQuery, World};
 
@@ -6,7 +6,7 @@ use super::types::{A, B, C, D, E, Position, Value, Velocity};
 use super::work::{self, EACH, MOVED};
 use crate::harness::{Cell, Reading};
 
-/// A system: a query that remembers the archetypes it found.
+/// A system: a query that caches the matching archetypes.
 type System<X, Y> = PreparedQuery<(&'static mut X, &'static mut Y)>;
 
 fn run<X: Value, Y: Value>(system: &mut System<X, Y>, world: &mut World) {
@@ -34,8 +34,8 @@ pub(in crate::parts::systems) fn schedule(cell: Cell) -> Reading {
     })
 }
 
-/// As columns that are copied from one world to the other, for the types are known and can be. It
-/// moves only entity by entity: `take`, and `spawn` of what was taken.
+/// As columns that are copied between the worlds, since the types are known and `Copy`. hecs itself moves only entity by entity:
+/// `take`, then `spawn`.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
     type Pair = (World, World);
     let make = || {

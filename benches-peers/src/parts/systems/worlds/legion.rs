@@ -1,4 +1,4 @@
-//! legion: schedules, whose systems run at the same time where they can.
+//! legion: schedules, whose systems run in parallel where possible.
 
 use legion::systems::Builder;
 use legion::{IntoQuery, Resources, Schedule, SystemBuilder, World, any};
@@ -7,7 +7,7 @@ use super::types::{A, B, C, D, E, Position, Value, Velocity};
 use super::work::{self, EACH, MOVED};
 use crate::harness::{Cell, Reading};
 
-/// A world and what is run on it.
+/// A world and its schedule.
 type Scheduled = (World, Resources, Schedule);
 
 fn execute((world, resources, schedule): &mut Scheduled) {
@@ -56,13 +56,13 @@ pub(in crate::parts::systems) fn empty_1000(cell: Cell) -> Reading {
     empty(cell, 1_000)
 }
 
-/// One after the other on this thread, which is the quicker way for them.
+/// One after the other on this thread, which is quicker for empty systems.
 fn empty(cell: Cell, count: usize) -> Reading {
     let ran = work::count_runs(systems(count, work::counted), execute);
     cell.run(systems(count, work::nothing), execute, |_| ran)
 }
 
-/// So many systems, all of them alike.
+/// Returns a schedule with `count` equal systems.
 fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Scheduled {
     let mut schedule = Schedule::builder();
     for _ in 0..count {
@@ -72,7 +72,7 @@ fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Sc
     (World::default(), Resources::default(), schedule.build())
 }
 
-/// Entities keep their names, which are unique among all worlds.
+/// Entities keep their ids, which are unique among all worlds.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
     type Pair = (World, World);
     let make = || {

@@ -1,4 +1,4 @@
-//! The limit: loops over columns in vectors, functions in boxes, and chunks that are handed over.
+//! The limit: loops over columns in vectors, boxed functions, and chunks that are moved as a whole.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ struct Columns {
     e: Vec<E>,
 }
 
-/// One loop after the other. (To have two threads share them takes longer.)
+/// One loop after the other. (Sharing them between two threads takes longer.)
 pub(in crate::parts::systems) fn schedule(cell: Cell) -> Reading {
     let mut columns = Columns::default();
     for index in 0..EACH {
@@ -69,7 +69,7 @@ fn empty(cell: Cell, count: usize) -> Reading {
 
 type Functions = Vec<Box<dyn FnMut()>>;
 
-/// So many functions, all of them alike.
+/// Returns `count` equal functions.
 fn systems(count: usize, system: impl Fn() + Copy + 'static) -> Functions {
     (0..count).map(|_| Box::new(system) as Box<dyn FnMut()>).collect()
 }
@@ -77,21 +77,21 @@ fn systems(count: usize, system: impl Fn() + Copy + 'static) -> Functions {
 /// Rows of a chunk: it has 16 KiB, and a row 32 bytes.
 const ROWS: usize = 512;
 
-/// Which entity a row is of.
+/// The entity of a row.
 #[derive(Clone, Copy)]
 struct Handle {
     index: u32,
     version: u32,
 }
 
-/// Where an entity is, if it is still the same one, or the next that is free.
+/// The location of an entity with its version, or the next free slot.
 #[derive(Clone, Copy)]
 struct Slot {
     place: u32,
     version: u32,
 }
 
-/// Rows, of which all but those of the last chunk are in use.
+/// Rows of a chunk. All chunks except the last are full.
 struct Chunk {
     entities: Vec<Handle>,
     positions: Vec<Position>,
@@ -121,9 +121,9 @@ impl Store {
         store
     }
 
-    /// Takes chunks over as they are, with new handles for all, as those may be in use.
+    /// Moves whole chunks, with new handles for all entities, since the old ones may be in use.
     fn move_from(&mut self, source: &mut Store) {
-        // All leave, so that each slot of the source is free, and followed by the next.
+        // All entities leave, so each slot of the source becomes free and links to the next.
         for (index, slot) in source.slots.iter_mut().enumerate() {
             *slot = Slot { place: index as u32 + 1, version: slot.version + 1 };
         }

@@ -1,4 +1,4 @@
-//! shipyard: workloads, which share systems among threads where they can.
+//! shipyard: workloads, which share systems among threads where possible.
 
 use shipyard::scheduler::ScheduledWorkload;
 use shipyard::{Component, EntityId, IntoIter, View, ViewMut, Workload, World, track};
@@ -7,7 +7,7 @@ use super::types::{A, B, C, D, E, Position, Value, Velocity};
 use super::work::{self, EACH, MOVED};
 use crate::harness::{Cell, Reading};
 
-/// A world and what is run on it, which is looked up by a name if the world has it.
+/// A world and its workload. A workload stored in the world would be looked up by name.
 type Scheduled = (World, ScheduledWorkload);
 
 fn run((world, workload): &mut Scheduled) {
@@ -60,7 +60,7 @@ fn empty(cell: Cell, count: usize) -> Reading {
     cell.run(systems(count, work::nothing), run, |_| ran)
 }
 
-/// So many systems, all of them alike.
+/// Returns a workload with `count` equal systems.
 fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Scheduled {
     let mut workload = Workload::new("empty");
     for _ in 0..count {
@@ -70,7 +70,7 @@ fn systems(count: usize, system: impl Fn() + Copy + Send + Sync + 'static) -> Sc
     (World::new(), workload)
 }
 
-/// One by one: more it does not offer. Entities keep their names.
+/// One by one, since there is no bulk operation. Entities keep their ids.
 pub(in crate::parts::systems) fn world_move(cell: Cell) -> Reading {
     type State = (World, Vec<EntityId>, World);
     let make = || {

@@ -14,7 +14,7 @@ components! {
     E(f32)
 }
 
-/// What systems swap: the value of a component, whichever it is.
+/// A component value that systems swap.
 pub(super) trait Value: Copy + Send + Sync + 'static {
     fn value(&mut self) -> &mut f32;
 }

@@ -1,4 +1,4 @@
-//! Ours, with and without an order that leaves jobs more time: systems that schedule a job each, and systems that wait for it.
+//! ancho, with and without an order that leaves jobs more time: systems that schedule a job each, and systems that wait for it.
 
 use std::hint::black_box;
 
@@ -12,12 +12,12 @@ use crate::harness::{Cell, Reading};
 /// Entities, each with all components.
 const ENTITIES: usize = 10_000;
 
-/// One job, which is not divided.
+/// Schedules one job on one thread.
 fn compute<X: Component + Value>(mut query: Query<'_, (&mut X, &E)>) {
     query.schedule(|(x, e)| *x.value() = (0..8).fold(e.0, |value, _| (value * 0.5 + 1.0).sqrt()));
 }
 
-/// Waits for the job, and goes through what it has computed.
+/// Waits for the job, and iterates over its results.
 fn read<X: Component + Value + Copy>(mut query: Query<'_, &X>) {
     let mut sum = 0.0;
     query.for_each(|x| sum += *{ *x }.value());
@@ -43,12 +43,12 @@ fn waits(cell: Cell, for_latency: bool) -> Reading {
     })
 }
 
-/// As they were added: each waits for the job that was just scheduled.
+/// In the order of adding: each system waits for the job that was just scheduled.
 pub(in crate::parts::systems) fn plain(cell: Cell) -> Reading {
     waits(cell, false)
 }
 
-/// All jobs are scheduled before somebody waits for one.
+/// All jobs are scheduled before the first wait.
 pub(in crate::parts::systems) fn lengthened(cell: Cell) -> Reading {
     waits(cell, true)
 }

@@ -1,4 +1,4 @@
-//! What systems do, what is moved, and what must have come of it: the same for every subject.
+//! The work of systems, the moved entities, and the expected results: the same for every subject.
 
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +8,12 @@ use super::types::{A, B, C, D, E, Value};
 pub(super) use super::super::work::{body, in_any_order, two_threads};
 pub(super) use crate::parts::storage::work::{body_row, row};
 
-/// Entities of each of the four archetypes that the systems go through.
+/// Entities of each of the four archetypes that the systems iterate over.
 pub(super) const EACH: usize = 10_000;
 /// Entities that move to another world.
 pub(super) const MOVED: usize = 50_000;
 
-/// The entities of ecs_bench_suite's `schedule`, but for their values, which are not all the same.
+/// The entities of ecs_bench_suite's `schedule`, with differing values.
 pub(super) fn ab(index: usize) -> (A, B) {
     let index = index as f32;
     (A(index), B(-index))
@@ -37,16 +37,16 @@ pub(super) fn abce(index: usize) -> (A, B, C, E) {
 /// A system without work.
 pub(super) fn nothing() {}
 
-/// How often [`counted`] ran.
+/// The number of calls of [`counted`].
 static RAN: AtomicU64 = AtomicU64::new(0);
 
-/// A system that shows that it ran.
+/// A system that counts its runs.
 pub(super) fn counted() {
     RAN.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many systems run, by a schedule that was made of [`counted`] in place of [`nothing`] and is run here. It is not the one that
-/// is timed: to count costs as much as to run.
+/// Counts the systems that run, with a schedule of [`counted`] in place of [`nothing`]. It is not the timed schedule: counting
+/// costs as much as running.
 pub(super) fn count_runs<S>(mut state: S, mut run: impl FnMut(&mut S)) -> u64 {
     let mut ran = || {
         run(&mut state);
@@ -57,7 +57,7 @@ pub(super) fn count_runs<S>(mut state: S, mut run: impl FnMut(&mut S)) -> u64 {
     first
 }
 
-/// What a system does to an entity.
+/// The work of a system for one entity.
 #[inline]
 pub(super) fn swap<X: Value, Y: Value>(x: &mut X, y: &mut Y) {
     mem::swap(x.value(), y.value());
@@ -69,13 +69,13 @@ pub(super) fn swap_all<X: Value, Y: Value>(xs: &mut [X], ys: &mut [Y]) {
     xs.iter_mut().zip(ys).for_each(|(x, y)| swap(x, y));
 }
 
-/// Condenses an entity, to the bit, with what it does not have.
+/// Condenses an entity, to the bit, including missing components.
 pub(super) fn swapped_row(a: &A, b: &B, c: Option<&C>, d: Option<&D>, e: Option<&E>) -> u64 {
     let [c, d, e] = [c.map(|c| c.0), d.map(|d| d.0), e.map(|e| e.0)];
     row([a.0, b.0].into_iter().chain([c, d, e].map(|value| value.unwrap_or(f32::NAN))))
 }
 
-/// Condenses what is in a world that all entities moved to, if none stayed behind.
+/// Condenses a world that all entities moved to, if none stayed behind.
 pub(super) fn moved(left_behind: usize, arrived: u64) -> u64 {
     assert_eq!(left_behind, 0, "all entities move");
     arrived
