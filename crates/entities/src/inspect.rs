@@ -4,7 +4,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::field::{Shape, StateHasher};
 use crate::panics;
-use crate::storage::{Archetype, Storage};
+use crate::storage::Storage;
 use crate::system::{self, UpdateError};
 use crate::world::World;
 
@@ -95,7 +95,7 @@ pub fn panic_message(payload: Box<dyn std::any::Any + Send>) -> String {
 /// Returns the entities of a world by archetype and chunk.
 pub fn layout(world: &World) -> StateLayout {
     let storage = &world.entities.storage;
-    let archetypes = inhabited(storage).map(|archetype| {
+    let archetypes = storage.inhabited().map(|archetype| {
         let chunks = archetype.chunks.iter().map(|&number| {
             let chunk = &storage.chunks[number];
             ChunkLayout {
@@ -114,7 +114,7 @@ pub fn layout(world: &World) -> StateLayout {
 /// Returns the contents of a chunk: shared values, then row by row, then chunk components. Both indices are those of [`layout`].
 pub fn chunk_items(world: &World, archetype: usize, chunk: usize) -> Vec<ChunkItem> {
     let storage = &world.entities.storage;
-    let Some(archetype) = inhabited(storage).nth(archetype) else { return Vec::new() };
+    let Some(archetype) = storage.inhabited().nth(archetype) else { return Vec::new() };
     let Some(&number) = archetype.chunks.get(chunk) else { return Vec::new() };
     let chunk = &storage.chunks[number];
     let shape = &archetype.shape;
@@ -149,12 +149,6 @@ pub fn chunk_items(world: &World, archetype: usize, chunk: usize) -> Vec<ChunkIt
         items.push(ChunkItem { component, entity: None, kind, stream });
     }
     items
-}
-
-/// The archetypes with entities.
-fn inhabited(storage: &Storage) -> impl Iterator<Item = &Archetype> {
-    let archetypes = storage.archetypes.iter().map(|(_, archetype)| archetype);
-    archetypes.filter(|archetype| !archetype.chunks.is_empty())
 }
 
 fn hash(feed: impl FnOnce(&mut StateHasher)) -> u64 {

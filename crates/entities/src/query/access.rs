@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ancho_jobs::Access;
 
-use super::descriptor::{Need, Options, Part, Plan, Term};
 use super::state::{Bit, Match, QueryState};
+use super::terms::{Need, Options, Part, Plan, Term};
 use crate::component::ComponentType;
 use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
 use crate::storage::{Archetypes, Chunks, Storage};

@@ -6,7 +6,7 @@ use std::mem;
 
 use super::access::{Asked, sync_for_query};
 use super::chunk_filter::Runs;
-use super::dynamic::QueryDescriptor;
+use super::descriptor::QueryDescriptor;
 use super::state::{Masks, Match, matching_rows};
 use super::walk::Walk;
 use crate::component::ComponentType;

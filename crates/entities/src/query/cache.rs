@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::descriptor::{Options, Plan};
 use super::state::{Match, Place, QueryState};
+use super::terms::{Options, Plan};
 use super::walk::PREFETCH_MIN_CHUNKS;
 use crate::storage::Archetypes;
 

@@ -7,9 +7,9 @@ use std::ptr::NonNull;
 use std::{ptr, slice};
 
 use super::batch::{ChunkMarks, ChunkView};
-use super::descriptor::{Need, Part};
 use super::parallel::ParallelData;
 use super::state::Place;
+use super::terms::{Need, Part};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};

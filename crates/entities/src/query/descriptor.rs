@@ -1,442 +1,611 @@
-//! Descriptions of queries as values: terms, options and the plan made of them.
+//! The untyped description of a query, and the chunks in which it finds entities.
 
 use std::any::{TypeId, type_name};
-use std::sync::Arc;
+use std::fmt;
+use std::iter;
+use std::sync::OnceLock;
 
+use super::access::{Asked, sync_for_query};
+use super::cache::QueryCache;
+use super::chunk_filter::find_changed;
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use crate::builtin::{Disabled, Prefab};
-use crate::component::{ComponentType, SharedValue, WriteGroup};
+use super::state::{Masks, Match, QueryState, matching_rows};
+use super::terms::{Need, Part, Plan, Term, Terms, refuse_not_enableable};
+use super::terms::{Options, Settings, Since};
+use super::view::Query;
+use super::walk::{SelectedChunks, Walk};
+use crate::component::ComponentType;
+use crate::entity::Entity;
 use crate::field::EntityRemap;
-use crate::shared::{Shared, SharedComponent};
-use crate::storage::ArchetypeShape;
+use crate::manager::{ArchetypeChunk, EntityManager};
+use crate::shared::SharedComponent;
+use crate::storage::Archetypes;
 use crate::version::Version;
 
-/// A component that a query fetches for each entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Part {
-    pub(crate) ty: ComponentType,
-    pub(crate) need: Need,
-    /// It can be written.
-    pub(crate) write: bool,
-    /// It is the enabled bit, not the value.
-    pub(crate) bits: bool,
+/// A description of a query as a value: of types known at compile time ([`of`](Self::of)), or of component types known only at
+/// run time ([`new`](Self::new)).
+///
+/// It can be stored, sent to another thread, recorded in commands and combined. [`query`](Self::query) runs it,
+/// [`EntityManager::batch`] changes all matching entities. The conditions are those of the [filters](crate::QueryFilter). Unity's
+/// `EntityQueryBuilder`.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+///
+/// #[derive(Component, Clone, Copy)]
+/// #[component(name = "Health")]
+/// struct Health(u32);
+///
+/// #[derive(Component, Clone, Copy)]
+/// #[component(name = "Asleep")]
+/// struct Asleep;
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn((Health(20), Asleep));
+/// let orc = world.spawn(Health(30));
+/// let [health, asleep] = ["Health", "Asleep"].map(|name| ComponentType::find(name).unwrap());
+/// let awake = QueryDescriptor::new().all([health]).none([asleep]);
+/// assert_eq!(awake.query(&world).to_entities(), [orc]);
+/// for found in awake.chunks(&world) {
+///     assert_eq!(found.chunk().bytes(health), Some(&30_u32.to_ne_bytes()[..]));
+/// }
+/// ```
+///
+/// A description of types can be extended by types of run time:
+///
+/// ```
+/// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+///
+/// #[derive(Component, Clone)]
+/// struct Orc;
+///
+/// #[derive(Component, Clone)]
+/// struct Asleep;
+///
+/// let mut world = World::new("Simulation");
+/// world.spawn((Orc, Asleep));
+/// let awake = world.spawn(Orc);
+/// let orcs = QueryDescriptor::of::<&Orc, ()>();
+/// assert_eq!(orcs.query(&world).count(), 2);
+/// assert_eq!(orcs.none([ComponentType::of::<Asleep>()]).query(&world).to_entities(), [awake]);
+/// ```
+#[derive(Clone)]
+#[must_use = "a description does nothing until it is run in a world"]
+pub struct QueryDescriptor {
+    source: Source,
+    settings: Settings,
 }
 
-/// The requirement of a part on entities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Need {
-    /// The component, enabled.
-    On,
-    /// The component, enabled or disabled.
-    Present,
-    /// Nothing.
-    Optional,
+#[derive(Clone)]
+enum Source {
+    /// Data and filters of types, to be looked up by their type ID.
+    Types { id: TypeId, terms: fn() -> Terms, name: fn() -> &'static str, options: Options },
+    /// Terms of run time: an entity matches if it matches one of the alternatives, of which there is at least one.
+    Terms {
+        alternatives: Vec<Terms>,
+        /// Built when the description is first run, so that further runs do not allocate.
+        plan: OnceLock<Plan>,
+    },
 }
 
-/// One condition on entities.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Term {
-    /// Has it, enabled.
-    With(ComponentType),
-    /// Does not have it, or disabled.
-    Without(ComponentType),
-    /// Has one of them, enabled.
-    Any(Box<[ComponentType]>),
-    /// Does not have it.
-    Absent(ComponentType),
-    /// Has it, enabled or disabled.
-    Present(ComponentType),
-    /// Has it, disabled.
-    Disabled(ComponentType),
-    /// One of them was written in its chunk.
-    Changed(Box<[ComponentType]>),
-    /// Its chunk gained or lost an entity.
-    OrderChanged,
-    /// Has no other enabled member of the write groups of the written components.
-    NotOfOthers(KnownGroups),
-    /// Fulfils all conditions of one of the lists.
-    Or(Box<[Box<[Term]>]>),
-}
-
-/// The parts, conditions and options of a query.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Plan {
-    pub(crate) parts: Box<[Part]>,
-    pub(crate) terms: Box<[Term]>,
-    pub(crate) options: Options,
-}
-
-/// The terms of a query before they become a [`Plan`].
-#[derive(Clone, Default)]
-pub(super) struct Terms {
-    pub(super) parts: Vec<Part>,
-    pub(super) filters: Vec<Term>,
-    pub(super) options: Options,
-}
-
-impl Terms {
-    pub(super) fn of<D: QueryData, F: QueryFilter>() -> Self {
-        let (mut parts, mut filters) = (Vec::new(), Vec::new());
-        D::parts(&mut |part| parts.push(part));
-        F::terms(&mut |term| filters.push(term));
-        Self { parts, filters, options: F::OPTIONS }
-    }
-
-    #[track_caller]
-    pub(super) fn into_plan(self, query: &str, options: Options) -> Plan {
-        Plan::new(query, self.parts, self.filters, self.options.with(options))
+impl Default for QueryDescriptor {
+    fn default() -> Self {
+        let source = Source::Terms { alternatives: vec![Terms::default()], plan: OnceLock::new() };
+        Self { source, settings: Settings::default() }
     }
 }
 
-/// Returns the plan of a query of this data and these filters, with more options.
-#[track_caller]
-pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
-    Terms::of::<D, F>().into_plan(type_name::<D>(), options)
-}
+impl QueryDescriptor {
+    /// Creates a description of all entities except disabled ones and prefabs.
+    pub fn new() -> Self {
+        Self::default()
+    }
 
-impl Plan {
-    /// Creates a plan with the default conditions of queries. The name of the query is for messages.
+    /// Creates the description of a query of this data and these filters.
     ///
-    /// # Panics
+    /// # Examples
     ///
-    /// With A0086 if a writable part occurs twice, with A0070 if a component is required to be disabled and is not enableable.
-    #[track_caller]
-    pub(crate) fn new(query: &str, parts: Vec<Part>, filters: Vec<Term>, options: Options) -> Self {
-        refuse_conflicts(query, &parts);
-        let mut terms = Vec::new();
-        for part in &parts {
-            let term = match part.need {
-                Need::On => Term::With(part.ty),
-                Need::Present => Term::Present(part.ty),
-                Need::Optional => continue,
-            };
-            terms.push(term);
-        }
-        for term in filters {
-            refuse_term(&term);
-            if !terms.contains(&term) {
-                terms.push(term);
-            }
-        }
-        let passed_over = [
-            (ComponentType::of::<Disabled>(), options.has(Options::DISABLED)),
-            (ComponentType::of::<Prefab>(), options.has(Options::PREFABS)),
-        ];
-        for (mark, included) in passed_over {
-            if !included {
-                pass_over(&mut terms, mark);
-            }
-        }
-        if options.has(Options::WRITE_GROUPS) {
-            let known = KnownGroups::new(&parts, &terms);
-            terms.push(Term::NotOfOthers(known));
-        }
-        Self { parts: parts.into(), terms: terms.into(), options }
+    /// ```
+    /// use ancho_entities::{Component, IntoSystem, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Player;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.add_system((|| unreachable!()).require(QueryDescriptor::of::<&Player, ()>()));
+    /// world.update(0.1);
+    /// ```
+    pub fn of<D: QueryData, F: QueryFilter>() -> Self {
+        let source = Source::Types {
+            id: TypeId::of::<(D::Static, F)>(),
+            terms: Terms::of::<D, F>,
+            name: type_name::<D>,
+            options: Options::NONE,
+        };
+        Self { source, settings: Settings::default() }
     }
 
-    /// Returns a plan that matches the same, and reads what this one writes.
-    pub(super) fn reading(mut self) -> Self {
-        self.parts.iter_mut().for_each(|part| part.write = false);
+    /// Returns the terms for changing. Terms of types become terms of run time.
+    fn alternatives_mut(&mut self) -> &mut Vec<Terms> {
+        if let Source::Types { terms, options, .. } = self.source {
+            let mut terms = terms();
+            terms.options = terms.options.with(options);
+            self.source = Source::Terms { alternatives: vec![terms], plan: OnceLock::new() };
+        }
+        match &mut self.source {
+            Source::Terms { alternatives, plan } => {
+                plan.take();
+                alternatives
+            }
+            Source::Types { .. } => unreachable!("it was replaced"),
+        }
+    }
+
+    fn each(
+        mut self,
+        types: impl IntoIterator<Item = ComponentType>,
+        term: fn(ComponentType) -> Term,
+    ) -> Self {
+        let types: Vec<_> = types.into_iter().collect();
+        for alternative in self.alternatives_mut() {
+            alternative.filters.extend(types.iter().copied().map(term));
+        }
         self
     }
 
-    /// Returns a plan that matches everything that one of several plans matches. They agree on `IGNORE_ENABLED`. A component that
-    /// one of them writes counts as written. The entities that each of them excludes are among its conditions.
-    pub(crate) fn union(plans: Vec<Self>) -> Self {
-        let options = plans.first().map_or(Options::default(), |plan| plan.options);
-        debug_assert!(plans.iter().all(|plan| {
-            let ignores = |options: Options| options.has(Options::IGNORE_ENABLED);
-            ignores(plan.options) == ignores(options)
-        }));
-        let mut alternatives: Vec<Box<[Term]>> = Vec::new();
-        let mut parts: Vec<Part> = Vec::new();
-        for plan in plans {
-            let new = |part: &&Part| parts.iter().all(|other| other.ty != part.ty);
-            let new: Vec<_> = plan.parts.iter().filter(new).copied().collect();
-            parts.extend(new.into_iter().map(|part| Part { need: Need::Optional, ..part }));
-            if !alternatives.contains(&plan.terms) {
-                alternatives.push(plan.terms);
-            }
+    fn one(mut self, term: Term) -> Self {
+        for alternative in self.alternatives_mut() {
+            alternative.filters.push(term.clone());
         }
-        let terms = match alternatives.len() {
-            1 => alternatives.pop().expect("there is one"),
-            _ => Box::new([Term::Or(alternatives.into())]),
-        };
-        // The exclusions of each plan are among its conditions.
-        let options = options.with(Options::DISABLED).with(Options::PREFABS);
-        Self { parts: parts.into(), terms, options }
+        self
     }
 
-    /// Returns `true` if one of the conditions concerns changes.
-    pub(crate) fn asks_for_changes(&self) -> bool {
-        fn asks(terms: &[Term]) -> bool {
-            terms.iter().any(|term| match term {
-                Term::Changed(_) | Term::OrderChanged => true,
-                Term::Or(alternatives) => alternatives.iter().any(|terms| asks(terms)),
-                _ => false,
-            })
-        }
-        asks(&self.terms)
-    }
-
-    /// Calls a function with each component of a change condition.
-    pub(super) fn each_changed(&self, mut each: impl FnMut(ComponentType)) {
-        fn visit(terms: &[Term], each: &mut impl FnMut(ComponentType)) {
-            for term in terms {
-                match term {
-                    Term::Changed(types) => types.iter().copied().for_each(&mut *each),
-                    Term::Or(alternatives) => {
-                        alternatives.iter().for_each(|terms| visit(terms, each));
-                    }
-                    _ => {}
+    fn with_option(mut self, option: Options) -> Self {
+        match &mut self.source {
+            Source::Types { options, .. } => *options = options.with(option),
+            Source::Terms { .. } => {
+                for alternative in self.alternatives_mut() {
+                    alternative.options = alternative.options.with(option);
                 }
             }
         }
-        visit(&self.terms, &mut each);
+        self
     }
 
-    /// Returns `true` if every matching entity has the component and the query fetches its values, for writing if `to_change`.
-    pub(crate) fn gives(&self, ty: ComponentType, to_change: bool) -> bool {
-        let gives = |part: &Part| part.ty == ty && !part.bits && (part.write || !to_change);
-        self.parts.iter().any(gives) && self.requires(ty)
+    fn ignores_enabled(&mut self) -> bool {
+        // All alternatives agree.
+        self.alternatives_mut()[0].options.has(Options::IGNORE_ENABLED)
     }
 
-    /// Returns `true` if every matching entity has the component.
-    pub(crate) fn requires(&self, ty: ComponentType) -> bool {
-        self.terms.iter().any(|term| {
-            matches!(*term, Term::With(with) | Term::Present(with) | Term::Disabled(with) if with == ty)
-        })
+    /// Requires all these components, enabled: [`With`](crate::With).
+    pub fn all(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::With)
     }
-}
 
-/// Excludes entities with a tag, unless the conditions require it. If one of several alternatives does, the others exclude them.
-fn pass_over(terms: &mut Vec<Term>, mark: ComponentType) {
-    if terms.contains(&Term::With(mark)) || terms.contains(&Term::Present(mark)) {
-        return;
-    }
-    let mut is_asked_for = false;
-    for term in terms.iter_mut() {
-        if let Term::Or(alternatives) = term
-            && alternatives.iter().any(|terms| asks_for(terms, mark))
-        {
-            is_asked_for = true;
-            for alternative in alternatives {
-                let mut terms = std::mem::take(alternative).into_vec();
-                pass_over(&mut terms, mark);
-                *alternative = terms.into();
+    /// Requires all these components, enabled, as [`all`](Self::all) does, and declares that they are going to be written.
+    ///
+    /// The query itself writes nothing. [`filter_write_groups`](Self::filter_write_groups) depends on it.
+    pub fn all_mut(mut self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        for ty in types {
+            for Terms { parts, .. } in self.alternatives_mut() {
+                if !parts.iter().any(|part| part.ty == ty) {
+                    parts.push(Part { ty, need: Need::On, write: true, bits: false });
+                }
             }
         }
+        self
     }
-    if !is_asked_for {
-        terms.push(Term::Absent(mark));
+
+    /// Requires at least one of these components, enabled: [`Any`](crate::Any). An empty list is no condition.
+    pub fn any(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.one(Term::Any(types.into_iter().collect()))
     }
-}
 
-/// Returns `true` if entities with a mark are required, perhaps in one of several alternatives.
-fn asks_for(terms: &[Term], mark: ComponentType) -> bool {
-    terms.iter().any(|term| match term {
-        Term::With(with) | Term::Present(with) => *with == mark,
-        Term::Or(alternatives) => alternatives.iter().any(|terms| asks_for(terms, mark)),
-        _ => false,
-    })
-}
+    /// Excludes entities that have one of these components, enabled: [`Without`](crate::Without).
+    pub fn none(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Without)
+    }
 
-#[track_caller]
-fn refuse_term(term: &Term) {
-    match term {
-        Term::Disabled(component) => refuse_not_enableable(*component),
-        Term::Or(alternatives) => {
-            for term in alternatives.iter().flatten() {
-                refuse_term(term);
-            }
+    /// Excludes entities that have one of these components, enabled or not: [`Absent`](crate::Absent).
+    pub fn absent(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Absent)
+    }
+
+    /// Requires all these components, enabled or not: [`Present`](crate::Present).
+    pub fn present(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        self.each(types, Term::Present)
+    }
+
+    /// Requires all these components, disabled: [`IsDisabled`](crate::IsDisabled).
+    ///
+    /// # Panics
+    ///
+    /// With A0070 if one of them is not enableable.
+    #[track_caller]
+    pub fn disabled(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        let types: Vec<_> = types.into_iter().collect();
+        for &ty in &types {
+            refuse_not_enableable(ty);
         }
-        _ => {}
+        self.each(types, Term::Disabled)
     }
-}
 
-#[track_caller]
-fn refuse_conflicts(query: &str, parts: &[Part]) {
-    for (at, part) in parts.iter().enumerate() {
-        let same = |other: &Part| {
-            other.ty == part.ty && other.bits == part.bits && (other.write || part.write)
-        };
-        if let Some(before) = parts[..at].iter().position(same) {
-            let (first, second, ty) = (before + 1, at + 1, part.ty);
+    /// Requires that one of these components was written [since](Self::since) a version: [`Changed`](crate::Changed). An empty list
+    /// is no condition.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Health(20));
+    /// let seen = world.version();
+    /// let changed = QueryDescriptor::new().changed([ComponentType::of::<Health>()]).since(seen);
+    /// assert!(changed.query(&world).is_empty());
+    ///
+    /// world.advance_version();
+    /// world.get_mut::<Health>(orc)?.0 = 15;
+    /// assert_eq!(changed.query(&world).to_entities(), [orc]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn changed(self, types: impl IntoIterator<Item = ComponentType>) -> Self {
+        let types: Box<[_]> = types.into_iter().collect();
+        if types.is_empty() { self } else { self.one(Term::Changed(types)) }
+    }
+
+    /// Requires that an entity came to the chunk or left it [since](Self::since) a version: [`OrderChanged`](crate::OrderChanged).
+    pub fn order_changed(self) -> Self {
+        self.one(Term::OrderChanged)
+    }
+
+    /// Makes [`changed`](Self::changed) and [`order_changed`](Self::order_changed) mean "newer than this version".
+    ///
+    /// Otherwise everything counts as changed.
+    pub fn since(mut self, version: Version) -> Self {
+        self.settings.since = Since(version);
+        self
+    }
+
+    /// Keeps only entities with this value of a [shared component](crate::SharedComponent). Can be called for several components.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{QueryDescriptor, Shared, SharedComponent, World};
+    ///
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Shared::new(Team(1)), 3);
+    /// world.spawn_many(Shared::new(Team(2)), 4);
+    /// assert_eq!(QueryDescriptor::new().with_shared(Team(2)).query(&world).count(), 4);
+    /// ```
+    pub fn with_shared<T: SharedComponent>(mut self, value: T) -> Self {
+        self.settings.add_shared(value);
+        self
+    }
+
+    /// Includes entities that are [`Disabled`](crate::Disabled): the filter [`IncludeDisabled`](crate::IncludeDisabled).
+    pub fn include_disabled(self) -> Self {
+        self.with_option(Options::DISABLED)
+    }
+
+    /// Includes [prefabs](crate::Prefab): the filter [`IncludePrefabs`](crate::IncludePrefabs).
+    pub fn include_prefabs(self) -> Self {
+        self.with_option(Options::PREFABS)
+    }
+
+    /// Ignores whether components are enabled: the filter [`IgnoreEnabled`](crate::IgnoreEnabled).
+    pub fn ignore_enabled(self) -> Self {
+        self.with_option(Options::IGNORE_ENABLED)
+    }
+
+    /// Excludes entities that have another member of the write groups of the components that are [written](Self::all_mut): the
+    /// filter [`FilterWriteGroups`](crate::FilterWriteGroups).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Height(f32);
+    ///
+    /// #[derive(Component)]
+    /// #[component(write_group(Height))]
+    /// struct Wings;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn((Height(9.0), Wings));
+    /// let query = QueryDescriptor::new().all_mut([ComponentType::of::<Height>()]);
+    /// assert_eq!(query.query(&world).count(), 1);
+    /// assert_eq!(query.filter_write_groups().query(&world).count(), 0);
+    /// ```
+    pub fn filter_write_groups(self) -> Self {
+        self.with_option(Options::WRITE_GROUPS)
+    }
+
+    /// Returns the union of two descriptions. [`Or`](crate::Or) for types known at compile time.
+    ///
+    /// Each entity comes once, in the order of all queries. Conditions that are added afterwards apply to both. Write groups are
+    /// [filtered](Self::filter_write_groups) for each of the two separately.
+    ///
+    /// # Panics
+    ///
+    /// - A0094 if only one of them ignores whether components are enabled
+    /// - A0096 if one of them requires a [shared value](Self::with_shared), or if they compare changes with different
+    ///   [versions](Self::since): call these methods on the union
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Orc;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Troll;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Asleep;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Orc);
+    /// world.spawn((Troll, Asleep));
+    /// let both = world.spawn((Orc, Troll));
+    /// let orcs = QueryDescriptor::of::<&Orc, ()>();
+    /// let trolls = QueryDescriptor::new().all([ComponentType::of::<Troll>()]);
+    /// let awake = orcs.or(trolls).none([ComponentType::of::<Asleep>()]);
+    /// assert_eq!(awake.query(&world).to_entities(), [orc, both]);
+    /// ```
+    #[track_caller]
+    pub fn or(mut self, mut other: Self) -> Self {
+        if self.ignores_enabled() != other.ignores_enabled() {
+            let which = if self.ignores_enabled() { "first" } else { "second" };
             panic!(
-                "A0086: the query `{query}` has `{ty}` as component {first} and again as component {second}, and one of them \
-                 can be changed; leave one of them out"
+                "A0094: of two queries that become one, only the {which} ignores what is switched off; call \
+                 `ignore_enabled` on both or on neither"
             );
         }
-    }
-}
-
-#[track_caller]
-pub(super) fn refuse_not_enableable(component: ComponentType) {
-    if !component.is_enableable() {
-        panic!("{}", crate::error::EntityError::NotEnableable { component });
-    }
-}
-
-/// Options of a query, as bits: entities that it includes or excludes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Options(u8);
-
-impl Options {
-    /// No options.
-    pub(crate) const NONE: Self = Self(0);
-    /// Includes entities that are [disabled](crate::Disabled).
-    pub(crate) const DISABLED: Self = Self(1);
-    /// Includes [prefabs](crate::Prefab).
-    pub(crate) const PREFABS: Self = Self(2);
-    /// Ignores enabled bits.
-    pub(crate) const IGNORE_ENABLED: Self = Self(4);
-    /// Excludes other members of the write groups of the written components.
-    pub(crate) const WRITE_GROUPS: Self = Self(8);
-
-    pub(crate) const fn has(self, option: Self) -> bool {
-        self.0 & option.0 != 0
+        let asks = |query: &Self| query.settings.shared().first().map(|(component, _)| *component);
+        if let Some(component) = asks(&self).or(asks(&other)) {
+            let which = if asks(&self).is_some() { "first" } else { "second" };
+            panic!(
+                "A0096: of two queries that become one, the {which} asks for a value of `{component}`; call `with_shared` on \
+                 what `or` returns"
+            );
+        }
+        let (since, other_since) = (self.settings.since.0, other.settings.since.0);
+        if since != other_since {
+            panic!(
+                "A0096: of two queries that become one, the first asks for changes since {since}, and the second since \
+                 {other_since}; call `since` on what `or` returns"
+            );
+        }
+        self.alternatives_mut().append(other.alternatives_mut());
+        self
     }
 
-    pub(crate) const fn is_none(self) -> bool {
-        self.0 == 0
+    /// Runs the query in a world: [`Query`] has the methods.
+    ///
+    /// # Panics
+    ///
+    /// As [`EntityManager::query`] does, when a description is run for the first time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, ComponentType, QueryDescriptor, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Orc;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (orc, stone) = (world.spawn(Orc), world.spawn(()));
+    /// let orcs = QueryDescriptor::new().all([ComponentType::of::<Orc>()]);
+    /// assert!(orcs.query(&world).matches(orc) && !orcs.query(&world).matches(stone));
+    /// for entity in orcs.query(&world) {
+    ///     assert_eq!(entity, orc);
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn query<'w>(&self, world: &'w EntityManager) -> Query<'w, Entity> {
+        Query::described(world, self.matched_in(world), self.settings.clone())
     }
 
-    pub(crate) const fn with(self, option: Self) -> Self {
-        Self(self.0 | option.0)
+    /// Returns the chunks in which entities match, in the order of [`EntityManager::chunks`].
+    ///
+    /// Waits for all jobs, since everything in the chunks can be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, QueryDescriptor, World};
+    ///
+    /// #[derive(Component, Clone)]
+    /// #[component(enableable)]
+    /// struct Engine;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let car = world.spawn(Engine);
+    /// world.spawn_many(Engine, 9);
+    /// world.set_component_enabled::<Engine>(car, false).unwrap();
+    /// let engines = QueryDescriptor::of::<&Engine, ()>();
+    /// let found = engines.chunks(&world).next().unwrap();
+    /// assert_eq!((found.chunk().len(), found.count()), (10, 9));
+    /// assert_eq!(found.rows().collect::<Vec<_>>(), (1..10).collect::<Vec<_>>());
+    /// ```
+    #[track_caller]
+    pub fn chunks<'w>(
+        &self,
+        world: &'w EntityManager,
+    ) -> impl Iterator<Item = QueryChunk<'w>> + use<'w> {
+        world.jobs.sync_all();
+        let matched = self.matched_in(world);
+        sync_for_query(world, matched, Asked::Found);
+        let walk = Walk::reading(world, matched, &self.settings);
+        let since = self.settings.since.0;
+        let mut chunks = SelectedChunks::new(walk);
+        iter::from_fn(move || {
+            let (found, number) = chunks.next()?;
+            Some(QueryChunk { chunk: world.chunk(number), found, since })
+        })
     }
-}
 
-/// Settings of a query that are known only at run time.
-#[derive(Clone, Default)]
-pub(crate) struct Settings {
-    /// Newer versions count as changes.
-    pub(crate) since: Since,
-    /// The values that entities must have, all of them. `None` stands for an empty list.
-    pub(crate) shared: Option<Arc<Vec<(ComponentType, SharedValue)>>>,
-}
-
-/// A version, by default [`Version::NEVER`].
-#[derive(Clone, Copy)]
-pub(crate) struct Since(pub(crate) Version);
-
-impl Default for Since {
-    fn default() -> Self {
-        Self(Version::NEVER)
-    }
-}
-
-impl Settings {
-    pub(crate) fn add_shared<T: SharedComponent>(&mut self, value: T) {
-        let filters = self.shared.get_or_insert_default();
-        Arc::make_mut(filters)
-            .push((ComponentType::of_shared::<T>(), Shared::new(value).into_erased()));
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
-    /// Replaces the entities in the values.
+    /// Returns the plan, and for descriptions of types the key of their state.
+    #[track_caller]
+    pub(super) fn plan(&self) -> (Option<(TypeId, Options)>, Plan) {
+        match &self.source {
+            &Source::Types { id, terms, name, options } => {
+                (Some((id, options)), terms().into_plan(name(), options))
+            }
+            Source::Terms { .. } => (None, self.plan_of_terms().clone()),
+        }
+    }
+
+    #[track_caller]
+    fn plan_of_terms(&self) -> &Plan {
+        let Source::Terms { alternatives, plan } = &self.source else {
+            unreachable!("only terms of run time have a plan of their own")
+        };
+        if let Some(plan) = plan.get() {
+            return plan;
+        }
+        // Not in a closure of the lock, so that a panic names the caller.
+        let build = |terms: &Terms| terms.clone().into_plan("QueryDescriptor", Options::NONE);
+        let new = match &**alternatives {
+            [only] => build(only),
+            several => Plan::union(several.iter().map(build).collect()),
+        };
+        plan.get_or_init(|| new)
+    }
+
+    #[track_caller]
+    pub(super) fn matched<'w>(
+        &self,
+        states: &'w QueryCache,
+        archetypes: &'w Archetypes,
+    ) -> &'w QueryState {
+        match &self.source {
+            &Source::Types { id, terms, name, options } => {
+                states.of_type(id, options, archetypes, || terms().into_plan(name(), options))
+            }
+            Source::Terms { .. } => states.of_plan(self.plan_of_terms(), archetypes),
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn matched_in<'w>(&self, entities: &'w EntityManager) -> &'w QueryState {
+        self.matched(&entities.queries, &entities.storage.archetypes)
+    }
+
+    /// Replaces the entities in the shared values.
     pub(crate) fn remap_entities(&mut self, map: &mut EntityRemap<'_>) {
-        let Some(filters) = &mut self.shared else { return };
-        for at in 0..filters.len() {
-            let (ty, value) = &filters[at];
-            let remap = ty.0.shared.and_then(|functions| functions.remap);
-            if let Some(other) = remap.and_then(|remap| remap(&**value, map)) {
-                // Other queries may share the list.
-                Arc::make_mut(filters)[at].1 = other;
-            }
-        }
+        self.settings.remap_entities(map);
     }
 
-    /// Returns `true` if the values may contain entities.
+    /// Returns `true` if there may be entities in the shared values.
     pub(crate) fn may_name_entities(&self) -> bool {
-        let may = |(ty, _): &(ComponentType, SharedValue)| {
-            ty.0.shared.is_some_and(|functions| functions.remap.is_some())
-        };
-        self.shared().iter().any(may)
-    }
-
-    pub(crate) fn shared(&self) -> &[(ComponentType, SharedValue)] {
-        self.shared.as_ref().map_or(&[], |shared| shared)
+        self.settings.may_name_entities()
     }
 }
 
-/// Write groups of a query: the components that it writes, and those that it names.
-///
-/// It reads the groups of the types in an archetype, not the members of the written types: types that were never used are not
-/// registered.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct KnownGroups {
-    /// Written components.
-    written: Box<[ComponentType]>,
-    /// Components that the query names, and whether they are only read.
-    named: Box<[(TypeId, bool)]>,
+impl From<&QueryDescriptor> for QueryDescriptor {
+    fn from(query: &QueryDescriptor) -> Self {
+        query.clone()
+    }
 }
 
-/// Components that exclude the entities of one archetype.
-pub(super) struct Excluded<'k> {
-    /// Written components of the archetype.
-    written: Vec<TypeId>,
-    named: &'k [(TypeId, bool)],
-}
-
-impl KnownGroups {
-    /// Returns the write groups of a query with these parts and conditions.
-    pub(super) fn new(parts: &[Part], terms: &[Term]) -> Self {
-        let writes = parts.iter().filter(|part| part.write);
-        let written: Box<[_]> = writes.map(|part| part.ty).collect();
-        let mut named = Vec::new();
-        let mut name = |ty: ComponentType, is_asked_for: bool| {
-            let is_read = is_asked_for && !written.contains(&ty);
-            named.extend(ty.0.type_id.map(|id| (id, is_read)));
-        };
-        for part in parts {
-            name(part.ty, true);
+impl fmt::Display for QueryDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Source::Types { name, .. } => write!(f, "the query of `{}`", name()),
+            Source::Terms { .. } => f.write_str("a dynamic query"),
         }
-        name_terms(terms, &mut name);
-        Self { named: named.into(), written }
-    }
-
-    /// Returns the components that exclude entities of an archetype.
-    pub(super) fn excluded_of(&self, shape: &ArchetypeShape) -> Excluded<'_> {
-        let of_archetype = self.written.iter().filter(|&&ty| shape.has(ty));
-        let written = of_archetype.filter_map(|ty| ty.0.type_id).collect();
-        Excluded { written, named: &self.named }
     }
 }
 
-impl Excluded<'_> {
-    /// Returns `true` if a component excludes the entities that have it.
-    pub(super) fn has(&self, ty: ComponentType) -> bool {
-        let groups = ty.0.write_groups;
-        let is_named = self.named.iter().any(|&(id, _)| Some(id) == ty.0.type_id);
-        groups.iter().any(|group| self.written.contains(&group.target()))
-            && !is_named
-            && !self.reads_target_of(groups, &mut Vec::new())
+impl fmt::Debug for QueryDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Source::Types { .. } => write!(f, "QueryDescriptor({self})"),
+            Source::Terms { alternatives, .. } => match &**alternatives {
+                [only] => f.debug_list().entries(&only.filters).finish(),
+                several => {
+                    f.debug_list().entries(several.iter().map(|terms| &terms.filters)).finish()
+                }
+            },
+        }
+    }
+}
+
+/// A chunk with matching entities: an item of [`QueryDescriptor::chunks`].
+#[derive(Clone, Copy)]
+pub struct QueryChunk<'w> {
+    chunk: ArchetypeChunk<'w>,
+    found: &'w Match,
+    /// Newer versions count as changes.
+    since: Version,
+}
+
+impl<'w> QueryChunk<'w> {
+    /// Returns the chunk.
+    pub fn chunk(&self) -> ArchetypeChunk<'w> {
+        self.chunk
     }
 
-    /// Returns `true` if the query reads the target of one of these groups, directly or through other groups: then it handles the
-    /// members.
-    fn reads_target_of(&self, groups: &[WriteGroup], seen: &mut Vec<TypeId>) -> bool {
-        groups.iter().any(|group| {
-            let target = group.target();
-            if seen.contains(&target) {
-                return false;
-            }
-            seen.push(target);
-            self.named.contains(&(target, true)) || self.reads_target_of(group.beyond(), seen)
+    /// Returns the number of matching entities: never zero.
+    pub fn count(&self) -> usize {
+        if self.found.bits.is_empty() {
+            return self.chunk.len();
+        }
+        self.words().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Returns the rows of the matching entities, in ascending order.
+    pub fn rows(&self) -> impl Iterator<Item = usize> {
+        (0..).step_by(64).zip(self.words()).flat_map(|(first, word): (usize, u64)| {
+            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| first + bit)
+        })
+    }
+
+    /// Returns the matching entities.
+    pub fn entities(&self) -> impl Iterator<Item = Entity> {
+        self.rows().map(|row| self.chunk.entities()[row])
+    }
+
+    /// Returns a bit for each row, set if the row matches.
+    fn words(&self) -> impl Iterator<Item = u64> + use<'w> {
+        let Self { chunk: ArchetypeChunk { chunk, .. }, found, since } = *self;
+        let mut changed = Vec::new();
+        if found.asks_for_rows {
+            find_changed(chunk, found, since, &mut changed);
+        }
+        (0..chunk.len.div_ceil(u64::BITS)).map(move |word| {
+            let masks = Masks { enabled: &chunk.enabled, changed: &changed };
+            matching_rows(&found.bits, &masks, word, chunk.len)
         })
     }
 }
 
-/// Calls the function with each type in the conditions, and `true` unless the type is excluded.
-fn name_terms(terms: &[Term], name: &mut impl FnMut(ComponentType, bool)) {
-    for term in terms {
-        match term {
-            Term::With(ty) | Term::Present(ty) | Term::Disabled(ty) => name(*ty, true),
-            Term::Any(types) | Term::Changed(types) => types.iter().for_each(|&ty| name(ty, true)),
-            // An excluded component is not read.
-            Term::Without(ty) | Term::Absent(ty) => name(*ty, false),
-            Term::Or(alternatives) => alternatives.iter().for_each(|terms| name_terms(terms, name)),
-            Term::OrderChanged | Term::NotOfOthers(_) => {}
-        }
+impl fmt::Debug for QueryChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryChunk")
+            .field("chunk", &self.chunk)
+            .field("count", &self.count())
+            .finish()
     }
 }

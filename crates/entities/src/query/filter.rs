@@ -4,7 +4,7 @@
 
 use std::marker::PhantomData;
 
-use super::descriptor::{Options, Term};
+use super::terms::{Options, Term};
 use crate::all_tuples::all_tuples;
 use crate::component::ComponentType;
 use crate::set::ComponentSet;

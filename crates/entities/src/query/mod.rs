@@ -11,7 +11,6 @@ mod cache;
 mod chunk_filter;
 mod data;
 mod descriptor;
-mod dynamic;
 mod extract;
 mod filter;
 mod iter;
@@ -22,6 +21,7 @@ mod special_data;
 mod split;
 mod state;
 mod system_query;
+mod terms;
 mod tuples;
 mod view;
 mod walk;
@@ -32,15 +32,11 @@ pub use aspect::{
 };
 pub use batch::{ChunkMarks, ChunkView};
 pub use data::{ChunkData, ColumnFetch, QueryData, ReadOnlyData};
-pub use descriptor::KnownGroups;
-pub use descriptor::Options;
-pub use descriptor::{Need, Part, Term};
-pub use dynamic::{QueryChunk, QueryDescriptor};
-pub use filter::Or;
+pub use descriptor::{QueryChunk, QueryDescriptor};
 pub use filter::{
-    Absent, Any, Changed, IsDisabled, OrderChanged, Present, QueryFilter, With, Without,
+    Absent, Any, Changed, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
+    IsDisabled, Or, OrderChanged, Present, QueryFilter, With, Without,
 };
-pub use filter::{FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs};
 pub use iter::QueryIter;
 pub use job::{
     ArrayHeld, ChunkInJob, ChunkJob, EntityAt, EntityJob, IndexInQuery, JobLookup, JobLookupView,
@@ -51,16 +47,15 @@ pub use lookup::{
     StorageInfoLookup,
 };
 pub use parallel::ParallelData;
-pub use special_data::TrackedMut;
-pub use special_data::{EnabledMut, EnabledRef};
+pub use special_data::{EnabledMut, EnabledRef, TrackedMut};
 pub use split::{SplitParts, Splitting};
-pub use state::Place;
-pub use state::QueryMask;
+pub use state::{Place, QueryMask};
+pub use terms::{KnownGroups, Need, Options, Part, Term};
 pub use tuples::ReadableData;
 pub use view::Query;
 
 pub(crate) use batch::{Pool, Rows};
 pub(crate) use cache::QueryCache;
-pub(crate) use descriptor::Plan;
 pub(crate) use job::{DeclaredJob, LookupMemory};
 pub(crate) use system_query::{Conflict, SystemQuery, conflict_of};
+pub(crate) use terms::Plan;

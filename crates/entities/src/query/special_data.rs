@@ -10,9 +10,9 @@ use super::batch::{ChunkMarks, ChunkView};
 use super::data::{
     ChunkData, ColumnFetch, QueryData, ReadOnlyData, mask_words, one_part, track_rows,
 };
-use super::descriptor::{Need, Part};
 use super::parallel::ParallelData;
 use super::state::Place;
+use super::terms::{Need, Part};
 use crate::buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, BufferLayout, DynamicBuffer, Header,
     elements_of,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::cache::ChunkCache;
-use super::descriptor::{Options, Plan, Term};
+use super::terms::{Options, Plan, Term};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::storage::{ArchetypeShape, Archetypes, EnabledMasks, NOWHERE, StableVec, Storage};

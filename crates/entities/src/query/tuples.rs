@@ -8,11 +8,11 @@ use std::num::NonZero;
 
 use super::batch::{ChunkMarks, ChunkView};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
-use super::descriptor::{Options, Part, Term};
 use super::filter::QueryFilter;
 use super::parallel::ParallelData;
 use super::special_data::{EnabledMut, EnabledRef, TrackedMut};
 use super::state::{Place, QueryState};
+use super::terms::{Options, Part, Term};
 use super::view::Query;
 use crate::all_tuples::all_tuples;
 use crate::buffer::{Buffer, BufferElement};

@@ -35,7 +35,7 @@ impl Storage {
     }
 
     /// Returns the archetypes with entities, in order of creation.
-    fn inhabited(&self) -> impl Iterator<Item = &Archetype> {
+    pub(crate) fn inhabited(&self) -> impl Iterator<Item = &Archetype> {
         let archetypes = self.archetypes.iter().map(|(_, archetype)| archetype);
         archetypes.filter(|archetype| !archetype.chunks.is_empty())
     }

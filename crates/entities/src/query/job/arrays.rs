@@ -25,9 +25,9 @@ use crate::manager::{Jobs, Resource};
 use crate::query::batch::Pooled;
 use crate::query::batch::{OpenBatch, Rows};
 use crate::query::data::{QueryData, ReadOnlyData, track_rows};
-use crate::query::descriptor::Options;
-use crate::query::descriptor::{Need, Part};
 use crate::query::parallel::ParallelData;
+use crate::query::terms::Options;
+use crate::query::terms::{Need, Part};
 
 /// The entities of a query by index, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.
 ///

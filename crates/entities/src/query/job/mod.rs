@@ -23,10 +23,10 @@ pub(crate) use schedule::DeclaredJob;
 pub use schedule::{IndexInQuery, QueryJobWith};
 
 use super::data::QueryData;
-use super::descriptor::Settings;
 use super::filter::QueryFilter;
 use super::parallel::ParallelData;
 use super::state::QueryState;
+use super::terms::Settings;
 use super::view::Query;
 use crate::manager::{EntityManager, Jobs};
 

@@ -24,8 +24,8 @@ use crate::query::access::{Asked, add, add_copied, add_uses};
 use crate::query::batch::Pooled;
 use crate::query::batch::{Divide, OpenBatch, Rows};
 use crate::query::data::{ChunkData, QueryData};
-use crate::query::descriptor::Plan;
 use crate::query::parallel::ParallelData;
+use crate::query::terms::Plan;
 use crate::query::walk::Walk;
 
 /// Builder of a job over the entities of a query, with captures. From [`QueryJob::with`].
