@@ -32,6 +32,9 @@ impl Entity {
     /// The id that never exists. It is all zero, so zeroed memory holds null references.
     pub const NULL: Self = Self { index: 0, version: 0 };
 
+    /// The target of a command whose payload was used. Neither an entity nor a placeholder.
+    pub(crate) const USED: Self = Self { index: u32::MAX, version: u32::MAX };
+
     /// Creates an id from its parts, such as from a file or a message.
     ///
     /// The entity need not exist.

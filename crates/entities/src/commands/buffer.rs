@@ -11,11 +11,11 @@ use ancho_jobs::{
 };
 
 use super::error::{CommandError, PlaybackError, already_played};
-use super::placeholder::{BufferStamps, LaneIds, ResolvedIds, ReturnedIds};
+use super::placeholder::{BufferStamps, LaneIds, ResolvedIds};
 use super::playback::Segment;
 use super::recorder::{CommandRecorder, Commands};
 use crate::entity::Entity;
-use crate::manager::{DistinctEntities, EntityManager};
+use crate::manager::{DistinctEntities, EntityManager, ReturnedIds};
 use crate::panics::FirstPanic;
 
 /// Buffer of commands: operations on entities that are recorded now and applied together later.

@@ -37,6 +37,4 @@ pub use batch::{BatchCommands, CommandTargets};
 pub use buffer::{CommandLog, EntityCommandBuffer};
 pub use error::{CommandError, CommandFault, PlaybackError, PlaybackStopped};
 pub use placeholder::Placeholders;
-pub(crate) use placeholder::ReservedIds;
 pub use recorder::{CommandRecorder, Commands};
-pub(crate) use stream::mark_used;

@@ -15,6 +15,7 @@ mod job_access;
 mod job_sync;
 mod linked_groups;
 mod metadata;
+mod reserved_ids;
 mod shared_components;
 mod spawn;
 #[cfg(test)]
@@ -45,11 +46,12 @@ pub(crate) use linked_groups::DistinctEntities;
 use metadata::{Caches, Names};
 pub use metadata::{EntityChanges, EntityTracker};
 pub(crate) use metadata::{LastRun, LastRuns};
+use reserved_ids::ReservedIds;
+pub(crate) use reserved_ids::ReturnedIds;
 use spawn::Fill;
 pub use spawn::NewEntities;
 pub(crate) use spawn::{MANY_BYTES, Spaced};
 
-use crate::commands::ReservedIds;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
