@@ -3,6 +3,7 @@
 #![cfg(not(loom))]
 
 mod all_tuples;
+mod batch;
 mod buffer;
 mod builtin;
 mod commands;
@@ -32,6 +33,7 @@ pub use ancho_derive::{
 };
 #[cfg(feature = "auto")]
 pub use ancho_derive::{bootstrap, system};
+pub use batch::{Batch, BatchTargets, Linked};
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, LinkedEntityGroup,
     UntypedBuffer,
@@ -52,8 +54,8 @@ pub use field::{
 };
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, Batch, BatchTargets, EntityChanges,
-    EntityManager, EntityTracker, Linked, NewEntities,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, EntityChanges, EntityManager, EntityTracker,
+    NewEntities,
 };
 pub use per_chunk::PerChunk;
 pub use query::{

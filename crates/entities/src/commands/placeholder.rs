@@ -31,8 +31,8 @@
 //!   131,072 of them.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::playback::Fault;
 use crate::entity::Entity;

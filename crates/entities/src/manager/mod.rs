@@ -3,7 +3,6 @@
 mod access;
 mod add_remove;
 mod archetypes;
-mod batch;
 mod buffers;
 mod bulk;
 mod chunks;
@@ -34,7 +33,6 @@ use ancho_jobs::JobPool;
 use access::EnabledSlot;
 pub use archetypes::Archetype;
 use archetypes::{SetLayout, Sets};
-pub use batch::{Batch, BatchTargets, Linked};
 pub(crate) use bulk::RowSelection;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub(crate) use coalesce::{

@@ -6,11 +6,11 @@ use std::iter;
 
 use ancho_collections::Rejected;
 
-use super::{DistinctEntities, EntityManager, RowSelection};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
+use crate::manager::{DistinctEntities, EntityManager, RowSelection};
 use crate::query::QueryDescriptor;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
