@@ -15,6 +15,7 @@ mod field;
 mod inspect;
 mod managed;
 mod manager;
+mod matching;
 mod panics;
 mod per_chunk;
 mod query;

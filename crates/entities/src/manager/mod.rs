@@ -53,7 +53,7 @@ pub(crate) use spawn::{MANY_BYTES, Spaced};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::query::QueryCache;
+use crate::matching::cache::QueryCache;
 use crate::set::ComponentSet;
 use crate::storage::{
     DoesNotFit, InvariantViolation, Location, RowRange, Storage, StorageSettings, Transfers,
