@@ -19,6 +19,7 @@ mod matching;
 mod panics;
 mod per_chunk;
 mod query;
+mod schedule;
 mod set;
 mod shared;
 mod storage;
@@ -67,26 +68,25 @@ pub use query::{
     QueryIter, QueryJob, QueryJobWith, QueryMask, ReadOnlyData, ReadableData, SplitParts,
     StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
+pub use schedule::{
+    FixedRateCatchUp, FixedRateSimple, OrderError, RateError, RateManager, RateTurn, SystemError,
+    SystemFault, SystemId, SystemResult, UpdateError, UpdateErrors, VariableRate,
+};
 pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
-pub use system::order::OrderError;
-pub use system::rate::{
-    FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate,
-};
 #[cfg(feature = "auto")]
 pub use system::registry::{AutoSystem, Bootstrap};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
     FixedStep, Initialization, IntoSystem, LateSimulation, Local, ParamSet, Presentation, Res,
-    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemError, SystemFault,
-    SystemGroup, SystemId, SystemInfo, SystemKind, SystemOrder, SystemParam, SystemResult,
-    UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
+    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemGroup, SystemInfo,
+    SystemOrder, SystemParam, UpdateAllocator, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
 pub use version::Version;
-pub use world::{ExclusiveEntityTransaction, TransactionJob, World, WorldSettings};
+pub use world::{ExclusiveEntityTransaction, SystemKind, TransactionJob, World, WorldSettings};
 
 /// Access for `ancho_bisect` and other tools of this workspace. Not part of the API.
 #[doc(hidden)]
@@ -113,15 +113,15 @@ pub mod __macro {
         Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
         ReadOnlyField, SharedField, Splitting, Term,
     };
+    pub use crate::schedule::{ParamConflict, SystemAccess, SystemTarget};
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
-    pub use crate::system::order::SystemTarget;
     #[cfg(feature = "auto")]
     pub use crate::system::registry::{auto_system, bootstrap_hook};
     pub use crate::system::{
         ByType, CommandsAtState, CommandsState, IntoSystemTarget, IntoSystems, IsFunction, IsGroup,
-        IsPoint, IsStruct, LocalState, ParamConflict, ParamSetup, ParamState, QueryParamState,
-        SystemAccess, SystemFunction, SystemOutput, UnsafeWorldCell,
+        IsPoint, IsStruct, LocalState, ParamSetup, ParamState, QueryParamState, SystemFunction,
+        SystemOutput, UnsafeWorldCell,
     };
     #[cfg(feature = "auto")]
     pub use inventory;

@@ -260,7 +260,7 @@ pub enum SystemFault {
 
 impl SystemFault {
     /// Tests whether the fault kept the system from being called.
-    pub(super) fn is_before_run(&self) -> bool {
+    pub(crate) fn is_before_run(&self) -> bool {
         match self {
             Self::NoResource { .. }
             | Self::NotSingle { .. }
@@ -302,8 +302,8 @@ impl SystemFault {
 /// ```
 #[derive(Clone, Debug)]
 pub struct UpdateError {
-    pub(super) system: Arc<str>,
-    pub(super) fault: SystemFault,
+    pub(crate) system: Arc<str>,
+    pub(crate) fault: SystemFault,
 }
 
 impl UpdateError {
@@ -407,7 +407,7 @@ impl Error for UpdateError {}
 
 /// All errors of an update, in the order in which they happened. The other systems ran.
 #[derive(Clone, Debug)]
-pub struct UpdateErrors(pub(super) Vec<UpdateError>);
+pub struct UpdateErrors(pub(crate) Vec<UpdateError>);
 
 impl UpdateErrors {
     /// Iterates over the errors.

@@ -3,12 +3,11 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::SystemId;
 use super::builder::{IntoSystem, SystemBuilder};
-use super::error::SystemError;
-use super::order::{OrderError, OrderFault, OrderItem, SystemTarget, sort};
-use super::table::Systems;
-use crate::world::World;
+use crate::schedule::{
+    OrderError, OrderFault, OrderItem, SystemError, SystemId, SystemTarget, sort,
+};
+use crate::world::{Systems, World};
 
 /// Systems that are added together: a tuple of up to 16, or a list of builders.
 ///
@@ -170,7 +169,7 @@ impl Systems {
             // The systems have no ids yet, so no target names one by id.
             let id = SystemId::new(0, at as u32, u32::MAX);
             let (name, type_id, first, last) = (&*builder.name, builder.type_id, false, false);
-            items.push(OrderItem { name, type_id, id, first, last, before, after });
+            items.push(OrderItem { name, type_id, id, first, last, is_late: false, before, after });
         }
         sort("", &items, &|_| None).map_err(OrderError::of_creation)
     }

@@ -1,20 +1,19 @@
 //! Groups of systems: the built-in ones, membership, settings and order.
 
+use std::any::TypeId;
 use std::any::type_name;
 use std::sync::Arc;
 
-use super::SystemId;
 use super::builder::{IntoSystem, IntoSystemTarget};
-use super::error::{SystemError, SystemFault, UpdateErrors};
-use super::order::latency::delay_waits;
-use super::order::{Constraints, Elsewhere, OrderError, OrderItem, SystemTarget};
 use super::point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
 };
-use super::rate::{FixedRateCatchUp, RateError, RateManager, VariableRate};
-use super::table::{Flags, Record, Systems, no_such};
-use crate::world::World;
+use crate::schedule::{
+    Constraints, Elsewhere, FixedRateCatchUp, OrderError, OrderItem, RateError, RateManager,
+    SystemError, SystemFault, SystemId, SystemTarget, UpdateErrors, VariableRate, delay_waits,
+};
+use crate::world::{Flags, Record, Systems, World, no_such};
 
 /// A group of systems, identified by its type.
 ///
@@ -557,6 +556,11 @@ impl Systems {
         self.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH))
     }
 
+    /// Finds the group of a type.
+    pub(super) fn group_of<G: SystemGroup>(&self) -> Option<SystemId> {
+        self.find(&G::target_of_type())
+    }
+
     /// Tests whether a system is a member of a group.
     pub(super) fn is_member(&self, id: SystemId, group: SystemId) -> bool {
         let children = self.record(group).map(|record| &record.children.added);
@@ -598,6 +602,7 @@ impl Systems {
                 id,
                 first: record.first,
                 last: record.last,
+                is_late: record.type_id == TypeId::of::<LateSimulation>(),
                 before: &record.before,
                 after: &record.after,
             })

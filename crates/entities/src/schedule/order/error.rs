@@ -26,11 +26,11 @@ use super::{Elsewhere, GroupPart};
 /// assert!(world.try_add_systems((hen, egg)).unwrap_err().to_string().starts_with("A0131: "));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OrderError(pub(in super::super) OrderFault);
+pub struct OrderError(pub(crate) OrderFault);
 
 /// The constraint that cannot hold, by names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum OrderFault {
+pub(crate) enum OrderFault {
     /// A0123: a cycle of constraints. It has no other systems than those of the cycle.
     Cycle { group: String, links: Vec<CycleLink> },
     /// A0124: the world does not have the target.
@@ -73,7 +73,7 @@ pub(in super::super) enum OrderFault {
 
 /// One constraint of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct CycleLink {
+pub(crate) struct CycleLink {
     pub(super) before: String,
     pub(super) after: String,
     /// The one of the two that has the constraint.
@@ -127,7 +127,7 @@ impl OrderError {
     }
 
     /// Converts an error of sorting by creation constraints, of which all known targets are siblings.
-    pub(in super::super) fn of_creation(self) -> Self {
+    pub(crate) fn of_creation(self) -> Self {
         Self(match self.0 {
             OrderFault::Cycle { links, .. } => OrderFault::CreateCycle { links },
             OrderFault::UnknownTarget { system, target, .. }

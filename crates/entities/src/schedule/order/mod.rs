@@ -21,11 +21,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 pub use error::OrderError;
-pub(super) use error::OrderFault;
+pub(crate) use error::OrderFault;
 use error::{CycleLink, NamedConstraint};
 
 use super::SystemId;
-use super::group::LateSimulation;
 
 /// A child of a group, with its constraints.
 #[derive(Clone, Debug)]
@@ -40,6 +39,8 @@ pub(crate) struct OrderItem<'a> {
     pub(crate) first: bool,
     /// Set for the last part.
     pub(crate) last: bool,
+    /// Set for the group `LateSimulation`.
+    pub(crate) is_late: bool,
     /// Siblings that run after it.
     pub(crate) before: &'a [SystemTarget],
     /// Siblings that run before it.
@@ -86,11 +87,6 @@ enum GroupPart {
 }
 
 impl OrderItem<'_> {
-    /// Tests whether it is the group `LateSimulation`.
-    fn is_late(&self) -> bool {
-        self.type_id == TypeId::of::<LateSimulation>()
-    }
-
     fn part(&self) -> GroupPart {
         match (self.first, self.last) {
             (true, _) => GroupPart::First,
@@ -169,7 +165,7 @@ impl Constraints {
                     let (earlier, later) = if is_before { (place, other) } else { (other, place) };
                     if parts[earlier] > parts[later] {
                         let is_late =
-                            |target| siblings.matching(target).any(|at| items[at].is_late());
+                            |target| siblings.matching(target).any(|at| items[at].is_late);
                         let suits_late = !is_before
                             && parts[place] == GroupPart::Middle
                             && items[other].before.iter().any(is_late);
