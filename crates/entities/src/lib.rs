@@ -51,9 +51,7 @@ pub use component::{
 pub use entity::Entity;
 pub use entity_map::EntityMap;
 pub use error::EntityError;
-pub use field::{
-    EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantField, VariantShape,
-};
+pub use field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantShape};
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
     Archetype, ArchetypeChunk, ArchetypeChunkMut, EntityChanges, EntityManager, EntityTracker,
