@@ -43,10 +43,10 @@ pub use buffer::{
 pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, CommandTargets,
-    Commands, EntityCommandBuffer, Placeholders, PlaybackError, PlaybackStopped,
+    Commands, EntityCommandBuffer, Placeholders, PlaybackStopped,
 };
 pub use component::{
-    Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot, WriteGroup,
+    Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, WriteGroup,
 };
 pub use entity::Entity;
 pub use entity_map::EntityMap;
@@ -67,10 +67,10 @@ pub use query::{
     StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
 pub use schedule::{
-    FixedRateCatchUp, FixedRateSimple, OrderError, RateError, RateManager, RateTurn, SystemError,
-    SystemFault, SystemId, SystemResult, UpdateError, UpdateErrors, VariableRate,
+    FixedRateCatchUp, FixedRateSimple, RateManager, RateTurn, SystemError, SystemFault, SystemId,
+    SystemResult, UpdateError, UpdateErrors, VariableRate,
 };
-pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
+pub use set::{CloneSet, Columns, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
 #[cfg(feature = "auto")]
@@ -84,7 +84,7 @@ pub use system::{
 };
 pub use time::{Time, TimeError};
 pub use version::Version;
-pub use world::{ExclusiveEntityTransaction, SystemKind, TransactionJob, World, WorldSettings};
+pub use world::{ExclusiveEntityTransaction, SystemKind, World, WorldSettings};
 
 /// Access for `ancho_bisect` and other tools of this workspace. Not part of the API.
 #[doc(hidden)]
@@ -112,6 +112,7 @@ pub mod __macro {
         ReadOnlyField, SharedField, Splitting, Term,
     };
     pub use crate::schedule::{ParamConflict, SystemAccess, SystemTarget};
+    pub use crate::set::ComponentColumn;
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
     #[cfg(feature = "auto")]

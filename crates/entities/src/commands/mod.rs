@@ -35,6 +35,6 @@ mod vtable;
 
 pub use batch::{BatchCommands, CommandTargets};
 pub use buffer::{CommandLog, EntityCommandBuffer};
-pub use error::{CommandError, CommandFault, PlaybackError, PlaybackStopped};
+pub use error::{CommandError, CommandFault, PlaybackStopped};
 pub use placeholder::Placeholders;
 pub use recorder::{CommandRecorder, Commands};

@@ -15,11 +15,11 @@ pub(crate) use access::{AccessedData, ParamAccess};
 pub use access::{ParamConflict, SystemAccess};
 pub(crate) use error::panic_message;
 pub use error::{SystemError, SystemFault, SystemResult, UpdateError, UpdateErrors};
+pub use order::SystemTarget;
 pub(crate) use order::latency::{LatencyAccess, delay_waits};
-pub(crate) use order::{Constraints, Elsewhere, OrderFault, OrderItem, sort};
-pub use order::{OrderError, SystemTarget};
+pub(crate) use order::{Constraints, Elsewhere, OrderError, OrderItem, sort};
 pub(crate) use points::{Points, WaitingBuffer};
-pub use rate::{FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate};
+pub use rate::{FixedRateCatchUp, FixedRateSimple, RateManager, RateTurn, VariableRate};
 pub(crate) use requirements::{RequiredQuery, Requirements};
 
 /// Identifies a system of a world. Returned by [`World::add_system`](crate::World::add_system).

@@ -4,9 +4,7 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::builder::{IntoSystem, SystemBuilder};
-use crate::schedule::{
-    OrderError, OrderFault, OrderItem, SystemError, SystemId, SystemTarget, sort,
-};
+use crate::schedule::{OrderError, OrderItem, SystemError, SystemId, SystemTarget, sort};
 use crate::world::{Systems, World};
 
 /// Systems that are added together: a tuple of up to 16, or a list of builders.
@@ -152,7 +150,7 @@ impl Systems {
             let mut others = before.iter().filter(|target| !is_added(target));
             if let Some(there) = others.find_map(|target| self.find(target)) {
                 let (system, target) = (builder.name.clone(), self.name_of(there).to_string());
-                return Err(OrderError(OrderFault::CreateBeforeExisting { system, target }));
+                return Err(OrderError::CreateBeforeExisting { system, target });
             }
             // Targets that do not exist yet are created later in any case.
             before.retain(is_added);

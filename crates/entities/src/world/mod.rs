@@ -16,9 +16,9 @@ pub(crate) use systems::{
     Children, ErasedSystem, Flags, Outcome, Profile, Record, SystemSlot, Systems, no_such,
 };
 pub use systems::{Moment, SystemKind};
-pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
+pub use transaction::ExclusiveEntityTransaction;
 
-use crate::commands::{EntityCommandBuffer, PlaybackError};
+use crate::commands::{CommandError, EntityCommandBuffer};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{ChunkArena, StorageSettings};
@@ -173,7 +173,7 @@ impl World {
     ///
     /// The errors of [`EntityManager::play`].
     #[track_caller]
-    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
+    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
         let played = self.entities.play(buffer);
         played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
     }

@@ -18,47 +18,19 @@ use super::{Elsewhere, GroupPart};
 /// world.add_system((|| {}).named("hen").before("egg"));
 /// world.add_system((|| {}).named("egg").before("hen"));
 /// let errors = world.sort_systems().unwrap_err();
-/// let SystemFault::Order(cycle) = errors.iter().next().unwrap().fault() else { panic!() };
-/// assert!(cycle.to_string().contains("`hen` before `egg` (said by `hen`), `egg` before `hen`"));
+/// let SystemFault::Order { message } = errors.iter().next().unwrap().fault() else { panic!() };
+/// assert!(message.contains("`hen` before `egg` (said by `hen`), `egg` before `hen`"));
 ///
 /// let hen = (|| {}).named("hen").create_after("egg");
 /// let egg = (|| {}).named("egg").create_after("hen");
 /// assert!(world.try_add_systems((hen, egg)).unwrap_err().to_string().starts_with("A0131: "));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OrderError(pub(crate) OrderFault);
-
-/// The constraint that cannot hold, by names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum OrderFault {
+pub(crate) enum OrderError {
     /// A0123: a cycle of constraints. It has no other systems than those of the cycle.
     Cycle { group: String, links: Vec<CycleLink> },
-    /// A0124: the world does not have the target.
-    UnknownTarget { system: String, group: String, is_before: bool, target: String },
-    /// A0125: the target is the system itself.
-    OfItself { system: String, is_before: bool },
-    /// A0126: the target is in another group.
-    NotASibling {
-        system: String,
-        group: String,
-        is_before: bool,
-        target: String,
-        target_group: String,
-    },
-    /// A0097: the target is a patch, which runs after each other system.
-    OfPatch { system: String, group: String, is_before: bool, target: String },
-    /// A0127: the constraint contradicts `first` or `last`.
-    Contradiction {
-        system: String,
-        group: String,
-        is_before: bool,
-        target: String,
-        /// The part of the group that the system is in, such as "among the last".
-        place: &'static str,
-        target_place: &'static str,
-        /// Set if [`LateSimulation`](crate::LateSimulation) runs where the system should.
-        suits_late: bool,
-    },
+    /// A constraint whose target is in the way.
+    Constraint(NamedConstraint, ConstraintFault),
     /// A0128: the system is both first and last.
     FirstAndLast { system: String, group: String },
     /// A0131: a cycle of creation constraints.
@@ -71,6 +43,31 @@ pub(crate) enum OrderFault {
     CreateOfItself { system: String },
 }
 
+/// A constraint, by names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedConstraint {
+    pub(super) system: String,
+    pub(super) group: String,
+    pub(super) is_before: bool,
+    pub(super) target: String,
+}
+
+/// The reason why a constraint cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ConstraintFault {
+    /// A0124: the world does not have the target.
+    Unknown,
+    /// A0125: the target is the system itself.
+    OfItself,
+    /// A0126: the target is in another group. `is_met` is set if the groups run in the order of the constraint.
+    NotASibling { target_group: String, is_met: bool },
+    /// A0097: the target is a patch, which runs after each other system.
+    OfPatch,
+    /// A0127: the constraint contradicts `first` or `last`. `suits_late` is set if [`LateSimulation`](crate::LateSimulation) runs
+    /// where the system should.
+    Contradiction { place: GroupPart, target_place: GroupPart, suits_late: bool },
+}
+
 /// One constraint of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CycleLink {
@@ -80,67 +77,31 @@ pub(crate) struct CycleLink {
     pub(super) said_by: String,
 }
 
-/// A constraint, by names.
-pub(super) struct NamedConstraint {
-    pub(super) system: String,
-    pub(super) group: String,
-    pub(super) is_before: bool,
-    pub(super) target: String,
-}
-
 impl OrderError {
-    pub(super) fn of_itself(constraint: NamedConstraint) -> Self {
-        let NamedConstraint { system, is_before, .. } = constraint;
-        Self(OrderFault::OfItself { system, is_before })
-    }
-
     /// The error of a target that is not among the children of the group.
     pub(super) fn not_here(constraint: NamedConstraint, found: Option<Elsewhere>) -> Self {
-        let NamedConstraint { system, group, is_before, target } = constraint;
-        Self(match found {
-            Some(Elsewhere::InGroup(target_group)) => {
-                OrderFault::NotASibling { system, group, is_before, target, target_group }
-            }
-            Some(Elsewhere::AmongPatches) => {
-                OrderFault::OfPatch { system, group, is_before, target }
-            }
-            None => OrderFault::UnknownTarget { system, group, is_before, target },
-        })
-    }
-
-    pub(super) fn contradiction(
-        constraint: NamedConstraint,
-        (own, other): (GroupPart, GroupPart),
-        suits_late: bool,
-    ) -> Self {
-        let NamedConstraint { system, group, is_before, target } = constraint;
-        let (place, target_place) = (own.in_words(), other.in_words());
-        Self(OrderFault::Contradiction {
-            system,
-            group,
-            is_before,
-            target,
-            place,
-            target_place,
-            suits_late,
-        })
+        let fault = match found {
+            Some(Elsewhere::InGroup { name, runs_before }) => ConstraintFault::NotASibling {
+                target_group: name,
+                is_met: runs_before == Some(!constraint.is_before),
+            },
+            Some(Elsewhere::AmongPatches) => ConstraintFault::OfPatch,
+            None => ConstraintFault::Unknown,
+        };
+        Self::Constraint(constraint, fault)
     }
 
     /// Converts an error of sorting by creation constraints, of which all known targets are siblings.
     pub(crate) fn of_creation(self) -> Self {
-        Self(match self.0 {
-            OrderFault::Cycle { links, .. } => OrderFault::CreateCycle { links },
-            OrderFault::UnknownTarget { system, target, .. }
-            | OrderFault::NotASibling { system, target, .. }
-            | OrderFault::OfPatch { system, target, .. }
-            | OrderFault::Contradiction { system, target, .. } => {
-                OrderFault::CreateAfterUnknown { system, target }
-            }
-            OrderFault::OfItself { system, .. } | OrderFault::FirstAndLast { system, .. } => {
-                OrderFault::CreateOfItself { system }
+        match self {
+            Self::Cycle { links, .. } => Self::CreateCycle { links },
+            Self::Constraint(NamedConstraint { system, .. }, ConstraintFault::OfItself)
+            | Self::FirstAndLast { system, .. } => Self::CreateOfItself { system },
+            Self::Constraint(NamedConstraint { system, target, .. }, _) => {
+                Self::CreateAfterUnknown { system, target }
             }
             already => already,
-        })
+        }
     }
 }
 
@@ -154,10 +115,6 @@ impl GroupPart {
     }
 }
 
-fn word(is_before: bool) -> &'static str {
-    if is_before { "before" } else { "after" }
-}
-
 fn write_cycle(f: &mut fmt::Formatter<'_>, links: &[CycleLink]) -> fmt::Result {
     for (at, CycleLink { before, after, said_by }) in links.iter().enumerate() {
         let gap = if at == 0 { "" } else { ", " };
@@ -166,57 +123,53 @@ fn write_cycle(f: &mut fmt::Formatter<'_>, links: &[CycleLink]) -> fmt::Result {
     f.write_str("; take one of these constraints away")
 }
 
-impl fmt::Display for OrderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Display for OrderFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cycle { group, links } => {
-                write!(f, "A0123: the systems of `{group}` cannot be put in an order: ")?;
-                write_cycle(f, links)
-            }
-            Self::UnknownTarget { system, group, is_before, target } => write!(
-                f,
-                "A0124: `{system}` of `{group}` is to run {word} `{target}`, which this world does not have; add it to \
-                 `{group}`, or take `{word}` away",
-                word = word(*is_before)
-            ),
-            Self::OfItself { system, is_before } => write!(
-                f,
-                "A0125: `{system}` is to run {word} itself; name another system, or take `{word}` away",
-                word = word(*is_before)
-            ),
-            Self::NotASibling { system, group, is_before, target, target_group } => write!(
-                f,
-                "A0126: `{system}` of `{group}` is to run {word} `{target}`, which is in `{target_group}`; only systems of one \
-                 group have an order among themselves: put both in one group, or order the groups",
-                word = word(*is_before)
-            ),
-            Self::OfPatch { system, group, is_before, target } => write!(
-                f,
-                "A0097: `{system}` of `{group}` is to run {word} `{target}`, which is a patch, and has no place among other systems: it \
-                 runs after each of them; take `{word}` away, or `patch`",
-                word = word(*is_before)
-            ),
-            Self::Contradiction {
-                system,
-                group,
-                is_before,
-                target,
-                place,
-                target_place,
-                suits_late,
-            } => {
-                let word = word(*is_before);
+impl NamedConstraint {
+    /// Writes the message of a fault.
+    fn fmt_fault(&self, fault: &ConstraintFault, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { system, group, is_before, target } = self;
+        let word = if *is_before { "before" } else { "after" };
+        let begin = |f: &mut fmt::Formatter<'_>, code: &str| {
+            write!(f, "{code}: `{system}` of `{group}` is to run {word} `{target}`, ")
+        };
+        match fault {
+            ConstraintFault::Unknown => {
+                begin(f, "A0124")?;
                 write!(
                     f,
-                    "A0127: `{system}` of `{group}` is to run {word} `{target}`, and cannot: it is {place}, and `{target}` is \
-                     {target_place}; "
-                )?;
+                    "which this world does not have; add it to `{group}`, or take `{word}` away"
+                )
+            }
+            ConstraintFault::OfItself => write!(
+                f,
+                "A0125: `{system}` is to run {word} itself; name another system, or take `{word}` away"
+            ),
+            ConstraintFault::NotASibling { target_group, is_met } => {
+                begin(f, "A0126")?;
+                write!(f, "which is in `{target_group}`; ")?;
+                if *is_met {
+                    write!(
+                        f,
+                        "all systems of `{group}` run {word} `{target}` already: take `{word}` away"
+                    )
+                } else {
+                    f.write_str(
+                        "only systems of one group have an order among themselves: put both in one group, or order \
+                         the groups",
+                    )
+                }
+            }
+            ConstraintFault::OfPatch => {
+                begin(f, "A0097")?;
+                write!(
+                    f,
+                    "which is a patch, and has no place among other systems: it runs after each of them; take `{word}` away, \
+                     or `patch`"
+                )
+            }
+            ConstraintFault::Contradiction { place, target_place, suits_late } => {
+                let (place, target_place) = (place.in_words(), target_place.in_words());
+                begin(f, "A0127")?;
+                write!(f, "and cannot: it is {place}, and `{target}` is {target_place}; ")?;
                 if *suits_late {
                     write!(
                         f,
@@ -226,6 +179,18 @@ impl fmt::Display for OrderFault {
                     write!(f, "take `{word}` away, or `first` or `last`")
                 }
             }
+        }
+    }
+}
+
+impl fmt::Display for OrderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cycle { group, links } => {
+                write!(f, "A0123: the systems of `{group}` cannot be put in an order: ")?;
+                write_cycle(f, links)
+            }
+            Self::Constraint(constraint, fault) => constraint.fmt_fault(fault, f),
             Self::FirstAndLast { system, group } => write!(
                 f,
                 "A0128: `{system}` of `{group}` is to be both first and last; take `first` or `last` away"
