@@ -70,7 +70,7 @@ impl Entity {
         (self.version as u64) << 31 | (self.index & (u32::MAX >> 1)) as u64
     }
 
-    /// Returns the lane and number of a placeholder. `commands/placeholder.rs` draws the encoding.
+    /// Returns the lane and number of a placeholder. `placeholder.rs` draws the encoding.
     #[inline]
     pub(crate) const fn placeholder(self) -> Option<(u32, u32)> {
         if !self.is_placeholder() {

@@ -18,6 +18,7 @@ mod manager;
 mod matching;
 mod panics;
 mod per_chunk;
+mod placeholder;
 mod query;
 mod schedule;
 mod set;
@@ -42,8 +43,8 @@ pub use buffer::{
 };
 pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
-    BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, CommandTargets,
-    Commands, EntityCommandBuffer, Placeholders, PlaybackStopped,
+    BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, Commands,
+    EntityCommandBuffer, PlaybackStopped,
 };
 pub use component::{
     Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, WriteGroup,
@@ -58,6 +59,7 @@ pub use manager::{
     NewEntities,
 };
 pub use per_chunk::PerChunk;
+pub use placeholder::Placeholders;
 pub use query::{
     Absent, Any, Aspect, Changed, ChunkData, ChunkInJob, ChunkJob, EnabledMut, EnabledRef,
     EntityAt, EntityJob, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs,

@@ -11,12 +11,13 @@ use ancho_jobs::{
 };
 
 use super::error::{CommandError, already_played};
-use super::placeholder::{BufferStamps, LaneIds, ResolvedIds};
 use super::playback::Segment;
 use super::recorder::{CommandRecorder, Commands};
+use super::resolved_ids::{LaneIds, ResolvedIds};
 use crate::entity::Entity;
 use crate::manager::{DistinctEntities, EntityManager, ReturnedIds};
 use crate::panics::FirstPanic;
+use crate::placeholder::BufferStamps;
 
 /// Buffer of commands: operations on entities that are recorded now and applied together later.
 ///

@@ -26,15 +26,14 @@ mod check;
 mod coalesce;
 mod error;
 mod modify;
-mod placeholder;
 mod playback;
 mod recorder;
+mod resolved_ids;
 mod spawn;
 mod stream;
 mod vtable;
 
-pub use batch::{BatchCommands, CommandTargets};
+pub use batch::BatchCommands;
 pub use buffer::{CommandLog, EntityCommandBuffer};
 pub use error::{CommandError, CommandFault, PlaybackStopped};
-pub use placeholder::Placeholders;
 pub use recorder::{CommandRecorder, Commands};

@@ -1,4 +1,4 @@
-//! Ids of entities that commands create: placeholders, and ids that a world reserves.
+//! Placeholders: ids of entities that commands create.
 //!
 //! A placeholder is an [`Entity`] whose index no entity has: its highest bit is set. The other 63 bits encode which created entity
 //! it stands for, without a lookup:
@@ -34,10 +34,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::playback::Fault;
 use crate::entity::Entity;
-use crate::field::EntityRemap;
-use crate::set::ComponentSet;
 
 /// Form of a placeholder, which decides on the number of its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +52,9 @@ const HIGH_NUMBER: u64 = 1 << 61;
 const FORM_BITS: u32 = 2;
 
 /// Maximum number of entities that a lane creates. The last number is left out, so that no placeholder has all bits set.
-pub(super) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
+pub(crate) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
 /// Maximum number of lanes.
-pub(super) const LANES: u32 = 1 << LANE_BITS[1];
+pub(crate) const LANES: u32 = 1 << LANE_BITS[1];
 
 impl Form {
     #[inline]
@@ -95,19 +92,19 @@ impl Form {
 
 /// Stamps of a buffer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BufferStamps {
+pub(crate) struct BufferStamps {
     low_lanes: u64,
     /// Stamp of high lanes, once there are some.
     high_lanes: OnceLock<u64>,
 }
 
 impl BufferStamps {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { low_lanes: Form::of(0, 0).new_stamp(), high_lanes: OnceLock::new() }
     }
 
     /// Stamps of a lane that has created nothing.
-    pub(super) fn of_lane(&self, lane: u32) -> Stamps {
+    pub(crate) fn of_lane(&self, lane: u32) -> Stamps {
         let form = Form::of(lane, 0);
         let of_buffer = if form.is_high_lane {
             *self.high_lanes.get_or_init(|| form.new_stamp())
@@ -120,7 +117,7 @@ impl BufferStamps {
 
 /// Stamps of a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stamps {
+pub(crate) struct Stamps {
     /// Stamp of the buffer, for low lanes or for high ones.
     of_buffer: u64,
     /// Stamp of high numbers, once there are some.
@@ -130,7 +127,7 @@ pub(super) struct Stamps {
 impl Stamps {
     /// Takes a stamp for high numbers, if this number is the first.
     #[inline]
-    pub(super) fn reach(&mut self, lane: u32, number: u32) {
+    pub(crate) fn reach(&mut self, lane: u32, number: u32) {
         let form = Form::of(lane, number);
         if form.is_high_number && self.of_high_numbers.is_none() {
             self.of_high_numbers = Some(form.new_stamp());
@@ -140,17 +137,17 @@ impl Stamps {
 
 /// Decoded placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placeholder {
+pub(crate) struct Placeholder {
     form: Form,
     stamp: u64,
-    pub(super) lane: u32,
-    pub(super) number: u32,
+    pub(crate) lane: u32,
+    pub(crate) number: u32,
 }
 
 impl Placeholder {
     /// Placeholder of an entity of a lane. The lane has a stamp for high numbers if the number is high.
     #[inline]
-    pub(super) fn new(stamps: Stamps, lane: u32, number: u32) -> Self {
+    pub(crate) fn new(stamps: Stamps, lane: u32, number: u32) -> Self {
         let form = Form::of(lane, number);
         debug_assert!(!form.is_high_number || stamps.of_high_numbers.is_some());
         let of_high_numbers = || stamps.of_high_numbers.unwrap_or(0);
@@ -159,7 +156,7 @@ impl Placeholder {
     }
 
     #[inline]
-    pub(super) fn to_entity(self) -> Entity {
+    pub(crate) fn to_entity(self) -> Entity {
         let Self { form, stamp, lane, number } = self;
         debug_assert!(lane < LANES && number < NUMBERS && stamp < 1 << form.stamp_bits());
         let mut bits = (stamp << form.lane_bits() | u64::from(lane)) << form.number_bits();
@@ -172,7 +169,7 @@ impl Placeholder {
 
     /// Decodes an entity, if it is a placeholder.
     #[inline]
-    pub(super) fn of(entity: Entity) -> Option<Self> {
+    pub(crate) fn of(entity: Entity) -> Option<Self> {
         let (lane, number) = entity.placeholder()?;
         let bits = entity.placeholder_bits();
         let form =
@@ -183,7 +180,7 @@ impl Placeholder {
 
     /// Tests whether it belongs to the lane with these stamps.
     #[inline]
-    pub(super) fn is_of(self, stamps: Stamps) -> bool {
+    pub(crate) fn is_of(self, stamps: Stamps) -> bool {
         let of_lane =
             if self.form.is_high_number { stamps.of_high_numbers } else { Some(stamps.of_buffer) };
         of_lane == Some(self.stamp)
@@ -191,7 +188,7 @@ impl Placeholder {
 
     /// Tests whether it may belong to a discarded lane of a buffer, which a failed job has recorded. High numbers have the stamp of
     /// their lane, which is unknown then.
-    pub(super) fn may_be_of(self, buffer: &BufferStamps) -> bool {
+    pub(crate) fn may_be_of(self, buffer: &BufferStamps) -> bool {
         let Form { is_high_lane, is_high_number } = self.form;
         let low_lanes = Some(&buffer.low_lanes);
         let of_buffer = if is_high_lane { buffer.high_lanes.get() } else { low_lanes };
@@ -219,10 +216,10 @@ impl Placeholder {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Placeholders {
-    pub(super) stamps: Stamps,
-    pub(super) lane: u32,
-    pub(super) first: u32,
-    pub(super) count: u32,
+    pub(crate) stamps: Stamps,
+    pub(crate) lane: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
 }
 
 impl Placeholders {
@@ -250,7 +247,7 @@ impl Placeholders {
 
     /// First placeholder, which is invalid if the number is 0.
     #[inline]
-    pub(super) fn target(&self) -> Entity {
+    pub(crate) fn target(&self) -> Entity {
         self.at(0)
     }
 
@@ -265,103 +262,6 @@ impl Placeholders {
 impl fmt::Debug for Placeholders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-/// Ids of the entities that a lane creates, in order.
-#[derive(Debug, Default)]
-pub(super) struct LaneIds {
-    pub(super) lane: u32,
-    pub(super) stamps: Stamps,
-    pub(super) ids: Vec<Entity>,
-    /// Number of leading ids that were reserved while recording.
-    pub(super) reserved: usize,
-}
-
-/// Entities of the placeholders of a buffer.
-#[derive(Debug, Default)]
-pub(super) struct ResolvedIds {
-    pub(super) stamps: BufferStamps,
-    /// Sorted by lane.
-    pub(super) lanes: Vec<LaneIds>,
-}
-
-impl ResolvedIds {
-    /// The entity of a placeholder. Other entities are returned as they are.
-    #[inline]
-    pub(super) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
-        if !entity.is_placeholder() {
-            return Ok(entity);
-        }
-        self.ids_from(entity).and_then(|ids| {
-            ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder: entity })
-        })
-    }
-
-    /// Target as messages show it: by its id, if that was reserved while recording.
-    pub(super) fn shown(&self, target: Entity) -> Entity {
-        let id = Placeholder::of(target).and_then(|of| {
-            let lane = self.lanes.iter().find(|ids| ids.lane == of.lane && of.is_of(ids.stamps))?;
-            lane.ids[..lane.reserved].get(of.number as usize)
-        });
-        id.copied().unwrap_or(target)
-    }
-
-    /// The ids of a placeholder and of those that follow it in the same lane.
-    #[inline]
-    pub(super) fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
-        let foreign = Fault::ForeignPlaceholder { placeholder };
-        let Some(of) = Placeholder::of(placeholder) else {
-            return Err(foreign);
-        };
-        let not_yet = Fault::NotCreatedYet { placeholder };
-        let at = match self.lanes.first() {
-            Some(first) if first.lane == of.lane => 0,
-            _ => self
-                .lanes
-                .binary_search_by_key(&of.lane, |ids| ids.lane)
-                .map_err(|_| if of.may_be_of(&self.stamps) { not_yet } else { foreign })?,
-        };
-        let lane = &self.lanes[at];
-        if !of.is_of(lane.stamps) {
-            return Err(foreign);
-        }
-        lane.ids.get(of.number as usize..).ok_or(not_yet)
-    }
-
-    /// Replaces the placeholders in the components of a set.
-    #[inline(never)]
-    pub(super) fn resolve_set<S: ComponentSet>(&self, set: &mut S) -> Result<(), Fault> {
-        self.resolve_all(|map| set.remap_entities(map))
-    }
-
-    /// Replaces the placeholders among the entities that a function remaps.
-    pub(super) fn resolve_all(
-        &self,
-        remap: impl FnOnce(&mut EntityRemap<'_>),
-    ) -> Result<(), Fault> {
-        let mut fault = None;
-        let mut resolve = |entity| {
-            self.resolve(entity).unwrap_or_else(|why| {
-                fault.get_or_insert(why);
-                entity
-            })
-        };
-        remap(&mut EntityRemap::new(&mut resolve));
-        fault.map_or(Ok(()), Err)
-    }
-
-    /// Fails as [`resolve_all`](Self::resolve_all) does, and replaces nothing.
-    pub(super) fn check_all(&self, remap: impl FnOnce(&mut EntityRemap<'_>)) -> Result<(), Fault> {
-        let mut fault = None;
-        let mut check = |entity| {
-            if let Err(why) = self.resolve(entity) {
-                fault.get_or_insert(why);
-            }
-            entity
-        };
-        remap(&mut EntityRemap::new(&mut check));
-        fault.map_or(Ok(()), Err)
     }
 }
 
