@@ -15,41 +15,18 @@ const TUPLE: usize = 16;
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let aspect = Aspect::parse(input)?;
-    let name = &aspect.name;
-    let (impl_generics, type_generics, _) = aspect.generics.split_for_impl();
-    let where_clause = aspect.where_clause_with(aspect.known_fields());
-    let data = aspect.implement(name, &quote!(Data));
-
+    let read_only = aspect.read_only.as_ref().unwrap_or(&aspect.name);
     let where_read_only = aspect.where_fields_are(&quote!(ReadOnlyField));
     let where_parallel = aspect.where_fields_are(&quote!(ParallelField));
-
-    let own_static = aspect.path(name, &static_lifetime());
-    let (view, read_only) = match &aspect.read_only {
-        None => (None, own_static.clone()),
-        Some(view) => (Some(aspect.view(view)), aspect.path(view, &static_lifetime())),
-    };
-    let own = aspect.aspect_of(name, &read_only);
-    Ok(quote! {
-        #data
-        #own
-        #view
-
-        #[automatically_derived]
-        // SAFETY: the where clause requires each field to be read-only, so no field can be changed.
-        unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #name #type_generics #where_read_only {}
-
-        #[automatically_derived]
-        // SAFETY: the where clause requires each field to be parallel data.
-        unsafe impl #impl_generics ::ancho_entities::ParallelData for #name #type_generics #where_parallel {}
-
-        #[automatically_derived]
-        impl #impl_generics ::ancho_entities::__macro::AspectField<::ancho_entities::__macro::PlainField>
-            for #name #type_generics #where_clause
-        {
-            type Data = #own_static;
-            type ReadOnly = #read_only;
-        }
-    })
+    let own = aspect.implement_all(
+        &aspect.name,
+        &quote!(Data),
+        &aspect.path(read_only, &static_lifetime()),
+        &where_read_only,
+        &where_parallel,
+    );
+    let view = aspect.read_only.as_ref().map(|view| aspect.view(view));
+    Ok(quote!(#own #view))
 }
 
 /// The parsed struct.
@@ -172,22 +149,26 @@ impl Aspect {
             !mentions(field.ty.to_token_stream(), &|name| parameters.contains(&name))
         });
         known.map(|field| {
-            let mut ty = field.ty.clone();
-            replace_in_type(&mut ty, self.lifetime.as_ref(), &static_lifetime());
-            let (kind, span) = (field.kind.tokens(), field.ty.span());
-            quote_spanned!(span=> #ty: ::ancho_entities::__macro::AspectField<#kind>)
+            let (ty, kind) = (self.static_type(&field.ty), field.kind.tokens());
+            quote_spanned!(field.ty.span()=> #ty: ::ancho_entities::__macro::AspectField<#kind>)
         })
     }
 
     /// Returns the query data of each field: an associated type of the trait for fields.
     fn data(&self, which: &TokenStream) -> Vec<TokenStream> {
         let data = self.fields.iter().map(|field| {
-            let mut ty = field.ty.clone();
-            replace_in_type(&mut ty, self.lifetime.as_ref(), &static_lifetime());
-            let (kind, span) = (field.kind.tokens(), field.ty.span());
+            let (ty, kind) = (self.static_type(&field.ty), field.kind.tokens());
+            let span = field.ty.span();
             quote_spanned!(span=> <#ty as ::ancho_entities::__macro::AspectField<#kind>>::#which)
         });
         data.collect()
+    }
+
+    /// Returns a type with the lifetime `'static` instead of the struct's.
+    fn static_type(&self, ty: &Type) -> Type {
+        let mut ty = ty.clone();
+        replace_in_type(&mut ty, self.lifetime.as_ref(), &static_lifetime());
+        ty
     }
 
     /// Implements `QueryData` for a struct with these fields, by delegating to a tuple.
@@ -316,12 +297,40 @@ impl Aspect {
         }
     }
 
-    fn aspect_of(&self, name: &Ident, read_only: &TokenStream) -> TokenStream {
+    /// Implements all traits for a struct with these fields: the aspect, or its read-only view.
+    fn implement_all(
+        &self,
+        name: &Ident,
+        which: &TokenStream,
+        read_only: &TokenStream,
+        where_read_only: &TokenStream,
+        where_parallel: &TokenStream,
+    ) -> TokenStream {
+        let data = self.implement(name, which);
+        let own_static = self.path(name, &static_lifetime());
         let (impl_generics, type_generics, _) = self.generics.split_for_impl();
         let where_clause = self.where_clause_with(self.known_fields());
         quote! {
+            #data
+
             #[automatically_derived]
             impl #impl_generics ::ancho_entities::Aspect for #name #type_generics #where_clause {
+                type ReadOnly = #read_only;
+            }
+
+            #[automatically_derived]
+            // SAFETY: the where clause requires each field to be read-only, so no field can be changed.
+            unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #name #type_generics #where_read_only {}
+
+            #[automatically_derived]
+            // SAFETY: the where clause requires each field to be parallel data.
+            unsafe impl #impl_generics ::ancho_entities::ParallelData for #name #type_generics #where_parallel {}
+
+            #[automatically_derived]
+            impl #impl_generics ::ancho_entities::__macro::AspectField<::ancho_entities::__macro::PlainField>
+                for #name #type_generics #where_clause
+            {
+                type Data = #own_static;
                 type ReadOnly = #read_only;
             }
         }
@@ -344,8 +353,7 @@ impl Aspect {
 
     /// Defines the read-only view, and implements the aspect for it.
     fn view(&self, view: &Ident) -> TokenStream {
-        let (impl_generics, type_generics, where_clause) = self.generics.split_for_impl();
-        let where_fields = self.where_clause_with(self.known_fields());
+        let where_clause = &self.generics.where_clause;
         let fields = self.fields.iter().map(|field| {
             let Field { name, visibility, documents, .. } = field;
             let ty = self.read_only_type(field, &field.ty);
@@ -358,14 +366,17 @@ impl Aspect {
         let document = format!("[`{}`], to be read.", self.name);
         let visibility = &self.visibility;
         let generics = &self.generics;
-        let implemented = self.implement(view, &quote!(ReadOnly));
-        let own_static = self.path(view, &static_lifetime());
-        let own = self.aspect_of(view, &own_static);
         let read_only = self.data(&quote!(ReadOnly)).into_iter().zip(&self.fields);
         let where_read_only = self.where_clause_with(read_only.map(
             |(data, field)| quote_spanned!(field.ty.span()=> #data: ::ancho_entities::ReadOnlyData),
         ));
-        let where_parallel = self.where_fields_are(&quote!(ParallelViewField));
+        let implemented = self.implement_all(
+            view,
+            &quote!(ReadOnly),
+            &self.path(view, &static_lifetime()),
+            &where_read_only,
+            &self.where_fields_are(&quote!(ParallelViewField)),
+        );
         quote! {
             #[doc = #document]
             #[allow(dead_code, reason = "not all that can be read has to be")]
@@ -375,23 +386,6 @@ impl Aspect {
             }
 
             #implemented
-            #own
-
-            #[automatically_derived]
-            // SAFETY: the where clause requires each field to be read-only, so no field can be changed.
-            unsafe impl #impl_generics ::ancho_entities::ReadOnlyData for #view #type_generics #where_read_only {}
-
-            #[automatically_derived]
-            // SAFETY: the where clause requires each field to be parallel data.
-            unsafe impl #impl_generics ::ancho_entities::ParallelData for #view #type_generics #where_parallel {}
-
-            #[automatically_derived]
-            impl #impl_generics ::ancho_entities::__macro::AspectField<::ancho_entities::__macro::PlainField>
-                for #view #type_generics #where_fields
-            {
-                type Data = #own_static;
-                type ReadOnly = #own_static;
-            }
         }
     }
 

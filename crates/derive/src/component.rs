@@ -1,19 +1,26 @@
-//! Derives of `Component` and `ManagedComponent`. The compiler computes the properties that storage needs.
+//! Derives of `Component`, `ManagedComponent`, `BufferElement` and `SharedComponent`. The compiler computes the properties that
+//! storage needs.
+
+use std::num::NonZero;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Result, parse_quote};
+use syn::meta::ParseNestedMeta;
+use syn::punctuated::Punctuated;
+use syn::{
+    Attribute, DeriveInput, Error, Expr, Ident, LitInt, LitStr, Result, Token, Type, parenthesized,
+    parse_quote,
+};
 
-use crate::chunk_capacity::MaximumChunkCapacity;
 use crate::field::Derived;
-use crate::name;
-use crate::write_group::WriteGroups;
 
 /// The derived trait.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Component,
     Managed,
+    Buffer,
+    Shared,
 }
 
 impl Kind {
@@ -22,6 +29,17 @@ impl Kind {
         match self {
             Self::Component => "component",
             Self::Managed => "managed",
+            Self::Buffer => "buffer",
+            Self::Shared => "shared",
+        }
+    }
+
+    /// Returns the word for the type in messages.
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Component | Self::Managed => "a component",
+            Self::Buffer => "an element",
+            Self::Shared => "a shared component",
         }
     }
 
@@ -29,14 +47,18 @@ impl Kind {
         match self {
             Self::Component => quote!(::ancho_entities::Component),
             Self::Managed => quote!(::ancho_entities::ManagedComponent),
+            Self::Buffer => quote!(::ancho_entities::BufferElement),
+            Self::Shared => quote!(::ancho_entities::SharedComponent),
         }
     }
 
-    /// Returns the thread bounds on the type. The trait requires them too, but a generic type needs them in its where clause.
-    fn threads(self) -> TokenStream {
+    /// Returns the bounds on the type. The trait requires them too, but a generic type needs them in its where clause.
+    fn bounds(self) -> TokenStream {
+        let threads = quote!(::core::marker::Send + ::core::marker::Sync);
         match self {
-            Self::Component => quote!(::core::marker::Send + ::core::marker::Sync),
+            Self::Component | Self::Buffer => threads,
             Self::Managed => quote!(::core::marker::Send),
+            Self::Shared => quote!(::core::cmp::Eq + ::core::hash::Hash + #threads),
         }
     }
 
@@ -45,7 +67,67 @@ impl Kind {
         match self {
             Self::Component => quote!(#name),
             Self::Managed => quote!(::ancho_entities::Managed<#name>),
+            Self::Buffer => quote!(::ancho_entities::Buffer<#name>),
+            Self::Shared => quote!(::ancho_entities::Shared<#name>),
         }
+    }
+
+    fn has_option(self, option: &str) -> bool {
+        match option {
+            "name" | "cleanup" | "maximum_chunk_capacity" => true,
+            "enableable" | "track_changes" | "write_group" => self != Self::Shared,
+            "inline" => self == Self::Buffer,
+            "component" => matches!(self, Self::Buffer | Self::Shared),
+            _ => false,
+        }
+    }
+
+    fn no_such_option(self) -> String {
+        match self {
+            Self::Component | Self::Managed => format!(
+                "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup, \
+                 track_changes, write_group(…), maximum_chunk_capacity = …)]`",
+                self.attribute()
+            ),
+            Self::Buffer => "there is no such option; there are `#[buffer(inline = 8)]`, \
+                             `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]`, \
+                             `#[buffer(track_changes)]`, `#[buffer(write_group(…))]`, \
+                             `#[buffer(maximum_chunk_capacity = …)]` and `#[buffer(component)]`"
+                .to_owned(),
+            Self::Shared => "there is no such option; there are `#[shared(name = \"…\")]`, \
+                             `#[shared(cleanup)]`, `#[shared(maximum_chunk_capacity = …)]` and `#[shared(component)]`"
+                .to_owned(),
+        }
+    }
+
+    /// Returns the methods that find out how the type is copied, and its initial value.
+    fn probes(self) -> TokenStream {
+        let duplicate = if self == Self::Shared {
+            quote! {
+                const DUPLICATE: ::ancho_entities::__macro::Duplicate<Self> = {
+                    use ::ancho_entities::__macro::CloneNone as _;
+                    ::ancho_entities::__macro::Probe::<Self>::__ANCHO_CLONE
+                };
+            }
+        } else {
+            quote! {
+                fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
+                    use ::ancho_entities::__macro::{
+                        DuplicateBytes as _, DuplicateClone as _, DuplicateNone as _,
+                    };
+                    (&&&::ancho_entities::__macro::Probe::<Self>::new()).__ancho_duplicate()
+                }
+            }
+        };
+        let initial = (self != Self::Buffer).then(|| {
+            quote! {
+                fn initial() -> ::ancho_entities::__macro::Initial<Self> {
+                    use ::ancho_entities::__macro::{InitialDefault as _, InitialNone as _};
+                    (&&::ancho_entities::__macro::Probe::<Self>::new()).__ancho_initial()
+                }
+            }
+        });
+        quote!(#duplicate #initial)
     }
 }
 
@@ -53,18 +135,10 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let Derived { implementation, mut generics } = Derived::new(input)?;
     let name = &input.ident;
     let options = Options::read(&input.attrs, kind)?;
-    let given_name = options.name.map(|given| name::method(&given, &input.generics));
-
-    let flag = |is_set: bool, constant: TokenStream| {
-        is_set.then(|| quote! { const #constant: ::core::primitive::bool = true; })
-    };
-    let enableable = flag(options.enableable, quote!(ENABLEABLE));
-    let cleanup = flag(options.cleanup, quote!(CLEANUP));
-    let track_changes = flag(options.track_changes, quote!(TRACK_CHANGES));
-    let write_groups = options.write_groups.constant();
-    let chunk_capacity = options.chunk_capacity.constant();
-
+    // A type that is also a component has its `Field` impl from that derive.
+    let implementation = (!options.is_component).then_some(implementation);
     let is_generic = !generics.params.is_empty();
+    let constants = options.constants(is_generic);
     // A generic type has no slot: a static cannot be generic.
     let slot = (!is_generic).then(|| {
         let registered = kind.registered(name);
@@ -76,52 +150,49 @@ pub(crate) fn derive(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
             }
         }
     });
+    // A generic type is checked where it is used.
+    let check = (kind == Kind::Shared && !is_generic).then(|| {
+        quote! {
+            const _: () = ::ancho_entities::__macro::require_clone::<#name>();
+        }
+    });
     if is_generic {
         let (_, type_generics, _) = input.generics.split_for_impl();
-        let threads = kind.threads();
-        let threads = parse_quote!(#name #type_generics: #threads);
-        generics.make_where_clause().predicates.push(threads);
+        let bounds = kind.bounds();
+        let bounds = parse_quote!(#name #type_generics: #bounds);
+        generics.make_where_clause().predicates.push(bounds);
     }
-    let implemented = kind.implemented();
+    let (implemented, probes) = (kind.implemented(), kind.probes());
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     Ok(quote! {
         #implementation
 
+        #check
+
         #[automatically_derived]
         impl #impl_generics #implemented for #name #type_generics #where_clause {
-            #given_name
-            #enableable
-            #cleanup
-            #track_changes
-            #write_groups
-            #chunk_capacity
+            #constants
 
-            fn duplicate() -> ::ancho_entities::__macro::Duplicate<Self> {
-                use ::ancho_entities::__macro::{
-                    DuplicateBytes as _, DuplicateClone as _, DuplicateNone as _,
-                };
-                (&&&::ancho_entities::__macro::Probe::<Self>::new()).__ancho_duplicate()
-            }
-
-            fn initial() -> ::ancho_entities::__macro::Initial<Self> {
-                use ::ancho_entities::__macro::{InitialDefault as _, InitialNone as _};
-                (&&::ancho_entities::__macro::Probe::<Self>::new()).__ancho_initial()
-            }
+            #probes
 
             #slot
         }
     })
 }
 
-/// The parsed `#[component(…)]` or `#[managed(…)]`.
+/// The parsed attribute.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
     enableable: bool,
     cleanup: bool,
     track_changes: bool,
-    write_groups: WriteGroups,
-    chunk_capacity: MaximumChunkCapacity,
+    /// The number of inline elements of a buffer.
+    inline: Option<Expr>,
+    /// The components whose write groups the type is in.
+    write_groups: Vec<Type>,
+    maximum_chunk_capacity: Option<NonZero<u32>>,
+    is_component: bool,
 }
 
 impl Options {
@@ -130,42 +201,106 @@ impl Options {
         for attribute in
             attributes.iter().filter(|attribute| attribute.path().is_ident(kind.attribute()))
         {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("enableable") {
-                    options.enableable = true;
-                } else if meta.path.is_ident("cleanup") {
-                    options.cleanup = true;
-                } else if meta.path.is_ident("track_changes") {
-                    options.track_changes = true;
-                } else if meta.path.is_ident("write_group") {
-                    options.write_groups.read(&meta)?;
-                } else if meta.path.is_ident("maximum_chunk_capacity") {
-                    options.chunk_capacity.read(&meta)?;
-                } else if meta.path.is_ident("name") {
-                    let name: LitStr = meta.value()?.parse()?;
-                    if name.value().is_empty() {
-                        return Err(Error::new(
-                            name.span(),
-                            "the name of a component is not empty",
-                        ));
-                    }
-                    if options.name.replace(name).is_some() {
-                        return Err(meta.error("a component has one name"));
-                    }
-                } else {
-                    let message = format!(
-                        "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup, \
-                         track_changes, write_group(…), maximum_chunk_capacity = …)]`",
-                        kind.attribute()
-                    );
-                    return Err(meta.error(message));
-                }
-                if options.enableable && options.cleanup {
-                    return Err(meta.error("a component that stays cannot be switched off"));
-                }
-                Ok(())
-            })?;
+            attribute.parse_nested_meta(|meta| options.read_one(&meta, kind))?;
         }
         Ok(options)
+    }
+
+    fn read_one(&mut self, meta: &ParseNestedMeta<'_>, kind: Kind) -> Result<()> {
+        let option = meta.path.get_ident().map(Ident::to_string).unwrap_or_default();
+        if !kind.has_option(&option) {
+            return Err(meta.error(kind.no_such_option()));
+        }
+        match option.as_str() {
+            "enableable" => self.enableable = true,
+            "cleanup" => self.cleanup = true,
+            "track_changes" => self.track_changes = true,
+            "component" => self.is_component = true,
+            "write_group" => {
+                let types;
+                parenthesized!(types in meta.input);
+                self.write_groups.extend(Punctuated::<Type, Token![,]>::parse_terminated(&types)?);
+            }
+            "inline" => {
+                if self.inline.replace(meta.value()?.parse()?).is_some() {
+                    return Err(meta.error("so many elements are inline, or so many, not both"));
+                }
+            }
+            "maximum_chunk_capacity" => {
+                let given: LitInt = meta.value()?.parse()?;
+                let Some(most) = NonZero::new(given.base10_parse()?) else {
+                    return Err(Error::new(
+                        given.span(),
+                        "the maximum chunk capacity is zero, but a chunk has room for one entity at least",
+                    ));
+                };
+                if self.maximum_chunk_capacity.replace(most).is_some() {
+                    return Err(meta.error("a component has one maximum chunk capacity"));
+                }
+            }
+            _ => {
+                let (name, noun): (LitStr, _) = (meta.value()?.parse()?, kind.noun());
+                if name.value().is_empty() {
+                    let message = format!("the name of {noun} is not empty");
+                    return Err(Error::new(name.span(), message));
+                }
+                if self.name.replace(name).is_some() {
+                    return Err(meta.error(format!("{noun} has one name")));
+                }
+            }
+        }
+        if self.enableable && self.cleanup && kind != Kind::Buffer {
+            return Err(meta.error("a component that stays cannot be switched off"));
+        }
+        Ok(())
+    }
+
+    /// Returns the constants of the trait that are not the default, and the method `name`.
+    fn constants(&self, is_generic: bool) -> TokenStream {
+        let flag = |is_set: bool, constant: TokenStream| {
+            is_set.then(|| quote! { const #constant: ::core::primitive::bool = true; })
+        };
+        let enableable = flag(self.enableable, quote!(ENABLEABLE));
+        let cleanup = flag(self.cleanup, quote!(CLEANUP));
+        let track_changes = flag(self.track_changes, quote!(TRACK_CHANGES));
+        let inline = self.inline.iter().map(|count| {
+            quote! { const INLINE: ::core::primitive::usize = #count; }
+        });
+        let types = &self.write_groups;
+        let write_groups = (!types.is_empty()).then(|| {
+            quote! {
+                const WRITE_GROUPS: &'static [::ancho_entities::WriteGroup] =
+                    &[#(::ancho_entities::WriteGroup::of::<#types>()),*];
+            }
+        });
+        let chunk_capacity = self.maximum_chunk_capacity.map(NonZero::get).map(|most| {
+            quote! {
+                const MAXIMUM_CHUNK_CAPACITY: ::core::option::Option<
+                    ::core::num::NonZero<::core::primitive::u32>,
+                > = ::core::num::NonZero::new(#most);
+            }
+        });
+        let name = self.name.as_ref().map(|given| {
+            // The name of a generic type includes its arguments.
+            let name = if is_generic {
+                quote!(::ancho_entities::__macro::generic_name::<Self>(#given))
+            } else {
+                quote!(#given)
+            };
+            quote! {
+                fn name() -> &'static ::core::primitive::str {
+                    #name
+                }
+            }
+        });
+        quote! {
+            #name
+            #enableable
+            #cleanup
+            #track_changes
+            #(#inline)*
+            #write_groups
+            #chunk_capacity
+        }
     }
 }

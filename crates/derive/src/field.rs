@@ -238,7 +238,7 @@ impl Part {
     fn variant_field(&self) -> TokenStream {
         let (name, ty, span) = (self.name(), &self.ty, self.span());
         let describe = Ident::new(if self.is_opaque { "opaque" } else { "new" }, span);
-        quote_spanned!(span=> ::ancho_entities::VariantField::#describe::<#ty>(#name))
+        quote_spanned!(span=> ::ancho_entities::FieldShape::#describe::<#ty>(#name, 0))
     }
 }
 

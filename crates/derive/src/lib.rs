@@ -3,19 +3,14 @@
 mod aspect;
 mod blob;
 mod bounds;
-mod buffer;
 mod burst;
-mod chunk_capacity;
 mod component;
 mod field;
 mod job;
 mod lifetime;
 mod manifest;
-mod name;
 mod roots;
-mod shared;
 mod system;
-mod write_group;
 
 use component::Kind;
 use proc_macro::TokenStream;
@@ -26,8 +21,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// See `ancho_entities::Aspect` for the requirements and examples.
 #[proc_macro_derive(Aspect, attributes(aspect))]
 pub fn derive_aspect(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(aspect::derive(&input))
+    derive(input, aspect::derive)
 }
 
 /// Derives `ancho_collections::BlobData`, for structs and enums that can be stored in a blob.
@@ -35,8 +29,7 @@ pub fn derive_aspect(input: TokenStream) -> TokenStream {
 /// See `ancho_collections::BlobData` for an example.
 #[proc_macro_derive(BlobData)]
 pub fn derive_blob_data(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(blob::derive(&input))
+    derive(input, blob::derive)
 }
 
 /// Derives `ancho_entities::BufferElement`, and `ancho_entities::Field` with it.
@@ -44,8 +37,7 @@ pub fn derive_blob_data(input: TokenStream) -> TokenStream {
 /// See `ancho_entities::BufferElement` for the requirements and examples.
 #[proc_macro_derive(BufferElement, attributes(buffer, field))]
 pub fn derive_buffer_element(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(buffer::derive(&input))
+    derive(input, |input| component::derive(input, Kind::Buffer))
 }
 
 /// Derives `ancho_entities::Component`, and `ancho_entities::Field` with it.
@@ -53,8 +45,7 @@ pub fn derive_buffer_element(input: TokenStream) -> TokenStream {
 /// See `ancho_entities::Component` for the requirements and examples.
 #[proc_macro_derive(Component, attributes(component, field))]
 pub fn derive_component(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(component::derive(&input, Kind::Component))
+    derive(input, |input| component::derive(input, Kind::Component))
 }
 
 /// Derives `ancho_entities::Field`, for structs and enums that are used in components.
@@ -62,8 +53,7 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
 /// See `ancho_entities::Field` for the requirements and examples.
 #[proc_macro_derive(Field, attributes(field))]
 pub fn derive_field(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(field::derive(&input))
+    derive(input, field::derive)
 }
 
 /// Derives `ancho_jobs::JobStruct`, for structs that are single jobs.
@@ -71,8 +61,7 @@ pub fn derive_field(input: TokenStream) -> TokenStream {
 /// Generates a struct `<Name>View` beside it. See `ancho_jobs::Job` for an example.
 #[proc_macro_derive(JobStruct)]
 pub fn derive_job_struct(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(job::derive_single(&input))
+    derive(input, job::derive_single)
 }
 
 /// Derives `ancho_entities::ManagedComponent`, and `ancho_entities::Field` with it.
@@ -80,8 +69,7 @@ pub fn derive_job_struct(input: TokenStream) -> TokenStream {
 /// See `ancho_entities::ManagedComponent` for the requirements and examples.
 #[proc_macro_derive(ManagedComponent, attributes(managed, field))]
 pub fn derive_managed_component(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(component::derive(&input, Kind::Managed))
+    derive(input, |input| component::derive(input, Kind::Managed))
 }
 
 /// Derives `ancho_jobs::ParallelJobStruct`, for structs that are parallel jobs.
@@ -89,8 +77,7 @@ pub fn derive_managed_component(input: TokenStream) -> TokenStream {
 /// Generates structs `<Name>Batch` and `<Name>Item` beside it. See `ancho_jobs::ParallelFor` for an example.
 #[proc_macro_derive(ParallelJobStruct)]
 pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(job::derive_parallel(&input))
+    derive(input, job::derive_parallel)
 }
 
 /// Derives `ancho_entities::SharedComponent`, and `ancho_entities::Field` with it.
@@ -98,8 +85,7 @@ pub fn derive_parallel_job_struct(input: TokenStream) -> TokenStream {
 /// See `ancho_entities::SharedComponent` for the requirements and examples.
 #[proc_macro_derive(SharedComponent, attributes(shared, field))]
 pub fn derive_shared_component(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    finish(shared::derive(&input))
+    derive(input, |input| component::derive(input, Kind::Shared))
 }
 
 /// Compiles a function for each CPU level, or marks the closures in it as always inlined.
@@ -107,11 +93,7 @@ pub fn derive_shared_component(input: TokenStream) -> TokenStream {
 /// See `ancho_burst::burst` for the requirements and examples.
 #[proc_macro_attribute]
 pub fn burst(options: TokenStream, item: TokenStream) -> TokenStream {
-    burst::attribute(options.into(), item.clone().into()).map_or_else(
-        // The unchanged item is kept, so that its users do not produce further errors.
-        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
-        |tokens| roots::resolve(tokens).into(),
-    )
+    attribute(burst::attribute(options.into(), item.clone().into()), item)
 }
 
 /// Marks a function that creates the default world.
@@ -119,10 +101,7 @@ pub fn burst(options: TokenStream, item: TokenStream) -> TokenStream {
 /// See `ancho_entities::World::default_world` for an example.
 #[proc_macro_attribute]
 pub fn bootstrap(options: TokenStream, item: TokenStream) -> TokenStream {
-    system::bootstrap(&options.into(), item.clone().into()).map_or_else(
-        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
-        |tokens| roots::resolve(tokens).into(),
-    )
+    attribute(system::bootstrap(&options.into(), item.clone().into()), item)
 }
 
 /// Registers a function or a struct as a system that worlds add automatically.
@@ -130,13 +109,22 @@ pub fn bootstrap(options: TokenStream, item: TokenStream) -> TokenStream {
 /// See `ancho_entities::AutoSystem` for the requirements and examples.
 #[proc_macro_attribute]
 pub fn system(options: TokenStream, item: TokenStream) -> TokenStream {
-    system::attribute(options.into(), item.clone().into()).map_or_else(
-        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
-        |tokens| roots::resolve(tokens).into(),
-    )
+    attribute(system::attribute(options.into(), item.clone().into()), item)
 }
 
 /// Returns the tokens of a derive, or its error.
-fn finish(written: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
-    written.map_or_else(syn::Error::into_compile_error, roots::resolve).into()
+fn derive(
+    input: TokenStream,
+    derive: impl FnOnce(&DeriveInput) -> syn::Result<proc_macro2::TokenStream>,
+) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    derive(&input).map_or_else(syn::Error::into_compile_error, roots::resolve).into()
+}
+
+/// Returns the tokens of an attribute. After an error the unchanged item is kept, so that its users do not produce further errors.
+fn attribute(written: syn::Result<proc_macro2::TokenStream>, item: TokenStream) -> TokenStream {
+    written.map_or_else(
+        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
+        |tokens| roots::resolve(tokens).into(),
+    )
 }

@@ -32,6 +32,9 @@ impl Entity {
     /// The id that never exists. It is all zero, so zeroed memory holds null references.
     pub const NULL: Self = Self { index: 0, version: 0 };
 
+    /// The target of a command whose payload was used. Neither an entity nor a placeholder.
+    pub(crate) const USED: Self = Self { index: u32::MAX, version: u32::MAX };
+
     /// Creates an id from its parts, such as from a file or a message.
     ///
     /// The entity need not exist.
@@ -67,7 +70,7 @@ impl Entity {
         (self.version as u64) << 31 | (self.index & (u32::MAX >> 1)) as u64
     }
 
-    /// Returns the lane and number of a placeholder. `commands/placeholder.rs` draws the encoding.
+    /// Returns the lane and number of a placeholder. `placeholder.rs` draws the encoding.
     #[inline]
     pub(crate) const fn placeholder(self) -> Option<(u32, u32)> {
         if !self.is_placeholder() {

@@ -4,12 +4,12 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::field::{Shape, StateHasher};
 use crate::panics;
+use crate::schedule::{self, UpdateError};
 use crate::storage::Storage;
-use crate::system::{self, UpdateError};
 use crate::world::World;
 
 pub use crate::manager::JobWrites;
-pub use crate::system::Moment;
+pub use crate::world::Moment;
 
 /// The entities of a world by archetype and chunk, with a hash of each chunk.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ pub fn unseen_errors(world: &mut World) -> &[UpdateError] {
 
 /// Returns the message of a panic.
 pub fn panic_message(payload: Box<dyn std::any::Any + Send>) -> String {
-    let message = system::panic_message(&*payload);
+    let message = schedule::panic_message(&*payload);
     panics::discard(payload);
     message
 }

@@ -3,6 +3,7 @@
 #![cfg(not(loom))]
 
 mod all_tuples;
+mod batch;
 mod buffer;
 mod builtin;
 mod commands;
@@ -14,9 +15,12 @@ mod field;
 mod inspect;
 mod managed;
 mod manager;
+mod matching;
 mod panics;
 mod per_chunk;
+mod placeholder;
 mod query;
+mod schedule;
 mod set;
 mod shared;
 mod storage;
@@ -32,30 +36,30 @@ pub use ancho_derive::{
 };
 #[cfg(feature = "auto")]
 pub use ancho_derive::{bootstrap, system};
+pub use batch::{Batch, BatchTargets, Linked};
 pub use buffer::{
     Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, LinkedEntityGroup,
     UntypedBuffer,
 };
 pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
-    BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, CommandTargets,
-    Commands, EntityCommandBuffer, Placeholders, PlaybackError, PlaybackStopped,
+    BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, Commands,
+    EntityCommandBuffer, PlaybackStopped,
 };
 pub use component::{
-    Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, TypeSlot, WriteGroup,
+    Component, ComponentType, Duplicate, Initial, RegisterError, RuntimeType, WriteGroup,
 };
 pub use entity::Entity;
 pub use entity_map::EntityMap;
 pub use error::EntityError;
-pub use field::{
-    EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantField, VariantShape,
-};
+pub use field::{EntityRemap, Field, FieldKind, FieldShape, Shape, StateHasher, VariantShape};
 pub use managed::{Managed, ManagedComponent};
 pub use manager::{
-    Archetype, ArchetypeChunk, ArchetypeChunkMut, Batch, BatchTargets, EntityChanges,
-    EntityManager, EntityTracker, Linked, NewEntities,
+    Archetype, ArchetypeChunk, ArchetypeChunkMut, EntityChanges, EntityManager, EntityTracker,
+    NewEntities,
 };
 pub use per_chunk::PerChunk;
+pub use placeholder::Placeholders;
 pub use query::{
     Absent, Any, Aspect, Changed, ChunkData, ChunkInJob, ChunkJob, EnabledMut, EnabledRef,
     EntityAt, EntityJob, FilterWriteGroups, IgnoreEnabled, IncludeDisabled, IncludePrefabs,
@@ -64,26 +68,25 @@ pub use query::{
     QueryIter, QueryJob, QueryJobWith, QueryMask, ReadOnlyData, ReadableData, SplitParts,
     StorageInfo, StorageInfoLookup, TrackedMut, Unchecked, With, Without,
 };
-pub use set::{CloneSet, Columns, ComponentColumn, ComponentColumns, ComponentSet};
+pub use schedule::{
+    FixedRateCatchUp, FixedRateSimple, RateManager, RateTurn, SystemError, SystemFault, SystemId,
+    SystemResult, UpdateError, UpdateErrors, VariableRate,
+};
+pub use set::{CloneSet, Columns, ComponentColumns, ComponentSet};
 pub use shared::{Shared, SharedComponent};
 pub use storage::{ArenaStats, ChunkArena, InvariantViolation, OutOfMemory};
-pub use system::order::OrderError;
-pub use system::rate::{
-    FixedRateCatchUp, FixedRateSimple, RateError, RateManager, RateTurn, VariableRate,
-};
 #[cfg(feature = "auto")]
 pub use system::registry::{AutoSystem, Bootstrap};
 pub use system::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     CommandPoint, CommandsAt, EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
     FixedStep, Initialization, IntoSystem, LateSimulation, Local, ParamSet, Presentation, Res,
-    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemError, SystemFault,
-    SystemGroup, SystemId, SystemInfo, SystemKind, SystemOrder, SystemParam, SystemResult,
-    UpdateAllocator, UpdateError, UpdateErrors, VariableStep, system_type,
+    ResMut, Root, Simulation, Single, System, SystemBuilder, SystemData, SystemGroup, SystemInfo,
+    SystemOrder, SystemParam, UpdateAllocator, VariableStep, system_type,
 };
 pub use time::{Time, TimeError};
 pub use version::Version;
-pub use world::{ExclusiveEntityTransaction, TransactionJob, World, WorldSettings};
+pub use world::{ExclusiveEntityTransaction, SystemKind, World, WorldSettings};
 
 /// Access for `ancho_bisect` and other tools of this workspace. Not part of the API.
 #[doc(hidden)]
@@ -110,15 +113,16 @@ pub mod __macro {
         Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
         ReadOnlyField, SharedField, Splitting, Term,
     };
+    pub use crate::schedule::{ParamConflict, SystemAccess, SystemTarget};
+    pub use crate::set::ComponentColumn;
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
-    pub use crate::system::order::SystemTarget;
     #[cfg(feature = "auto")]
     pub use crate::system::registry::{auto_system, bootstrap_hook};
     pub use crate::system::{
         ByType, CommandsAtState, CommandsState, IntoSystemTarget, IntoSystems, IsFunction, IsGroup,
-        IsPoint, IsStruct, LocalState, ParamConflict, ParamSetup, ParamState, QueryParamState,
-        SystemAccess, SystemFunction, SystemOutput, UnsafeWorldCell,
+        IsPoint, IsStruct, LocalState, ParamSetup, ParamState, QueryParamState, SystemFunction,
+        SystemOutput, UnsafeWorldCell,
     };
     #[cfg(feature = "auto")]
     pub use inventory;

@@ -70,16 +70,20 @@ impl Time {
     }
 }
 
-/// An error of setting the time. The time is unchanged.
+/// An error of setting the time of a world, or the time step of a group. Neither has changed.
 ///
 /// # Examples
 ///
 /// ```
-/// use ancho_entities::TimeError;
+/// use ancho_entities::{FixedRateCatchUp, TimeError};
 ///
 /// assert_eq!(
 ///     TimeError::Delta { seconds: -1.0 }.to_string(),
 ///     "A0120: an update cannot take -1 seconds; give it a number of seconds that is zero or above, and finite",
+/// );
+/// assert_eq!(
+///     FixedRateCatchUp::try_new(0.0).unwrap_err().to_string(),
+///     "A0121: a group cannot update every 0 seconds; give a number of seconds that is above zero, and finite",
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,6 +106,16 @@ pub enum TimeError {
     },
     /// A0122: no earlier time was pushed.
     NothingPushed,
+    /// A0121: the time step of a group is not positive and finite.
+    Timestep {
+        /// The rejected step.
+        seconds: f64,
+    },
+    /// A0121: the group has no rate manager with a fixed step.
+    NoTimestep {
+        /// The rejected step.
+        seconds: f64,
+    },
 }
 
 impl fmt::Display for TimeError {
@@ -120,6 +134,16 @@ impl fmt::Display for TimeError {
                 f,
                 "A0120: updates cannot take {seconds} seconds at most; give a number of seconds that is above zero, and \
                  finite"
+            ),
+            Self::Timestep { seconds } => write!(
+                f,
+                "A0121: a group cannot update every {seconds} seconds; give a number of seconds that is above zero, and \
+                 finite"
+            ),
+            Self::NoTimestep { seconds } => write!(
+                f,
+                "A0121: a group cannot update every {seconds} seconds if its rate manager does not work with steps, or it has \
+                 none; give it a `FixedRateCatchUp` or a `FixedRateSimple` first"
             ),
             Self::NothingPushed => f.write_str(
                 "A0122: there is no earlier time to go back to; call `pop_time` once for each `push_time`",

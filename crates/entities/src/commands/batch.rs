@@ -7,15 +7,15 @@ use std::mem;
 
 use super::error::Result;
 use super::modify::{duplicate_set, write_set};
-use super::placeholder::Placeholders;
 use super::playback::Context;
 use super::recorder::CommandRecorder;
 use super::vtable::{Aspect, Command, Recorded, TypeNames};
+use crate::batch::{BatchTargets, TargetKind};
 use crate::builtin::Disabled;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::manager::{EntityManager, Linked};
+use crate::manager::EntityManager;
 use crate::query::QueryDescriptor;
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::SetOperation;
@@ -55,96 +55,8 @@ impl CommandRecorder {
     /// assert_eq!(world.entity_count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn batch<'a>(&'a mut self, targets: impl Into<CommandTargets<'a>>) -> BatchCommands<'a> {
+    pub fn batch<'a>(&'a mut self, targets: impl Into<BatchTargets<'a>>) -> BatchCommands<'a> {
         BatchCommands { recorder: self, targets: targets.into().0 }
-    }
-}
-
-/// Targets of a command for many entities: see [`CommandRecorder::batch`].
-#[derive(Clone, Debug)]
-pub struct CommandTargets<'a>(TargetKind<'a>);
-
-#[derive(Clone, Debug)]
-enum TargetKind<'a> {
-    Entities(&'a [Entity]),
-    Placeholders(Placeholders),
-    Linked(Entity, Option<QueryDescriptor>),
-    Query(QueryDescriptor),
-}
-
-impl<'a> From<&'a [Entity]> for CommandTargets<'a> {
-    fn from(entities: &'a [Entity]) -> Self {
-        Self(TargetKind::Entities(entities))
-    }
-}
-
-impl<'a, const N: usize> From<&'a [Entity; N]> for CommandTargets<'a> {
-    fn from(entities: &'a [Entity; N]) -> Self {
-        Self(TargetKind::Entities(entities))
-    }
-}
-
-impl<'a> From<&'a Vec<Entity>> for CommandTargets<'a> {
-    fn from(entities: &'a Vec<Entity>) -> Self {
-        Self(TargetKind::Entities(entities))
-    }
-}
-
-impl From<Placeholders> for CommandTargets<'_> {
-    fn from(placeholders: Placeholders) -> Self {
-        Self(TargetKind::Placeholders(placeholders))
-    }
-}
-
-impl From<Linked> for CommandTargets<'_> {
-    fn from(Linked(root): Linked) -> Self {
-        Self(TargetKind::Linked(root, None))
-    }
-}
-
-impl From<QueryDescriptor> for CommandTargets<'_> {
-    fn from(query: QueryDescriptor) -> Self {
-        Self(TargetKind::Query(query))
-    }
-}
-
-impl From<&QueryDescriptor> for CommandTargets<'_> {
-    fn from(query: &QueryDescriptor) -> Self {
-        Self(TargetKind::Query(query.clone()))
-    }
-}
-
-impl Linked {
-    /// Selects the members of the group that a query matches at playback.
-    ///
-    /// The query runs before the first member is changed, and skips disabled components as usual. With the filter
-    /// [`IgnoreEnabled`](crate::IgnoreEnabled) only the archetype matters: Unity's `EntityQueryMask`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_entities::{
-    ///     Buffer, Component, EntityCommandBuffer, QueryDescriptor, Linked, LinkedEntityGroup, Without, World,
-    /// };
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Wheel;
-    ///
-    /// #[derive(Component, Clone, Copy)]
-    /// struct Painted;
-    ///
-    /// let mut world = World::new("Simulation");
-    /// let (car, wheel) = (world.spawn(()), world.spawn(Wheel));
-    /// world.add(car, Buffer::from([car, wheel].map(LinkedEntityGroup))).unwrap();
-    /// let mut buffer = EntityCommandBuffer::new();
-    /// let no_wheel = QueryDescriptor::of::<(), Without<Wheel>>();
-    /// buffer.commands()?.batch(Linked(car).matching(no_wheel)).add(Painted);
-    /// world.play(&mut buffer)?;
-    /// assert!(world.has::<Painted>(car) && !world.has::<Painted>(wheel));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn matching(self, query: impl Into<QueryDescriptor>) -> CommandTargets<'static> {
-        CommandTargets(TargetKind::Linked(self.0, Some(query.into())))
     }
 }
 
@@ -253,7 +165,7 @@ impl BatchCommands<'_> {
                 return recorder.record_list(Entity::NULL, command, placeholders.iter());
             }
             TargetKind::Linked(root, filter) => (root, StoredTargets::Linked(filter)),
-            TargetKind::Query(query) => (Entity::NULL, StoredTargets::Query(query)),
+            TargetKind::Query(query) => (Entity::NULL, StoredTargets::Query(query.into_owned())),
         };
         recorder.record_list(target, Batch { operation, targets }, []);
     }

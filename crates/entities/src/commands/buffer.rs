@@ -10,13 +10,14 @@ use ancho_jobs::{
     BatchInfo, CellConcurrent, ConcurrentWrite, ContainerLabel, JobHandle, current_job,
 };
 
-use super::error::{CommandError, PlaybackError, already_played};
-use super::placeholder::{BufferStamps, LaneIds, ResolvedIds, ReturnedIds};
+use super::error::{CommandError, already_played};
 use super::playback::Segment;
 use super::recorder::{CommandRecorder, Commands};
+use super::resolved_ids::{LaneIds, ResolvedIds};
 use crate::entity::Entity;
-use crate::manager::{DistinctEntities, EntityManager};
+use crate::manager::{DistinctEntities, EntityManager, ReturnedIds};
 use crate::panics::FirstPanic;
+use crate::placeholder::BufferStamps;
 
 /// Buffer of commands: operations on entities that are recorded now and applied together later.
 ///
@@ -377,10 +378,10 @@ impl EntityManager {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
-    pub fn check_commands(&self, buffer: &EntityCommandBuffer) -> Result<(), PlaybackError> {
+    pub fn check_commands(&self, buffer: &EntityCommandBuffer) -> Result<(), CommandError> {
         let (at, label) = (Location::caller(), buffer.label());
-        let log = buffer.log.get().map_err(PlaybackError::InUse)?;
-        log.check(self).map_err(|stopped| PlaybackError::stopped(label, at, stopped))
+        let log = buffer.log.get().map_err(CommandError::InUse)?;
+        log.check(self).map_err(|stopped| CommandError::stopped(label, at, stopped))
     }
 
     /// Applies recorded commands: all of them, or those before the first that fails.
@@ -424,24 +425,24 @@ impl EntityManager {
     /// The order of entities in chunks follows from the commands alone. Coalesced commands add entities to an archetype in the
     /// order in which the commands first name them.
     #[track_caller]
-    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
+    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
         let at = Location::caller();
         let label = buffer.label();
-        let log = buffer.log.get_mut().map_err(PlaybackError::InUse)?;
+        let log = buffer.log.get_mut().map_err(CommandError::InUse)?;
         if !buffer.should_play {
             return Ok(());
         }
         self.reclaim_returned_ids();
         if log.is_played && !log.reusable {
-            return Err(PlaybackError::AlreadyPlayed { buffer: label });
+            return Err(CommandError::AlreadyPlayed { buffer: label });
         }
         if log.is_reserved_by_other(self.reserved_ids.returned_if_any()) {
-            return Err(PlaybackError::OtherWorld { buffer: label });
+            return Err(CommandError::OtherWorld { buffer: label });
         }
         if log.len() == 0 {
             return Ok(());
         }
-        log.play(self).map_err(|stopped| PlaybackError::stopped(label, at, stopped))
+        log.play(self).map_err(|stopped| CommandError::stopped(label, at, stopped))
     }
 }
 

@@ -8,7 +8,6 @@ use hashbrown::HashSet;
 
 use super::buffer::CommandLog;
 use super::error::StoppedAt;
-use super::placeholder::Placeholder;
 use super::playback::Fault;
 use super::recorder::CommandRecorder;
 use super::stream::StoredCommand;
@@ -18,6 +17,7 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
+use crate::placeholder::Placeholder;
 
 /// A command that was not applied.
 struct PendingCommand<'l> {

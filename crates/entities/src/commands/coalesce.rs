@@ -8,8 +8,8 @@ use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use super::placeholder::ResolvedIds;
 use super::playback::{Context, Playback};
+use super::resolved_ids::ResolvedIds;
 use super::stream::RunCursor;
 use super::vtable::{Command, Effect, Recorded, stage_in_arena, staged_set};
 use crate::component::ComponentType;

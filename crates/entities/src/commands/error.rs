@@ -10,8 +10,32 @@ use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
 
-/// Error of recording in a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Error of recording in a buffer, or of playing it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_entities::{CommandFault, Component, EntityCommandBuffer, EntityError, CommandError, World};
+///
+/// #[derive(Component)]
+/// #[component(name = "Health")]
+/// struct Health(u32);
+///
+/// let mut world = World::new("Simulation");
+/// let (stone, orc) = (world.spawn(()), world.spawn(()));
+/// let mut buffer = EntityCommandBuffer::new().named("fight");
+/// let commands = buffer.commands()?;
+/// commands.despawn(orc);
+/// commands.set(stone, Health(20));
+/// let stopped = world.play(&mut buffer).unwrap_err();
+/// assert!(stopped.to_string().starts_with("A0078: `fight` (EntityCommandBuffer made at "));
+/// let CommandError::Stopped(stopped) = stopped else { panic!() };
+/// assert_eq!((stopped.number(), stopped.command()), (2, "set `Health` of 0v1"));
+/// assert!(matches!(stopped.fault(), CommandFault::Entity(EntityError::MissingComponent { .. })));
+/// assert!(!world.exists(orc), "what comes before was done");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandError {
     /// A0003: an incomplete job uses the buffer.
@@ -31,70 +55,11 @@ pub enum CommandError {
         /// The buffer.
         buffer: ContainerLabel,
     },
-}
-
-impl fmt::Display for CommandError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::InUse(error) => error.fmt(f),
-            Self::AlreadyPlayed { buffer } => already_played(Some(buffer)).fmt(f),
-            Self::OtherWorld { buffer } => other_world(buffer).fmt(f),
-            Self::Reusable { buffer } => write!(
-                f,
-                "A0085: {buffer} can be played several times, so that entities have no ids before; record with its own \
-                 `commands`, which gives placeholders"
-            ),
-        }
-    }
-}
-
-impl Error for CommandError {}
-
-/// Error of playing a buffer.
-///
-/// # Examples
-///
-/// ```
-/// use ancho_entities::{CommandFault, Component, EntityCommandBuffer, EntityError, PlaybackError, World};
-///
-/// #[derive(Component)]
-/// #[component(name = "Health")]
-/// struct Health(u32);
-///
-/// let mut world = World::new("Simulation");
-/// let (stone, orc) = (world.spawn(()), world.spawn(()));
-/// let mut buffer = EntityCommandBuffer::new().named("fight");
-/// let commands = buffer.commands()?;
-/// commands.despawn(orc);
-/// commands.set(stone, Health(20));
-/// let stopped = world.play(&mut buffer).unwrap_err();
-/// assert!(stopped.to_string().starts_with("A0078: `fight` (EntityCommandBuffer made at "));
-/// let PlaybackError::Stopped(stopped) = stopped else { panic!() };
-/// assert_eq!((stopped.number(), stopped.command()), (2, "set `Health` of 0v1"));
-/// assert!(matches!(stopped.fault(), CommandFault::Entity(EntityError::MissingComponent { .. })));
-/// assert!(!world.exists(orc), "what comes before was done");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PlaybackError {
-    /// A0003: an incomplete job uses the buffer.
-    InUse(AccessError),
-    /// A0080: the buffer was played.
-    AlreadyPlayed {
-        /// The buffer.
-        buffer: ContainerLabel,
-    },
-    /// A0082: another world has reserved ids for entities of the buffer.
-    OtherWorld {
-        /// The buffer.
-        buffer: ContainerLabel,
-    },
     /// A0078: a command failed.
     Stopped(Box<PlaybackStopped>),
 }
 
-/// The command of a buffer that failed, and its cause: see [`PlaybackError`].
+/// The command of a buffer that failed, and its cause: see [`CommandError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaybackStopped {
     buffer: ContainerLabel,
@@ -152,7 +117,7 @@ impl PlaybackStopped {
     }
 }
 
-impl PlaybackError {
+impl CommandError {
     pub(super) fn stopped(
         buffer: ContainerLabel,
         at: &'static Location<'static>,
@@ -180,12 +145,17 @@ impl PlaybackError {
     }
 }
 
-impl fmt::Display for PlaybackError {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InUse(error) => error.fmt(f),
             Self::AlreadyPlayed { buffer } => already_played(Some(*buffer)).fmt(f),
             Self::OtherWorld { buffer } => other_world(*buffer).fmt(f),
+            Self::Reusable { buffer } => write!(
+                f,
+                "A0085: {buffer} can be played several times, so that entities have no ids before; record with its own \
+                 `commands`, which gives placeholders"
+            ),
             Self::Stopped(stopped) => stopped.fmt(f),
         }
     }
@@ -222,7 +192,7 @@ impl StoppedAt {
     }
 }
 
-impl Error for PlaybackError {}
+impl Error for CommandError {}
 
 /// Result of applying a command.
 pub(super) type Result<T = (), E = CommandFault> = std::result::Result<T, E>;

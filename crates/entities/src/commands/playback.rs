@@ -9,8 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::buffer::CommandLog;
 use super::error::{CommandFault, StoppedAt};
-use super::placeholder::{LaneIds, ResolvedIds};
 use super::recorder::{CommandRecorder, NO_KEY};
+use super::resolved_ids::{LaneIds, ResolvedIds};
 use super::stream::{ActiveRun, RunCursor};
 use crate::entity::Entity;
 use crate::manager::{DistinctEntities, EntityManager, Spaced};

@@ -12,10 +12,10 @@ use ancho_collections::Lane;
 
 use super::buffer::{CommandLog, EntityCommandBuffer};
 use super::error::CommandError;
-use super::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, Prefixes, ReturnedIds};
 use super::stream::CommandStream;
 use crate::entity::Entity;
-use crate::manager::{Archetype, EntityManager};
+use crate::manager::{Archetype, EntityManager, ReturnedIds};
+use crate::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, Prefixes};
 use crate::set::{CloneSet, ComponentSet};
 
 /// Sort key of commands without a key: they come last.

@@ -6,13 +6,13 @@ use std::marker::PhantomData;
 use super::coalesce::Coalescing;
 use super::error::Result;
 use super::modify::duplicate_set;
-use super::placeholder::Placeholders;
 use super::playback::Context;
 use super::recorder::{CommandRecorder, too_many_entities};
 use super::vtable::{Aspect, Command, Effect, NoElement, Recorded, TypeNames, TypedRun};
 use crate::entity::Entity;
 use crate::field::EntityRemap;
 use crate::manager::{Archetype, MANY_BYTES};
+use crate::placeholder::Placeholders;
 use crate::set::{CloneSet, ComponentSet};
 
 impl CommandRecorder {

@@ -18,16 +18,13 @@ use super::vtable::{Aspect, CommandVTable, Effect, ListHeader};
 use crate::entity::Entity;
 use crate::panics::FirstPanic;
 
-/// Target of a command whose payload was used. Neither an entity nor a placeholder.
-const USED: Entity = Entity::from_bits(u64::MAX);
-
-/// Recorded instead of [`USED`], if a caller passes it: a placeholder that no buffer returns.
+/// Recorded instead of [`Entity::USED`], if a caller passes it: a placeholder that no buffer returns.
 const INVALID: Entity = Entity::from_bits(u64::MAX - 1);
 
 /// Target as it is recorded.
 #[inline(always)]
 fn recorded(target: Entity) -> Entity {
-    if target.to_bits() == USED.to_bits() { INVALID } else { target }
+    if target.to_bits() == Entity::USED.to_bits() { INVALID } else { target }
 }
 
 /// Alignment of commands in a stream.
@@ -81,7 +78,7 @@ impl StoredCommand<'_> {
     pub(super) fn target(self) -> Option<Entity> {
         // SAFETY: the stream is borrowed, so the command is still there. Only the thread that plays the stream writes targets.
         let target = unsafe { *self.slot };
-        if target.to_bits() == USED.to_bits() { None } else { Some(target) }
+        if target.to_bits() == Entity::USED.to_bits() { None } else { Some(target) }
     }
 
     /// Describes the command in words.
@@ -110,17 +107,6 @@ impl StoredCommand<'_> {
         // SAFETY: it is an unused payload of the vtable, and the slot is the command's. Only the playback uses them.
         unsafe { coalesce(context, target, self.payload, self.slot) }
     }
-}
-
-/// Marks the payload of a command as used, so that it is not dropped.
-///
-/// # Safety
-///
-/// - the address is that of a command's target slot, which nothing else uses
-#[inline(always)]
-pub(crate) unsafe fn mark_used(slot: *mut Entity) {
-    // SAFETY: there is a slot at this address, which nothing else uses.
-    unsafe { *slot = USED };
 }
 
 /// Position in a run of commands, and the number of those that remain.
@@ -261,7 +247,7 @@ impl<'l> ActiveRun<'l> {
         self.cursor.skip(command);
         if self.cursor.vtable.drop.is_some() && !self.keeps {
             // SAFETY: it is the target slot of the command, which only this playback uses.
-            unsafe { mark_used(command.slot) };
+            unsafe { *command.slot = Entity::USED };
         }
         self.last = Some((command, target));
         Some((target, command.payload))

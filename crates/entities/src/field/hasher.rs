@@ -1,9 +1,6 @@
 //! The hash of the state of a world.
-#![expect(unsafe_code, reason = "plain values are read as bytes")]
 
-use std::slice;
-
-use super::Field;
+use super::{Field, plain_bytes};
 
 /// The number of bytes mixed per step.
 const BLOCK: usize = 64;
@@ -344,16 +341,6 @@ impl Stream {
             _ => Self::Fields,
         }
     }
-}
-
-/// Returns the bytes of the values, if they are plain.
-fn plain_bytes<T: Field>(values: &[T]) -> Option<&[u8]> {
-    // SAFETY:
-    // - the memory is that of the slice, borrowed for the same lifetime
-    // - each byte is initialised and does not change while it is borrowed, which `Field` guarantees for a type whose shape is plain
-    T::SHAPE.plain.then(|| unsafe {
-        slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
-    })
 }
 
 /// Writes all values in the fastest way that yields the same hash.

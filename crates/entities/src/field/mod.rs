@@ -1,17 +1,16 @@
 //! Reflection of components: names and offsets of fields, hashes of values, and the entities in them.
 #![expect(unsafe_code, reason = "the contract that lets storage read and write bytes")]
 
-mod containers;
-#[cfg(feature = "glam")]
-mod glam;
 mod hasher;
+mod impls;
 mod remap;
-mod scalar;
 mod shape;
+
+use std::slice;
 
 pub use hasher::StateHasher;
 pub use remap::EntityRemap;
-pub use shape::{FieldKind, FieldShape, Shape, VariantField, VariantShape, field, opaque_field};
+pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field};
 
 /// A type with reflection: a component, or a field of one.
 ///
@@ -116,4 +115,14 @@ pub unsafe trait Field: Sized + 'static {
 /// As a function pointer it refers to a shape lazily, so a shape can refer to itself.
 pub(crate) fn shape_of<T: Field>() -> &'static Shape {
     T::SHAPE
+}
+
+/// Returns the bytes of the values, if they are plain.
+fn plain_bytes<T: Field>(values: &[T]) -> Option<&[u8]> {
+    // SAFETY:
+    // - the memory is that of the slice, borrowed for the same lifetime
+    // - each byte is initialised and does not change while it is borrowed, which `Field` guarantees for a type whose shape is plain
+    T::SHAPE.plain.then(|| unsafe {
+        slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
+    })
 }

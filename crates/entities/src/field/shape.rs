@@ -171,7 +171,7 @@ impl fmt::Display for Shape {
 pub struct FieldShape {
     /// The name. Unnamed fields are called `0`, `1`, …
     pub name: &'static str,
-    /// The offset in bytes from the start of the value.
+    /// The offset in bytes from the start of the value. Zero in a [variant](VariantShape), where it is unknown.
     pub offset: usize,
     /// The shape of the field's type.
     pub shape: &'static Shape,
@@ -205,7 +205,7 @@ impl FieldShape {
     }
 }
 
-/// A variant of an enum. The offsets of its fields are unknown.
+/// A variant of an enum. The offsets of its fields are unknown, and given as zero.
 ///
 /// # Examples
 ///
@@ -221,53 +221,7 @@ pub struct VariantShape {
     /// The name of the variant.
     pub name: &'static str,
     /// The fields, in declaration order.
-    pub fields: &'static [VariantField],
-}
-
-/// A field of a variant.
-///
-/// # Examples
-///
-/// ```
-/// use ancho_entities::VariantField;
-///
-/// let field = VariantField::new::<u8>("0");
-/// assert_eq!((field.name, field.shape.size), ("0", 1));
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct VariantField {
-    /// The name. Unnamed fields are called `0`, `1`, …
-    pub name: &'static str,
-    /// The shape of the field's type.
-    pub shape: &'static Shape,
-}
-
-impl VariantField {
-    /// Describes a field of type `F`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let field = ancho_entities::VariantField::new::<char>("letter");
-    /// assert_eq!(field.shape.name, "char");
-    /// ```
-    #[must_use]
-    pub const fn new<F: Field>(name: &'static str) -> Self {
-        Self { name, shape: F::SHAPE }
-    }
-
-    /// Describes an opaque field of any type.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let field = ancho_entities::VariantField::opaque::<fn()>("callback");
-    /// assert!(!field.shape.plain);
-    /// ```
-    #[must_use]
-    pub const fn opaque<F>(name: &'static str) -> Self {
-        Self { name, shape: Opaque::<F>::SHAPE }
-    }
+    pub fields: &'static [FieldShape],
 }
 
 struct Opaque<T>(T);
@@ -465,25 +419,10 @@ impl FieldKind {
     /// ```
     #[must_use]
     pub const fn kind_name(&self) -> &'static str {
+        if let Some(shape) = self.scalar_shape() {
+            return shape.name;
+        }
         match self {
-            Self::Unit => "()",
-            Self::Bool => "bool",
-            Self::Char => "char",
-            Self::U8 => "u8",
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-            Self::U64 => "u64",
-            Self::U128 => "u128",
-            Self::Usize => "usize",
-            Self::I8 => "i8",
-            Self::I16 => "i16",
-            Self::I32 => "i32",
-            Self::I64 => "i64",
-            Self::I128 => "i128",
-            Self::Isize => "isize",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-            Self::Entity => "Entity",
             Self::Text => "text",
             Self::Duration => "Duration",
             Self::Blob => "blob",
@@ -496,7 +435,7 @@ impl FieldKind {
             Self::List(_) => "list",
             Self::Set(_) => "set",
             Self::Map { .. } => "map",
-            Self::Opaque => "opaque",
+            _ => "opaque",
         }
     }
 
@@ -511,7 +450,7 @@ impl FieldKind {
     /// assert!(FieldKind::Text.scalar_shape().is_none());
     /// ```
     #[must_use]
-    pub fn scalar_shape(&self) -> Option<&'static Shape> {
+    pub const fn scalar_shape(&self) -> Option<&'static Shape> {
         Some(match self {
             Self::Unit => <()>::SHAPE,
             Self::Bool => bool::SHAPE,

@@ -656,7 +656,7 @@ impl EntityManager {
     }
 
     /// Returns the error with which [`set_type_enabled`](Self::set_type_enabled) would fail for an entity.
-    pub(super) fn check_enableable(
+    pub(crate) fn check_enableable(
         &mut self,
         entity: Entity,
         ty: ComponentType,

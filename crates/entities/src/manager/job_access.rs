@@ -14,6 +14,7 @@
 //! conflicting jobs. They are called before the first change, since completing a job runs user code. Without live jobs a call is one
 //! comparison.
 
+use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
 
 use ancho_collections::FixedState;
@@ -25,7 +26,6 @@ use hashbrown::HashMap;
 
 use super::EntityManager;
 use crate::component::ComponentType;
-use crate::query::{DeclaredJob, LookupMemory, Pool, Rows};
 
 /// Data of a world that jobs access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -362,10 +362,8 @@ pub(crate) struct Jobs {
     pool: Option<JobPool>,
     scheduler: OnceCell<JobScheduler>,
     pub(super) fences: JobFences,
-    /// Memory of completed jobs, for the next ones.
-    rows: Pool<Rows>,
-    lookups: Pool<LookupMemory>,
-    declared: DeclaredJob,
+    /// Memory that queries keep between jobs, created at its first use. The manager does not use it.
+    memory: OnceCell<Box<dyn Any + Send>>,
 }
 
 impl Jobs {
@@ -374,9 +372,7 @@ impl Jobs {
             pool,
             scheduler: OnceCell::new(),
             fences: JobFences::default(),
-            rows: Pool::default(),
-            lookups: Pool::default(),
-            declared: DeclaredJob::default(),
+            memory: OnceCell::new(),
         }
     }
 
@@ -452,19 +448,10 @@ impl Jobs {
         self.scheduler.get().map_or_else(Vec::new, JobScheduler::take_failures)
     }
 
-    /// Returns the memory for row lists of jobs.
-    pub(crate) fn rows(&self) -> &Pool<Rows> {
-        &self.rows
-    }
-
-    /// Returns the query of the job that is being declared.
-    pub(crate) fn declared(&self) -> &DeclaredJob {
-        &self.declared
-    }
-
-    /// Returns the memory for lookups of jobs.
-    pub(crate) fn lookups(&self) -> &Pool<LookupMemory> {
-        &self.lookups
+    /// Returns the memory that queries keep between jobs. There is one type of it.
+    pub(crate) fn memory<M: Default + Send + 'static>(&self) -> &M {
+        let memory = self.memory.get_or_init(|| Box::<M>::default());
+        memory.downcast_ref().expect("queries have one type of memory")
     }
 }
 

@@ -3,7 +3,6 @@
 mod access;
 mod add_remove;
 mod archetypes;
-mod batch;
 mod buffers;
 mod bulk;
 mod chunks;
@@ -15,6 +14,7 @@ mod job_access;
 mod job_sync;
 mod linked_groups;
 mod metadata;
+mod reserved_ids;
 mod shared_components;
 mod spawn;
 #[cfg(test)]
@@ -33,7 +33,6 @@ use ancho_jobs::JobPool;
 use access::EnabledSlot;
 pub use archetypes::Archetype;
 use archetypes::{SetLayout, Sets};
-pub use batch::{Batch, BatchTargets, Linked};
 pub(crate) use bulk::RowSelection;
 pub use chunks::{ArchetypeChunk, ArchetypeChunkMut};
 pub(crate) use coalesce::{
@@ -45,15 +44,16 @@ pub(crate) use linked_groups::DistinctEntities;
 use metadata::{Caches, Names};
 pub use metadata::{EntityChanges, EntityTracker};
 pub(crate) use metadata::{LastRun, LastRuns};
+use reserved_ids::ReservedIds;
+pub(crate) use reserved_ids::ReturnedIds;
 use spawn::Fill;
 pub use spawn::NewEntities;
 pub(crate) use spawn::{MANY_BYTES, Spaced};
 
-use crate::commands::ReservedIds;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::query::QueryCache;
+use crate::matching::cache::QueryCache;
 use crate::set::ComponentSet;
 use crate::storage::{
     DoesNotFit, InvariantViolation, Location, RowRange, Storage, StorageSettings, Transfers,

@@ -609,3 +609,18 @@ impl fmt::Debug for QueryChunk<'_> {
             .finish()
     }
 }
+
+impl Terms {
+    pub(super) fn of<D: QueryData, F: QueryFilter>() -> Self {
+        let (mut parts, mut filters) = (Vec::new(), Vec::new());
+        D::parts(&mut |part| parts.push(part));
+        F::terms(&mut |term| filters.push(term));
+        Self { parts, filters, options: F::OPTIONS }
+    }
+}
+
+/// Returns the plan of a query of this data and these filters, with more options.
+#[track_caller]
+pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
+    Terms::of::<D, F>().into_plan(type_name::<D>(), options)
+}

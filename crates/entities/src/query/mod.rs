@@ -7,7 +7,6 @@ mod access;
 mod aspect;
 mod batch;
 mod bulk;
-mod cache;
 mod chunk_filter;
 mod data;
 mod descriptor;
@@ -19,9 +18,7 @@ mod lookup;
 mod parallel;
 mod special_data;
 mod split;
-mod state;
 mod system_query;
-mod terms;
 mod tuples;
 mod view;
 mod walk;
@@ -54,8 +51,7 @@ pub use terms::{KnownGroups, Need, Options, Part, Term};
 pub use tuples::ReadableData;
 pub use view::Query;
 
-pub(crate) use batch::{Pool, Rows};
-pub(crate) use cache::QueryCache;
-pub(crate) use job::{DeclaredJob, LookupMemory};
 pub(crate) use system_query::{Conflict, SystemQuery, conflict_of};
 pub(crate) use terms::Plan;
+
+use crate::matching::{cache, state, terms};

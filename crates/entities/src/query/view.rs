@@ -9,12 +9,12 @@ use std::ptr::NonNull;
 
 use super::access::{Asked, sync_for_query};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
+use super::descriptor::plan_of;
 use super::filter::QueryFilter;
 use super::iter::QueryIter;
 use super::iter::{Cursor, Writes};
 use super::state::QueryMask;
 use super::state::QueryState;
-use super::terms::plan_of;
 use super::terms::{Options, Settings, Since};
 use super::walk::Walk;
 use super::walk::{count, each_pair, each_row, each_slices, get, refuse};

@@ -11,6 +11,7 @@ use std::slice;
 use ancho_burst::{CpuLevel, dispatch_as};
 
 use super::batch::{ChunkMarks, ChunkView, SharedSource};
+pub(super) use super::cache::PREFETCH_MIN_CHUNKS;
 use super::chunk_filter::{ChunkFilter, Runs, has_changed_row};
 use super::data::{ChunkData, QueryData};
 use super::iter::{Cursor, Writes};
@@ -53,9 +54,6 @@ pub(crate) struct Walk<'w> {
 fn is_long<D: QueryData>(list: &[u32]) -> bool {
     D::ROW_BYTES > 0 && list.len() >= PREFETCH_MIN_CHUNKS
 }
-
-/// Minimum number of chunks for which memory is prefetched.
-pub(super) const PREFETCH_MIN_CHUNKS: usize = 128;
 
 impl<'w> Walk<'w> {
     /// Creates a walk that writes nothing.

@@ -102,7 +102,7 @@ unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
 
 /// Columns of components with one value per new entity, for [`spawn_columns`](crate::EntityManager::spawn_columns).
 ///
-/// It is a tuple of columns with existing values, or [`Columns`] whose values are computed while they are written.
+/// It is a tuple of columns with existing values (each a `Vec`, a boxed slice, an array, or a slice of `Copy` values), or [`Columns`] whose values are computed while they are written.
 ///
 /// # Safety
 ///

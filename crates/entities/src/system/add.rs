@@ -2,16 +2,11 @@
 
 use std::sync::Arc;
 
-use super::SystemId;
 use super::builder::{BuilderKind, IntoSystem, IntoSystemTarget, SystemBuilder};
-use super::error::SystemError;
 use super::group::not_a_group;
-use super::info::SystemKind;
-use super::order::SystemTarget;
-use super::order::latency::LatencyAccess;
-use super::system::{ErasedSystem, System};
-use super::table::{Children, Flags, Profile, Record, no_such};
-use crate::world::World;
+use super::system::System;
+use crate::schedule::{LatencyAccess, SystemError, SystemId, SystemTarget};
+use crate::world::{Children, ErasedSystem, Flags, Profile, Record, SystemKind, World, no_such};
 
 impl World {
     /// Adds a system: a function, a struct, a group or a command point. [`IntoSystem`] has its options.

@@ -3,15 +3,13 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-use super::SystemId;
 use super::function::{FunctionSystem, SystemFunction};
 use super::group::SystemGroup;
-use super::order::SystemTarget;
 use super::point::CommandPoint;
-use super::rate::RateManager;
-use super::system::{ErasedSystem, StructSystem, System};
-use crate::manager::EntityManager;
-use crate::query::{QueryDescriptor, SystemQuery};
+use super::system::{StructSystem, System};
+use crate::query::QueryDescriptor;
+use crate::schedule::{RateManager, RequiredQuery, Requirements, SystemId, SystemTarget};
+use crate::world::ErasedSystem;
 
 /// A value that can be added to a world as a system: a function, a [struct](crate::System), a [group](crate::SystemGroup) or a
 /// [command point](crate::CommandPoint). Its methods set options, and return a [`SystemBuilder`].
@@ -149,13 +147,13 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert_eq!(world.get::<Player>(player).unwrap().0, 1);
     /// ```
     fn require(self, query: QueryDescriptor) -> SystemBuilder {
-        self.built(|builder| builder.requirements.all.push(required(query)))
+        self.built(|builder| builder.requirements.all.push(RequiredQuery::Pending(query)))
     }
 
     /// Runs the system only while at least one of the queries given to this method matches an entity. Unity's
     /// `RequireAnyForUpdate`.
     fn require_any(self, query: QueryDescriptor) -> SystemBuilder {
-        self.built(|builder| builder.requirements.any.push(required(query)))
+        self.built(|builder| builder.requirements.any.push(RequiredQuery::Pending(query)))
     }
 
     /// Runs a function only while one of its own queries matches, unless another query is [required](Self::require).
@@ -431,79 +429,5 @@ impl IntoSystemTarget<Self> for SystemId {
 impl IntoSystemTarget<Self> for SystemTarget {
     fn into_target(self) -> SystemTarget {
         self
-    }
-}
-
-/// The queries that have to match for a system to run.
-#[derive(Default)]
-pub(super) struct Requirements {
-    /// All of them have to match.
-    pub(super) all: Vec<RequiredQuery>,
-    /// One of them has to match.
-    pub(super) any: Vec<RequiredQuery>,
-    /// One of the system's own queries has to match, if both lists are empty.
-    pub(super) matching: bool,
-}
-
-/// A required query. It is created in the world that the system is added to.
-pub(super) enum RequiredQuery {
-    Pending(Box<dyn FnOnce(&EntityManager) -> SystemQuery + Send>),
-    Kept(SystemQuery),
-    /// The placeholder while the query is created.
-    Empty,
-}
-
-fn required(query: QueryDescriptor) -> RequiredQuery {
-    let make = move |entities: &EntityManager| SystemQuery::of_description(entities, &query);
-    RequiredQuery::Pending(Box::new(make))
-}
-
-impl RequiredQuery {
-    /// Creates the query in the world that the system is added to.
-    fn resolve(&mut self, entities: &EntityManager) {
-        if matches!(self, Self::Pending(_))
-            && let Self::Pending(make) = std::mem::replace(self, Self::Empty)
-        {
-            *self = Self::Kept(make(entities));
-        }
-    }
-
-    fn matches(&mut self, entities: &EntityManager) -> bool {
-        self.resolve(entities);
-        match self {
-            Self::Kept(query) => query.has_chunks(entities),
-            _ => false,
-        }
-    }
-}
-
-impl Requirements {
-    /// Creates all queries in the world that the system is added to.
-    pub(super) fn resolve(&mut self, entities: &EntityManager) {
-        let queries = self.all.iter_mut().chain(&mut self.any);
-        queries.for_each(|query| query.resolve(entities));
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        !self.is_explicit() && !self.matching
-    }
-
-    fn is_explicit(&self) -> bool {
-        !self.all.is_empty() || !self.any.is_empty()
-    }
-
-    /// Tests the requirements. `matching` tests whether the system's own queries match.
-    pub(super) fn are_met(
-        &mut self,
-        entities: &EntityManager,
-        matching: impl FnOnce() -> Option<bool>,
-    ) -> bool {
-        if self.is_explicit() {
-            let all = self.all.iter_mut().all(|query| query.matches(entities));
-            return all
-                && (self.any.is_empty()
-                    || self.any.iter_mut().any(|query| query.matches(entities)));
-        }
-        !self.matching || matching().unwrap_or(true)
     }
 }

@@ -3,12 +3,9 @@
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use super::SystemId;
 use super::builder::{IntoSystem, SystemBuilder};
-use super::error::SystemError;
-use super::order::{OrderError, OrderFault, OrderItem, SystemTarget, sort};
-use super::table::Systems;
-use crate::world::World;
+use crate::schedule::{OrderError, OrderItem, SystemError, SystemId, SystemTarget, sort};
+use crate::world::{Systems, World};
 
 /// Systems that are added together: a tuple of up to 16, or a list of builders.
 ///
@@ -153,7 +150,7 @@ impl Systems {
             let mut others = before.iter().filter(|target| !is_added(target));
             if let Some(there) = others.find_map(|target| self.find(target)) {
                 let (system, target) = (builder.name.clone(), self.name_of(there).to_string());
-                return Err(OrderError(OrderFault::CreateBeforeExisting { system, target }));
+                return Err(OrderError::CreateBeforeExisting { system, target });
             }
             // Targets that do not exist yet are created later in any case.
             before.retain(is_added);
@@ -170,7 +167,7 @@ impl Systems {
             // The systems have no ids yet, so no target names one by id.
             let id = SystemId::new(0, at as u32, u32::MAX);
             let (name, type_id, first, last) = (&*builder.name, builder.type_id, false, false);
-            items.push(OrderItem { name, type_id, id, first, last, before, after });
+            items.push(OrderItem { name, type_id, id, first, last, is_late: false, before, after });
         }
         sort("", &items, &|_| None).map_err(OrderError::of_creation)
     }

@@ -6,13 +6,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::SystemId;
-use super::error::SystemFault;
-use super::rate::RateTurn;
-use super::system::Outcome;
-use super::table::{Flags, SystemSlot};
 use super::update::has_run;
-use crate::world::World;
+use crate::schedule::{RateTurn, SystemFault, SystemId};
+use crate::world::{Flags, Outcome, SystemSlot, World};
 
 impl World {
     /// Updates systems while they are on the fast path, or idle. Returns their count. The next system, if there is one,

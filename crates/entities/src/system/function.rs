@@ -7,13 +7,12 @@ use std::marker::PhantomData;
 
 use ancho_jobs::JobHandle;
 
-use super::error::{SystemError, SystemFault};
-use super::param::{ParamState, ParamStates, SystemAccess, SystemParam};
-use super::system::{ErasedSystem, Outcome};
+use super::param::{ParamState, ParamStates, SystemParam};
 use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
+use crate::schedule::{SystemAccess, SystemError, SystemFault};
 use crate::version::Version;
-use crate::world::World;
+use crate::world::{ErasedSystem, Outcome, World};
 
 /// The return type of a function system: nothing, or a `Result` whose error the update reports with the name of the system.
 ///

@@ -1,20 +1,20 @@
 //! Groups of systems: the built-in ones, membership, settings and order.
 
-use std::any::type_name;
+use std::any::{TypeId, type_name};
+use std::iter;
 use std::sync::Arc;
 
-use super::SystemId;
 use super::builder::{IntoSystem, IntoSystemTarget};
-use super::error::{SystemError, SystemFault, UpdateErrors};
-use super::order::latency::delay_waits;
-use super::order::{Constraints, Elsewhere, OrderError, OrderItem, SystemTarget};
 use super::point::{
     BeginFixedStep, BeginInitialization, BeginPresentation, BeginSimulation, BeginVariableStep,
     EndFixedStep, EndInitialization, EndSimulation, EndVariableStep,
 };
-use super::rate::{FixedRateCatchUp, RateError, RateManager, VariableRate};
-use super::table::{Flags, Record, Systems, no_such};
-use crate::world::World;
+use crate::schedule::{
+    Constraints, Elsewhere, FixedRateCatchUp, OrderError, OrderItem, RateManager, SystemError,
+    SystemFault, SystemId, SystemTarget, UpdateErrors, VariableRate, delay_waits,
+};
+use crate::time::TimeError;
+use crate::world::{Flags, Record, Systems, World, no_such};
 
 /// A group of systems, identified by its type.
 ///
@@ -273,7 +273,7 @@ impl World {
         let record = self.systems.record_mut(id);
         let refused = match record.and_then(|record| record.children.rate.as_mut()) {
             Some(rate) => rate.set_timestep(seconds).err(),
-            None => Some(RateError::NoTimestep { seconds }),
+            None => Some(TimeError::NoTimestep { seconds }),
         };
         let Some(error) = refused else { return Ok(()) };
         Err(SystemError::Rate { group: self.systems.name_of(id).to_string(), error })
@@ -538,7 +538,7 @@ impl World {
                 true
             }
             Err(error) => {
-                self.systems.fail(id, SystemFault::Order(error));
+                self.systems.fail(id, SystemFault::Order { message: error.to_string() });
                 false
             }
         }
@@ -555,6 +555,11 @@ impl Systems {
     /// Tests whether a system is a patch.
     pub(super) fn is_patch(&self, id: SystemId) -> bool {
         self.slot(id).is_some_and(|slot| slot.flags.has(Flags::PATCH))
+    }
+
+    /// Finds the group of a type.
+    pub(super) fn group_of<G: SystemGroup>(&self) -> Option<SystemId> {
+        self.find(&G::target_of_type())
     }
 
     /// Tests whether a system is a member of a group.
@@ -583,9 +588,28 @@ impl Systems {
         }
     }
 
+    /// Returns whether a system runs before all systems of a group, if the order of groups around both decides it.
+    fn runs_before(&self, system: SystemId, group: SystemId) -> Option<bool> {
+        let groups_of =
+            |id| iter::successors(Some(id), |&id| self.record(id).and_then(|record| record.group));
+        // The children of the innermost group that has both.
+        let (own, other) = groups_of(system).find_map(|own| {
+            groups_of(group).find(|&id| self.is_sibling(own, id)).map(|id| (own, id))
+        })?;
+        let order = self.sorted(self.record(own)?.group?).ok()?;
+        let place = |id| order.iter().position(|&child| child == id);
+        Some(place(own)? < place(other)?)
+    }
+
+    /// Tests whether two different systems are members of one group.
+    fn is_sibling(&self, left: SystemId, right: SystemId) -> bool {
+        let group_of = |id| self.record(id).and_then(|record| record.group);
+        left != right && group_of(left).is_some() && group_of(left) == group_of(right)
+    }
+
     /// Computes the order in which the systems of a group run.
-    pub(super) fn sorted(&self, id: SystemId) -> Result<Box<[SystemId]>, OrderError> {
-        let Some(group) = self.record(id) else { return Ok(Box::default()) };
+    pub(super) fn sorted(&self, group_id: SystemId) -> Result<Box<[SystemId]>, OrderError> {
+        let Some(group) = self.record(group_id) else { return Ok(Box::default()) };
         let added = &group.children.added;
         if !group.children.sorts {
             return Ok(added.as_slice().into());
@@ -598,6 +622,7 @@ impl Systems {
                 id,
                 first: record.first,
                 last: record.last,
+                is_late: record.type_id == TypeId::of::<LateSimulation>(),
                 before: &record.before,
                 after: &record.after,
             })
@@ -608,8 +633,9 @@ impl Systems {
             if self.is_patch(id) {
                 return Some(Elsewhere::AmongPatches);
             }
-            let group = self.record(id)?.group.map(|group| self.name_of(group).to_string());
-            Some(Elsewhere::InGroup(group.unwrap_or_else(|| "no group".to_owned())))
+            let name = self.record(id)?.group.map(|group| self.name_of(group).to_string());
+            let name = name.unwrap_or_else(|| "no group".to_owned());
+            Some(Elsewhere::InGroup { name, runs_before: self.runs_before(id, group_id) })
         };
         let constraints = Constraints::resolve(&group.name, &items, &elsewhere)?;
         let mut order = constraints.sort(&group.name, &items)?;

@@ -4,12 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::SystemId;
 use super::builder::IntoSystemTarget;
-use super::error::{SystemError, UpdateError};
-use super::table::{Children, Flags, no_such};
+use crate::schedule::{SystemError, SystemId, UpdateError};
 use crate::version::Version;
-use crate::world::World;
+use crate::world::{Children, Flags, Moment, SystemKind, World, no_such};
 
 /// Information about a system.
 #[derive(Clone, Debug)]
@@ -42,20 +40,6 @@ pub struct SystemInfo {
     pub last_time: Duration,
     /// The sum of all run times since they are [measured](World::profile_systems).
     pub total_time: Duration,
-}
-
-/// The kind of a system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum SystemKind {
-    /// A function.
-    Function,
-    /// A [struct](crate::System).
-    Struct,
-    /// A [group](crate::SystemGroup).
-    Group,
-    /// A [point](crate::CommandPoint).
-    Point,
 }
 
 /// The systems of a world in the order in which they run, each group before its members.
@@ -355,19 +339,3 @@ impl World {
         self.notify_watcher(if is_idle { Moment::Passed(name) } else { Moment::After(name) });
     }
 }
-
-/// A moment of an update that is reported to the watcher.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// An update has begun, and no system has run yet.
-    Begun,
-    /// This system has run.
-    After(Arc<str>),
-    /// This point was reached without waiting commands.
-    Passed(Arc<str>),
-    /// All systems of an update have run.
-    Ended,
-}
-
-/// The function that observes updates.
-pub(super) type Watcher = Box<dyn FnMut(&mut World, Moment) + Send>;

@@ -2,8 +2,7 @@
 
 use ancho_jobs::JobHandle;
 
-use super::SystemId;
-use super::error::{SystemFault, UpdateError};
+use crate::schedule::{SystemFault, SystemId, UpdateError};
 use crate::world::World;
 
 impl World {

@@ -3,12 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::SystemId;
-use super::error::{SystemError, SystemFault, UpdateError, panic_message};
-use super::system::{ErasedSystem, Outcome};
-use super::table::{Flags, SystemSlot, no_such};
 use crate::panics::discard;
-use crate::world::World;
+use crate::schedule::{SystemError, SystemFault, SystemId, UpdateError, panic_message};
+use crate::world::{ErasedSystem, Flags, Outcome, SystemSlot, World, no_such};
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.end_systems();
+    }
+}
 
 impl World {
     /// Removes a system. A running system stops first, and a struct is destroyed. A group is removed with all its members,

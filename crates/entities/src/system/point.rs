@@ -7,17 +7,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ancho_collections::FixedState;
 use ancho_jobs::{CellConcurrent, current_job};
-use hashbrown::HashMap;
 
-use super::SystemId;
-use super::error::{SystemFault, panic_message};
 use super::param::ParamBuffer;
-use super::table::Record;
 use crate::commands::{CommandLog, Commands, EntityCommandBuffer};
 use crate::panics::discard;
-use crate::world::World;
+use crate::schedule::{Points, SystemFault, SystemId, WaitingBuffer, panic_message};
+use crate::world::{Record, World};
 
 /// A point of the update at which recorded commands play, identified by its type.
 ///
@@ -178,97 +174,10 @@ impl<P> fmt::Debug for CommandsAt<'_, P> {
     }
 }
 
-/// A recorded buffer that waits for its point.
-pub(super) struct WaitingBuffer {
-    pub(super) buffer: EntityCommandBuffer,
-    /// The recording system.
-    pub(super) recorder: Option<SystemId>,
-    pub(super) name: Arc<str>,
-}
-
-/// The state of a command point.
-pub(super) struct PointState {
-    name: &'static str,
-    /// The system that plays the buffers, if it was added.
-    pub(super) system: Option<SystemId>,
-    pub(super) waiting: Vec<WaitingBuffer>,
-    /// Played buffers, whose memory is reused.
-    spare: Vec<EntityCommandBuffer>,
-}
-
-/// The command points of a world.
-#[derive(Default)]
-pub(crate) struct Points {
-    by_type: HashMap<TypeId, u32, FixedState>,
-    list: Vec<PointState>,
-}
-
 impl Points {
     /// The index of a point, which never changes.
     pub(crate) fn place_of<P: CommandPoint>(&mut self) -> u32 {
         self.place(TypeId::of::<P>(), P::name())
-    }
-
-    pub(super) fn place(&mut self, ty: TypeId, name: &'static str) -> u32 {
-        *self.by_type.entry(ty).or_insert_with(|| {
-            self.list.push(PointState {
-                name,
-                system: None,
-                waiting: Vec::new(),
-                spare: Vec::new(),
-            });
-            self.list.len() as u32 - 1
-        })
-    }
-
-    pub(super) fn get_mut(&mut self, place: u32) -> &mut PointState {
-        &mut self.list[place as usize]
-    }
-
-    /// The number of points.
-    pub(super) fn count(&self) -> u32 {
-        self.list.len() as u32
-    }
-
-    /// Tests whether no buffer waits for a point.
-    #[inline]
-    pub(super) fn is_idle(&self, place: u32) -> bool {
-        self.list.get(place as usize).is_some_and(|point| point.waiting.is_empty())
-    }
-
-    /// Returns an empty buffer for a point.
-    pub(crate) fn take_buffer(&mut self, place: u32) -> Result<EntityCommandBuffer, SystemFault> {
-        let point = &mut self.list[place as usize];
-        if point.system.is_none() {
-            return Err(SystemFault::NoPoint { point: point.name });
-        }
-        Ok(point.spare.pop().unwrap_or_else(|| EntityCommandBuffer::new().named("commands")))
-    }
-
-    /// Lets a buffer wait for its point, or reuses it if it is empty.
-    pub(super) fn push(
-        &mut self,
-        place: u32,
-        mut buffer: EntityCommandBuffer,
-        (recorder, name): &(Option<SystemId>, Arc<str>),
-    ) {
-        let point = &mut self.list[place as usize];
-        if buffer.is_empty() && !buffer.is_in_use() {
-            // The next user of the buffer starts with the default.
-            buffer.set_should_play(true);
-            point.spare.push(buffer);
-        } else {
-            point.waiting.push(WaitingBuffer {
-                buffer,
-                recorder: *recorder,
-                name: Arc::clone(name),
-            });
-        }
-    }
-
-    /// Keeps a played buffer for reuse.
-    pub(super) fn recycle(&mut self, place: u32, buffer: EntityCommandBuffer) {
-        self.list[place as usize].spare.push(buffer);
     }
 }
 
@@ -308,10 +217,10 @@ impl World {
     /// ```
     pub fn commands_at<P: CommandPoint>(
         &mut self,
-    ) -> Result<&mut EntityCommandBuffer, super::error::SystemError> {
+    ) -> Result<&mut EntityCommandBuffer, crate::schedule::SystemError> {
         self.add_default_groups();
         let place = self.systems.points.place_of::<P>();
-        let refused = |_| super::error::SystemError::NoSuchPoint { point: P::name() };
+        let refused = |_| crate::schedule::SystemError::NoSuchPoint { point: P::name() };
         let buffer = self.systems.points.take_buffer(place).map_err(refused)?;
         let recorder = self.systems.executing;
         let name = recorder.map_or_else(|| "the program".into(), |id| self.systems.name_of(id));

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::builder::{BuilderKind, SystemBuilder};
-use super::error::SystemError;
+use crate::schedule::SystemError;
 use crate::world::{World, WorldSettings};
 
 /// A system that is marked with `#[system]`, and added to worlds automatically.

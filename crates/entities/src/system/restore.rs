@@ -8,13 +8,12 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::SystemId;
-use super::table::{Flags, SystemSlot, Systems};
 use crate::error::EntityError;
 use crate::manager::{EntityManager, LastRun, LastRuns};
 use crate::panics::FirstPanic;
+use crate::schedule::SystemId;
 use crate::version::Version;
-use crate::world::World;
+use crate::world::{Flags, SystemSlot, Systems, World};
 
 impl World {
     /// Replaces the entities of the world by those of a snapshot, which is a [fork](Self::fork) of the world: a rollback.

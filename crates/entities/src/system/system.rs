@@ -2,11 +2,10 @@
 
 use std::any::Any;
 
-use super::error::{SystemError, SystemFault, SystemResult};
-use super::param::SystemAccess;
-use crate::manager::EntityManager;
+use crate::schedule::{SystemAccess, SystemError, SystemFault, SystemResult};
+use crate::world::{ErasedSystem, Outcome, World};
+
 use crate::version::Version;
-use crate::world::World;
 
 /// A system that is a struct: it has fields, and callbacks for its lifecycle.
 ///
@@ -108,61 +107,6 @@ pub trait System: Send + 'static {
     fn on_destroy(&mut self, world: &mut World) -> SystemResult {
         let _ = world;
         Ok(())
-    }
-}
-
-/// The outcome of a call of a system.
-pub(super) type Outcome = Result<(), Box<SystemFault>>;
-
-/// A function or struct system with erased type.
-pub(super) trait ErasedSystem: Send {
-    /// Creates the system. Returns the access of its parameters, if it declares them.
-    fn create(
-        &mut self,
-        world: &mut World,
-        name: &str,
-    ) -> Result<Option<SystemAccess>, SystemError>;
-
-    /// The name. It is stored here, too, so that it is known when the world is gone.
-    fn name(&self) -> &str;
-
-    fn start(&mut self, _world: &mut World) -> Outcome {
-        Ok(())
-    }
-
-    /// Updates the system. `since` is the version of its last run.
-    fn update(&mut self, world: &mut World, since: Version) -> Outcome;
-
-    fn stop(&mut self, _world: &mut World) -> Outcome {
-        Ok(())
-    }
-
-    fn destroy(&mut self, _world: &mut World) -> Outcome {
-        Ok(())
-    }
-
-    /// Tests whether the system can access the system table of its world.
-    fn reaches_systems(&self) -> bool {
-        true
-    }
-
-    /// The struct of a struct system.
-    fn as_any(&self) -> Option<&dyn Any> {
-        None
-    }
-
-    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
-        None
-    }
-
-    /// The number of entities in chunks that match its queries.
-    fn entity_count(&mut self, _entities: &EntityManager) -> Option<usize> {
-        None
-    }
-
-    /// Tests whether one of its queries matches a chunk.
-    fn has_entities(&mut self, _entities: &EntityManager) -> Option<bool> {
-        None
     }
 }
 

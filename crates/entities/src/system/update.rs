@@ -7,16 +7,11 @@ use std::time::Instant;
 
 use ancho_collections::Allocator;
 
-use super::SystemId;
-use super::error::{SystemFault, UpdateError, UpdateErrors, panic_message};
-use super::info::Moment;
-use super::rate::RateTurn;
-use super::system::Outcome;
-use super::table::{Flags, Systems};
 use super::update_guard::UpdateGuard;
 use crate::panics::discard;
+use crate::schedule::{RateTurn, SystemFault, SystemId, UpdateError, UpdateErrors, panic_message};
 use crate::time::Time;
-use crate::world::World;
+use crate::world::{Flags, Moment, Outcome, Systems, World};
 
 /// The number of recorded jobs after which they are completed, if systems are only updated one by one.
 const MANY_JOBS: usize = 1024;
@@ -402,7 +397,7 @@ impl World {
         let (world, patches) = (self.systems.id, Arc::clone(&self.systems.patches));
         for &patch in patches.iter() {
             // A patch that updates other systems does not run inside of itself.
-            let is_free = |slot: &super::table::SystemSlot| !slot.flags.has(Flags::EXECUTING);
+            let is_free = |slot: &crate::world::SystemSlot| !slot.flags.has(Flags::EXECUTING);
             if self.systems.slot(patch).is_some_and(is_free) {
                 self.run(patch);
             }

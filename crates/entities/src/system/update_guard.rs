@@ -7,12 +7,10 @@ use std::cell::RefCell;
 use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::SystemId;
-use super::error::panic_message;
-use super::table::{Flags, SystemSlot};
 use crate::panics::discard;
+use crate::schedule::{SystemId, panic_message};
 use crate::version::Version;
-use crate::world::World;
+use crate::world::{Flags, SystemSlot, World};
 
 thread_local! {
     /// The worlds that are being updated. It has no destructor: a world may be dropped after other thread locals of its

@@ -1,6 +1,7 @@
 //! The world, its settings, its clock, and its update memory.
 
 mod resources;
+mod systems;
 mod transaction;
 
 use std::cell::OnceCell;
@@ -11,13 +12,16 @@ use std::ops::{Deref, DerefMut};
 use ancho_collections::{Allocator, RewindableAllocator};
 use ancho_jobs::JobPool;
 use resources::Resources;
-pub use transaction::{ExclusiveEntityTransaction, TransactionJob};
+pub(crate) use systems::{
+    Children, ErasedSystem, Flags, Outcome, Profile, Record, SystemSlot, Systems, no_such,
+};
+pub use systems::{Moment, SystemKind};
+pub use transaction::ExclusiveEntityTransaction;
 
-use crate::commands::{EntityCommandBuffer, PlaybackError};
+use crate::commands::{CommandError, EntityCommandBuffer};
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{ChunkArena, StorageSettings};
-use crate::system::Systems;
 use crate::time::{Time, TimeError, TimeStack};
 
 /// Entities with their components, systems and resources, independent of all other worlds.
@@ -169,7 +173,7 @@ impl World {
     ///
     /// The errors of [`EntityManager::play`].
     #[track_caller]
-    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), PlaybackError> {
+    pub fn play(&mut self, buffer: &mut EntityCommandBuffer) -> Result<(), CommandError> {
         let played = self.entities.play(buffer);
         played.map_err(|error| error.played_by(&format!("world `{}`", self.name)))
     }
@@ -211,12 +215,6 @@ impl World {
     #[track_caller]
     pub fn begin_transaction(self) -> ExclusiveEntityTransaction {
         ExclusiveEntityTransaction::new(self)
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        self.end_systems();
     }
 }
 

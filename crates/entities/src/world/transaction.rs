@@ -62,6 +62,8 @@ pub struct ExclusiveEntityTransaction {
     entities: JobCell<EntityManager>,
     /// Jobs that may be uncompleted, or whose failures were not reported.
     scheduled: Vec<JobHandle>,
+    /// The name of the next job, if it is set.
+    next_name: Option<&'static str>,
     /// The number of jobs at which forgotten ones are removed next.
     many: usize,
 }
@@ -74,7 +76,7 @@ impl ExclusiveEntityTransaction {
     pub(crate) fn new(mut world: World) -> Self {
         let entities = world.detach();
         let entities = JobCell::new(entities).named("entities of a transaction");
-        Self { world, entities, scheduled: Vec::new(), many: MANY }
+        Self { world, entities, scheduled: Vec::new(), next_name: None, many: MANY }
     }
 
     /// Returns the name of the world.
@@ -99,8 +101,10 @@ impl ExclusiveEntityTransaction {
     /// let failed = transaction.complete().unwrap_err();
     /// assert_eq!(failed.to_string(), "A0011: job `Load` panicked: no such file");
     /// ```
-    pub fn named(&mut self, name: &'static str) -> TransactionJob<'_> {
-        TransactionJob { transaction: self, name: Some(name) }
+    #[must_use = "nothing is scheduled until one of the `schedule` calls"]
+    pub fn named(&mut self, name: &'static str) -> &mut Self {
+        self.next_name = Some(name);
+        self
     }
 
     /// Schedules a job with the entities, after other jobs.
@@ -134,7 +138,7 @@ impl ExclusiveEntityTransaction {
     where
         F: for<'v> FnOnce(&'v mut EntityManager) + Send + 'static,
     {
-        TransactionJob { transaction: self, name: None }.schedule(dependencies, job)
+        self.submit::<F>(|jobs, entities| jobs.schedule(dependencies, entities.write(), job))
     }
 
     /// Schedules a job with the entities and containers, after other jobs.
@@ -171,16 +175,35 @@ impl ExclusiveEntityTransaction {
         D: JobData,
         F: for<'v> FnOnce((&'v mut EntityManager, D::Whole<'v>)) + Send + 'static,
     {
-        TransactionJob { transaction: self, name: None }.schedule_with(dependencies, data, job)
+        self.submit::<F>(|jobs, entities| {
+            jobs.schedule(dependencies, (entities.write(), data), job)
+        })
     }
 
-    fn note(&mut self, job: JobHandle) {
-        if self.scheduled.len() >= self.many {
-            let jobs = self.world.jobs();
-            self.scheduled.retain(|&job| !jobs.is_forgotten(job));
-            self.many = MANY.max(self.scheduled.len() * 2);
+    /// Schedules a job with a closure of the type `F`.
+    fn submit<F>(
+        &mut self,
+        schedule: impl FnOnce(
+            JobBuilder<'_>,
+            &mut JobCell<EntityManager>,
+        ) -> Result<JobHandle, ScheduleError>,
+    ) -> Result<JobHandle, ScheduleError> {
+        let Self { world, entities, scheduled, next_name, many } = self;
+        let name = next_name.take().unwrap_or_else(type_name::<F>);
+        // Jobs of another scheduler cannot be dependencies, so they are completed here. Inside a job the call fails below.
+        if current_job().is_none()
+            && let Ok(entities) = entities.get_mut()
+        {
+            entities.complete_jobs_over_detached();
         }
-        self.scheduled.push(job);
+        let jobs = world.jobs();
+        let job = schedule(jobs.named(name), entities)?;
+        if scheduled.len() >= *many {
+            scheduled.retain(|&job| !jobs.is_forgotten(job));
+            *many = MANY.max(scheduled.len() * 2);
+        }
+        scheduled.push(job);
+        Ok(job)
     }
 
     /// The entities.
@@ -273,71 +296,6 @@ impl ExclusiveEntityTransaction {
             None => Ok(world),
             Some(error) => Err(Rejected { value: Box::new(world), error }),
         }
-    }
-}
-
-/// A named job of a transaction, to be scheduled by one of its methods.
-///
-/// From [`ExclusiveEntityTransaction::named`].
-#[derive(Debug)]
-#[must_use = "nothing is scheduled until one of the `schedule` calls"]
-pub struct TransactionJob<'t> {
-    transaction: &'t mut ExclusiveEntityTransaction,
-    name: Option<&'static str>,
-}
-
-impl TransactionJob<'_> {
-    /// Schedules a job with the entities. See [`ExclusiveEntityTransaction::schedule`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`ExclusiveEntityTransaction::schedule`].
-    pub fn schedule<F>(self, dependencies: &[JobHandle], job: F) -> Result<JobHandle, ScheduleError>
-    where
-        F: for<'v> FnOnce(&'v mut EntityManager) + Send + 'static,
-    {
-        self.submit::<F>(|jobs, entities| jobs.schedule(dependencies, entities.write(), job))
-    }
-
-    /// Schedules a job with the entities and containers. See [`ExclusiveEntityTransaction::schedule_with`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`ExclusiveEntityTransaction::schedule`].
-    pub fn schedule_with<D, F>(
-        self,
-        dependencies: &[JobHandle],
-        data: D,
-        job: F,
-    ) -> Result<JobHandle, ScheduleError>
-    where
-        D: JobData,
-        F: for<'v> FnOnce((&'v mut EntityManager, D::Whole<'v>)) + Send + 'static,
-    {
-        self.submit::<F>(|jobs, entities| {
-            jobs.schedule(dependencies, (entities.write(), data), job)
-        })
-    }
-
-    /// Schedules a job with a closure of the type `F`.
-    fn submit<F>(
-        self,
-        schedule: impl FnOnce(
-            JobBuilder<'_>,
-            &mut JobCell<EntityManager>,
-        ) -> Result<JobHandle, ScheduleError>,
-    ) -> Result<JobHandle, ScheduleError> {
-        let ExclusiveEntityTransaction { world, entities, .. } = &mut *self.transaction;
-        // Jobs of another scheduler cannot be dependencies, so they are completed here. Inside a job the call fails below.
-        if current_job().is_none()
-            && let Ok(entities) = entities.get_mut()
-        {
-            entities.complete_jobs_over_detached();
-        }
-        let name = self.name.unwrap_or_else(type_name::<F>);
-        let job = schedule(world.jobs().named(name), entities)?;
-        self.transaction.note(job);
-        Ok(job)
     }
 }
 

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    Buffer, BufferElement, CommandFault, Component, Entity, EntityCommandBuffer, EntityError,
-    Linked, LinkedEntityGroup, PlaybackError, QueryDescriptor, Shared, SharedComponent, With,
-    World,
+    Buffer, BufferElement, CommandError, CommandFault, Component, Entity, EntityCommandBuffer,
+    EntityError, Linked, LinkedEntityGroup, QueryDescriptor, Shared, SharedComponent, With, World,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
@@ -134,7 +133,7 @@ fn a_buffer_is_played_once_unless_it_is_reusable() {
     let entity = buffer.commands().unwrap().spawn((A(1), B("b".into())));
     world.play(&mut buffer).unwrap();
     let refused = world.play(&mut buffer).unwrap_err();
-    assert!(matches!(refused, PlaybackError::AlreadyPlayed { .. }), "{refused}");
+    assert!(matches!(refused, CommandError::AlreadyPlayed { .. }), "{refused}");
     assert!(buffer.commands().unwrap_err().to_string().starts_with("A0080: "));
     let before = buffer.resolve(entity).unwrap();
     buffer.clear().unwrap();
@@ -169,7 +168,7 @@ fn the_first_command_that_fails_stops_the_buffer() {
     let late = commands.spawn(Counted(count.clone()));
     commands.despawn(stone);
     let error = world.play(&mut buffer).unwrap_err();
-    let PlaybackError::Stopped(stopped) = &error else { panic!("{error}") };
+    let CommandError::Stopped(stopped) = &error else { panic!("{error}") };
     assert_eq!(stopped.number(), 3);
     assert!(matches!(
         stopped.fault(),

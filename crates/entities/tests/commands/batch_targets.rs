@@ -1,7 +1,7 @@
 //! Batches: every operation works for slices, placeholders, linked groups and queries.
 
 use ancho_entities::{
-    Buffer, CommandTargets, ComponentType, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup,
+    BatchTargets, Buffer, ComponentType, Entity, EntityCommandBuffer, Linked, LinkedEntityGroup,
     QueryDescriptor, Shared, With, World,
 };
 
@@ -31,7 +31,7 @@ fn for_all_targets(
             } else {
                 EntityCommandBuffer::new()
             };
-            let targets: CommandTargets<'_> = match way {
+            let targets: BatchTargets<'_> = match way {
                 "slice" => all[..3].into(),
                 "group" => Linked(all[0]).into(),
                 "query" => QueryDescriptor::of::<(), With<A>>().into(),

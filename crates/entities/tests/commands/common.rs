@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ancho_entities::{
-    BufferElement, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
-    ManagedComponent, PlaybackError, PlaybackStopped, SharedComponent, World,
+    BufferElement, CommandError, CommandFault, CommandRecorder, Component, Entity,
+    EntityCommandBuffer, ManagedComponent, PlaybackStopped, SharedComponent, World,
 };
 
 pub(crate) use crate::checked::{Checked, chunks_of, world};
@@ -143,7 +143,7 @@ pub(crate) struct Papers {
 pub(crate) fn play(
     world: &mut World,
     record: impl FnOnce(&mut CommandRecorder),
-) -> Result<EntityCommandBuffer, PlaybackError> {
+) -> Result<EntityCommandBuffer, CommandError> {
     let mut buffer = EntityCommandBuffer::new();
     record(buffer.commands().unwrap());
     world.play(&mut buffer).map(|()| buffer)
@@ -151,9 +151,9 @@ pub(crate) fn play(
 
 /// Returns the error of the command that stopped a buffer.
 #[track_caller]
-pub(crate) fn stopped(played: Result<(), PlaybackError>) -> PlaybackStopped {
+pub(crate) fn stopped(played: Result<(), CommandError>) -> PlaybackStopped {
     match played {
-        Err(PlaybackError::Stopped(stopped)) => *stopped,
+        Err(CommandError::Stopped(stopped)) => *stopped,
         other => panic!("was not stopped: {other:?}"),
     }
 }

@@ -1,6 +1,6 @@
 //! A buffer that a job uses.
 
-use ancho_entities::{CommandError, EntityCommandBuffer, PlaybackError};
+use ancho_entities::{CommandError, EntityCommandBuffer};
 
 use crate::common::*;
 
@@ -14,8 +14,8 @@ fn a_buffer_that_a_job_holds_is_neither_recorded_in_nor_played_nor_cleared() {
     assert!(matches!(buffer.commands().unwrap_err(), CommandError::InUse(_)));
     assert!(matches!(world.commands(&mut buffer).unwrap_err(), CommandError::InUse(_)));
     assert!(matches!(buffer.clear().unwrap_err(), CommandError::InUse(_)));
-    assert!(matches!(world.check_commands(&buffer).unwrap_err(), PlaybackError::InUse(_)));
-    assert!(matches!(world.play(&mut buffer).unwrap_err(), PlaybackError::InUse(_)));
+    assert!(matches!(world.check_commands(&buffer).unwrap_err(), CommandError::InUse(_)));
+    assert!(matches!(world.play(&mut buffer).unwrap_err(), CommandError::InUse(_)));
     assert_eq!((buffer.len(), world.entity_count()), (0, 0));
     world.jobs().complete(job);
     assert_eq!(buffer.len(), 1);

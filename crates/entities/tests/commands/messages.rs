@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use ancho_entities::{Entity, EntityCommandBuffer, PlaybackError, Prefab, World};
+use ancho_entities::{CommandError, Entity, EntityCommandBuffer, Prefab, World};
 
 use crate::common::*;
 
@@ -16,9 +16,9 @@ fn here() -> &'static Location<'static> {
 #[track_caller]
 fn reads(world: &mut World, mut buffer: EntityCommandBuffer, message: &str) {
     let label = buffer.label().to_string();
-    let PlaybackError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else { panic!() };
+    let CommandError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else { panic!() };
     let message = message.replace("BUFFER", &label).replace("AT", &stopped.at().to_string());
-    assert_eq!(PlaybackError::Stopped(stopped).to_string(), message);
+    assert_eq!(CommandError::Stopped(stopped).to_string(), message);
 }
 
 #[test]

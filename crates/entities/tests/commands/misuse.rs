@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    CommandRecorder, Component, Entity, EntityCommandBuffer, EntityTracker, PlaybackError, World,
+    CommandError, CommandRecorder, Component, Entity, EntityCommandBuffer, EntityTracker, World,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
@@ -97,7 +97,7 @@ fn an_entity_with_all_bits_set_is_an_entity_of_nobody() {
         assert_eq!(buffer.trace().lines().count(), 2);
         if play {
             let refused = world.play(&mut buffer).unwrap_err();
-            assert!(matches!(refused, PlaybackError::Stopped(_)), "{refused}");
+            assert!(matches!(refused, CommandError::Stopped(_)), "{refused}");
         }
         drop(buffer);
         assert_eq!(Arc::strong_count(&counted), 1);
@@ -205,7 +205,7 @@ fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
             let played = world.play(&mut buffer);
             world.check_invariants().unwrap();
             if let Err(error) = played {
-                assert!(matches!(error, PlaybackError::Stopped(_)), "{at}: {error}");
+                assert!(matches!(error, CommandError::Stopped(_)), "{at}: {error}");
             }
             let mut all: Vec<Entity> = world.query::<Entity>().iter().collect();
             let count = all.len();

@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::mem::discriminant;
 
 use ancho_entities::{
-    Archetype, Buffer, Changed, CommandFault, ComponentType, Entity, EntityCommandBuffer,
-    EntityError, IgnoreEnabled, IncludeDisabled, Linked, LinkedEntityGroup, Managed, PlaybackError,
-    QueryDescriptor, Shared, Version, With, Without, World, WorldSettings,
+    Archetype, Buffer, Changed, CommandError, CommandFault, ComponentType, Entity,
+    EntityCommandBuffer, EntityError, IgnoreEnabled, IncludeDisabled, Linked, LinkedEntityGroup,
+    Managed, QueryDescriptor, Shared, Version, With, Without, World, WorldSettings,
 };
 use proptest::prelude::*;
 
@@ -593,7 +593,7 @@ fn in_bulk(
     _ = world.check_commands(&buffer);
     let failed = match world.play(&mut buffer) {
         Ok(()) => None,
-        Err(PlaybackError::Stopped(stopped)) => {
+        Err(CommandError::Stopped(stopped)) => {
             let why = match stopped.fault() {
                 CommandFault::Entity(error) => Why::Entity(error),
                 CommandFault::ForeignPlaceholder { .. } => Why::Placeholder,

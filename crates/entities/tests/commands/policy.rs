@@ -2,7 +2,7 @@
 
 use ancho_entities::{
     Buffer, CommandError, CommandFault, CommandsAt, EndSimulation, Entity, EntityCommandBuffer,
-    EntityTracker, Managed, PlaybackError, Query, QueryDescriptor, ResMut, Shared, World,
+    EntityTracker, Managed, Query, QueryDescriptor, ResMut, Shared, World,
 };
 
 use crate::common::*;
@@ -16,7 +16,7 @@ fn a_buffer_for_one_playback_is_refused_the_second_time_also_by_another_world() 
     for world in [&mut one, &mut other] {
         let before = world.state_hash();
         let refused = world.play(&mut buffer).unwrap_err();
-        assert!(matches!(refused, PlaybackError::AlreadyPlayed { .. }), "{refused}");
+        assert!(matches!(refused, CommandError::AlreadyPlayed { .. }), "{refused}");
         assert_eq!(world.state_hash(), before);
     }
     assert!(matches!(buffer.commands().unwrap_err(), CommandError::AlreadyPlayed { .. }));
@@ -30,7 +30,7 @@ fn a_buffer_that_was_stopped_was_played() {
     buffer.commands().unwrap().set(Entity::NULL, A(1));
     stopped(world.play(&mut buffer));
     let refused = world.play(&mut buffer).unwrap_err();
-    assert!(matches!(refused, PlaybackError::AlreadyPlayed { .. }), "{refused}");
+    assert!(matches!(refused, CommandError::AlreadyPlayed { .. }), "{refused}");
     buffer.clear().unwrap();
     buffer.commands().unwrap().spawn(A(1));
     world.play(&mut buffer).unwrap();
@@ -224,7 +224,7 @@ fn a_buffer_that_a_job_holds_is_not_played_in_any_case() {
     let jobs = world.jobs();
     let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(1))).unwrap();
     buffer.set_should_play(false);
-    assert!(matches!(world.play(&mut buffer).unwrap_err(), PlaybackError::InUse(_)));
+    assert!(matches!(world.play(&mut buffer).unwrap_err(), CommandError::InUse(_)));
     world.jobs().complete(job);
     world.play(&mut buffer).unwrap();
     assert_eq!((world.entity_count(), buffer.len()), (0, 1));
@@ -284,7 +284,7 @@ fn ids_of_one_world_are_played_in_no_other() {
     let mut buffer = EntityCommandBuffer::new();
     let id = one.commands(&mut buffer).unwrap().spawn(A(1));
     assert!(matches!(other.commands(&mut buffer).unwrap_err(), CommandError::OtherWorld { .. }));
-    assert!(matches!(other.play(&mut buffer).unwrap_err(), PlaybackError::OtherWorld { .. }));
+    assert!(matches!(other.play(&mut buffer).unwrap_err(), CommandError::OtherWorld { .. }));
     assert_eq!((one.entity_count(), other.entity_count()), (0, 0));
     one.play(&mut buffer).unwrap();
     assert_eq!(one.get(id), Ok(&A(1)));
@@ -364,7 +364,7 @@ fn a_fork_goes_on_without_the_ids_that_were_promised() {
     let promised = world.commands(&mut buffer).unwrap().spawn(A(2));
     let mut fork = world.fork().unwrap();
     let refused = fork.play(&mut buffer).unwrap_err();
-    assert!(matches!(refused, PlaybackError::OtherWorld { .. }), "{refused}");
+    assert!(matches!(refused, CommandError::OtherWorld { .. }), "{refused}");
     let next = fork.spawn(A(3));
     assert_ne!(next, promised);
     fork.check_invariants().unwrap();
@@ -419,7 +419,7 @@ fn a_world_may_go_before_its_buffer() {
         world.commands(&mut buffer).unwrap().spawn_many(B("b".into()), 100);
     }
     let mut other = world();
-    assert!(matches!(other.play(&mut buffer).unwrap_err(), PlaybackError::OtherWorld { .. }));
+    assert!(matches!(other.play(&mut buffer).unwrap_err(), CommandError::OtherWorld { .. }));
     buffer.clear().unwrap();
     other.commands(&mut buffer).unwrap().spawn(A(1));
     other.play(&mut buffer).unwrap();

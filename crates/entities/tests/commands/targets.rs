@@ -1,9 +1,9 @@
 //! Missing targets: the command reports the error of the world's method, in lenient and in strict worlds.
 
 use ancho_entities::{
-    Buffer, CommandFault, CommandRecorder, ComponentType, Entity, EntityCommandBuffer, EntityError,
-    Linked, LinkedEntityGroup, PlaybackError, Prefab, QueryDescriptor, Shared, World,
-    WorldSettings,
+    Buffer, CommandError, CommandFault, CommandRecorder, ComponentType, Entity,
+    EntityCommandBuffer, EntityError, Linked, LinkedEntityGroup, Prefab, QueryDescriptor, Shared,
+    World, WorldSettings,
 };
 
 use crate::common::*;
@@ -181,7 +181,7 @@ fn targets_of_all_kinds_are_taken_and_refused_as_by_the_world() {
                     Ok(()) => played.unwrap_or_else(|error| panic!("{what}: {error}")),
                     Err(error) => {
                         let stopped = match played {
-                            Err(PlaybackError::Stopped(stopped)) => stopped,
+                            Err(CommandError::Stopped(stopped)) => stopped,
                             other => panic!("{what}: {other:?} instead of {error}"),
                         };
                         assert_eq!(stopped.number(), 1, "{what}");
@@ -230,7 +230,7 @@ fn the_second_and_the_last_of_a_run_are_refused_too() {
                 });
                 match (failed, played) {
                     (None, Ok(_)) => (),
-                    (Some(at), Err(PlaybackError::Stopped(stopped))) => {
+                    (Some(at), Err(CommandError::Stopped(stopped))) => {
                         assert_eq!(stopped.number(), at + 1, "{what}");
                     }
                     (failed, played) => panic!("{what}: {failed:?}, and {played:?}"),
@@ -265,7 +265,7 @@ fn a_check_says_of_targets_what_playing_says() {
                 commands.spawn(Tag);
                 record(commands, target);
                 let checked = world.check_commands(&buffer);
-                let said = |done: Result<(), PlaybackError>| {
+                let said = |done: Result<(), CommandError>| {
                     done.is_err().then(|| {
                         let stopped = stopped(done);
                         (stopped.number(), stopped.fault())
@@ -402,7 +402,7 @@ fn placeholders_of_what_is_created_later_are_refused_as_targets() {
         let played = world.play(&mut buffer);
         let count = world.entity_count();
         world.check_invariants().unwrap();
-        let Err(PlaybackError::Stopped(stopped)) = played else {
+        let Err(CommandError::Stopped(stopped)) = played else {
             wrong.push(format!("{name}: {played:?}, and {count} entities are there"));
             continue;
         };

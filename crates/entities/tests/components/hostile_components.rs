@@ -9,9 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
+use ancho_entities::__macro::TypeSlot;
 use ancho_entities::{
-    ChunkArena, Component, ComponentType, Duplicate, Entity, EntityError, Field, Initial, TypeSlot,
-    World, WorldSettings,
+    ChunkArena, Component, ComponentType, Duplicate, Entity, EntityError, Field, Initial, World,
+    WorldSettings,
 };
 
 thread_local! {

@@ -6,8 +6,8 @@ use std::mem;
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
-    Buffer, BufferElement, ChunkInJob, ChunkJob, CommandFault, CommandLog, Component, EnabledMut,
-    Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent, PlaybackError,
+    Buffer, BufferElement, ChunkInJob, ChunkJob, CommandError, CommandFault, CommandLog, Component,
+    EnabledMut, Entity, EntityAt, EntityCommandBuffer, EntityJob, Managed, ManagedComponent,
     QueryDescriptor, Shared, SharedComponent, With, World, WorldSettings,
 };
 use ancho_jobs::{CellConcurrent, ExecutionMode, JobPool, ParallelFor, ParallelJobStruct};
@@ -336,7 +336,7 @@ fn the_command_that_fails_is_the_same_everywhere() {
                 }
             });
             world.jobs().complete(job);
-            let PlaybackError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else {
+            let CommandError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else {
                 panic!();
             };
             assert_eq!(stopped.job(), Some("Fail"));
@@ -574,7 +574,7 @@ fn play_ids_of_two_worlds(workers: usize, counts: [usize; 2]) -> (World, usize) 
         commands.spawn(Large([2; 8192]));
     }
     *first.commands().unwrap() = mem::take(&mut *commands);
-    let Err(PlaybackError::Stopped(stopped)) = one.play(&mut first) else { panic!("twice") };
+    let Err(CommandError::Stopped(stopped)) = one.play(&mut first) else { panic!("twice") };
     assert!(matches!(stopped.fault(), CommandFault::PromiseBroken { .. }), "{stopped}");
     (one, stopped.number())
 }

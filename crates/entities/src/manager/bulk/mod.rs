@@ -249,7 +249,7 @@ impl EntityManager {
     }
 
     /// Iterates over the entities of rows, in their order.
-    pub(super) fn entities_in<'a>(
+    pub(crate) fn entities_in<'a>(
         &'a self,
         found: &'a RowSelection,
     ) -> impl Iterator<Item = Entity> + 'a {
@@ -402,7 +402,7 @@ impl EntityManager {
     }
 
     /// Returns the rows of entities. An entity may occur twice.
-    pub(super) fn found_entities(&self, entities: &[Entity]) -> Result<RowSelection, EntityError> {
+    pub(crate) fn found_entities(&self, entities: &[Entity]) -> Result<RowSelection, EntityError> {
         let rows = entities.iter().map(|&entity| {
             let at = self.locate(entity)?;
             Ok((self.storage.archetype_at(at), at.chunk, at.row))

@@ -5,7 +5,6 @@
 use super::archetype_cache::{ColumnMap, ColumnMaps};
 use super::record::{OpKind, RecordedOp, StagedValue, ValueOwner};
 use super::{CoalesceTarget, CoalescedBatch, TouchedEntity};
-use crate::commands::mark_used;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::manager::EntityManager;
@@ -409,8 +408,8 @@ impl RowWriter<'_> {
 unsafe fn moved(given: StagedValue, staging: &mut StagingArena) {
     match given.owner {
         ValueOwner::Nobody => {}
-        // SAFETY: the caller says that the command exists.
-        ValueOwner::Command(target) => unsafe { mark_used(target) },
+        // SAFETY: the caller says that the command exists, and so does its target, which nothing else uses.
+        ValueOwner::Command(target) => unsafe { *target = Entity::USED },
         ValueOwner::StagingArena(at) => staging.cancel_drop(at),
     }
 }

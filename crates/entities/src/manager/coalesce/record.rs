@@ -41,7 +41,7 @@ pub(crate) struct StagedValue {
 pub(crate) enum ValueOwner {
     /// No owner: the values need no drop.
     Nobody,
-    /// The command, unless it is marked as used at this address.
+    /// The command with this target, unless the target is [`Entity::USED`].
     Command(*mut Entity),
     /// The staging arena, unless the values are taken back from it.
     StagingArena(u32),

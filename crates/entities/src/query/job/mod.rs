@@ -17,11 +17,12 @@ use ancho_jobs::{JobBuilder, JobData, JobHandle, ScheduleError};
 pub use arrays::{ArrayHeld, QueryArray, QueryArrayBatch};
 pub use chunk::ChunkInJob;
 pub use job_struct::{ChunkJob, EntityAt, EntityJob};
-pub(crate) use lookup::LookupMemory;
+use lookup::LookupMemory;
 pub use lookup::{JobLookup, JobLookupView, LookupHeld, Unchecked};
-pub(crate) use schedule::DeclaredJob;
+use schedule::DeclaredJob;
 pub use schedule::{IndexInQuery, QueryJobWith};
 
+use super::batch::{Pool, Rows};
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::parallel::ParallelData;
@@ -331,5 +332,30 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         C: Fn(<D::Static as QueryData>::Item<'_>) + Send + Sync + 'static,
     {
         self.reborrow().job().schedule_parallel(function)
+    }
+}
+
+/// Memory of completed jobs, for the next ones.
+#[derive(Default)]
+struct JobMemory {
+    rows: Pool<Rows>,
+    lookups: Pool<LookupMemory>,
+    declared: DeclaredJob,
+}
+
+impl Jobs {
+    /// Returns the memory for row lists of jobs.
+    pub(super) fn rows(&self) -> &Pool<Rows> {
+        &self.memory::<JobMemory>().rows
+    }
+
+    /// Returns the memory for lookups of jobs.
+    fn lookups(&self) -> &Pool<LookupMemory> {
+        &self.memory::<JobMemory>().lookups
+    }
+
+    /// Returns the query of the job that is being declared.
+    fn declared(&self) -> &DeclaredJob {
+        &self.memory::<JobMemory>().declared
     }
 }

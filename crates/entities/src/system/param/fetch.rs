@@ -12,14 +12,11 @@ use ancho_collections::Allocator;
 use ancho_jobs::JobScheduler;
 
 use super::values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
-use super::{
-    ParamAccess, ParamConflict, ParamSetup, ParamState, SystemAccess, SystemParam, short_name,
-};
+use super::{ParamSetup, ParamState, SystemParam, short_name};
 use crate::commands::{CommandError, Commands, EntityCommandBuffer};
 use crate::manager::EntityManager;
 use crate::query::{Lookup, Query, QueryData, QueryFilter, SystemQuery};
-use crate::system::SystemId;
-use crate::system::error::SystemFault;
+use crate::schedule::{ParamAccess, ParamConflict, SystemAccess, SystemFault, SystemId};
 use crate::system::point::{CommandPoint, CommandsAt};
 use crate::system::system::System;
 use crate::time::Time;

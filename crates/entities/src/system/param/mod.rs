@@ -6,7 +6,6 @@
 #![expect(unsafe_code, reason = "several parameters borrow one world")]
 #![expect(non_snake_case, reason = "values are named as their types are")]
 
-mod access;
 mod fetch;
 mod values;
 
@@ -15,15 +14,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-pub(crate) use access::{AccessedData, ParamAccess};
-pub use access::{ParamConflict, SystemAccess};
 pub(crate) use fetch::ParamBuffer;
 pub use fetch::{CommandsAtState, CommandsState, LocalState, QueryParamState, UnsafeWorldCell};
 pub use values::{Local, Res, ResMut, Single, SystemData, UpdateAllocator};
 
-use super::error::SystemFault;
 use crate::all_tuples::all_tuples;
 use crate::manager::EntityManager;
+use crate::schedule::{ParamAccess, ParamConflict, SystemAccess, SystemFault};
 use crate::version::Version;
 use crate::world::World;
 

@@ -1,6 +1,7 @@
 //! What was registered as one type is not found as another, of which it is a subtype.
 
-use ancho_entities::{Component, Field, TypeSlot};
+use ancho_entities::__macro::TypeSlot;
+use ancho_entities::{Component, Field};
 
 #[derive(Field)]
 #[field(opaque)]

@@ -22,7 +22,7 @@ pub(crate) struct QueryState {
     /// There is a match with conditions on rows.
     pub(crate) asks_for_bits: bool,
     /// The chunks of all matches.
-    pub(super) chunks: ChunkCache,
+    pub(crate) chunks: ChunkCache,
 }
 
 /// A matching archetype.
@@ -134,8 +134,7 @@ impl Bit {
 #[derive(Clone, Copy)]
 pub(crate) struct Masks<'a> {
     pub(crate) enabled: &'a EnabledMasks,
-    /// One bit per change and row, set if the change happened, or empty if not needed. See
-    /// [`find_changed`](super::chunk_filter::find_changed).
+    /// One bit per change and row, set if the change happened, or empty if not needed.
     pub(crate) changed: &'a [u64],
 }
 
@@ -178,7 +177,7 @@ impl QueryState {
     }
 
     /// Returns `true` if all rows of all matches are selected, apart from settings of a run.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         !self.asks_for_changes && !self.asks_for_bits
     }
 
@@ -207,19 +206,19 @@ impl QueryState {
     }
 
     /// Returns the number of rows of the matching archetypes.
-    pub(super) fn count_rows(&self, storage: &Storage) -> usize {
+    pub(crate) fn count_rows(&self, storage: &Storage) -> usize {
         let archetypes = self.matches.iter().map(|found| &storage.archetypes[found.archetype]);
         let chunks = archetypes.flat_map(|archetype| &archetype.chunks);
         chunks.map(|&chunk| storage.chunks[chunk].len as usize).sum()
     }
 
     /// Returns the number of chunks of the matching archetypes.
-    pub(super) fn count_chunks(&self, storage: &Storage) -> usize {
+    pub(crate) fn count_chunks(&self, storage: &Storage) -> usize {
         self.matches.iter().map(|found| storage.archetypes[found.archetype].chunks.len()).sum()
     }
 
     /// Returns `true` if the matching archetypes have no chunks.
-    pub(super) fn has_no_chunks(&self, storage: &Storage) -> bool {
+    pub(crate) fn has_no_chunks(&self, storage: &Storage) -> bool {
         self.matches.iter().all(|found| storage.archetypes[found.archetype].chunks.is_empty())
     }
 
@@ -352,7 +351,7 @@ fn number(change: Change, changes: &mut Vec<Change>) -> u32 {
 
 /// Returns the rows of one mask word that fulfil all conditions, in a chunk with `rows` rows.
 #[inline(always)]
-pub(super) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
+pub(crate) fn matching_rows(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
     if let [Bit::On(mask)] = bits {
         // Mostly there is one condition, and bits beyond the last row are zero.
         return masks.enabled.word(*mask, word as usize);
@@ -370,7 +369,7 @@ fn rows_of_all(bits: &[Bit], masks: &Masks<'_>, word: u32, rows: u32) -> u64 {
 
 /// Returns the rows of a word before `end`.
 #[inline(always)]
-pub(super) fn rows_there(word: u32, end: u32) -> u64 {
+pub(crate) fn rows_there(word: u32, end: u32) -> u64 {
     let left = end - word * u64::BITS;
     if left >= u64::BITS { u64::MAX } else { (1 << left) - 1 }
 }
@@ -406,7 +405,7 @@ pub struct QueryMask<'w> {
 }
 
 impl<'w> QueryMask<'w> {
-    pub(super) fn new(storage: &'w Storage, matched: &'w QueryState) -> Self {
+    pub(crate) fn new(storage: &'w Storage, matched: &'w QueryState) -> Self {
         Self { storage, matched }
     }
 

@@ -15,7 +15,6 @@ use hashbrown::HashMap;
 
 use super::state::{Match, Place, QueryState};
 use super::terms::{Options, Plan};
-use super::walk::PREFETCH_MIN_CHUNKS;
 use crate::storage::Archetypes;
 
 /// The states of all queries, so that no archetype is matched twice.
@@ -63,7 +62,7 @@ impl Default for QueryCache {
 impl QueryCache {
     /// A unique number.
     #[inline]
-    pub(super) fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
@@ -73,7 +72,7 @@ impl QueryCache {
     ///
     /// - the state belongs to this cache
     #[inline]
-    pub(super) unsafe fn again<'w>(
+    pub(crate) unsafe fn again<'w>(
         &'w self,
         state: NonNull<QueryState>,
         archetypes: &'w Archetypes,
@@ -186,11 +185,11 @@ impl Drop for Known {
 /// Without it, a walk over many archetypes with few entities follows match, archetype, list and chunk for each of them, which takes
 /// longer than the entities.
 #[derive(Default)]
-pub(super) struct CachedChunks {
+pub(crate) struct CachedChunks {
     /// The numbers of the chunks, in the order of the matches, and of the lists of their archetypes.
-    pub(super) numbers: Vec<u32>,
+    pub(crate) numbers: Vec<u32>,
     /// For each chunk, as many places as the query has parts.
-    pub(super) places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     /// There is a list. Without one, a list would gain nothing: there are many chunks, few archetypes, or filtered rows.
     is_there: bool,
     /// The last version of the archetypes, by their count of changes, and the number of queries in it.
@@ -200,6 +199,8 @@ pub(super) struct CachedChunks {
 
 /// Number of queries for one version of the archetypes after which a list is made. A world that changes all the time pays for none.
 const STABLE_QUERIES: u32 = 4;
+/// Minimum number of chunks of an archetype for which loops prefetch memory. They gain nothing from a list.
+pub(crate) const PREFETCH_MIN_CHUNKS: usize = 128;
 /// Maximum length of a list.
 const MAX_CHUNKS: usize = 1024;
 
@@ -208,7 +209,7 @@ const MAX_CHUNKS: usize = 1024;
 /// It has interior mutability, so that read-only queries can use it too. **Invariant:** it changes only on the thread that has the
 /// world, and only while the list is not valid for the current archetypes.
 #[derive(Default)]
-pub(super) struct ChunkCache {
+pub(crate) struct ChunkCache {
     /// The change count of the archetypes that the list is valid for. Zero, which no world has, if for none.
     right_for: AtomicU64,
     list: UnsafeCell<CachedChunks>,
@@ -222,14 +223,14 @@ unsafe impl Sync for ChunkCache {}
 impl ChunkCache {
     /// Returns `true` if the list is up to date for archetypes in this state.
     #[inline(always)]
-    pub(super) fn is_settled(&self, archetypes: &Archetypes) -> bool {
+    pub(crate) fn is_settled(&self, archetypes: &Archetypes) -> bool {
         // Pairs with the store in `settle`.
         self.right_for.load(Ordering::Acquire) == archetypes.changes()
     }
 
     /// Returns the chunks of all matches in these archetypes, if there is a list.
     #[inline(always)]
-    pub(super) fn get<'w>(&'w self, archetypes: &'w Archetypes) -> Option<&'w CachedChunks> {
+    pub(crate) fn get<'w>(&'w self, archetypes: &'w Archetypes) -> Option<&'w CachedChunks> {
         if !self.is_settled(archetypes) {
             return None;
         }
@@ -244,7 +245,7 @@ impl ChunkCache {
     ///
     /// - this is always called on the thread that has the world, with archetypes of the same world
     /// - the list is not [settled](Self::is_settled) for them
-    pub(super) unsafe fn settle(&self, archetypes: &Archetypes, matches: &[Match], is_plain: bool) {
+    pub(crate) unsafe fn settle(&self, archetypes: &Archetypes, matches: &[Match], is_plain: bool) {
         debug_assert!(!self.is_settled(archetypes));
         let changes = archetypes.changes();
         // SAFETY: no reference to the list is alive. Such a reference borrows archetypes that the list is valid for. It is not
@@ -280,7 +281,7 @@ impl ChunkCache {
 
 impl CachedChunks {
     /// Returns `true` if these are the chunks of the matches.
-    pub(super) fn is_of(&self, archetypes: &Archetypes, matches: &[Match]) -> bool {
+    pub(crate) fn is_of(&self, archetypes: &Archetypes, matches: &[Match]) -> bool {
         let lists = matches.iter().map(|found| &archetypes[found.archetype].chunks);
         lists.flatten().eq(&self.numbers)
     }

@@ -1,10 +1,8 @@
 //! Descriptions of queries as values: terms, options and the plan made of them.
 
-use std::any::{TypeId, type_name};
+use std::any::TypeId;
 use std::sync::Arc;
 
-use super::data::QueryData;
-use super::filter::QueryFilter;
 use crate::builtin::{Disabled, Prefab};
 use crate::component::{ComponentType, SharedValue, WriteGroup};
 use crate::field::EntityRemap;
@@ -69,30 +67,17 @@ pub(crate) struct Plan {
 
 /// The terms of a query before they become a [`Plan`].
 #[derive(Clone, Default)]
-pub(super) struct Terms {
-    pub(super) parts: Vec<Part>,
-    pub(super) filters: Vec<Term>,
-    pub(super) options: Options,
+pub(crate) struct Terms {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) filters: Vec<Term>,
+    pub(crate) options: Options,
 }
 
 impl Terms {
-    pub(super) fn of<D: QueryData, F: QueryFilter>() -> Self {
-        let (mut parts, mut filters) = (Vec::new(), Vec::new());
-        D::parts(&mut |part| parts.push(part));
-        F::terms(&mut |term| filters.push(term));
-        Self { parts, filters, options: F::OPTIONS }
-    }
-
     #[track_caller]
-    pub(super) fn into_plan(self, query: &str, options: Options) -> Plan {
+    pub(crate) fn into_plan(self, query: &str, options: Options) -> Plan {
         Plan::new(query, self.parts, self.filters, self.options.with(options))
     }
-}
-
-/// Returns the plan of a query of this data and these filters, with more options.
-#[track_caller]
-pub(super) fn plan_of<D: QueryData, F: QueryFilter>(options: Options) -> Plan {
-    Terms::of::<D, F>().into_plan(type_name::<D>(), options)
 }
 
 impl Plan {
@@ -136,7 +121,7 @@ impl Plan {
     }
 
     /// Returns a plan that matches the same, and reads what this one writes.
-    pub(super) fn reading(mut self) -> Self {
+    pub(crate) fn reading(mut self) -> Self {
         self.parts.iter_mut().for_each(|part| part.write = false);
         self
     }
@@ -181,7 +166,7 @@ impl Plan {
     }
 
     /// Calls a function with each component of a change condition.
-    pub(super) fn each_changed(&self, mut each: impl FnMut(ComponentType)) {
+    pub(crate) fn each_changed(&self, mut each: impl FnMut(ComponentType)) {
         fn visit(terms: &[Term], each: &mut impl FnMut(ComponentType)) {
             for term in terms {
                 match term {
@@ -272,7 +257,7 @@ fn refuse_conflicts(query: &str, parts: &[Part]) {
 }
 
 #[track_caller]
-pub(super) fn refuse_not_enableable(component: ComponentType) {
+pub(crate) fn refuse_not_enableable(component: ComponentType) {
     if !component.is_enableable() {
         panic!("{}", crate::error::EntityError::NotEnableable { component });
     }
@@ -372,7 +357,7 @@ pub struct KnownGroups {
 }
 
 /// Components that exclude the entities of one archetype.
-pub(super) struct Excluded<'k> {
+pub(crate) struct Excluded<'k> {
     /// Written components of the archetype.
     written: Vec<TypeId>,
     named: &'k [(TypeId, bool)],
@@ -380,7 +365,7 @@ pub(super) struct Excluded<'k> {
 
 impl KnownGroups {
     /// Returns the write groups of a query with these parts and conditions.
-    pub(super) fn new(parts: &[Part], terms: &[Term]) -> Self {
+    pub(crate) fn new(parts: &[Part], terms: &[Term]) -> Self {
         let writes = parts.iter().filter(|part| part.write);
         let written: Box<[_]> = writes.map(|part| part.ty).collect();
         let mut named = Vec::new();
@@ -396,7 +381,7 @@ impl KnownGroups {
     }
 
     /// Returns the components that exclude entities of an archetype.
-    pub(super) fn excluded_of(&self, shape: &ArchetypeShape) -> Excluded<'_> {
+    pub(crate) fn excluded_of(&self, shape: &ArchetypeShape) -> Excluded<'_> {
         let of_archetype = self.written.iter().filter(|&&ty| shape.has(ty));
         let written = of_archetype.filter_map(|ty| ty.0.type_id).collect();
         Excluded { written, named: &self.named }
@@ -405,7 +390,7 @@ impl KnownGroups {
 
 impl Excluded<'_> {
     /// Returns `true` if a component excludes the entities that have it.
-    pub(super) fn has(&self, ty: ComponentType) -> bool {
+    pub(crate) fn has(&self, ty: ComponentType) -> bool {
         let groups = ty.0.write_groups;
         let is_named = self.named.iter().any(|&(id, _)| Some(id) == ty.0.type_id);
         groups.iter().any(|group| self.written.contains(&group.target()))

@@ -6,11 +6,12 @@ use std::iter;
 
 use ancho_collections::Rejected;
 
-use super::{DistinctEntities, EntityManager, RowSelection};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
+use crate::manager::{DistinctEntities, EntityManager, RowSelection};
+use crate::placeholder::Placeholders;
 use crate::query::QueryDescriptor;
 use crate::set::{CloneSet, ComponentSet};
 use crate::shared::{Shared, SharedComponent};
@@ -22,71 +23,122 @@ use crate::storage::SetOperation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linked(pub Entity);
 
-/// The entities that a [`Batch`] changes: `&[Entity]`, [`Linked`] or a [`QueryDescriptor`].
-///
-/// Implemented for types of this crate alone.
-pub trait BatchTargets<'t>: sealed::Resolve<'t> {}
-
-impl<'t, T: sealed::Resolve<'t>> BatchTargets<'t> for T {}
-
-pub(crate) mod sealed {
-    use super::{EntityError, EntityManager, Targets};
-
-    /// Finds the entities of a batch.
-    #[expect(unnameable_types, reason = "no other crate implements it")]
-    pub trait Resolve<'t> {
-        /// Finds the entities, before the first of them is changed.
-        fn resolve(self, entities: &EntityManager) -> Result<Targets<'t>, EntityError>;
+impl Linked {
+    /// Selects the members of the group that a query matches; in commands, at playback.
+    ///
+    /// The query runs before the first member is changed, and skips disabled components as usual. With the filter
+    /// [`IgnoreEnabled`](crate::IgnoreEnabled) only the archetype matters: Unity's `EntityQueryMask`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{
+    ///     Buffer, Component, EntityCommandBuffer, QueryDescriptor, Linked, LinkedEntityGroup, Without, World,
+    /// };
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Wheel;
+    ///
+    /// #[derive(Component, Clone, Copy)]
+    /// struct Painted;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let (car, wheel) = (world.spawn(()), world.spawn(Wheel));
+    /// world.add(car, Buffer::from([car, wheel].map(LinkedEntityGroup))).unwrap();
+    /// let mut buffer = EntityCommandBuffer::new();
+    /// let no_wheel = QueryDescriptor::of::<(), Without<Wheel>>();
+    /// buffer.commands()?.batch(Linked(car).matching(no_wheel)).add(Painted);
+    /// world.play(&mut buffer)?;
+    /// assert!(world.has::<Painted>(car) && !world.has::<Painted>(wheel));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn matching(self, query: impl Into<QueryDescriptor>) -> BatchTargets<'static> {
+        BatchTargets(TargetKind::Linked(self.0, Some(query.into())))
     }
 }
 
-/// The entities of a batch.
-#[derive(Debug)]
-#[expect(unnameable_types, reason = "the signature of a sealed trait has it")]
-pub struct Targets<'t>(TargetsKind<'t>);
+/// The entities of a batch: see [`EntityManager::batch`] and [`CommandRecorder::batch`](crate::CommandRecorder::batch).
+///
+/// - a slice of entities, or [`Placeholders`] of commands
+/// - [`Linked(root)`](Linked): the members of an entity's group, all or those that a query [matches](Linked::matching)
+/// - a [`QueryDescriptor`]: the entities that it matches
+#[derive(Clone, Debug)]
+pub struct BatchTargets<'a>(pub(crate) TargetKind<'a>);
 
+#[derive(Clone, Debug)]
+pub(crate) enum TargetKind<'a> {
+    Entities(&'a [Entity]),
+    Placeholders(Placeholders),
+    Linked(Entity, Option<QueryDescriptor>),
+    Query(Cow<'a, QueryDescriptor>),
+}
+
+impl<'a> From<&'a [Entity]> for BatchTargets<'a> {
+    fn from(entities: &'a [Entity]) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl<'a, const N: usize> From<&'a [Entity; N]> for BatchTargets<'a> {
+    fn from(entities: &'a [Entity; N]) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl<'a> From<&'a Vec<Entity>> for BatchTargets<'a> {
+    fn from(entities: &'a Vec<Entity>) -> Self {
+        Self(TargetKind::Entities(entities))
+    }
+}
+
+impl From<Placeholders> for BatchTargets<'_> {
+    fn from(placeholders: Placeholders) -> Self {
+        Self(TargetKind::Placeholders(placeholders))
+    }
+}
+
+impl From<Linked> for BatchTargets<'_> {
+    fn from(Linked(root): Linked) -> Self {
+        Self(TargetKind::Linked(root, None))
+    }
+}
+
+impl From<QueryDescriptor> for BatchTargets<'_> {
+    fn from(query: QueryDescriptor) -> Self {
+        Self(TargetKind::Query(Cow::Owned(query)))
+    }
+}
+
+impl<'a> From<&'a QueryDescriptor> for BatchTargets<'a> {
+    fn from(query: &'a QueryDescriptor) -> Self {
+        Self(TargetKind::Query(Cow::Borrowed(query)))
+    }
+}
+
+/// The entities of a batch, before the first of them is changed.
 #[derive(Debug)]
-enum TargetsKind<'t> {
+enum Targets<'t> {
     Slice(&'t [Entity]),
-    List(DistinctEntities),
+    List(Vec<Entity>),
     Query(Cow<'t, QueryDescriptor>),
 }
 
-impl<'t> sealed::Resolve<'t> for &'t [Entity] {
-    fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        Ok(Targets(TargetsKind::Slice(self)))
-    }
-}
-
-impl<'t, const N: usize> sealed::Resolve<'t> for &'t [Entity; N] {
-    fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        Ok(Targets(TargetsKind::Slice(self)))
-    }
-}
-
-impl<'t> sealed::Resolve<'t> for &'t Vec<Entity> {
-    fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        Ok(Targets(TargetsKind::Slice(self)))
-    }
-}
-
-impl<'t> sealed::Resolve<'t> for Linked {
-    fn resolve(self, entities: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        let mut members = DistinctEntities::default();
-        entities.linked_members(self.0, &mut members)?;
-        Ok(Targets(TargetsKind::List(members)))
-    }
-}
-
-impl<'t> sealed::Resolve<'t> for QueryDescriptor {
-    fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        Ok(Targets(TargetsKind::Query(Cow::Owned(self))))
-    }
-}
-
-impl<'t> sealed::Resolve<'t> for &'t QueryDescriptor {
-    fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        Ok(Targets(TargetsKind::Query(Cow::Borrowed(self))))
+impl<'t> Targets<'t> {
+    fn resolve(targets: TargetKind<'t>, entities: &EntityManager) -> Result<Self, EntityError> {
+        Ok(match targets {
+            TargetKind::Entities(entities) => Self::Slice(entities),
+            TargetKind::Placeholders(placeholders) => Self::List(placeholders.iter().collect()),
+            TargetKind::Query(query) => Self::Query(query),
+            TargetKind::Linked(root, filter) => {
+                let mut members = DistinctEntities::default();
+                entities.linked_members(root, &mut members)?;
+                let mut members = members.to_vec();
+                if let Some(filter) = filter {
+                    filter.retain_found(entities, &mut members);
+                }
+                Self::List(members)
+            }
+        })
     }
 }
 
@@ -130,8 +182,8 @@ impl EntityManager {
     /// assert_eq!(world.batch(QueryDescriptor::of::<&Health, ()>()).add(Burning).unwrap(), 1000);
     /// assert_eq!(world.query_filtered::<&Health, With<Burning>>().count(), 1000);
     /// ```
-    pub fn batch<'w>(&'w mut self, targets: impl BatchTargets<'w>) -> Batch<'w> {
-        let targets = targets.resolve(self);
+    pub fn batch<'w>(&'w mut self, targets: impl Into<BatchTargets<'w>>) -> Batch<'w> {
+        let targets = Targets::resolve(targets.into().0, self);
         Batch { manager: self, targets }
     }
 }
@@ -196,10 +248,10 @@ impl Batch<'_> {
     /// no memory for a copy: then the entities before it are despawned.
     #[track_caller]
     pub fn despawn(self) -> Result<usize, EntityError> {
-        match &self.targets?.0 {
-            TargetsKind::Slice(entities) => self.manager.despawn_slice(entities),
-            TargetsKind::List(entities) => self.manager.despawn_slice(entities),
-            TargetsKind::Query(query) => query.change(self.manager, EntityManager::despawn_rows),
+        match &self.targets? {
+            Targets::Slice(entities) => self.manager.despawn_slice(entities),
+            Targets::List(entities) => self.manager.despawn_slice(entities),
+            Targets::Query(query) => query.change(self.manager, EntityManager::despawn_rows),
         }
     }
 
@@ -262,7 +314,7 @@ impl Batch<'_> {
         sets: impl IntoIterator<Item = S>,
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
         let sets: Vec<S> = sets.into_iter().collect();
-        if let Ok(Targets(TargetsKind::Query(query))) = &self.targets {
+        if let Ok(Targets::Query(query)) = &self.targets {
             return query
                 .change(self.manager, |manager, rows| manager.add_each_to_rows(rows, sets));
         }
@@ -354,14 +406,10 @@ impl Batch<'_> {
     #[track_caller]
     pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
         let (ty, value) = (ComponentType::of_shared::<T>(), Shared::new(value));
-        match &self.targets?.0 {
-            TargetsKind::Slice(list) => {
-                self.manager.set_shared_for_all(list, ty, &value.into_erased())
-            }
-            TargetsKind::List(list) => {
-                self.manager.set_shared_for_all(list, ty, &value.into_erased())
-            }
-            TargetsKind::Query(query) => {
+        match &self.targets? {
+            Targets::Slice(list) => self.manager.set_shared_for_all(list, ty, &value.into_erased()),
+            Targets::List(list) => self.manager.set_shared_for_all(list, ty, &value.into_erased()),
+            Targets::Query(query) => {
                 query.change(self.manager, |manager, rows| manager.set_shared_of_rows(rows, &value))
             }
         }
@@ -423,7 +471,7 @@ impl Batch<'_> {
     /// The errors of [`set_component_enabled`](Self::set_component_enabled).
     #[track_caller]
     pub fn set_type_enabled(self, ty: ComponentType, enabled: bool) -> Result<usize, EntityError> {
-        if let Ok(Targets(TargetsKind::Query(query))) = &self.targets {
+        if let Ok(Targets::Query(query)) = &self.targets {
             return query.set_type_enabled(self.manager, ty, enabled);
         }
         let (manager, entities) = self.into_list()?;
@@ -469,11 +517,11 @@ impl Batch<'_> {
     #[track_caller]
     pub fn for_each(self, mut function: impl FnMut(&mut EntityManager, Entity)) {
         let Self { manager, targets } = self;
-        let Ok(Targets(targets)) = targets else { return };
+        let Ok(targets) = targets else { return };
         let entities: &[Entity] = match &targets {
-            TargetsKind::Slice(entities) => entities,
-            TargetsKind::List(entities) => entities,
-            TargetsKind::Query(query) => {
+            Targets::Slice(entities) => entities,
+            Targets::List(entities) => entities,
+            Targets::Query(query) => {
                 for entity in query.query(manager).to_entities() {
                     if query.query(manager).matches(entity) {
                         function(manager, entity);
@@ -561,20 +609,20 @@ impl Batch<'_> {
 impl<'w> Batch<'w> {
     #[track_caller]
     fn into_rows(self) -> Result<(&'w mut EntityManager, RowSelection), EntityError> {
-        let rows = match self.targets?.0 {
-            TargetsKind::Slice(entities) => self.manager.found_entities(entities)?,
-            TargetsKind::List(entities) => self.manager.found_entities(&entities)?,
-            TargetsKind::Query(query) => query.found(self.manager),
+        let rows = match self.targets? {
+            Targets::Slice(entities) => self.manager.found_entities(entities)?,
+            Targets::List(entities) => self.manager.found_entities(&entities)?,
+            Targets::Query(query) => query.found(self.manager),
         };
         Ok((self.manager, rows))
     }
 
     #[track_caller]
     fn into_list(self) -> Result<(&'w mut EntityManager, Vec<Entity>), EntityError> {
-        let list = match self.targets?.0 {
-            TargetsKind::Slice(entities) => entities.to_vec(),
-            TargetsKind::List(entities) => entities.to_vec(),
-            TargetsKind::Query(query) => {
+        let list = match self.targets? {
+            Targets::Slice(entities) => entities.to_vec(),
+            Targets::List(entities) => entities.to_vec(),
+            Targets::Query(query) => {
                 query.change(self.manager, |manager, rows| manager.entities_in(rows).collect())
             }
         };
@@ -585,10 +633,10 @@ impl<'w> Batch<'w> {
 impl fmt::Debug for Batch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Batch");
-        match self.targets.as_ref().map(|targets| &targets.0) {
-            Ok(TargetsKind::Slice(entities)) => debug.field("entities", &entities.len()),
-            Ok(TargetsKind::List(entities)) => debug.field("entities", &entities.len()),
-            Ok(TargetsKind::Query(query)) => debug.field("query", query),
+        match &self.targets {
+            Ok(Targets::Slice(entities)) => debug.field("entities", &entities.len()),
+            Ok(Targets::List(entities)) => debug.field("entities", &entities.len()),
+            Ok(Targets::Query(query)) => debug.field("query", query),
             Err(error) => debug.field("error", error),
         };
         debug.finish_non_exhaustive()

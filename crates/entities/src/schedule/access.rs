@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::error::Error;
 use std::fmt;
 
-use super::super::order::latency::LatencyAccess;
+use super::order::latency::LatencyAccess;
 use crate::component::ComponentType;
 use crate::query::{Conflict, Plan, Term, conflict_of};
 
@@ -55,42 +55,42 @@ pub struct SystemAccess {
 
 impl SystemAccess {
     /// Begins a tuple: the function's parameter list, or a tuple inside it.
-    pub(super) fn begin_tuple(&mut self) {
+    pub(crate) fn begin_tuple(&mut self) {
         self.tuple_depth += 1;
     }
 
     /// Begins the next element of a tuple. Elements of the parameter list are counted.
-    pub(super) fn next_element(&mut self) {
+    pub(crate) fn next_element(&mut self) {
         if self.tuple_depth == 1 {
             self.number += 1;
         }
     }
 
     /// Ends the tuple that was begun last.
-    pub(super) fn end_tuple(&mut self) {
+    pub(crate) fn end_tuple(&mut self) {
         self.tuple_depth -= 1;
     }
 
     /// Begins a set, with its first member.
-    pub(super) fn begin_set(&mut self) {
+    pub(crate) fn begin_set(&mut self) {
         self.sets.push((self.set_count, 0));
         self.set_count += 1;
     }
 
     /// Continues with the next member of the innermost set.
-    pub(super) fn next_member(&mut self) {
+    pub(crate) fn next_member(&mut self) {
         if let Some((_, member)) = self.sets.last_mut() {
             *member += 1;
         }
     }
 
     /// Ends the set that was begun last.
-    pub(super) fn end_set(&mut self) {
+    pub(crate) fn end_set(&mut self) {
         self.sets.pop();
     }
 
     /// Declares the access of a parameter. Returns its index.
-    pub(super) fn declare(
+    pub(crate) fn declare(
         &mut self,
         name: String,
         access: ParamAccess,
@@ -112,7 +112,7 @@ impl SystemAccess {
     }
 
     /// The queries that can be in use together with the one at `index`, and whether each is a lookup.
-    pub(super) fn concurrent_queries(&self, index: usize) -> impl Iterator<Item = (&Plan, bool)> {
+    pub(crate) fn concurrent_queries(&self, index: usize) -> impl Iterator<Item = (&Plan, bool)> {
         let own = &self.declared[index];
         let others = self.declared.iter().enumerate().filter(move |&(at, _)| at != index);
         others.filter_map(move |(_, other)| match &other.access {

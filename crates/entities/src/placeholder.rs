@@ -1,4 +1,4 @@
-//! Ids of entities that commands create: placeholders, and ids that a world reserves.
+//! Placeholders: ids of entities that commands create.
 //!
 //! A placeholder is an [`Entity`] whose index no entity has: its highest bit is set. The other 63 bits encode which created entity
 //! it stands for, without a lookup:
@@ -30,17 +30,11 @@
 //! - for high numbers, one for each lane that has some: repeats after 134 million such lanes, and, if the lanes are high too, after
 //!   131,072 of them.
 
-use std::cell::OnceCell;
 use std::fmt;
-use std::mem;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::playback::Fault;
 use crate::entity::Entity;
-use crate::field::EntityRemap;
-use crate::manager::EntityManager;
-use crate::set::ComponentSet;
 
 /// Form of a placeholder, which decides on the number of its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +52,11 @@ const HIGH_NUMBER: u64 = 1 << 61;
 const FORM_BITS: u32 = 2;
 
 /// Maximum number of entities that a lane creates. The last number is left out, so that no placeholder has all bits set.
-pub(super) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
+pub(crate) const NUMBERS: u32 = (1 << NUMBER_BITS[1]) - 1;
 /// Numbers from this one on are high.
 const LOW_NUMBERS: u32 = 1 << NUMBER_BITS[0];
 /// Maximum number of lanes.
-pub(super) const LANES: u32 = 1 << LANE_BITS[1];
+pub(crate) const LANES: u32 = 1 << LANE_BITS[1];
 
 impl Form {
     #[inline]
@@ -107,19 +101,19 @@ impl Form {
 
 /// Stamps of a buffer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BufferStamps {
+pub(crate) struct BufferStamps {
     low_lanes: u64,
     /// Stamp of high lanes, once there are some.
     high_lanes: OnceLock<u64>,
 }
 
 impl BufferStamps {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { low_lanes: Form::of(0, 0).new_stamp(), high_lanes: OnceLock::new() }
     }
 
     /// Prefixes of a lane that has created nothing.
-    pub(super) fn prefixes_of(&self, lane: u32) -> Prefixes {
+    pub(crate) fn prefixes_of(&self, lane: u32) -> Prefixes {
         let form = Form::of(lane, 0);
         let stamp = if form.is_high_lane {
             *self.high_lanes.get_or_init(|| form.new_stamp())
@@ -132,7 +126,7 @@ impl BufferStamps {
 
 /// Placeholders of a lane without their numbers, as bits of entities: for low numbers and for high ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Prefixes {
+pub(crate) struct Prefixes {
     low: u64,
     /// 0 until the lane has high numbers.
     high: u64,
@@ -141,7 +135,7 @@ pub(super) struct Prefixes {
 impl Prefixes {
     /// Takes a stamp for high numbers, if this number is the first.
     #[inline]
-    pub(super) fn reach(&mut self, lane: u32, number: u32) {
+    pub(crate) fn reach(&mut self, lane: u32, number: u32) {
         if number >= LOW_NUMBERS && self.high == 0 {
             self.take_high(lane);
         }
@@ -164,30 +158,30 @@ impl Prefixes {
 
 /// Decoded placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placeholder {
+pub(crate) struct Placeholder {
     entity: Entity,
-    pub(super) lane: u32,
-    pub(super) number: u32,
+    pub(crate) lane: u32,
+    pub(crate) number: u32,
 }
 
 impl Placeholder {
     /// Decodes an entity, if it is a placeholder.
     #[inline]
-    pub(super) fn of(entity: Entity) -> Option<Self> {
+    pub(crate) fn of(entity: Entity) -> Option<Self> {
         let (lane, number) = entity.placeholder()?;
         Some(Self { entity, lane, number })
     }
 
     /// Tests whether it belongs to the lane with these prefixes.
     #[inline]
-    pub(super) fn is_of(self, prefixes: Prefixes) -> bool {
+    pub(crate) fn is_of(self, prefixes: Prefixes) -> bool {
         let prefix = self.entity.to_bits() - u64::from(self.number);
         prefix == prefixes.low || prefix == prefixes.high
     }
 
     /// Tests whether it may belong to a discarded lane of a buffer, which a failed job has recorded. High numbers have the stamp of
     /// their lane, which is unknown then.
-    pub(super) fn may_be_of(self, buffer: &BufferStamps) -> bool {
+    pub(crate) fn may_be_of(self, buffer: &BufferStamps) -> bool {
         let prefixes = |stamp: &u64| Form::of(self.lane, 0).prefix(*stamp, self.lane);
         let is_high_lane = Form::of(self.lane, 0).is_high_lane;
         let stamp = if is_high_lane { buffer.high_lanes.get() } else { Some(&buffer.low_lanes) };
@@ -215,9 +209,9 @@ impl Placeholder {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Placeholders {
-    pub(super) prefixes: Prefixes,
-    pub(super) first: u32,
-    pub(super) count: u32,
+    pub(crate) prefixes: Prefixes,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
 }
 
 impl Placeholders {
@@ -245,7 +239,7 @@ impl Placeholders {
 
     /// First placeholder, which is invalid if the number is 0.
     #[inline]
-    pub(super) fn target(&self) -> Entity {
+    pub(crate) fn target(&self) -> Entity {
         self.at(0)
     }
 
@@ -260,159 +254,6 @@ impl Placeholders {
 impl fmt::Debug for Placeholders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-/// Ids of the entities that a lane creates, in order.
-#[derive(Debug, Default)]
-pub(super) struct LaneIds {
-    pub(super) lane: u32,
-    pub(super) prefixes: Prefixes,
-    pub(super) ids: Vec<Entity>,
-    /// Number of leading ids that were reserved while recording.
-    pub(super) reserved: usize,
-}
-
-/// Entities of the placeholders of a buffer.
-#[derive(Debug, Default)]
-pub(super) struct ResolvedIds {
-    pub(super) stamps: BufferStamps,
-    /// Sorted by lane.
-    pub(super) lanes: Vec<LaneIds>,
-}
-
-impl ResolvedIds {
-    /// The entity of a placeholder. Other entities are returned as they are.
-    #[inline]
-    pub(super) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
-        if entity.is_placeholder() { self.resolve_placeholder(entity) } else { Ok(entity) }
-    }
-
-    fn resolve_placeholder(&self, placeholder: Entity) -> Result<Entity, Fault> {
-        let ids = self.ids_from(placeholder)?;
-        ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder })
-    }
-
-    /// Target as messages show it: by its id, if that was reserved while recording.
-    pub(super) fn shown(&self, target: Entity) -> Entity {
-        let id = Placeholder::of(target).and_then(|of| {
-            let lane =
-                self.lanes.iter().find(|ids| ids.lane == of.lane && of.is_of(ids.prefixes))?;
-            lane.ids[..lane.reserved].get(of.number as usize)
-        });
-        id.copied().unwrap_or(target)
-    }
-
-    /// The ids of a placeholder and of those that follow it in the same lane.
-    #[inline]
-    pub(super) fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
-        let foreign = Fault::ForeignPlaceholder { placeholder };
-        let Some(of) = Placeholder::of(placeholder) else {
-            return Err(foreign);
-        };
-        let not_yet = Fault::NotCreatedYet { placeholder };
-        let at = match self.lanes.first() {
-            Some(first) if first.lane == of.lane => 0,
-            _ => self
-                .lanes
-                .binary_search_by_key(&of.lane, |ids| ids.lane)
-                .map_err(|_| if of.may_be_of(&self.stamps) { not_yet } else { foreign })?,
-        };
-        let lane = &self.lanes[at];
-        if !of.is_of(lane.prefixes) {
-            return Err(foreign);
-        }
-        lane.ids.get(of.number as usize..).ok_or(not_yet)
-    }
-
-    /// Replaces the placeholders in the components of a set.
-    #[inline(never)]
-    pub(super) fn resolve_set<S: ComponentSet>(&self, set: &mut S) -> Result<(), Fault> {
-        self.resolve_all(|map| set.remap_entities(map))
-    }
-
-    /// Replaces the placeholders among the entities that a function remaps.
-    pub(super) fn resolve_all(
-        &self,
-        remap: impl FnOnce(&mut EntityRemap<'_>),
-    ) -> Result<(), Fault> {
-        let mut fault = None;
-        let mut resolve = |entity| {
-            self.resolve(entity).unwrap_or_else(|why| {
-                fault.get_or_insert(why);
-                entity
-            })
-        };
-        remap(&mut EntityRemap::new(&mut resolve));
-        fault.map_or(Ok(()), Err)
-    }
-
-    /// Fails as [`resolve_all`](Self::resolve_all) does, and replaces nothing.
-    pub(super) fn check_all(&self, remap: impl FnOnce(&mut EntityRemap<'_>)) -> Result<(), Fault> {
-        let mut fault = None;
-        let mut check = |entity| {
-            if let Err(why) = self.resolve(entity) {
-                fault.get_or_insert(why);
-            }
-            entity
-        };
-        remap(&mut EntityRemap::new(&mut check));
-        fault.map_or(Ok(()), Err)
-    }
-}
-
-/// Reserved ids of buffers that were dropped or cleared. No entity gets them.
-#[derive(Default)]
-pub(crate) struct ReturnedIds(Mutex<Vec<Entity>>);
-
-impl ReturnedIds {
-    pub(super) fn extend(&self, ids: impl Iterator<Item = Entity>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.extend(ids.filter(|id| !id.is_null()));
-    }
-}
-
-impl fmt::Debug for ReturnedIds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReturnedIds")
-    }
-}
-
-/// A world's list of returned ids, once it has reserved some.
-#[derive(Debug, Default)]
-pub(crate) struct ReservedIds(OnceCell<Arc<ReturnedIds>>);
-
-impl ReservedIds {
-    pub(super) fn returned(&self) -> &Arc<ReturnedIds> {
-        self.0.get_or_init(Arc::default)
-    }
-
-    pub(super) fn returned_if_any(&self) -> Option<&Arc<ReturnedIds>> {
-        self.0.get()
-    }
-}
-
-impl EntityManager {
-    /// Reclaims reserved ids of buffers that were dropped or cleared.
-    pub(crate) fn reclaim_returned_ids(&mut self) {
-        let Some(returned) = self.reserved_ids.returned_if_any() else { return };
-        let mut ids = mem::take(&mut *returned.0.lock().unwrap_or_else(PoisonError::into_inner));
-        if !ids.is_empty() {
-            // Their order may depend on threads.
-            ids.sort_unstable();
-            self.reclaim_unused_ids(ids.iter_mut());
-        }
-    }
-
-    /// Reclaims the ids that no entity was given, as if their entities had been despawned: copies of them may exist. Sets them to
-    /// null.
-    pub(super) fn reclaim_unused_ids<'i>(&mut self, ids: impl Iterator<Item = &'i mut Entity>) {
-        self.sync_for_move([]);
-        for id in ids.filter(|id| !id.is_null()) {
-            if self.storage.table.consume_id(*id) {
-                *id = Entity::NULL;
-            }
-        }
     }
 }
 

@@ -20,12 +20,10 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-pub use error::OrderError;
-pub(super) use error::OrderFault;
-use error::{CycleLink, NamedConstraint};
+pub(crate) use error::OrderError;
+use error::{ConstraintFault, CycleLink, NamedConstraint};
 
 use super::SystemId;
-use super::group::LateSimulation;
 
 /// A child of a group, with its constraints.
 #[derive(Clone, Debug)]
@@ -40,6 +38,8 @@ pub(crate) struct OrderItem<'a> {
     pub(crate) first: bool,
     /// Set for the last part.
     pub(crate) last: bool,
+    /// Set for the group `LateSimulation`.
+    pub(crate) is_late: bool,
     /// Siblings that run after it.
     pub(crate) before: &'a [SystemTarget],
     /// Siblings that run before it.
@@ -49,8 +49,8 @@ pub(crate) struct OrderItem<'a> {
 /// The place of a system that is not a child of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
-    /// In the group with this name.
-    InGroup(String),
+    /// In the group with this name. If the order of the groups decides, whether it runs before all systems of this group.
+    InGroup { name: String, runs_before: Option<bool> },
     /// Among the patches, which run after each other system.
     AmongPatches,
 }
@@ -79,18 +79,13 @@ impl SystemTarget {
 
 /// A part of a group. Parts run in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum GroupPart {
+pub(crate) enum GroupPart {
     First,
     Middle,
     Last,
 }
 
 impl OrderItem<'_> {
-    /// Tests whether it is the group `LateSimulation`.
-    fn is_late(&self) -> bool {
-        self.type_id == TypeId::of::<LateSimulation>()
-    }
-
     fn part(&self) -> GroupPart {
         match (self.first, self.last) {
             (true, _) => GroupPart::First,
@@ -142,10 +137,8 @@ impl Constraints {
         elsewhere: &dyn Fn(&SystemTarget) -> Option<Elsewhere>,
     ) -> Result<Self, OrderError> {
         if let Some(item) = items.iter().find(|item| item.first && item.last) {
-            return Err(OrderError(OrderFault::FirstAndLast {
-                system: item.name.into(),
-                group: group.into(),
-            }));
+            let (system, group) = (item.name.into(), group.into());
+            return Err(OrderError::FirstAndLast { system, group });
         }
         let parts: Vec<_> = items.iter().map(OrderItem::part).collect();
         let siblings = Siblings::new(items);
@@ -164,17 +157,20 @@ impl Constraints {
                 for other in siblings.matching(target) {
                     found = true;
                     if other == place {
-                        return Err(OrderError::of_itself(said(item.name)));
+                        let fault = ConstraintFault::OfItself;
+                        return Err(OrderError::Constraint(said(item.name), fault));
                     }
                     let (earlier, later) = if is_before { (place, other) } else { (other, place) };
                     if parts[earlier] > parts[later] {
                         let is_late =
-                            |target| siblings.matching(target).any(|at| items[at].is_late());
+                            |target| siblings.matching(target).any(|at| items[at].is_late);
                         let suits_late = !is_before
                             && parts[place] == GroupPart::Middle
                             && items[other].before.iter().any(is_late);
-                        let (said, parts) = (said(items[other].name), (parts[place], parts[other]));
-                        return Err(OrderError::contradiction(said, parts, suits_late));
+                        let (place, target_place) = (parts[place], parts[other]);
+                        let fault =
+                            ConstraintFault::Contradiction { place, target_place, suits_late };
+                        return Err(OrderError::Constraint(said(items[other].name), fault));
                     }
                     // Parts order the two already.
                     if parts[earlier] == parts[later] {
@@ -285,7 +281,7 @@ impl Constraints {
             after: name(edge.after),
             said_by: name(if edge.said_by_after { edge.after } else { edge.before }),
         });
-        OrderError(OrderFault::Cycle { group: group.into(), links: links.collect() })
+        OrderError::Cycle { group: group.into(), links: links.collect() }
     }
 }
 

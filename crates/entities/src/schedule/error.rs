@@ -7,8 +7,7 @@ use std::sync::Arc;
 use ancho_jobs::JobFailed;
 
 use super::order::OrderError;
-use super::rate::RateError;
-use crate::commands::PlaybackError;
+use crate::commands::CommandError;
 use crate::error::EntityError;
 use crate::storage::OutOfMemory;
 use crate::time::TimeError;
@@ -90,13 +89,16 @@ pub enum SystemError {
         system: String,
     },
     /// A0131 to A0134: constraints on the order of creation cannot hold.
-    Order(OrderError),
+    Order {
+        /// The message.
+        message: String,
+    },
     /// A0121: the time step of a group was refused.
     Rate {
         /// The group.
         group: String,
         /// The cause.
-        error: RateError,
+        error: TimeError,
     },
     /// A0129: a system to be left out of a `Bootstrap` was never marked with `#[system]`.
     NoAutoSystem {
@@ -123,8 +125,7 @@ impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameters { system, conflict } => {
-                let (code, rest) = conflict.split_once(": ").unwrap_or(("", conflict));
-                write!(f, "{code}: system `{system}` cannot be added: {rest}")
+                fmt_with_prefix(f, conflict, &format!("system `{system}` cannot be added"))
             }
             Self::NoSuchSystem { system } => write!(
                 f,
@@ -167,12 +168,12 @@ impl fmt::Display for SystemError {
                 f,
                 "A0117: system `{system}` cannot be added to a world that is being dropped; add it before, or to another world"
             ),
-            Self::Order(error) => error.fmt(f),
-            Self::Rate { group, error } => {
-                let message = error.to_string();
-                let (code, rest) = message.split_once(": ").unwrap_or(("", &message));
-                write!(f, "{code}: group `{group}` stays at its rate: {rest}")
-            }
+            Self::Order { message } => f.write_str(message),
+            Self::Rate { group, error } => fmt_with_prefix(
+                f,
+                &error.to_string(),
+                &format!("group `{group}` stays at its rate"),
+            ),
             Self::NoAutoSystem { path } => write!(
                 f,
                 "A0129: the system `{path}` cannot be left out, since none of this path was marked with `#[system]`; \
@@ -194,7 +195,7 @@ impl Error for SystemError {}
 
 impl From<OrderError> for SystemError {
     fn from(error: OrderError) -> Self {
-        Self::Order(error)
+        Self::Order { message: error.to_string() }
     }
 }
 
@@ -237,7 +238,7 @@ pub enum SystemFault {
     /// There is not enough memory to copy chunks that are shared with a fork.
     Memory(OutOfMemory),
     /// A0078: playback of its commands failed.
-    Playback(PlaybackError),
+    Playback(CommandError),
     /// A0113: playback of buffers failed, each with the name of the recording system.
     Commands(Vec<(Arc<str>, String)>),
     /// A0107: a job of the system failed.
@@ -245,7 +246,10 @@ pub enum SystemFault {
     /// A0107: a job over the world failed that no system scheduled.
     JobOfWorld(JobFailed),
     /// A0097, A0123 to A0128: constraints on the order of its children cannot hold.
-    Order(OrderError),
+    Order {
+        /// The message.
+        message: String,
+    },
     /// A0120: the time step of the update is invalid.
     Time(TimeError),
     /// A0120: the rate manager of the group returned an invalid time.
@@ -260,7 +264,7 @@ pub enum SystemFault {
 
 impl SystemFault {
     /// Tests whether the fault kept the system from being called.
-    pub(super) fn is_before_run(&self) -> bool {
+    pub(crate) fn is_before_run(&self) -> bool {
         match self {
             Self::NoResource { .. }
             | Self::NotSingle { .. }
@@ -273,7 +277,7 @@ impl SystemFault {
             | Self::Commands(_)
             | Self::Job(_)
             | Self::JobOfWorld(_)
-            | Self::Order(_)
+            | Self::Order { .. }
             | Self::Time(_)
             | Self::RateTime(_)
             | Self::NoSuchSystem
@@ -302,8 +306,8 @@ impl SystemFault {
 /// ```
 #[derive(Clone, Debug)]
 pub struct UpdateError {
-    pub(super) system: Arc<str>,
-    pub(super) fault: SystemFault,
+    pub(crate) system: Arc<str>,
+    pub(crate) fault: SystemFault,
 }
 
 impl UpdateError {
@@ -348,23 +352,14 @@ impl fmt::Display for UpdateError {
                 "A0118: system `{system}` was not run, because it reads system `{other}`, which is not there or just being \
                  updated; add it to the world, and ask for it in systems that it does not update itself"
             ),
-            SystemFault::NoPoint { point } => write!(
-                f,
-                "A0114: system `{system}` was not run: {}",
-                no_such_point(point).to_string().trim_start_matches("A0114: ")
-            ),
+            SystemFault::NoPoint { point } => {
+                let message = no_such_point(point).to_string();
+                fmt_with_prefix(f, &message, &format!("system `{system}` was not run"))
+            }
             SystemFault::Memory(error) => write!(f, "system `{system}` was not run: {error}"),
             SystemFault::Playback(error) => {
-                let message = error.of_system().to_string();
-                match message.split_once(": ") {
-                    Some((code, rest)) => {
-                        write!(
-                            f,
-                            "{code}: of system `{system}` not all commands were carried out: {rest}"
-                        )
-                    }
-                    None => f.write_str(&message),
-                }
+                let prefix = format!("of system `{system}` not all commands were carried out");
+                fmt_with_prefix(f, &error.of_system().to_string(), &prefix)
             }
             SystemFault::Commands(failed) => {
                 write!(f, "A0113: `{system}` has not carried out all commands")?;
@@ -379,12 +374,10 @@ impl fmt::Display for UpdateError {
             SystemFault::JobOfWorld(failed) => {
                 write!(f, "A0107: a job of world `{system}` failed: {failed}")
             }
-            SystemFault::Order(error) => error.fmt(f),
+            SystemFault::Order { message } => f.write_str(message),
             SystemFault::Time(error) => error.fmt(f),
             SystemFault::RateTime(error) => {
-                let message = error.to_string();
-                let (code, rest) = message.split_once(": ").unwrap_or(("", &message));
-                write!(f, "{code}: group `{system}` was not updated: {rest}")
+                fmt_with_prefix(f, &error.to_string(), &format!("group `{system}` was not updated"))
             }
             SystemFault::NoSuchSystem => write!(
                 f,
@@ -407,7 +400,7 @@ impl Error for UpdateError {}
 
 /// All errors of an update, in the order in which they happened. The other systems ran.
 #[derive(Clone, Debug)]
-pub struct UpdateErrors(pub(super) Vec<UpdateError>);
+pub struct UpdateErrors(pub(crate) Vec<UpdateError>);
 
 impl UpdateErrors {
     /// Iterates over the errors.
@@ -429,6 +422,12 @@ impl fmt::Display for UpdateErrors {
 impl Error for UpdateErrors {}
 
 /// The message of A0114.
+/// Writes a message with a prefix between its code and its text.
+fn fmt_with_prefix(f: &mut fmt::Formatter<'_>, message: &str, prefix: &str) -> fmt::Result {
+    let (code, text) = message.split_once(": ").unwrap_or(("", message));
+    write!(f, "{code}: {prefix}: {text}")
+}
+
 fn no_such_point(point: &'static str) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         write!(
@@ -444,8 +443,8 @@ impl From<OutOfMemory> for SystemFault {
     }
 }
 
-impl From<PlaybackError> for SystemFault {
-    fn from(error: PlaybackError) -> Self {
+impl From<CommandError> for SystemFault {
+    fn from(error: CommandError) -> Self {
         Self::Playback(error)
     }
 }

@@ -1,6 +1,6 @@
 //! The system table: slots, flags and records.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,140 +10,219 @@ use ancho_collections::FixedState;
 use ancho_jobs::JobHandle;
 use hashbrown::HashMap;
 
-use super::SystemId;
-use super::builder::{IntoSystem, Requirements};
-use super::error::{SystemError, SystemFault, UpdateError};
-use super::group::SystemGroup;
-use super::info::{SystemKind, Watcher};
-use super::order::SystemTarget;
-use super::order::latency::LatencyAccess;
-use super::param::AccessedData;
-use super::point::Points;
-use super::rate::RateManager;
-use super::system::ErasedSystem;
+use super::{TwoUpdates, World};
+use crate::manager::EntityManager;
+use crate::schedule::{
+    AccessedData, LatencyAccess, Points, RateManager, Requirements, SystemAccess, SystemError,
+    SystemFault, SystemId, SystemTarget, UpdateError,
+};
 use crate::version::Version;
-use crate::world::TwoUpdates;
 
 /// The systems of a world.
 pub(crate) struct Systems {
     /// The id of the world: unique, since a system can replace its world by another one.
-    pub(super) id: u64,
+    pub(crate) id: u64,
     /// The id of the manager that the last runs of all systems refer to.
-    pub(super) entities: u64,
-    pub(super) slots: Vec<SystemSlot>,
-    pub(super) free: Vec<u32>,
+    pub(crate) entities: u64,
+    pub(crate) slots: Vec<SystemSlot>,
+    pub(crate) free: Vec<u32>,
     /// Structs, groups and points. A world has one of each type.
-    pub(super) by_type: HashMap<TypeId, SystemId, FixedState>,
+    pub(crate) by_type: HashMap<TypeId, SystemId, FixedState>,
     /// The root group. `None` before the first system.
-    pub(super) root: Option<SystemId>,
+    pub(crate) root: Option<SystemId>,
     /// Systems that run after each other system.
-    pub(super) patches: Arc<[SystemId]>,
+    pub(crate) patches: Arc<[SystemId]>,
     pub(crate) points: Points,
     /// The number of systems that were ever added.
-    pub(super) created: u64,
+    pub(crate) created: u64,
     /// The number of changes to the table.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// The innermost system that is executing.
-    pub(super) executing: Option<SystemId>,
-    pub(super) is_updating: bool,
+    pub(crate) executing: Option<SystemId>,
+    pub(crate) is_updating: bool,
     /// The number of pushed times when the update began.
-    pub(super) time_depth: usize,
-    pub(super) is_dropping: bool,
-    pub(super) profiles: bool,
+    pub(crate) time_depth: usize,
+    pub(crate) is_dropping: bool,
+    pub(crate) profiles: bool,
     /// The order for latency of groups without a setting of their own.
-    pub(super) for_latency: bool,
+    pub(crate) for_latency: bool,
     /// The last run of the executing system.
-    pub(super) since: Version,
+    pub(crate) since: Version,
     /// The errors since the update began.
-    pub(super) errors: Vec<UpdateError>,
+    pub(crate) errors: Vec<UpdateError>,
     /// Further faults of the executing system.
-    pub(super) other_faults: Vec<SystemFault>,
-    pub(super) handler: Option<ErrorHandler>,
+    pub(crate) other_faults: Vec<SystemFault>,
+    pub(crate) handler: Option<ErrorHandler>,
     /// The jobs that systems have scheduled since the update began.
-    pub(super) jobs: Vec<(JobHandle, SystemId)>,
+    pub(crate) jobs: Vec<(JobHandle, SystemId)>,
     /// The names of removed systems that have scheduled some of these jobs.
-    pub(super) removed: Vec<(SystemId, Arc<str>)>,
+    pub(crate) removed: Vec<(SystemId, Arc<str>)>,
     /// Observes the world after each system.
-    pub(super) watcher: Option<Watcher>,
+    pub(crate) watcher: Option<Watcher>,
     /// The number of errors that the watcher has seen.
-    pub(super) seen_errors: usize,
+    pub(crate) seen_errors: usize,
 }
 
 /// Receives the errors of updates.
-pub(super) type ErrorHandler = Box<dyn FnMut(&UpdateError) + Send>;
+pub(crate) type ErrorHandler = Box<dyn FnMut(&UpdateError) + Send>;
+
+/// A moment of an update that is reported to the watcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// An update has begun, and no system has run yet.
+    Begun,
+    /// This system has run.
+    After(Arc<str>),
+    /// This point was reached without waiting commands.
+    Passed(Arc<str>),
+    /// All systems of an update have run.
+    Ended,
+}
+
+/// The function that observes updates.
+pub(crate) type Watcher = Box<dyn FnMut(&mut World, Moment) + Send>;
 
 /// The slot of a system.
-pub(super) struct SystemSlot {
-    pub(super) generation: u32,
-    pub(super) flags: Flags,
-    pub(super) last_run: Version,
+pub(crate) struct SystemSlot {
+    pub(crate) generation: u32,
+    pub(crate) flags: Flags,
+    pub(crate) last_run: Version,
     /// The function or struct. `None` while it runs, and for groups and points.
-    pub(super) system: Option<Box<dyn ErasedSystem>>,
+    pub(crate) system: Option<Box<dyn ErasedSystem>>,
     /// The data that is not needed in each run. `None` if the slot is free.
-    pub(super) record: Option<Box<Record>>,
+    pub(crate) record: Option<Box<Record>>,
+}
+
+/// The kind of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SystemKind {
+    /// A function.
+    Function,
+    /// A [struct](crate::System).
+    Struct,
+    /// A [group](crate::SystemGroup).
+    Group,
+    /// A [point](crate::CommandPoint).
+    Point,
+}
+
+/// The outcome of a call of a system.
+pub(crate) type Outcome = Result<(), Box<SystemFault>>;
+
+/// A function or struct system with erased type.
+pub(crate) trait ErasedSystem: Send {
+    /// Creates the system. Returns the access of its parameters, if it declares them.
+    fn create(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<Option<SystemAccess>, SystemError>;
+
+    /// The name. It is stored here, too, so that it is known when the world is gone.
+    fn name(&self) -> &str;
+
+    fn start(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    /// Updates the system. `since` is the version of its last run.
+    fn update(&mut self, world: &mut World, since: Version) -> Outcome;
+
+    fn stop(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    fn destroy(&mut self, _world: &mut World) -> Outcome {
+        Ok(())
+    }
+
+    /// Tests whether the system can access the system table of its world.
+    fn reaches_systems(&self) -> bool {
+        true
+    }
+
+    /// The struct of a struct system.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+
+    /// The number of entities in chunks that match its queries.
+    fn entity_count(&mut self, _entities: &EntityManager) -> Option<usize> {
+        None
+    }
+
+    /// Tests whether one of its queries matches a chunk.
+    fn has_entities(&mut self, _entities: &EntityManager) -> Option<bool> {
+        None
+    }
 }
 
 /// The state of a system, as bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Flags(u16);
+pub(crate) struct Flags(u16);
 
 impl Flags {
-    pub(super) const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self(0);
     /// The system is enabled.
-    pub(super) const ENABLED: Self = Self(1);
+    pub(crate) const ENABLED: Self = Self(1);
     /// The system has started, and not stopped.
-    pub(super) const STARTED: Self = Self(2);
+    pub(crate) const STARTED: Self = Self(2);
     /// The system is being updated, or in a callback.
-    pub(super) const EXECUTING: Self = Self(4);
+    pub(crate) const EXECUTING: Self = Self(4);
     /// The system has requirements.
-    pub(super) const REQUIRES: Self = Self(8);
+    pub(crate) const REQUIRES: Self = Self(8);
     /// The system is a group.
-    pub(super) const GROUP: Self = Self(16);
+    pub(crate) const GROUP: Self = Self(16);
     /// The system is a command point.
-    pub(super) const POINT: Self = Self(32);
+    pub(crate) const POINT: Self = Self(32);
     /// The system is removed when it returns.
-    pub(super) const REMOVED: Self = Self(64);
+    pub(crate) const REMOVED: Self = Self(64);
     /// The system is a patch.
-    pub(super) const PATCH: Self = Self(128);
+    pub(crate) const PATCH: Self = Self(128);
     /// The system is a function that cannot access the system table.
-    pub(super) const SYSTEMS_UNREACHABLE: Self = Self(256);
+    pub(crate) const SYSTEMS_UNREACHABLE: Self = Self(256);
 
     /// The tested flags of a function or struct that can run without further tests.
-    pub(super) const READY: Self = Self(1 | 2);
+    pub(crate) const READY: Self = Self(1 | 2);
     /// The flags that decide whether a system can run without further tests.
-    pub(super) const TESTED: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
+    pub(crate) const TESTED: Self = Self(1 | 2 | 4 | 8 | 16 | 32 | 64);
 
     #[inline(always)]
-    pub(super) const fn has(self, flag: Self) -> bool {
+    pub(crate) const fn has(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
     }
 
     #[inline(always)]
-    pub(super) const fn is_ready(self) -> bool {
+    pub(crate) const fn is_ready(self) -> bool {
         self.0 & Self::TESTED.0 == Self::READY.0
     }
 
     /// Tests for a function that can run on the fast path.
     #[inline(always)]
-    pub(super) const fn is_ready_for_fast_path(self) -> bool {
+    pub(crate) const fn is_ready_for_fast_path(self) -> bool {
         self.0 & (Self::TESTED.0 | Self::SYSTEMS_UNREACHABLE.0)
             == Self::READY.0 | Self::SYSTEMS_UNREACHABLE.0
     }
 
     /// Tests for a point that can run without further tests.
     #[inline(always)]
-    pub(super) const fn is_ready_point(self) -> bool {
+    pub(crate) const fn is_ready_point(self) -> bool {
         self.0 & Self::TESTED.0 == Self::READY.0 | Self::POINT.0
     }
 
     /// Tests for a group that can run without further tests.
     #[inline(always)]
-    pub(super) const fn is_ready_group(self) -> bool {
+    pub(crate) const fn is_ready_group(self) -> bool {
         self.0 & Self::TESTED.0 == Self::READY.0 | Self::GROUP.0
     }
 
     #[inline(always)]
-    pub(super) const fn set(&mut self, flag: Self, value: bool) {
+    pub(crate) const fn set(&mut self, flag: Self, value: bool) {
         if value {
             self.0 |= flag.0;
         } else {
@@ -153,26 +232,26 @@ impl Flags {
 }
 
 /// The data of a system that is not needed in each run.
-pub(super) struct Record {
-    pub(super) name: Arc<str>,
-    pub(super) kind: SystemKind,
-    pub(super) type_id: TypeId,
+pub(crate) struct Record {
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: SystemKind,
+    pub(crate) type_id: TypeId,
     /// The number of systems that were added before it.
-    pub(super) created: u64,
+    pub(crate) created: u64,
     /// The enclosing group. `None` for the root and for patches.
-    pub(super) group: Option<SystemId>,
-    pub(super) first: bool,
-    pub(super) last: bool,
-    pub(super) before: Vec<SystemTarget>,
-    pub(super) after: Vec<SystemTarget>,
-    pub(super) requirements: Requirements,
+    pub(crate) group: Option<SystemId>,
+    pub(crate) first: bool,
+    pub(crate) last: bool,
+    pub(crate) before: Vec<SystemTarget>,
+    pub(crate) after: Vec<SystemTarget>,
+    pub(crate) requirements: Requirements,
     /// The index of the command point.
-    pub(super) point: Option<u32>,
+    pub(crate) point: Option<u32>,
     /// The members, for a group.
-    pub(super) children: Children,
-    pub(super) profile: Profile,
+    pub(crate) children: Children,
+    pub(crate) profile: Profile,
     /// The access, for the order for latency.
-    pub(super) access: LatencyAccess<AccessedData>,
+    pub(crate) access: LatencyAccess<AccessedData>,
 }
 
 impl Record {
@@ -187,24 +266,24 @@ impl Record {
 }
 
 /// The members of a group.
-pub(super) struct Children {
+pub(crate) struct Children {
     /// The members in the order in which they were added.
-    pub(super) added: Vec<SystemId>,
+    pub(crate) added: Vec<SystemId>,
     /// The members in the order in which they run. `None` while the group runs.
-    pub(super) sorted: Option<Box<[SystemId]>>,
+    pub(crate) sorted: Option<Box<[SystemId]>>,
     /// Set if `sorted` is out of date.
-    pub(super) is_stale: bool,
+    pub(crate) is_stale: bool,
     /// Set if constraints are used.
-    pub(super) sorts: bool,
+    pub(crate) sorts: bool,
     /// The order for latency, if it is set for this group.
-    pub(super) for_latency: Option<bool>,
+    pub(crate) for_latency: Option<bool>,
     /// Set if all members were points when they were sorted.
-    pub(super) only_points: bool,
-    pub(super) rate: Option<Box<dyn RateManager>>,
+    pub(crate) only_points: bool,
+    pub(crate) rate: Option<Box<dyn RateManager>>,
     /// Set if the rate was set during the current turn, and is used from the next one.
-    pub(super) rate_is_new: bool,
+    pub(crate) rate_is_new: bool,
     /// The memory of two updates of the group, if it has a rate.
-    pub(super) memory: Option<TwoUpdates>,
+    pub(crate) memory: Option<TwoUpdates>,
 }
 
 impl Default for Children {
@@ -225,10 +304,10 @@ impl Default for Children {
 
 /// The run times of a system, if they are measured.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Profile {
-    pub(super) runs: u64,
-    pub(super) last: Duration,
-    pub(super) total: Duration,
+pub(crate) struct Profile {
+    pub(crate) runs: u64,
+    pub(crate) last: Duration,
+    pub(crate) total: Duration,
 }
 
 /// The number of worlds that were created.
@@ -268,7 +347,7 @@ impl Default for Systems {
 
 impl Systems {
     #[inline(always)]
-    pub(super) fn slot_mut(&mut self, id: SystemId) -> Option<&mut SystemSlot> {
+    pub(crate) fn slot_mut(&mut self, id: SystemId) -> Option<&mut SystemSlot> {
         let world = self.id as u32;
         let slot = self.slots.get_mut(id.index() as usize)?;
         (slot.generation == id.generation() && id.world == world && slot.record.is_some())
@@ -276,28 +355,28 @@ impl Systems {
     }
 
     #[inline]
-    pub(super) fn slot(&self, id: SystemId) -> Option<&SystemSlot> {
+    pub(crate) fn slot(&self, id: SystemId) -> Option<&SystemSlot> {
         let slot = self.slots.get(id.index() as usize)?;
         (slot.generation == id.generation() && id.world == self.id as u32 && slot.record.is_some())
             .then_some(slot)
     }
 
-    pub(super) fn record(&self, id: SystemId) -> Option<&Record> {
+    pub(crate) fn record(&self, id: SystemId) -> Option<&Record> {
         self.slot(id)?.record.as_deref()
     }
 
-    pub(super) fn record_mut(&mut self, id: SystemId) -> Option<&mut Record> {
+    pub(crate) fn record_mut(&mut self, id: SystemId) -> Option<&mut Record> {
         self.slot_mut(id)?.record.as_deref_mut()
     }
 
     /// Tests whether the world or a system is being updated, or a callback runs.
     #[inline]
-    pub(super) fn is_in_update(&self) -> bool {
+    pub(crate) fn is_in_update(&self) -> bool {
         self.is_updating || self.executing.is_some()
     }
 
     /// The name of a system, also of a removed one whose jobs are not completed.
-    pub(super) fn name_of(&self, id: SystemId) -> Arc<str> {
+    pub(crate) fn name_of(&self, id: SystemId) -> Arc<str> {
         if let Some(record) = self.record(id) {
             return Arc::clone(&record.name);
         }
@@ -306,14 +385,14 @@ impl Systems {
     }
 
     /// Iterates over all systems by slot.
-    pub(super) fn ids(&self) -> impl Iterator<Item = SystemId> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = SystemId> {
         let world = self.id as u32;
         let there = self.slots.iter().enumerate().filter(|(_, slot)| slot.record.is_some());
         there.map(move |(index, slot)| SystemId::new(world, index as u32, slot.generation))
     }
 
     /// Finds the system that a target names. Of several, the one that was added first.
-    pub(super) fn find(&self, target: &SystemTarget) -> Option<SystemId> {
+    pub(crate) fn find(&self, target: &SystemTarget) -> Option<SystemId> {
         match target {
             SystemTarget::System(id) => return self.record(*id).map(|_| *id),
             SystemTarget::Type(ty, _) => {
@@ -330,7 +409,7 @@ impl Systems {
     }
 
     /// Enables or disables all systems that a target names. Returns whether there are any.
-    pub(super) fn set_enabled(&mut self, target: &SystemTarget, enabled: bool) -> bool {
+    pub(crate) fn set_enabled(&mut self, target: &SystemTarget, enabled: bool) -> bool {
         if let SystemTarget::System(id) = target {
             let slot = self.slot_mut(*id);
             return slot.map(|slot| slot.flags.set(Flags::ENABLED, enabled)).is_some();
@@ -356,12 +435,12 @@ impl Systems {
         self.slot(id)?.system.as_ref()?.as_any()?.downcast_ref()
     }
 
-    pub(super) fn data_of_mut<S: 'static>(&mut self, id: SystemId) -> Option<&mut S> {
+    pub(crate) fn data_of_mut<S: 'static>(&mut self, id: SystemId) -> Option<&mut S> {
         self.slot_mut(id)?.system.as_mut()?.as_any_mut()?.downcast_mut()
     }
 
     /// Inserts a system without its function or struct.
-    pub(super) fn insert(&mut self, flags: Flags, record: Record) -> SystemId {
+    pub(crate) fn insert(&mut self, flags: Flags, record: Record) -> SystemId {
         let index = self.free.pop().unwrap_or_else(|| {
             let last_run = Version::NEVER;
             let flags = Flags::NONE;
@@ -382,7 +461,7 @@ impl Systems {
 
     /// Frees the slot of a system. Returns its record for the caller to drop, which may run user code.
     #[must_use = "dropping it may do anything"]
-    pub(super) fn free(&mut self, id: SystemId) -> Option<Box<Record>> {
+    pub(crate) fn free(&mut self, id: SystemId) -> Option<Box<Record>> {
         let slot = self.slot_mut(id)?;
         slot.system = None;
         let record = slot.record.take();
@@ -399,7 +478,7 @@ impl Systems {
 
     /// Adds a fault of the executing system. The first fault is the result of the run.
     #[cold]
-    pub(super) fn add_fault(
+    pub(crate) fn add_fault(
         &mut self,
         before: Result<(), SystemFault>,
         fault: SystemFault,
@@ -415,18 +494,13 @@ impl Systems {
 
     /// Records a fault of a system.
     #[cold]
-    pub(super) fn fail(&mut self, id: SystemId, fault: SystemFault) {
+    pub(crate) fn fail(&mut self, id: SystemId, fault: SystemFault) {
         let system = self.name_of(id);
         self.errors.push(UpdateError { system, fault });
     }
-
-    /// Finds the group of a type.
-    pub(super) fn group_of<G: SystemGroup>(&self) -> Option<SystemId> {
-        self.find(&G::target_of_type())
-    }
 }
 
-pub(super) fn no_such(system: &str) -> SystemError {
+pub(crate) fn no_such(system: &str) -> SystemError {
     SystemError::NoSuchSystem { system: system.to_owned() }
 }
 

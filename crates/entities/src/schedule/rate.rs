@@ -3,13 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use std::error::Error;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use ancho_jobs::HAS_CLOCK;
 
-use crate::time::Time;
+use crate::time::{Time, TimeError};
 
 /// Decides how often a group updates in one update of the world, and the time of each of its updates.
 ///
@@ -57,8 +56,8 @@ pub trait RateManager: Send {
     /// # Errors
     ///
     /// If the number is invalid, or the manager does not work with steps.
-    fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
-        Err(RateError::NoTimestep { seconds })
+    fn set_timestep(&mut self, seconds: f64) -> Result<(), TimeError> {
+        Err(TimeError::NoTimestep { seconds })
     }
 }
 
@@ -73,58 +72,12 @@ pub struct RateTurn {
     pub updates: u32,
 }
 
-/// A time step that was refused.
-///
-/// # Examples
-///
-/// ```
-/// use ancho_entities::FixedRateCatchUp;
-///
-/// assert_eq!(
-///     FixedRateCatchUp::try_new(0.0).unwrap_err().to_string(),
-///     "A0121: a group cannot update every 0 seconds; give a number of seconds that is above zero, and finite",
-/// );
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum RateError {
-    /// A0121: the step is not positive and finite.
-    Timestep {
-        /// The refused step.
-        seconds: f64,
-    },
-    /// A0121: the group has no rate manager with a fixed step.
-    NoTimestep {
-        /// The refused step.
-        seconds: f64,
-    },
-}
-
-impl fmt::Display for RateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Timestep { seconds } => write!(
-                f,
-                "A0121: a group cannot update every {seconds} seconds; give a number of seconds that is above zero, and \
-                 finite"
-            ),
-            Self::NoTimestep { seconds } => write!(
-                f,
-                "A0121: a group cannot update every {seconds} seconds if its rate manager does not work with steps, or it has \
-                 none; give it a `FixedRateCatchUp` or a `FixedRateSimple` first"
-            ),
-        }
-    }
-}
-
-impl Error for RateError {}
-
 /// The allowed time steps, in seconds.
 const TIMESTEPS: std::ops::RangeInclusive<f64> = 0.0001..=10.0;
 
-fn clamp_timestep(seconds: f64) -> Result<f64, RateError> {
+fn clamp_timestep(seconds: f64) -> Result<f64, TimeError> {
     if !(seconds.is_finite() && seconds > 0.0) {
-        return Err(RateError::Timestep { seconds });
+        return Err(TimeError::Timestep { seconds });
     }
     Ok(seconds.clamp(*TIMESTEPS.start(), *TIMESTEPS.end()))
 }
@@ -168,7 +121,7 @@ impl FixedRateSimple {
     /// # Errors
     ///
     /// If the number is not positive and finite.
-    pub fn try_new(timestep: f64) -> Result<Self, RateError> {
+    pub fn try_new(timestep: f64) -> Result<Self, TimeError> {
         Ok(Self { timestep: clamp_timestep(timestep)?, next: 0.0 })
     }
 }
@@ -187,7 +140,7 @@ impl RateManager for FixedRateSimple {
         Some(self.timestep)
     }
 
-    fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
+    fn set_timestep(&mut self, seconds: f64) -> Result<(), TimeError> {
         let timestep = clamp_timestep(seconds)?;
         // The next update is one step after the last, so the step that was already added is replaced.
         if self.next > 0.0 {
@@ -244,7 +197,7 @@ impl FixedRateCatchUp {
     /// # Errors
     ///
     /// If the number is not positive and finite.
-    pub fn try_new(timestep: f64) -> Result<Self, RateError> {
+    pub fn try_new(timestep: f64) -> Result<Self, TimeError> {
         let timestep = clamp_timestep(timestep)?;
         Ok(Self { timestep, last: 0.0, started: false, limit: 0.0 })
     }
@@ -280,7 +233,7 @@ impl RateManager for FixedRateCatchUp {
         Some(self.timestep)
     }
 
-    fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
+    fn set_timestep(&mut self, seconds: f64) -> Result<(), TimeError> {
         self.timestep = clamp_timestep(seconds)?;
         Ok(())
     }
@@ -368,12 +321,12 @@ impl RateManager for VariableRate {
         Some(self.interval.as_secs_f64())
     }
 
-    fn set_timestep(&mut self, seconds: f64) -> Result<(), RateError> {
+    fn set_timestep(&mut self, seconds: f64) -> Result<(), TimeError> {
         if !(seconds.is_finite() && seconds > 0.0) {
-            return Err(RateError::Timestep { seconds });
+            return Err(TimeError::Timestep { seconds });
         }
         self.interval =
-            Duration::try_from_secs_f64(seconds).map_err(|_| RateError::Timestep { seconds })?;
+            Duration::try_from_secs_f64(seconds).map_err(|_| TimeError::Timestep { seconds })?;
         Ok(())
     }
 }

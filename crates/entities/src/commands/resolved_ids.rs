@@ -1,0 +1,105 @@
+//! Ids of the entities that the commands of a buffer create.
+
+use super::playback::Fault;
+use crate::entity::Entity;
+use crate::field::EntityRemap;
+use crate::placeholder::{BufferStamps, Placeholder, Prefixes};
+use crate::set::ComponentSet;
+
+/// Ids of the entities that a lane creates, in order.
+#[derive(Debug, Default)]
+pub(super) struct LaneIds {
+    pub(super) lane: u32,
+    pub(super) prefixes: Prefixes,
+    pub(super) ids: Vec<Entity>,
+    /// Number of leading ids that were reserved while recording.
+    pub(super) reserved: usize,
+}
+
+/// Entities of the placeholders of a buffer.
+#[derive(Debug, Default)]
+pub(super) struct ResolvedIds {
+    pub(super) stamps: BufferStamps,
+    /// Sorted by lane.
+    pub(super) lanes: Vec<LaneIds>,
+}
+
+impl ResolvedIds {
+    /// The entity of a placeholder. Other entities are returned as they are.
+    #[inline]
+    pub(super) fn resolve(&self, entity: Entity) -> Result<Entity, Fault> {
+        if entity.is_placeholder() { self.resolve_placeholder(entity) } else { Ok(entity) }
+    }
+
+    fn resolve_placeholder(&self, placeholder: Entity) -> Result<Entity, Fault> {
+        let ids = self.ids_from(placeholder)?;
+        ids.first().copied().ok_or(Fault::NotCreatedYet { placeholder })
+    }
+
+    /// Target as messages show it: by its id, if that was reserved while recording.
+    pub(super) fn shown(&self, target: Entity) -> Entity {
+        let id = Placeholder::of(target).and_then(|of| {
+            let lane =
+                self.lanes.iter().find(|ids| ids.lane == of.lane && of.is_of(ids.prefixes))?;
+            lane.ids[..lane.reserved].get(of.number as usize)
+        });
+        id.copied().unwrap_or(target)
+    }
+
+    /// The ids of a placeholder and of those that follow it in the same lane.
+    #[inline]
+    pub(super) fn ids_from(&self, placeholder: Entity) -> Result<&[Entity], Fault> {
+        let foreign = Fault::ForeignPlaceholder { placeholder };
+        let Some(of) = Placeholder::of(placeholder) else {
+            return Err(foreign);
+        };
+        let not_yet = Fault::NotCreatedYet { placeholder };
+        let at = match self.lanes.first() {
+            Some(first) if first.lane == of.lane => 0,
+            _ => self
+                .lanes
+                .binary_search_by_key(&of.lane, |ids| ids.lane)
+                .map_err(|_| if of.may_be_of(&self.stamps) { not_yet } else { foreign })?,
+        };
+        let lane = &self.lanes[at];
+        if !of.is_of(lane.prefixes) {
+            return Err(foreign);
+        }
+        lane.ids.get(of.number as usize..).ok_or(not_yet)
+    }
+
+    /// Replaces the placeholders in the components of a set.
+    #[inline(never)]
+    pub(super) fn resolve_set<S: ComponentSet>(&self, set: &mut S) -> Result<(), Fault> {
+        self.resolve_all(|map| set.remap_entities(map))
+    }
+
+    /// Replaces the placeholders among the entities that a function remaps.
+    pub(super) fn resolve_all(
+        &self,
+        remap: impl FnOnce(&mut EntityRemap<'_>),
+    ) -> Result<(), Fault> {
+        let mut fault = None;
+        let mut resolve = |entity| {
+            self.resolve(entity).unwrap_or_else(|why| {
+                fault.get_or_insert(why);
+                entity
+            })
+        };
+        remap(&mut EntityRemap::new(&mut resolve));
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// Fails as [`resolve_all`](Self::resolve_all) does, and replaces nothing.
+    pub(super) fn check_all(&self, remap: impl FnOnce(&mut EntityRemap<'_>)) -> Result<(), Fault> {
+        let mut fault = None;
+        let mut check = |entity| {
+            if let Err(why) = self.resolve(entity) {
+                fault.get_or_insert(why);
+            }
+            entity
+        };
+        remap(&mut EntityRemap::new(&mut check));
+        fault.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,69 @@
+//! The queries that have to match for a system to run.
+
+use crate::manager::EntityManager;
+use crate::query::{QueryDescriptor, SystemQuery};
+
+/// The queries that have to match for a system to run.
+#[derive(Default)]
+pub(crate) struct Requirements {
+    /// All of them have to match.
+    pub(crate) all: Vec<RequiredQuery>,
+    /// One of them has to match.
+    pub(crate) any: Vec<RequiredQuery>,
+    /// One of the system's own queries has to match, if both lists are empty.
+    pub(crate) matching: bool,
+}
+
+/// A required query. It is resolved in the world that the system is added to.
+pub(crate) enum RequiredQuery {
+    Pending(QueryDescriptor),
+    Resolved(SystemQuery),
+}
+
+impl RequiredQuery {
+    /// Resolves the query, whose types may be registered by user code.
+    fn resolve(&mut self, entities: &EntityManager) -> &mut SystemQuery {
+        if let Self::Pending(query) = self {
+            *self = Self::Resolved(SystemQuery::of_description(entities, query));
+        }
+        match self {
+            Self::Resolved(query) => query,
+            Self::Pending(_) => unreachable!("it was just resolved"),
+        }
+    }
+
+    fn matches(&mut self, entities: &EntityManager) -> bool {
+        self.resolve(entities).has_chunks(entities)
+    }
+}
+
+impl Requirements {
+    /// Creates all queries in the world that the system is added to.
+    pub(crate) fn resolve(&mut self, entities: &EntityManager) {
+        let queries = self.all.iter_mut().chain(&mut self.any);
+        queries.for_each(|query| _ = query.resolve(entities));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_explicit() && !self.matching
+    }
+
+    fn is_explicit(&self) -> bool {
+        !self.all.is_empty() || !self.any.is_empty()
+    }
+
+    /// Tests the requirements. `matching` tests whether the system's own queries match.
+    pub(crate) fn are_met(
+        &mut self,
+        entities: &EntityManager,
+        matching: impl FnOnce() -> Option<bool>,
+    ) -> bool {
+        if self.is_explicit() {
+            let all = self.all.iter_mut().all(|query| query.matches(entities));
+            return all
+                && (self.any.is_empty()
+                    || self.any.iter_mut().any(|query| query.matches(entities)));
+        }
+        !self.matching || matching().unwrap_or(true)
+    }
+}
