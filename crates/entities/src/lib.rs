@@ -33,10 +33,9 @@ pub use ancho_derive::{
 #[cfg(feature = "auto")]
 pub use ancho_derive::{bootstrap, system};
 pub use buffer::{
-    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, LinkedEntityGroup,
-    UntypedBuffer,
+    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
-pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
+pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, CommandTargets,
     Commands, EntityCommandBuffer, Placeholders, PlaybackError, PlaybackStopped,

@@ -6,8 +6,7 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::EntityManager;
-use crate::buffer::LinkedEntityGroup;
-use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
+use crate::builtin::{CleanupEntity, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;

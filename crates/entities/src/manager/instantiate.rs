@@ -17,7 +17,7 @@ use crate::error::EntityError;
 use crate::field::EntityRemap;
 use crate::storage::{
     ArchetypeShape, Chunk, EntityTable, Location, NOWHERE, NewRows, NextIds, ReservedRows,
-    RowRange, SetOperation, Transfer, duplicate_value,
+    RowRange, SetOperation, Transfer, duplicate_value, for_each_to_end,
 };
 
 impl EntityManager {
@@ -312,12 +312,11 @@ impl EntityManager {
     /// Despawns the entities that were just created.
     #[cold]
     fn take_back(&mut self) {
-        let mut created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
-        created.reverse();
-        self.with_each(&created, |manager, entity| {
-            if let Ok(location) = manager.locate(entity) {
+        let created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
+        for_each_to_end(created.into_iter().rev(), |entity| {
+            if let Ok(location) = self.locate(entity) {
                 // Their memory is unshared, so that it cannot fail.
-                let _ = manager.despawn_one(entity, location);
+                let _ = self.despawn_one(entity, location);
             }
         });
     }
@@ -518,7 +517,7 @@ mod tests {
 
     use super::*;
     use crate::buffer::Buffer;
-    use crate::buffer::LinkedEntityGroup;
+    use crate::builtin::LinkedEntityGroup;
     use crate::component::{Component, Duplicate};
     use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
     use crate::per_chunk::PerChunk;

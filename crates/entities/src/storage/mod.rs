@@ -43,8 +43,8 @@ pub(crate) use import::{ImportedRows, duplicate_values, move_values};
 pub(crate) use inline_vec::{InlineIndices, InlineVec};
 pub use invariants::InvariantViolation;
 pub(crate) use raw_values::{
-    NewRows, copy_value, duplicate_value, prefetch, prefetch_soon, repeat_bytes, repeat_row,
-    write_initial,
+    NewRows, copy_value, duplicate_value, for_each_to_end, prefetch, prefetch_soon, repeat_bytes,
+    repeat_row, write_initial,
 };
 pub(crate) use reserve::{ReservedRows, RowRange};
 pub(crate) use row_moves::RowMove;

@@ -9,7 +9,7 @@ use ancho_burst::dispatch;
 
 use super::archetype::{ArchetypeShape, ColumnSlot};
 use super::inline_vec::InlineIndices;
-use crate::component::{Beginning, ComponentType, Copying};
+use crate::component::{Beginning, ComponentType, Copying, Written};
 
 /// The size of the largest value that [`copy_small_value`] copies.
 pub(crate) const SMALL: u32 = 64;
@@ -107,7 +107,7 @@ pub(crate) unsafe fn drop_values(
 }
 
 /// Calls a function for all items, even if a call panics. A second panic aborts the process.
-pub(super) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Item)) {
+pub(crate) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Item)) {
     struct Guard<I: Iterator, F: FnMut(I::Item)> {
         items: I,
         call: F,
@@ -348,35 +348,18 @@ pub(crate) unsafe fn duplicate_value(
     to: *mut u8,
     count: usize,
 ) {
-    /// Values that are dropped if a clone panics.
-    struct WrittenGuard {
-        ty: ComponentType,
-        first: *mut u8,
-        count: usize,
-    }
-
-    impl Drop for WrittenGuard {
-        fn drop(&mut self) {
-            if let Some(drop) = self.ty.0.drop {
-                // SAFETY: this number of values was written, and nothing else owns them.
-                unsafe { drop(self.first, self.count) };
-            }
-        }
-    }
-
     let size = ty.size();
     match ty.0.copying {
         Copying::Bytes if size == 0 => {}
         // SAFETY: the value has `size` bytes, and there is room for `count` values.
         Copying::Bytes => unsafe { repeat_bytes(value, to, size, count) },
         Copying::Deep(clone) | Copying::Clone(clone) => {
-            let mut written = WrittenGuard { ty, first: to, count: 0 };
-            for index in 0..count {
-                // SAFETY: there is a value, and room for one more.
-                unsafe { clone(value, to.add(index * size), 1) };
-                written.count = index + 1;
+            // SAFETY: there is a value, and room for one more each time. The type's own function drops them.
+            unsafe {
+                Written::fill_with(to, count, ty.0.drop, |index| {
+                    clone(value, to.add(index * size), 1);
+                });
             }
-            std::mem::forget(written);
         }
         Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
     }

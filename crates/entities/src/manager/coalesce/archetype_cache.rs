@@ -8,8 +8,8 @@ use std::alloc::Layout;
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use crate::buffer::LinkedEntityGroup;
 use crate::builtin::CleanupEntity;
+use crate::builtin::LinkedEntityGroup;
 use crate::component::ComponentType;
 use crate::manager::Sets;
 use crate::storage::{
