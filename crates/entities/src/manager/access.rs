@@ -131,13 +131,10 @@ impl EntityManager {
         entity: Entity,
     ) -> Result<(Location, u32), EntityError> {
         let location = self.locate(entity)?;
-        let set = self.set_number::<S>()?;
-        let from = self.storage.chunks[location.chunk].archetype;
-        let shape = &self.storage.archetypes[from].shape;
-        if let Some(&component) = self.sets.get(set).types.iter().find(|&&ty| !shape.has(ty)) {
-            return Err(EntityError::MissingComponent { entity, component });
-        }
-        Ok((location, self.transfer(from, set, SetOperation::Set)?))
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer_of::<S>(from, SetOperation::Set)?;
+        self.check_transfer(entity, number, SetOperation::Set)?;
+        Ok((location, number))
     }
 
     /// Replaces components, and drops the old values last.

@@ -135,12 +135,8 @@ impl EntityManager {
         let from = self.storage.archetype_at(location);
         let number = self.transfer_of::<S>(from, SetOperation::Add)?;
         self.remember_transfer::<S>(from, number, Recent::Add);
+        self.check_transfer(entity, number, SetOperation::Add)?;
         let transfer = &self.transfers[number];
-        if self.strict
-            && let Some(component) = transfer.present
-        {
-            return Err(EntityError::AlreadyPresent { entity, component });
-        }
         self.sync_for_transfer(location, number);
         // SAFETY: the table refers only to chunks that exist.
         unsafe { self.storage.make_unique_unchecked(location.chunk)? };
@@ -180,13 +176,9 @@ impl EntityManager {
     ) -> Result<bool, EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number_of(types)?;
-        let from = self.storage.chunks[location.chunk].archetype;
+        let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, SetOperation::AddMissing)?;
-        if self.strict
-            && let Some(component) = self.transfers[number].present
-        {
-            return Err(EntityError::AlreadyPresent { entity, component });
-        }
+        self.check_transfer(entity, number, SetOperation::AddMissing)?;
         let transfer = &self.transfers[number];
         if transfer.to == from {
             return Ok(false);
@@ -205,15 +197,12 @@ impl EntityManager {
     ) -> Result<bool, EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number_of(&[ty])?;
-        let from = self.storage.chunks[location.chunk].archetype;
+        let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, SetOperation::Add)?;
+        self.check_transfer(entity, number, SetOperation::Add)?;
         let transfer = &self.transfers[number];
         if transfer.to == from {
-            return if self.strict {
-                Err(EntityError::AlreadyPresent { entity, component: ty })
-            } else {
-                Ok(false)
-            };
+            return Ok(false);
         }
         self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
@@ -298,12 +287,8 @@ impl EntityManager {
         location: Location,
         number: u32,
     ) -> Result<bool, EntityError> {
+        self.check_transfer(entity, number, SetOperation::Remove)?;
         let transfer = &self.transfers[number];
-        if self.strict
-            && let Some(component) = transfer.missing
-        {
-            return Err(EntityError::MissingComponent { entity, component });
-        }
         if transfer.present.is_none() {
             return Ok(false);
         }
@@ -562,21 +547,8 @@ impl EntityManager {
         let set = self.set_number::<S>()?;
         let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, change)?;
+        self.check_transfer(entity, number, change)?;
         let transfer = &self.transfers[number];
-        match change {
-            SetOperation::Set => {
-                if let Some(component) = transfer.missing {
-                    return Err(EntityError::MissingComponent { entity, component });
-                }
-            }
-            _ => {
-                if self.strict
-                    && let Some(component) = transfer.present
-                {
-                    return Err(EntityError::AlreadyPresent { entity, component });
-                }
-            }
-        }
         self.sync_for_transfer(location, number);
         let sought = self.storage.look_up_shared(&self.sets.get(set).types, given);
         let (from, given_of) = (Some(location.chunk), |at| sought.get(at));

@@ -142,7 +142,7 @@ impl EntityManager {
             reserved.more(archetype, group, same.len())?;
         }
         // Moves fill the chunk that was opened last, so that none stays empty.
-        reserved.into_storage();
+        reserved.keep();
         Ok(())
     }
 

@@ -322,9 +322,7 @@ impl EntityManager {
     /// Returns the number of a set.
     #[inline]
     pub(crate) fn set_number<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
-        self.sets
-            .number_of::<S>()
-            .map_err(|component| EntityError::DuplicateComponent { component })
+        self.sets.number_of::<S>()
     }
 
     /// Returns the archetype and columns of a set. The result is cached.

@@ -95,12 +95,7 @@ impl EntityManager {
         ty: ComponentType,
         value: &SharedValue,
     ) -> Result<usize, EntityError> {
-        for &entity in entities {
-            let Location { chunk, .. } = self.locate(entity)?;
-            if !self.storage.chunks[chunk].shape().has(ty) {
-                return Err(EntityError::MissingComponent { entity, component: ty });
-            }
-        }
+        entities.iter().try_for_each(|&entity| self.check_has_type(entity, ty))?;
         let Some(table) = self.storage.shared.table(ty) else { return Ok(0) };
         self.sync_for_move(self.archetypes_of(entities));
         let sought = self.storage.shared.look_up(table, value);
@@ -108,18 +103,12 @@ impl EntityManager {
         self.storage.shared.hold(table, index);
         let values = [(table, index)].into_iter().collect();
         let HeldShared { manager, .. } = &mut HeldShared { manager: self, values };
-        let set = manager
-            .sets
-            .number_of_types(&[ty])
-            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let set = manager.sets.number_of_types(&[ty])?;
         let (mut rest, mut changed) = (entities, 0);
         while let Some(&first) = rest.first() {
             let Location { chunk, row } = manager.locate(first)?;
-            let number = manager.transfer(
-                manager.storage.chunks[chunk].archetype,
-                set,
-                SetOperation::Set,
-            )?;
+            let from = manager.storage.chunks[chunk].archetype;
+            let number = manager.transfer(from, set, SetOperation::Set)?;
             let transfer = &manager.transfers[number];
             let neighbours = &manager.storage.chunks[chunk].entities()[row as usize..];
             let rows = shared_prefix(neighbours, rest);
@@ -380,10 +369,7 @@ impl Others<'_> {
         if types.is_empty() {
             return Ok(());
         }
-        let set = manager
-            .sets
-            .number_of_types(&types)
-            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let set = manager.sets.number_of_types(&types)?;
         let transfer = manager.transfer(archetype, set, SetOperation::Set)?;
         let transfer = &manager.transfers[transfer];
         let wanted = manager.storage.group_key(&transfer.shared, Some(number), &given);

@@ -1,7 +1,5 @@
 //! One archetype: its component types, the layout of its chunks, and its chunks.
 
-#![expect(unsafe_code, reason = "an index that is masked instead of checked")]
-
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -47,6 +45,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) capacity: u32,
     /// The alignment that chunks need.
     pub(crate) align: u32,
+    /// The size of chunks.
+    pub(crate) chunk_size: u32,
 }
 
 /// The place of a column in each chunk of an archetype.
@@ -124,6 +124,7 @@ impl ArchetypeShape {
             types: types.into(),
             columns,
             capacity,
+            chunk_size: settings.chunk_size,
         })
     }
 
@@ -243,8 +244,8 @@ impl ColumnIndex {
     pub(crate) fn find(&self, ty: ComponentType) -> Option<ColumnEntry> {
         let mut at = start(ty.0.index) & self.mask;
         loop {
-            // SAFETY: `at` is masked, and the mask is one less than the number of entries, a power of two.
-            let place = unsafe { self.places.get_unchecked(at as usize) };
+            // `at` is masked, and the mask is one less than the number of entries, a power of two.
+            let place = self.places.get(at as usize)?;
             if place.ty == ty.0.index {
                 return Some(*place);
             }

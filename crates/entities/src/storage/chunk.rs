@@ -10,11 +10,13 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::{mem, slice};
 
+use super::StorageSettings;
 use super::archetype::{ArchetypeShape, ColumnEntry};
-use super::arena::ChunkMemory;
+use super::arena::{ChunkMemory, OutOfMemory};
 use super::enabled::EnabledMasks;
 use super::fork::ChunkCopy;
 use super::raw_values::{duplicate_value, for_each_to_end};
+use super::reserve::{NewRows, RowRange};
 use super::transfer::Transfer;
 use super::versions::{ChunkVersions, MetadataPool};
 use crate::component::{ChunkValue, ComponentType};
@@ -266,6 +268,29 @@ impl Chunk {
         self.may_be_shared()
     }
 
+    /// Copies the memory with all rows, for chunks of these settings. Runs user code, and does not change the chunk.
+    ///
+    /// # Panics
+    ///
+    /// If a type cannot be duplicated, or chunks of these settings are too small for the shape.
+    pub(super) fn duplicate(&self, settings: &StorageSettings) -> Result<ChunkMemory, OutOfMemory> {
+        let shape = self.shape();
+        assert!(shape.chunk_size <= settings.chunk_size);
+        let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
+        let run = RowRange { chunk: NOWHERE, first: 0, rows: self.len };
+        // SAFETY:
+        // - the ids are at the beginning of both chunks, and the first `len` of them are initialised
+        // - the new memory is as large as chunks of the shape, and outlives the rows
+        let mut rows = unsafe {
+            let data = memory.as_ptr().as_ptr();
+            data.copy_from_nonoverlapping(self.data(), self.len as usize * size_of::<Entity>());
+            NewRows::in_memory(shape, data, run)
+        };
+        rows.duplicate_rows(self, 0);
+        rows.keep();
+        Ok(memory)
+    }
+
     /// Replaces the memory with a copy, and returns the old memory.
     pub(super) fn replace_memory(&mut self, memory: ChunkMemory) -> ChunkMemory {
         self.data = memory.as_ptr();
@@ -429,13 +454,12 @@ impl ChunkValues {
 
     /// Duplicates the values. Runs user code; if that panics, nothing leaks.
     ///
-    /// # Safety
+    /// # Panics
     ///
-    /// - all types can be duplicated
-    pub(crate) unsafe fn duplicate(&self) -> Self {
+    /// If a type cannot be duplicated.
+    pub(crate) fn duplicate(&self) -> Self {
         let Some(layout) = &self.layout else { return Self::NONE };
-        // SAFETY: the offset is inside of the memory, where there is a value of a type that can be duplicated. One value is
-        // written, unless it panics.
+        // SAFETY: the offset is inside of the memory, where there is a value of the type. One value is written, unless it panics.
         unsafe {
             Self::fill(layout, |place, to| {
                 let value = self.memory.add(place.offset);

@@ -8,7 +8,6 @@ use std::ptr;
 use ancho_burst::dispatch;
 
 use super::archetype::{ArchetypeShape, ColumnSlot};
-use super::inline_vec::InlineIndices;
 use crate::component::{Beginning, ComponentType, Copying, Written};
 
 /// The size of the largest value that [`copy_small_value`] copies.
@@ -126,76 +125,6 @@ pub(crate) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Ite
     }
 
     Guard { items: items.into_iter(), call }.call_rest();
-}
-
-/// Columns that were written in new rows, which are dropped if something panics before the rows are visible.
-pub(crate) struct NewRows<'a> {
-    shape: &'a ArchetypeShape,
-    data: *mut u8,
-    first_row: u32,
-    rows: u32,
-    pub(crate) columns: InlineIndices,
-}
-
-// SAFETY: it owns the values, and components are `Send`. The shape is only read.
-unsafe impl Send for NewRows<'_> {}
-
-impl<'a> NewRows<'a> {
-    /// Begins without columns.
-    ///
-    /// # Safety
-    ///
-    /// - the memory is a chunk of the shape
-    /// - columns that are added have values in these rows, which nothing else owns until [`keep`](Self::keep)
-    pub(crate) unsafe fn new(
-        shape: &'a ArchetypeShape,
-        data: *mut u8,
-        first_row: u32,
-        rows: u32,
-    ) -> Self {
-        Self { shape, data, first_row, rows, columns: InlineIndices::default() }
-    }
-
-    /// Keeps the values: the rows have an owner now.
-    pub(crate) fn keep(mut self) {
-        self.columns.clear();
-    }
-}
-
-impl Drop for NewRows<'_> {
-    fn drop(&mut self) {
-        // SAFETY: these columns were written, and nothing else owns the values.
-        unsafe { drop_values(self.shape, self.data, &self.columns, self.first_row, self.rows) }
-    }
-}
-
-/// Duplicates all rows of a chunk with their ids: all of them or, if one panics, none.
-///
-/// # Safety
-///
-/// - both are chunks of the shape, the first with `rows` rows, the second without
-/// - all types of the shape can be duplicated
-pub(crate) unsafe fn duplicate_rows(
-    shape: &ArchetypeShape,
-    from: *const u8,
-    to: *mut u8,
-    rows: u32,
-) {
-    let rows_wide = rows as usize;
-    // SAFETY: the ids are at the beginning of both chunks. Only columns that were written are added to `done`.
-    let mut done = unsafe {
-        to.copy_from_nonoverlapping(from, rows_wide * size_of::<crate::Entity>());
-        NewRows::new(shape, to, 0, rows)
-    };
-    for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
-        let offset = column.offset as usize;
-        // SAFETY: both chunks have this column; the first has values in all rows, the second has room for them.
-        unsafe { duplicate_column(*ty, from.add(offset), to.add(offset), rows_wide) };
-        if ty.0.drop.is_some() {
-            done.columns.push(at);
-        }
-    }
-    done.keep();
 }
 
 /// Duplicates contiguous values of one type: all of them or, if a clone panics, none.

@@ -20,7 +20,7 @@ use std::{mem, ptr};
 use super::arena::OutOfMemory;
 use super::chunk::NOWHERE;
 use super::entity_table::SlotMut;
-use super::raw_values::{NewRows, copy_small_value, copy_value, prefetch_soon, write_initial};
+use super::raw_values::{copy_small_value, copy_value, prefetch_soon};
 use super::reserve::{ReservedRows, RowRange};
 use super::rows::DropColumns;
 use super::shared_groups::GroupKey;
@@ -158,7 +158,7 @@ impl Storage {
         from: Location,
         transfer: &Transfer,
     ) -> Result<(), EntityError> {
-        let shape = self.archetypes[transfer.to].shape.clone();
+        let shape = &self.archetypes[transfer.to].shape;
         let no_initial =
             |&&column: &&u32| matches!(shape.types[column as usize].0.beginning, Beginning::None);
         if let Some(&column) = transfer.written.iter().find(no_initial) {
@@ -166,26 +166,18 @@ impl Storage {
         }
         self.make_unique(from.chunk)?;
         let group = self.group_by(transfer, from.chunk);
-        let reserved = ReservedRows::in_group(self, runs, transfer.to, group, 1)?;
-        let run = reserved.runs[0];
-        let data = reserved.storage.chunks[run.chunk].data();
-        // SAFETY: the row is reserved, so that it has no values and no owner, and a column is added only once it is written. All
-        // types have initial values, as checked above.
-        unsafe {
-            let mut new = NewRows::new(&shape, data, run.first, 1);
-            for &column in &transfer.written {
-                write_initial(&shape, data, column, run.first, 1);
-                new.columns.push(column);
-            }
-            new.keep();
-        }
-        let storage = reserved.into_storage();
+        let mut reserved = ReservedRows::in_group(self, runs, transfer.to, group, 1)?;
+        reserved.fill_without_ids(|rows, _| {
+            transfer.written.iter().for_each(|&column| rows.write_initial(column));
+        });
+        reserved.keep();
+        let RowRange { chunk, .. } = reserved.runs[0];
         // SAFETY:
         // - the entity exists at `from`, in a chunk that was made unshared; the reserved chunk is unshared and has room
         // - the transfer leads to the archetype of the reserved chunk
         // - all columns that the transfer writes were just written
         // - the transfer lists the columns that it leaves
-        unsafe { storage.move_row(entity, from, transfer, run.chunk, &transfer.left) };
+        unsafe { reserved.storage.move_row(entity, from, transfer, chunk, &transfer.left) };
         Ok(())
     }
 
@@ -334,7 +326,7 @@ impl Storage {
         }
         self.make_unique(number)?;
         let group = self.group_of(transfer.to, key);
-        ReservedRows::in_group(self, runs, transfer.to, group, rows as usize)?.into_storage();
+        ReservedRows::in_group(self, runs, transfer.to, group, rows as usize)?.keep();
         let mut from = first;
         // SAFETY:
         // - the rows exist; the reserved ones are in unshared chunks of another group, right behind their last rows

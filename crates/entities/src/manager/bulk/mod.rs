@@ -26,7 +26,6 @@ use crate::storage::{
     INLINE_SHARED, InlineVec, NOWHERE, ReservedRows, RowRange, SetOperation, SharedLookup,
 };
 use apply::NewValues;
-pub(super) use plan::RowCursor;
 use plan::{BulkPlan, PlanLists};
 
 /// A selection of rows, by archetype and chunk.

@@ -10,8 +10,8 @@ use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
     CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDropLists, INLINE_SHARED, InlineVec, NOWHERE,
-    OutOfMemory, ReservedRows, RowRange, SetOperation, SharedLookup, StagedRows, Storage, Transfer,
-    Transfers,
+    OutOfMemory, ReservedRows, RowCursor, RowRange, SetOperation, SharedLookup, StagedRows,
+    Storage, Transfer, Transfers,
 };
 
 /// The rows of one chunk, and their action.
@@ -60,39 +60,6 @@ struct BulkTarget {
     /// The number of free rows in the chunks that following rows fill.
     left: usize,
     room: RowCursor,
-}
-
-/// A position in a list of reserved runs, from which rows are taken in their order.
-#[derive(Default)]
-pub(in crate::manager) struct RowCursor {
-    run: usize,
-    used: u32,
-}
-
-impl RowCursor {
-    /// Creates a position after the last of the runs.
-    pub(in crate::manager) fn after(runs: &[RowRange]) -> Self {
-        Self { run: runs.len(), used: 0 }
-    }
-
-    /// Takes reserved rows for a run. Calls the function for each part of it, with its first row and its reserved rows.
-    pub(in crate::manager) fn assign(
-        &mut self,
-        reserved: &[RowRange],
-        run: RowRange,
-        mut each: impl FnMut(u32, RowRange),
-    ) {
-        let (mut first, mut rows) = (run.first, run.rows);
-        while rows > 0 {
-            let to = reserved[self.run];
-            let now = rows.min(to.rows - self.used);
-            each(first, RowRange { chunk: to.chunk, first: to.first + self.used, rows: now });
-            (first, rows, self.used) = (first + now, rows - now, self.used + now);
-            if self.used == to.rows {
-                (self.run, self.used) = (self.run + 1, 0);
-            }
-        }
-    }
 }
 
 /// A move of contiguous rows to contiguous rows.
@@ -211,23 +178,8 @@ impl EntityManager {
             return Ok(NOWHERE);
         }
         let number = self.transfer(from, order.set, change)?;
-        let Transfer { to, present, missing, ref written, .. } = self.transfers[number];
-        let entity = self.first_of(run);
-        let refused = match change {
-            SetOperation::Add | SetOperation::AddMissing if self.strict => {
-                present.map(|component| EntityError::AlreadyPresent { entity, component })
-            }
-            SetOperation::Remove if self.strict => {
-                missing.map(|component| EntityError::MissingComponent { entity, component })
-            }
-            SetOperation::Set => {
-                missing.map(|component| EntityError::MissingComponent { entity, component })
-            }
-            _ => None,
-        };
-        if let Some(refused) = refused {
-            return Err(refused);
-        }
+        self.check_transfer(self.first_of(run), number, change)?;
+        let Transfer { to, ref written, .. } = self.transfers[number];
         if change == SetOperation::AddMissing {
             let types = &self.storage.archetypes[to].shape.types;
             let mut types = written.iter().map(|&column| types[column as usize]);

@@ -169,7 +169,7 @@ impl EntityManager {
         for target in &self.coalesced.targets {
             reserved.more(target.archetype, target.group, target.rows as usize)?;
         }
-        reserved.into_storage();
+        reserved.keep();
         Ok(())
     }
 
