@@ -1,4 +1,4 @@
-//! Access to the components of one entity: values, bytes, managed and chunk components, enabled bits.
+//! Access to the components of one entity: values, bytes, buffers, managed and chunk components, enabled bits.
 
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
@@ -8,7 +8,9 @@ use ancho_collections::Rejected;
 
 use super::EntityManager;
 use super::shared_components::shared_values_of;
-use crate::buffer::UntypedBuffer;
+use crate::buffer::{
+    BufferElement, BufferLayout, DynamicBuffer, UntypedBuffer, elements_of, write_empty,
+};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -24,11 +26,17 @@ impl EntityManager {
     /// If the entity does not exist, or lacks the component.
     #[inline]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
-        let ty = ComponentType::of::<T>();
+        let value = self.find_value(entity, ComponentType::of::<T>())?;
+        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably.
+        Ok(unsafe { &*value.cast::<T>() })
+    }
+
+    /// Returns the address of an entity's value, after completing the jobs that write it.
+    #[inline(always)]
+    fn find_value(&self, entity: Entity, ty: ComponentType) -> Result<*const u8, EntityError> {
         self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
-            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably.
-            Some(value) => Ok(unsafe { &*value.cast::<T>() }),
+            Some(value) => Ok(value),
             None => Err(self.not_found(entity, ty)),
         }
     }
@@ -251,14 +259,11 @@ impl EntityManager {
     /// assert_eq!(world.get_bytes(ship, fuel), Ok(&[7, 0, 0, 0][..]));
     /// ```
     pub fn get_bytes(&self, entity: Entity, ty: ComponentType) -> Result<&[u8], EntityError> {
-        self.jobs.sync_for_read(ty);
-        let Some(value) = self.storage.find(entity, ty) else {
-            return Err(self.not_found(entity, ty));
-        };
+        let value = self.find_value(entity, ty)?;
         if !ty.0.shape.plain {
             return Err(EntityError::NotBytes { component: ty, write: false });
         }
-        // SAFETY: `find` returned the address of a value, all of whose bytes are initialised. A writer would have to borrow the manager
+        // SAFETY: the address is that of a value, all of whose bytes are initialised. A writer would have to borrow the manager
         // mutably.
         Ok(unsafe { slice::from_raw_parts(value, ty.size()) })
     }
@@ -289,11 +294,8 @@ impl EntityManager {
         entity: Entity,
         ty: ComponentType,
     ) -> Result<UntypedBuffer<'_>, EntityError> {
-        self.jobs.sync_for_read(ty);
-        let Some(value) = self.storage.find(entity, ty) else {
-            return Err(self.not_found(entity, ty));
-        };
-        // SAFETY: `find` returned the address of a value of the type. A writer would have to borrow the manager mutably.
+        let value = self.find_value(entity, ty)?;
+        // SAFETY: the address is that of a value of the type. A writer would have to borrow the manager mutably.
         let buffer = unsafe { untyped(ty, value) };
         buffer.ok_or(EntityError::NotABuffer { component: ty })
     }
@@ -312,22 +314,12 @@ impl EntityManager {
         ty: ComponentType,
         bytes: &[u8],
     ) -> Result<(), EntityError> {
-        let location = self.locate(entity)?;
-        let Some(found) = self.storage.chunks[location.chunk].find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        self.check_has_type(entity, ty)?;
         check_bytes(ty, bytes)?;
-        self.sync_for_write(entity, ty);
-        self.storage.make_unique(location.chunk)?;
-        let chunk = &self.storage.chunks[location.chunk];
-        let value = chunk.column(found.offset).wrapping_add(location.row as usize * ty.size());
-        // SAFETY:
-        // - `sync_for_write` completed the jobs that use the component, and other jobs do not read its versions
-        // - the row has a value of this many bytes, in a chunk that was made unique; any bytes are a value of the type
-        unsafe {
-            chunk.note_written_beside(found.column, location.row, 1, self.storage.version);
-            value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-        }
+        let (column, row) = self.column_mut(entity, ty)?;
+        let value = column.wrapping_add(row * ty.size());
+        // SAFETY: the row has a value of this many bytes, in unshared memory, and any bytes are a value of the type.
+        unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
     }
 
@@ -352,6 +344,105 @@ impl EntityManager {
             self.set_bytes(entity, ty, bytes)?;
         }
         Ok(added)
+    }
+}
+
+impl EntityManager {
+    /// Gives an entity a buffer, without elements. One that it has stays as it is, contents included.
+    ///
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// Returns it, to be changed. [`add`](Self::add) with a [`Buffer`](crate::Buffer) replaces the contents.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, the entity would be larger than a chunk, or there is no memory. In a strict world, if the
+    /// entity has the buffer.
+    ///
+    /// # Complexity
+    ///
+    /// A structural change: all components of the entity are copied to another chunk, unless it has the buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{BufferElement, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Item(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let hero = world.spawn(());
+    /// world.add_buffer(hero)?.push(Item(3));
+    /// assert_eq!(*world.add_buffer::<Item>(hero)?, [Item(3)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn add_buffer<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
+        self.add_with(entity, ComponentType::of_buffer::<T>(), |value| {
+            // SAFETY: the address has room for a value of the type.
+            unsafe { write_empty::<T>(value.cast()) };
+        })?;
+        self.buffer_mut(entity)
+    }
+
+    /// The elements of an entity's buffer.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, or it does not have the buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Item(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(3)]));
+    /// assert_eq!(world.buffer::<Item>(hero)?, [Item(3)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[inline]
+    pub fn buffer<T: BufferElement>(&self, entity: Entity) -> Result<&[T], EntityError> {
+        let value = self.find_value(entity, ComponentType::of_buffer::<T>())?;
+        // SAFETY: the address is that of a buffer of this type. A writer would have to borrow the manager mutably.
+        Ok(unsafe { elements_of(value.cast()) })
+    }
+
+    /// The buffer of an entity, to be changed. It counts as changed from now on.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, or it does not have the buffer. If the memory is shared with a fork, and a copy cannot be allocated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Item(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(3)]));
+    /// world.buffer_mut::<Item>(hero)?.clear();
+    /// assert!(world.buffer::<Item>(hero)?.is_empty());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[inline]
+    pub fn buffer_mut<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
+        let (column, row) = self.column_mut(entity, ComponentType::of_buffer::<T>())?;
+        let value = column.wrapping_add(row * BufferLayout::of::<T>().size);
+        // SAFETY: the row has a buffer of this type, in unshared memory, and the manager is borrowed mutably.
+        Ok(unsafe { DynamicBuffer::new(value.cast()) })
     }
 }
 
@@ -407,14 +498,10 @@ impl EntityManager {
     /// ```
     #[inline]
     pub fn managed<T: ManagedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
-        let ty = ComponentType::of_managed::<T>();
-        self.jobs.sync_for_read(ty);
-        match self.storage.find(entity, ty) {
-            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably. No other
-            // thread can read it: the memory is shared with no fork, and what leads to it is not sent to threads.
-            Some(value) => Ok(unsafe { &*value.cast::<Box<T>>() }),
-            None => Err(self.not_found(entity, ty)),
-        }
+        let value = self.find_value(entity, ComponentType::of_managed::<T>())?;
+        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably. No other thread can
+        // read it: the memory is shared with no fork, and what leads to it is not sent to threads.
+        Ok(unsafe { &*value.cast::<Box<T>>() })
     }
 
     /// Returns the value of an entity's managed component for writing, and marks it as changed.

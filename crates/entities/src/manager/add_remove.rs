@@ -56,12 +56,12 @@ impl EntityManager {
         }
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Add) {
             // SAFETY:
-            // - `recent_transfer` returns the number of a transfer that exists, and a chunk that its archetype lists
+            // - `recent_transfer` returns a chunk that its archetype lists
             // - the offsets are those of the set in the archetype of that chunk
             // - the row after the last has room and no values: both chunks pass `moves_simply`
             // - the set writes all columns that the transfer does not move
             unsafe {
-                let transfer = self.transfers.at(transfer);
+                let transfer = &self.transfers[transfer];
                 let chunk = self.storage.chunks.get_unchecked(to);
                 set.write(chunk.row(chunk.len, &transfer.offsets));
                 self.storage.move_row_simply(entity, slot, transfer, to);
@@ -233,11 +233,11 @@ impl EntityManager {
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Remove) {
             // SAFETY:
-            // - `recent_transfer` returns the number of a transfer that exists, and a chunk that its archetype lists
+            // - `recent_transfer` returns a chunk that its archetype lists
             // - a removal writes no new column, and recent transfers leave no value to be dropped
             // - both chunks pass `moves_simply`
             unsafe {
-                let transfer = self.transfers.at(transfer);
+                let transfer = &self.transfers[transfer];
                 self.storage.move_row_simply(entity, slot, transfer, to);
             }
             return Ok(true);
@@ -293,18 +293,10 @@ impl EntityManager {
             return Ok(false);
         }
         self.sync_for_transfer(location, number);
-        // SAFETY:
-        // - the table refers only to chunks that exist, and the chunk is made unique first
-        // - no value of the row was moved or dropped before
-        // - the archetype that the entity moves to has no new column, and its chunk has room
-        unsafe {
-            self.storage.make_unique_unchecked(location.chunk)?;
-            if transfer.ends {
-                self.storage.destroy_row(entity, location, DropColumns::All);
-            } else {
-                let to = self.storage.room_by(transfer, location.chunk)?;
-                self.storage.move_row(entity, location, transfer, to, &transfer.left);
-            }
+        if transfer.ends {
+            self.storage.destroy(entity, location)?;
+        } else {
+            self.storage.move_entity(entity, location, transfer)?;
         }
         Ok(true)
     }
@@ -530,10 +522,7 @@ impl EntityManager {
         self.sync_for_transfer(location, transfer);
         self.storage.make_unique(location.chunk)?;
         self.storage.make_unique(to)?;
-        let transfer = &self.transfers[transfer];
-        // SAFETY: the chunks are of one archetype and two groups, both were made unique, and the second has room. Only the shared value
-        // is new, which is that of the group.
-        unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
+        self.storage.move_entity_to(entity, location, &self.transfers[transfer], to);
         Ok(Some(true))
     }
 
@@ -552,7 +541,7 @@ impl EntityManager {
         self.sync_for_transfer(location, number);
         let sought = self.storage.look_up_shared(&self.sets.get(set).types, given);
         let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
-        let wanted = self.storage.group_key_with(&transfer.shared, from, given_of);
+        let wanted = self.storage.group_key(&transfer.shared, from, given_of);
         if self.storage.has_group_key(location.chunk, transfer.to, &wanted) {
             if given.len() == S::COUNT {
                 return Ok(InsertAction::Nothing);

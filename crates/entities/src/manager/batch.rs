@@ -47,26 +47,25 @@ pub struct Targets<'t>(TargetsKind<'t>);
 
 #[derive(Debug)]
 enum TargetsKind<'t> {
-    Slice(&'t [Entity]),
-    List(DistinctEntities),
+    Entities(Cow<'t, [Entity]>),
     Query(Cow<'t, QueryDescriptor>),
 }
 
 impl<'t> sealed::Resolve<'t> for &'t [Entity] {
     fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        Ok(Targets(TargetsKind::Slice(self)))
+        Ok(Targets(TargetsKind::Entities(Cow::Borrowed(self))))
     }
 }
 
 impl<'t, const N: usize> sealed::Resolve<'t> for &'t [Entity; N] {
     fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        Ok(Targets(TargetsKind::Slice(self)))
+        Ok(Targets(TargetsKind::Entities(Cow::Borrowed(self))))
     }
 }
 
 impl<'t> sealed::Resolve<'t> for &'t Vec<Entity> {
     fn resolve(self, _: &EntityManager) -> Result<Targets<'t>, EntityError> {
-        Ok(Targets(TargetsKind::Slice(self)))
+        Ok(Targets(TargetsKind::Entities(Cow::Borrowed(self))))
     }
 }
 
@@ -74,7 +73,7 @@ impl<'t> sealed::Resolve<'t> for Linked {
     fn resolve(self, entities: &EntityManager) -> Result<Targets<'t>, EntityError> {
         let mut members = DistinctEntities::default();
         entities.linked_members(self.0, &mut members)?;
-        Ok(Targets(TargetsKind::List(members)))
+        Ok(Targets(TargetsKind::Entities(Cow::Owned(members.into_list()))))
     }
 }
 
@@ -197,8 +196,7 @@ impl Batch<'_> {
     #[track_caller]
     pub fn despawn(self) -> Result<usize, EntityError> {
         match &self.targets?.0 {
-            TargetsKind::Slice(entities) => self.manager.despawn_slice(entities),
-            TargetsKind::List(entities) => self.manager.despawn_slice(entities),
+            TargetsKind::Entities(entities) => self.manager.despawn_slice(entities),
             TargetsKind::Query(query) => query.change(self.manager, EntityManager::despawn_rows),
         }
     }
@@ -355,10 +353,7 @@ impl Batch<'_> {
     pub fn set_shared<T: SharedComponent>(self, value: T) -> Result<usize, EntityError> {
         let (ty, value) = (ComponentType::of_shared::<T>(), Shared::new(value));
         match &self.targets?.0 {
-            TargetsKind::Slice(list) => {
-                self.manager.set_shared_for_all(list, ty, &value.into_erased())
-            }
-            TargetsKind::List(list) => {
+            TargetsKind::Entities(list) => {
                 self.manager.set_shared_for_all(list, ty, &value.into_erased())
             }
             TargetsKind::Query(query) => {
@@ -470,21 +465,20 @@ impl Batch<'_> {
     pub fn for_each(self, mut function: impl FnMut(&mut EntityManager, Entity)) {
         let Self { manager, targets } = self;
         let Ok(Targets(targets)) = targets else { return };
-        let entities: &[Entity] = match &targets {
-            TargetsKind::Slice(entities) => entities,
-            TargetsKind::List(entities) => entities,
+        match &targets {
+            TargetsKind::Entities(entities) => {
+                for &entity in &**entities {
+                    if manager.exists(entity) {
+                        function(manager, entity);
+                    }
+                }
+            }
             TargetsKind::Query(query) => {
                 for entity in query.query(manager).to_entities() {
                     if query.query(manager).matches(entity) {
                         function(manager, entity);
                     }
                 }
-                return;
-            }
-        };
-        for &entity in entities {
-            if manager.exists(entity) {
-                function(manager, entity);
             }
         }
     }
@@ -562,8 +556,7 @@ impl<'w> Batch<'w> {
     #[track_caller]
     fn into_rows(self) -> Result<(&'w mut EntityManager, RowSelection), EntityError> {
         let rows = match self.targets?.0 {
-            TargetsKind::Slice(entities) => self.manager.found_entities(entities)?,
-            TargetsKind::List(entities) => self.manager.found_entities(&entities)?,
+            TargetsKind::Entities(entities) => self.manager.found_entities(&entities)?,
             TargetsKind::Query(query) => query.found(self.manager),
         };
         Ok((self.manager, rows))
@@ -572,8 +565,7 @@ impl<'w> Batch<'w> {
     #[track_caller]
     fn into_list(self) -> Result<(&'w mut EntityManager, Vec<Entity>), EntityError> {
         let list = match self.targets?.0 {
-            TargetsKind::Slice(entities) => entities.to_vec(),
-            TargetsKind::List(entities) => entities.to_vec(),
+            TargetsKind::Entities(entities) => entities.into_owned(),
             TargetsKind::Query(query) => {
                 query.change(self.manager, |manager, rows| manager.entities_in(rows).collect())
             }
@@ -586,8 +578,7 @@ impl fmt::Debug for Batch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Batch");
         match self.targets.as_ref().map(|targets| &targets.0) {
-            Ok(TargetsKind::Slice(entities)) => debug.field("entities", &entities.len()),
-            Ok(TargetsKind::List(entities)) => debug.field("entities", &entities.len()),
+            Ok(TargetsKind::Entities(entities)) => debug.field("entities", &entities.len()),
             Ok(TargetsKind::Query(query)) => debug.field("query", query),
             Err(error) => debug.field("error", error),
         };

@@ -253,6 +253,11 @@ impl DistinctEntities {
         self.list.clear();
         self.seen.clear();
     }
+
+    /// Returns the entities in the order of their insertion.
+    pub(super) fn into_list(self) -> Vec<Entity> {
+        self.list
+    }
 }
 
 impl Deref for DistinctEntities {

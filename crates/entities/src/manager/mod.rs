@@ -4,7 +4,6 @@ mod access;
 mod add_remove;
 mod archetypes;
 mod batch;
-mod buffers;
 mod bulk;
 mod chunks;
 mod coalesce;

@@ -113,7 +113,8 @@ impl EntityManager {
             let neighbours = &manager.storage.chunks[chunk].entities()[row as usize..];
             let rows = shared_prefix(neighbours, rest);
             let given = [SharedLookup::Found(index)];
-            let wanted = manager.storage.group_key(&transfer.shared, Some(chunk), &given);
+            let wanted =
+                manager.storage.group_key(&transfer.shared, Some(chunk), |at| given.get(at));
             if !manager.storage.has_group_key(chunk, transfer.to, &wanted) {
                 let run = RowRange { chunk, first: row, rows: rows as u32 };
                 manager.storage.set_group_of_rows(&mut manager.runs, run, transfer, wanted)?;
@@ -285,7 +286,7 @@ impl EntityManager {
         given: &InlineVec<SharedValue, INLINE_SHARED>,
     ) -> GroupKey {
         let sought = self.storage.look_up_shared(&self.sets.get(number).types, given);
-        self.storage.group_key_with(self.sets.shared_sources(number), None, |at| sought.get(at))
+        self.storage.group_key(self.sets.shared_sources(number), None, |at| sought.get(at))
     }
 
     /// Returns the values of a chunk for the shared types of a set, all of which it has.
@@ -316,12 +317,7 @@ struct Others<'m> {
 
 impl Drop for Others<'_> {
     fn drop(&mut self) {
-        let shared = &mut self.manager.storage.shared;
-        // Sorted, since the order decides which places are reused.
-        let mut held: Vec<_> = self.places.values().copied().collect();
-        held.sort_unstable();
-        held.into_iter().for_each(|(table, index)| shared.let_go(table, index, 0));
-        drop(shared.take_unused());
+        self.manager.storage.shared.let_go_all(self.places.values().copied());
     }
 }
 
@@ -372,7 +368,7 @@ impl Others<'_> {
         let set = manager.sets.number_of_types(&types)?;
         let transfer = manager.transfer(archetype, set, SetOperation::Set)?;
         let transfer = &manager.transfers[transfer];
-        let wanted = manager.storage.group_key(&transfer.shared, Some(number), &given);
+        let wanted = manager.storage.group_key(&transfer.shared, Some(number), |at| given.get(at));
         let all = RowRange { chunk: number, first: 0, rows };
         manager.storage.set_group_of_rows(&mut manager.runs, all, transfer, wanted)?;
         Ok(())

@@ -432,9 +432,7 @@ impl Iterator for NewEntities<'_> {
         while self.current.is_empty() {
             let (run, rest) = self.runs.split_first()?;
             self.runs = rest;
-            let first = run.first as usize;
-            self.current =
-                &self.storage.chunks[run.chunk].entities()[first..first + run.rows as usize];
+            self.current = self.storage.chunks.entities_in(*run);
         }
         let (&entity, rest) = self.current.split_first()?;
         self.current = rest;

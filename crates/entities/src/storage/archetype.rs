@@ -100,11 +100,10 @@ impl ArchetypeShape {
             .zip(&sizes)
             .map(|(&offset, size)| ColumnSlot { offset, size: size.size })
             .collect();
-        let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
-        let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
-        let enableable: Box<[u32]> = enableable.collect();
-        let tracked = (0_u32..).zip(types).filter(|(_, ty)| ty.0.tracked).map(|(at, _)| at);
-        let shared = (0_u32..).zip(types).filter(|(_, ty)| ty.is_shared()).map(|(at, _)| at);
+        let columns_with = |has: fn(ComponentType) -> bool| -> Box<[u32]> {
+            (0..).zip(types).filter(|&(_, &ty)| has(ty)).map(|(at, _)| at).collect()
+        };
+        let enableable = columns_with(ComponentType::is_enableable);
         Ok(Self {
             align: sizes.iter().map(|size| size.align).max().unwrap_or(1),
             is_bytes: types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes)),
@@ -115,10 +114,10 @@ impl ArchetypeShape {
                 .zip(columns.iter().copied())
                 .filter(|(_, column)| column.size > 0)
                 .collect(),
-            dropped: dropped.collect(),
+            dropped: columns_with(|ty| ty.0.drop.is_some()),
             values: ValueLayout::new(types),
-            tracked: tracked.collect(),
-            shared: shared.collect(),
+            tracked: columns_with(ComponentType::tracks_changes),
+            shared: columns_with(ComponentType::is_shared),
             index: ColumnIndex::new(types, &columns, &enableable),
             enableable,
             types: types.into(),

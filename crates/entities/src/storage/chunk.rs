@@ -474,24 +474,10 @@ impl ChunkValues {
     ///
     /// - `write` writes a value of the type of the place, unless it panics
     unsafe fn fill(layout: &Arc<ValueLayout>, write: impl Fn(&ValuePlace, NonNull<u8>)) -> Self {
-        /// Drops the values written so far if `write` panics.
-        struct WrittenGuard<'a> {
-            memory: NonNull<u8>,
-            layout: &'a ValueLayout,
-            count: usize,
-        }
-
-        impl Drop for WrittenGuard<'_> {
-            fn drop(&mut self) {
-                // SAFETY: the memory was allocated for the layout, and this number of values was written.
-                unsafe { free_values(self.memory, self.layout, self.count) };
-            }
-        }
-
         // SAFETY: the layout is not empty.
         let memory = unsafe { alloc(layout.layout) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout.layout));
-        let mut written = WrittenGuard { memory, layout, count: 0 };
+        let mut written = Written { memory, layout, count: 0 };
         for place in &layout.places {
             // SAFETY: the place is inside of the memory.
             write(place, unsafe { memory.add(place.offset) });
@@ -543,35 +529,37 @@ impl ChunkValues {
 impl Drop for ChunkValues {
     fn drop(&mut self) {
         if let Some(layout) = &self.layout {
-            // SAFETY: the memory was allocated for the layout, and has all its values.
-            unsafe { free_values(self.memory, layout, layout.places.len()) };
+            drop(Written { memory: self.memory, layout, count: layout.places.len() });
         }
     }
 }
 
-/// Drops the first `count` values, even if one panics, and frees the memory.
-///
-/// # Safety
-///
-/// - the memory was allocated for the layout, and has its first `count` values
-/// - neither the memory nor the values are used afterwards
-unsafe fn free_values(memory: NonNull<u8>, layout: &ValueLayout, count: usize) {
-    struct Memory(NonNull<u8>, Layout);
+/// Memory for the layout, whose first `count` values were written. Drops them and frees the memory, even if one panics.
+struct Written<'a> {
+    memory: NonNull<u8>,
+    layout: &'a ValueLayout,
+    count: usize,
+}
 
-    impl Drop for Memory {
-        fn drop(&mut self) {
-            // SAFETY: the memory was allocated with this layout, and is not used afterwards.
-            unsafe { dealloc(self.0.as_ptr(), self.1) };
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        struct Memory(NonNull<u8>, Layout);
+
+        impl Drop for Memory {
+            fn drop(&mut self) {
+                // SAFETY: the memory was allocated with this layout, and is not used afterwards.
+                unsafe { dealloc(self.0.as_ptr(), self.1) };
+            }
         }
+
+        let memory = Memory(self.memory, self.layout.layout);
+        for_each_to_end(&self.layout.places[..self.count], |place| {
+            if let Some(drop) = place.value.of.0.drop {
+                // SAFETY: there is a value of this type at the offset, which is not used afterwards.
+                unsafe { drop(memory.0.add(place.offset).as_ptr(), 1) };
+            }
+        });
     }
-
-    let memory = Memory(memory, layout.layout);
-    for_each_to_end(&layout.places[..count], |place| {
-        if let Some(drop) = place.value.of.0.drop {
-            // SAFETY: there is a value of this type at the offset, which is not used afterwards.
-            unsafe { drop(memory.0.add(place.offset).as_ptr(), 1) };
-        }
-    });
 }
 
 /// A row of a chunk, with the column offsets of a set of components, in the order of the set.

@@ -14,6 +14,7 @@ use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::Chunk;
 use super::fork::{ChunkCopy, unshare};
 use super::raw_values::prefetch;
+use super::reserve::RowRange;
 use super::transfer::Transfer;
 use super::versions::{MetadataPool, UniformChunks};
 use super::{Location, Storage};
@@ -126,6 +127,12 @@ impl Chunks {
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&Chunk> {
         self.chunks.get(number as usize)?.as_ref()
+    }
+
+    /// Returns the entities of rows.
+    #[inline]
+    pub(crate) fn entities_in(&self, run: RowRange) -> &[Entity] {
+        &self[run.chunk].entities()[run.first as usize..][..run.rows as usize]
     }
 
     /// Returns the address of an existing chunk.

@@ -135,7 +135,7 @@ impl ChunkCopy {
 impl Drop for ChunkCopy {
     fn drop(&mut self) {
         if let Some(memory) = self.memory.take() {
-            release(memory, &self.shape, self.rows);
+            release(memory, &self.shape, &self.shape.dropped, self.rows);
         }
     }
 }
@@ -238,7 +238,7 @@ pub(crate) fn unshare(
     if let Some(shared) = chunks.unshare(number, |chunk| chunk.duplicate(settings))? {
         // The other owners may have released it meanwhile.
         let chunk = &chunks[number];
-        release(shared, chunk.shape(), chunk.len);
+        release(shared, chunk.shape(), &chunk.shape().dropped, chunk.len);
     }
     Ok(())
 }

@@ -150,9 +150,8 @@ impl<'d, 'f> ImportPlan<'d, 'f> {
             step.check(source, storage, target);
             assert!(!source.chunks[number].may_be_shared());
             if !is_everything {
-                let entities = source.chunks[number].entities();
-                for run in step.runs {
-                    source.table.free_rows(&entities[run.first as usize..][..run.rows as usize]);
+                for &run in step.runs {
+                    source.table.free_rows(source.chunks.entities_in(run));
                 }
             }
             if step.is_whole {
@@ -354,8 +353,8 @@ impl Storage {
             chunks.note_uniform(to.chunk);
         }
         self.add_rows(to.chunk, to.rows);
-        let new = &self.chunks[to.chunk].entities()[to.first as usize..];
-        map.add(&from.entities()[first as usize..][..to.rows as usize], new);
+        let old = &from.entities()[first as usize..][..to.rows as usize];
+        map.add(old, self.chunks.entities_in(to));
         ImportedRows { run: to, is_whole: false }
     }
 

@@ -132,7 +132,7 @@ mod tests {
     fn indices_are_contiguous() {
         let mut numbers = InlineIndices::default();
         for round in [30, 5, 12, 13] {
-            numbers.extend(0..round);
+            (0..round).for_each(|number| numbers.push(number));
             assert!(numbers.iter().copied().eq(0..round));
             [7, 8].into_iter().for_each(|number| numbers.push(number));
             assert_eq!(numbers[round as usize..], [7, 8]);

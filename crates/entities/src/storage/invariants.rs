@@ -101,7 +101,7 @@ impl Storage {
                 "the address of chunk {at} is not that of its memory"
             );
             holds!(
-                chunk.data().addr().is_multiple_of(shape.align as usize),
+                chunk.data().addr().is_multiple_of(shape.align.max(64) as usize),
                 "the memory of chunk {at} is not aligned as its archetype says"
             );
             holds!(
@@ -115,10 +115,6 @@ impl Storage {
             holds!(
                 shape.is_shared || !chunk.may_be_shared(),
                 "chunk {at} is shared, and has components of one thread"
-            );
-            holds!(
-                chunk.data().addr() % shape.align.max(64) as usize == 0,
-                "chunk {at} is not aligned"
             );
             holds!(
                 !chunk.versions.is_uniform() || self.chunks.may_be_uniform(at),

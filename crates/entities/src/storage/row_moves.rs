@@ -150,6 +150,54 @@ impl Storage {
         unsafe { self.remove_row(from.chunk, from.row, DropColumns::Only(left)) };
     }
 
+    /// Moves an entity to the archetype and group that a transfer leads to, for which no value has to be written.
+    ///
+    /// # Panics
+    ///
+    /// If the entity is not at the location, or the transfer is that of another archetype, or writes values.
+    pub(crate) fn move_entity(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+    ) -> Result<(), OutOfMemory> {
+        self.make_unique(from.chunk)?;
+        let to = self.room_by(transfer, from.chunk)?;
+        self.move_entity_to(entity, from, transfer, to);
+        Ok(())
+    }
+
+    /// Moves an entity to a chunk with room of the archetype that a transfer leads to. No value has to be written.
+    ///
+    /// # Panics
+    ///
+    /// If the entity is not at the location, a chunk is shared, or the chunk is full or of another archetype. If the transfer is that
+    /// of another archetype, or writes values.
+    pub(crate) fn move_entity_to(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+        to: u32,
+    ) {
+        let (source, target) = (&self.chunks[from.chunk], &self.chunks[to]);
+        assert!(source.entities()[from.row as usize] == entity && !source.may_be_shared());
+        assert!(transfer.is_between(source.shape(), target.shape()));
+        assert!(from.chunk != to && target.len < target.capacity() && !target.may_be_shared());
+        let types = &target.shape().types;
+        let has_no_value = |&column: &u32| {
+            let ty = types[column as usize];
+            ty.size() == 0 && ty.0.drop.is_none()
+        };
+        assert!(transfer.written.iter().all(has_no_value));
+        // SAFETY:
+        // - the entity exists at `from`; both chunks are unshared, differ, and the second has room
+        // - the transfer leads from the archetype of the one to that of the other
+        // - the columns that it writes have neither bytes nor drop glue
+        // - the transfer lists the columns that it leaves
+        unsafe { self.move_row(entity, from, transfer, to, &transfer.left) };
+    }
+
     /// Moves an entity's row to another archetype. Components that are new there get their initial values.
     pub(crate) fn move_with_initial(
         &mut self,

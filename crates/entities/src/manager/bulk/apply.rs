@@ -340,9 +340,8 @@ impl FilledPlan<'_> {
                     let chunk = &storage.chunks[step.chunk];
                     // SAFETY: archetypes live as long as the storage, which outlives the deferred drops.
                     let shape = unsafe { chunk.unbound_shape() };
-                    for run in step.runs(found) {
-                        let entities = &chunk.entities()[run.first as usize..][..run.rows as usize];
-                        storage.table.free_rows(entities);
+                    for &run in step.runs(found) {
+                        storage.table.free_rows(storage.chunks.entities_in(run));
                     }
                     // SAFETY: the entities are freed, and all their values are still in the rows.
                     drop(unsafe { remove_rows(storage, step, found, &shape.dropped, &mut dead) });

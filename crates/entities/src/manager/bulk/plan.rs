@@ -292,7 +292,7 @@ impl BulkTargets {
             SetOperation::Remove if transfer.ends => return RowAction::Destroy,
             SetOperation::Add | SetOperation::Set if !transfer.shared.is_empty() => {
                 let (from, given) = (Some(step.chunk), |at| given.get(at));
-                let wanted = storage.group_key_with(&transfer.shared, from, given);
+                let wanted = storage.group_key(&transfer.shared, from, given);
                 if storage.has_group_key(step.chunk, to, &wanted) {
                     return replacing_action(transfer, chunk);
                 }

@@ -148,7 +148,7 @@ impl CoalescedBatch {
                 for &column in replaced.map(|(old, _)| old).chain(left) {
                     // SAFETY: the value was not moved, since its column has a new value, or the new archetype lacks it. It is not used
                     // afterwards.
-                    unsafe { drop_later_in(writer.staging, source, column, one.row) };
+                    unsafe { drop_later_at(writer.staging, source.shape(), old, column, one.row) };
                 }
                 if followed != one.chunk {
                     followed = one.chunk;
@@ -218,7 +218,9 @@ impl CoalescedBatch {
             let chunk = &storage.chunks[chunk];
             for &column in &chunk.shape().dropped {
                 // SAFETY: the row has a value, which is not used afterwards, since its entity is despawned.
-                unsafe { drop_later_in(&mut self.staging, chunk, column, row) };
+                unsafe {
+                    drop_later_at(&mut self.staging, chunk.shape(), chunk.data(), column, row);
+                }
             }
         }
     }
@@ -436,16 +438,6 @@ unsafe fn drop_later_at(
     let ty: ComponentType = shape.types[column as usize];
     // SAFETY: the caller's conditions are the same.
     unsafe { staging.discard(ty, place_of(shape, data, column, row)) };
-}
-
-/// Moves a value out of a row of a chunk, to be dropped later.
-///
-/// # Safety
-///
-/// - the row has a value in the column, which is not used afterwards
-unsafe fn drop_later_in(staging: &mut StagingArena, chunk: &Chunk, column: u32, row: u32) {
-    // SAFETY: the caller's conditions are the same.
-    unsafe { drop_later_at(staging, chunk.shape(), chunk.data(), column, row) };
 }
 
 /// Iterates over the places of the set bits of a word.

@@ -100,13 +100,7 @@ impl<'d> HeldValues<'d> {
 
 impl Drop for HeldValues<'_> {
     fn drop(&mut self) {
-        // Sorted, since the order decides which places are reused.
-        let mut held: Vec<_> = self.known.values().copied().collect();
-        held.sort_unstable();
-        for (table, index) in held {
-            self.storage.shared.let_go(table, index, 0);
-        }
-        drop(self.storage.shared.take_unused());
+        self.storage.shared.let_go_all(self.known.values().copied());
     }
 }
 
@@ -163,9 +157,8 @@ fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) ->
     let upcoming = storage.table.next_ids(found.rows(), Vec::new());
     let mut map = EntityMap::default();
     let (mut new, mut done) = (Vec::new(), 0);
-    for run in found.by_archetype().flat_map(|(_, runs)| runs) {
-        let entities = source.chunks[run.chunk].entities();
-        let old = &entities[run.first as usize..][..run.rows as usize];
+    for &run in found.by_archetype().flat_map(|(_, runs)| runs) {
+        let old = source.chunks.entities_in(run);
         new.clear();
         new.extend((done..).take(old.len()).map(|at| upcoming.get(at)));
         map.add(old, &new);
@@ -190,6 +183,6 @@ fn group_here(
         source.archetypes.values_of(chunk).map(|there| SharedLookup::Found(known[&there].1));
     let values: Vec<_> = values.collect();
     let sources: Vec<_> = (0..values.len() as u32).map(SharedSource::Given).collect();
-    let wanted = reserved.storage.group_key(&sources, None, &values);
+    let wanted = reserved.storage.group_key(&sources, None, |at| values.get(at));
     reserved.group_of(archetype, wanted)
 }

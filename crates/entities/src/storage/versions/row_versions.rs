@@ -5,7 +5,7 @@
 use std::ptr::NonNull;
 
 use super::chunk_versions::MetadataPool;
-use crate::storage::enabled::{EnabledMasks, fill};
+use crate::storage::enabled::{EnabledMasks, set_bits};
 use crate::storage::raw_values::prefetch;
 use crate::storage::row_moves::RowMove;
 use crate::version::Version;
@@ -321,7 +321,7 @@ impl TrackedColumn {
         if (first, rows) == (0, self.len) {
             return self.set_all(self.newest);
         }
-        fill(self.mask.words_mut(0), first, rows);
+        set_bits(self.mask.words_mut(0), first, rows, true);
         self.has_rows = true;
     }
 
@@ -355,7 +355,7 @@ impl TrackedColumn {
             // The first rows set the common version, which usually stays.
             self.set_all(version);
         } else if self.newest == version {
-            fill(self.mask.words_mut(0), first, rows);
+            set_bits(self.mask.words_mut(0), first, rows, true);
             self.has_rows = true;
         } else if self.all != version || !self.rows.is_empty() {
             if self.rows.is_empty() {
