@@ -12,10 +12,10 @@ use std::sync::Arc;
 use ancho_collections::FixedState;
 
 use crate::component::{
-    Beginning, ComponentType, Copying, Duplicate, Initial, RemapShared, SharedFunctions,
-    SharedValue, TypeInfo, TypeSlot, registry,
+    Beginning, ComponentType, Copying, Duplicate, Initial, SharedFunctions, SharedValue, TypeInfo,
+    TypeSlot, registry,
 };
-use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
+use crate::field::{EntityRemap, Field, FieldKind, Shape};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -339,12 +339,18 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
         copying: Copying::Bytes,
         beginning: if has_default { Beginning::Zero } else { Beginning::None },
         shared: Some(SharedFunctions {
-            hash: hash_value::<T>,
-            equal: equal_values::<T>,
+            hash: |value| FixedState::default().hash_one(typed::<T>(value)),
+            equal: |left, right| typed::<T>(left) == typed::<T>(right),
             shape: T::SHAPE,
-            feed: feed_value::<T>,
-            default: has_default.then_some(make_default::<T>),
-            remap: T::HAS_ENTITIES.then_some(remap_value::<T> as RemapShared),
+            feed: |value, state| typed::<T>(value).hash_state(state),
+            // Calls `initial` again, since the function cannot be stored without its type.
+            default: has_default.then_some(|| match Shared::<T>::initial() {
+                Some(value) => value.into_erased(),
+                None => panic!("`{}` no longer has an initial value", T::name()),
+            }),
+            remap: T::HAS_ENTITIES.then_some(|value, map| {
+                Some(Shared::new(remapped(typed::<T>(value), map)?).into_erased())
+            }),
         }),
         ..TypeInfo::of_wrapper::<Shared<T>, T>(index, "Shared", T::name(), SHAPE)
     }
@@ -364,29 +370,6 @@ fn typed<T: SharedComponent>(value: &(dyn Any + Send + Sync)) -> &T {
     value.downcast_ref().unwrap_or_else(|| panic!("a value of `{}`", T::name()))
 }
 
-fn hash_value<T: SharedComponent>(value: &(dyn Any + Send + Sync)) -> u64 {
-    FixedState::default().hash_one(typed::<T>(value))
-}
-
-fn equal_values<T: SharedComponent>(
-    left: &(dyn Any + Send + Sync),
-    right: &(dyn Any + Send + Sync),
-) -> bool {
-    typed::<T>(left) == typed::<T>(right)
-}
-
-fn feed_value<T: SharedComponent>(value: &(dyn Any + Send + Sync), state: &mut StateHasher) {
-    typed::<T>(value).hash_state(state);
-}
-
-fn make_default<T: SharedComponent>() -> SharedValue {
-    // Calls `initial` again, since the function cannot be stored without its type.
-    match Shared::<T>::initial() {
-        Some(value) => value.into_erased(),
-        None => panic!("`{}` no longer has an initial value", T::name()),
-    }
-}
-
 /// Returns a clone with entities replaced by the map, or `None` if all of them stay the same.
 fn remapped<T: SharedComponent>(value: &T, map: &mut EntityRemap<'_>) -> Option<T> {
     let mut other = T::DUPLICATE.apply(value)?;
@@ -398,11 +381,4 @@ fn remapped<T: SharedComponent>(value: &T, map: &mut EntityRemap<'_>) -> Option<
     };
     other.remap(&mut EntityRemap::new(&mut replace));
     is_other.then_some(other)
-}
-
-fn remap_value<T: SharedComponent>(
-    value: &(dyn Any + Send + Sync),
-    map: &mut EntityRemap<'_>,
-) -> Option<SharedValue> {
-    Some(Shared::new(remapped(typed::<T>(value), map)?).into_erased())
 }

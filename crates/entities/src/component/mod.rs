@@ -19,8 +19,8 @@ pub use write_group::WriteGroup;
 
 pub use component_type::generic_name;
 pub(crate) use info::{
-    Beginning, ChunkValue, Copying, RemapColumn, RemapShared, SharedFunctions, SharedValue,
-    TypeInfo, Written, drop_column,
+    Beginning, ChunkValue, Copying, RemapColumn, SharedFunctions, SharedValue, TypeInfo, Written,
+    drop_column,
 };
 pub(crate) use probe::How;
 

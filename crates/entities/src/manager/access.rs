@@ -62,12 +62,9 @@ impl EntityManager {
         ty: ComponentType,
     ) -> Result<(*mut u8, usize), EntityError> {
         self.sync_for_write(entity, ty);
-        let Some(Location { chunk: number, row }) = self.storage.table.locate(entity) else {
-            return Err(self.no_such(entity));
-        };
-        let Some(found) = self.storage.chunks[number].find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        let Location { chunk: number, row } = self.locate(entity)?;
+        let missing = EntityError::MissingComponent { entity, component: ty };
+        let found = self.storage.chunks[number].find(ty).ok_or(missing)?;
         self.storage.make_unique(number)?;
         let chunk = &self.storage.chunks[number];
         // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
@@ -108,29 +105,7 @@ impl EntityManager {
                 Err(error) => Err(Rejected { value: set, error }),
             };
         }
-        if S::SHARED {
-            return self.insert_shared(entity, set, SetOperation::Set).map(drop);
-        }
-        let prepared = self.prepare_set::<S>(entity);
-        match prepared {
-            Ok((location, transfer)) => {
-                // SAFETY: `prepare_set` returned a transfer from the entity's archetype to itself, completed the jobs that use the
-                // components, and made the chunk unique.
-                unsafe { self.replace(location, transfer, set) };
-                Ok(())
-            }
-            Err(error) => Err(Rejected { value: set, error }),
-        }
-    }
-
-    fn prepare_set<S: ComponentSet>(
-        &mut self,
-        entity: Entity,
-    ) -> Result<(Location, u32), EntityError> {
-        let (location, transfer) = self.find_set::<S>(entity)?;
-        self.sync_for_transfer(location, transfer);
-        self.storage.make_unique(location.chunk)?;
-        Ok((location, transfer))
+        self.insert(entity, set, SetOperation::Set).map(drop)
     }
 
     /// Returns the location of an entity that has all components of a set, and the transfer that replaces them.
@@ -561,11 +536,10 @@ impl EntityManager {
         let ty = ComponentType::of_chunk::<T>();
         self.jobs.sync_for_read(ty);
         let location = self.locate(entity)?;
-        match self.storage.chunks[location.chunk].find_value(ty) {
-            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably.
-            Some((_, value)) => Ok(unsafe { value.cast().as_ref() }),
-            None => Err(EntityError::MissingComponent { entity, component: ty }),
-        }
+        let missing = EntityError::MissingComponent { entity, component: ty };
+        let (_, value) = self.storage.chunks[location.chunk].find_value(ty).ok_or(missing)?;
+        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably.
+        Ok(unsafe { value.cast().as_ref() })
     }
 
     /// Replaces the chunk component of an entity's chunk, and marks it as changed.
@@ -598,14 +572,12 @@ impl EntityManager {
     ) -> Result<(), Rejected<T, EntityError>> {
         let ty = ComponentType::of_chunk::<T>();
         self.sync_for_external_write(ty);
-        let location = match self.locate(entity) {
-            Ok(location) => location,
-            Err(error) => return Err(Rejected { value, error }),
-        };
-        let chunk = &self.storage.chunks[location.chunk];
-        let Some((column, found)) = chunk.find_value(ty) else {
-            let error = EntityError::MissingComponent { entity, component: ty };
-            return Err(Rejected { value, error });
+        let found = self.storage.table.locate(entity).and_then(|location| {
+            let chunk = &self.storage.chunks[location.chunk];
+            Some((chunk, chunk.find_value(ty)?))
+        });
+        let Some((chunk, (column, found))) = found else {
+            return Err(Rejected { value, error: self.not_found(entity, ty) });
         };
         // SAFETY:
         // - `sync_for_external_write` completed the jobs that use the component, and other jobs do not read its versions
@@ -758,12 +730,9 @@ impl EntityManager {
         ty: ComponentType,
     ) -> Result<EnabledSlot, EntityError> {
         let shape = &self.storage.archetypes[archetype].shape;
-        let Some(found) = shape.index.find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
-        let Some(mask) = found.mask() else {
-            return Err(EntityError::NotEnableable { component: ty });
-        };
+        let missing = EntityError::MissingComponent { entity, component: ty };
+        let found = shape.index.find(ty).ok_or(missing)?;
+        let mask = found.mask().ok_or(EntityError::NotEnableable { component: ty })?;
         let first_word = EnabledMasks::first_word(mask, shape.capacity);
         let column = found.column;
         self.last_enabled = EnabledSlot { archetype, ty: Some(ty), column, first_word };
@@ -788,9 +757,8 @@ impl EntityManager {
         self.jobs.sync_for_enabled_read(ty);
         let Location { chunk, row } = self.locate(entity)?;
         let chunk = &self.storage.chunks[chunk];
-        let Some(found) = chunk.find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        let found =
+            chunk.find(ty).ok_or(EntityError::MissingComponent { entity, component: ty })?;
         Ok(found.mask().is_none_or(|mask| chunk.enabled.get(mask, row)))
     }
 }

@@ -77,23 +77,42 @@ impl EntityManager {
         entity: Entity,
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
-        if S::SHARED {
-            let given = self.insert_shared(entity, set, SetOperation::Add)?;
-            return Ok(matches!(given, InsertOutcome::New));
-        }
-        let (location, transfer, to) = match self.prepare_add::<S>(entity) {
+        let outcome = self.insert(entity, set, SetOperation::Add)?;
+        Ok(matches!(outcome, InsertOutcome::New))
+    }
+
+    /// Adds or sets the components of a set that is not empty.
+    #[inline]
+    pub(super) fn insert<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+        change: SetOperation,
+    ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
+        // Dropped at the end: writing the set drops its own handles in the midst of the change.
+        let given = shared_values_of(&set);
+        let prepared = if S::SHARED {
+            self.prepare_shared_insert::<S>(entity, &given, change)
+        } else {
+            self.prepare_insert::<S>(entity, change)
+        };
+        let (location, transfer, to) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return Err(Rejected { value: set, error }),
         };
         let Some(to) = to else {
-            // SAFETY: `prepare_add` returned a transfer from the entity's archetype to itself, and made the chunk unique.
-            unsafe { self.replace(location, transfer, set) };
-            return Ok(false);
+            if given.len() < S::COUNT {
+                // SAFETY: the transfer leads from the entity's archetype to itself. Jobs that use the components were completed, and
+                // the chunk was made unique.
+                unsafe { self.replace(location, transfer, set) };
+            }
+            return Ok(InsertOutcome::Same);
         };
-        // SAFETY: `prepare_add` returned a transfer of this set from the entity's archetype, made the chunk unique, and found or
-        // opened a chunk of the new archetype with room.
+        let is_new = self.transfers[transfer].to != self.storage.archetype_at(location);
+        // SAFETY: the transfer is one of this set from the entity's archetype, whose chunk was made unique. A chunk of the new
+        // archetype, or of another group, with room was found or opened.
         unsafe { self.write_and_move(entity, location, transfer, to, set) };
-        Ok(true)
+        Ok(if is_new { InsertOutcome::New } else { InsertOutcome::Moved })
     }
 
     /// Writes a set to the row after the last of a chunk, and moves the entity there.
@@ -127,15 +146,18 @@ impl EntityManager {
     /// Returns the location of the entity, its transfer, and the chunk to move to, unless it stays. The chunk of the entity is unshared
     /// then.
     #[inline]
-    fn prepare_add<S: ComponentSet>(
+    fn prepare_insert<S: ComponentSet>(
         &mut self,
         entity: Entity,
+        change: SetOperation,
     ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<S>(from, SetOperation::Add)?;
-        self.remember_transfer::<S>(from, number, Recent::Add);
-        self.check_transfer(entity, number, SetOperation::Add)?;
+        let number = self.transfer_of::<S>(from, change)?;
+        if change == SetOperation::Add {
+            self.remember_transfer::<S>(from, number, Recent::Add);
+        }
+        self.check_transfer(entity, number, change)?;
         let transfer = &self.transfers[number];
         self.sync_for_transfer(location, number);
         // SAFETY: the table refers only to chunks that exist.
@@ -454,47 +476,7 @@ pub(super) enum InsertOutcome {
     New,
 }
 
-/// The steps that insert a set into an entity.
-enum InsertAction {
-    /// The entity has these values.
-    Nothing,
-    /// The entity has the shared values; the other values are replaced in place.
-    Replace(Location, u32),
-    /// The entity moves to a chunk: location, transfer and chunk.
-    Move(Location, u32, u32),
-}
-
 impl EntityManager {
-    /// Inserts a set with shared components into an entity.
-    pub(super) fn insert_shared<S: ComponentSet>(
-        &mut self,
-        entity: Entity,
-        set: S,
-        change: SetOperation,
-    ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
-        // Dropped at the end: writing the set drops its own handles in the midst of the change.
-        let given = shared_values_of(&set);
-        let action = match self.plan_insert::<S>(entity, &given, change) {
-            Ok(action) => action,
-            Err(error) => return Err(Rejected { value: set, error }),
-        };
-        match action {
-            InsertAction::Nothing => Ok(InsertOutcome::Same),
-            InsertAction::Replace(location, transfer) => {
-                // SAFETY: `plan_insert` returned a transfer from the entity's archetype to itself, and made the chunk unique.
-                unsafe { self.replace(location, transfer, set) };
-                Ok(InsertOutcome::Same)
-            }
-            InsertAction::Move(location, transfer, to) => {
-                let is_new = self.transfers[transfer].to != self.storage.archetype_at(location);
-                // SAFETY: `plan_insert` returned a transfer of this set from the entity's archetype, made the chunk unique, and
-                // found or opened a chunk of the new archetype, or of another group, with room.
-                unsafe { self.write_and_move(entity, location, transfer, to, set) };
-                Ok(if is_new { InsertOutcome::New } else { InsertOutcome::Moved })
-            }
-        }
-    }
-
     /// Fast path: moves an entity to a chunk with room that has the value, and otherwise the entity's shared values. Returns whether it
     /// moved, or `None` if there is no such chunk.
     pub(super) fn set_known_shared<T: SharedComponent>(
@@ -507,12 +489,7 @@ impl EntityManager {
         // Entities with different values are far apart: the row is prefetched while the values are searched.
         self.storage.fetch_row(location);
         let Some(to) = self.storage.room_with(location.chunk, component, value) else {
-            let has = self.storage.chunks[location.chunk].shape().has(component);
-            return if has {
-                Ok(None)
-            } else {
-                Err(EntityError::MissingComponent { entity, component })
-            };
+            return self.check_has_type(entity, component).map(|()| None);
         };
         if to == location.chunk {
             return Ok(Some(false));
@@ -526,12 +503,14 @@ impl EntityManager {
         Ok(Some(true))
     }
 
-    fn plan_insert<S: ComponentSet>(
+    /// Returns what [`prepare_insert`](Self::prepare_insert) does, for a set with shared components. The chunk of an entity that has
+    /// all values already may be shared.
+    fn prepare_shared_insert<S: ComponentSet>(
         &mut self,
         entity: Entity,
         given: &InlineVec<SharedValue, INLINE_SHARED>,
         change: SetOperation,
-    ) -> Result<InsertAction, EntityError> {
+    ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number::<S>()?;
         let from = self.storage.archetype_at(location);
@@ -542,15 +521,11 @@ impl EntityManager {
         let sought = self.storage.look_up_shared(&self.sets.get(set).types, given);
         let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
         let wanted = self.storage.group_key(&transfer.shared, from, given_of);
-        if self.storage.has_group_key(location.chunk, transfer.to, &wanted) {
-            if given.len() == S::COUNT {
-                return Ok(InsertAction::Nothing);
-            }
+        let stays = self.storage.has_group_key(location.chunk, transfer.to, &wanted);
+        if !stays || given.len() < S::COUNT {
             self.storage.make_unique(location.chunk)?;
-            return Ok(InsertAction::Replace(location, number));
         }
-        self.storage.make_unique(location.chunk)?;
-        let to = self.storage.room_for(transfer.to, wanted)?;
-        Ok(InsertAction::Move(location, number, to))
+        let to = if stays { None } else { Some(self.storage.room_for(transfer.to, wanted)?) };
+        Ok((location, number, to))
     }
 }

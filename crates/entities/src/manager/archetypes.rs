@@ -293,6 +293,12 @@ impl Sets {
         &self.list[number as usize]
     }
 
+    /// Returns the archetype and columns of a set, which were found before.
+    #[inline]
+    pub(super) fn layout(&self, number: u32) -> &SetLayout {
+        self.get(number).layout.as_ref().expect("it was found before")
+    }
+
     /// Returns the sources of the shared values of an entity that is created from a set with a layout.
     pub(crate) fn shared_sources(&self, number: u32) -> &[SharedSource] {
         &self.shared[number as usize]

@@ -66,10 +66,6 @@ impl<'w> ArchetypeChunk<'w> {
         self.chunk.entities()
     }
 
-    pub(super) fn into_entities(self) -> &'w [Entity] {
-        self.chunk.entities()
-    }
-
     /// Returns the component types, in the order of memory.
     pub fn component_types(&self) -> &'w [ComponentType] {
         &self.chunk.shape().types
@@ -191,10 +187,8 @@ impl ArchetypeChunkMut<'_> {
     /// Returns the start of a column in unshared memory, and marks the component as changed.
     pub(super) fn column_mut(&mut self, ty: ComponentType) -> Result<*mut u8, EntityError> {
         let chunk = &self.chunks[self.number];
-        let Some(found) = chunk.find(ty) else {
-            let entity = chunk.entities()[0];
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        let missing = EntityError::MissingComponent { entity: chunk.entities()[0], component: ty };
+        let found = chunk.find(ty).ok_or(missing)?;
         if chunk.may_be_shared() {
             unshare(self.chunks, self.number, self.settings)?;
         }
@@ -207,10 +201,8 @@ impl ArchetypeChunkMut<'_> {
     /// Returns the address of a chunk component, which is unshared, and marks it as changed.
     pub(super) fn value_mut(&mut self, ty: ComponentType) -> Result<NonNull<u8>, EntityError> {
         let chunk = &self.chunks[self.number];
-        let Some((column, value)) = chunk.find_value(ty) else {
-            let entity = chunk.entities()[0];
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        let missing = EntityError::MissingComponent { entity: chunk.entities()[0], component: ty };
+        let (column, value) = chunk.find_value(ty).ok_or(missing)?;
         // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
         unsafe { chunk.set_version_beside(column, self.version) };
         Ok(value)

@@ -1,5 +1,7 @@
 //! Shared components: one value for all entities of a chunk.
 
+use std::iter;
+
 use ancho_collections::{FixedState, Rejected};
 use hashbrown::HashMap;
 
@@ -40,10 +42,9 @@ impl EntityManager {
     pub fn shared<T: SharedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of_shared::<T>();
         let location = self.locate(entity)?;
-        match self.storage.shared_value(&self.storage.chunks[location.chunk], ty) {
-            Some(value) => Ok(value.downcast_ref().expect("values are of the type of their table")),
-            None => Err(EntityError::MissingComponent { entity, component: ty }),
-        }
+        let value = self.storage.shared_value(&self.storage.chunks[location.chunk], ty);
+        let value = value.ok_or(EntityError::MissingComponent { entity, component: ty })?;
+        Ok(value.downcast_ref().expect("values are of the type of their table"))
     }
 
     /// Replaces the value of an entity's shared component. Returns whether it differs from the old one.
@@ -81,8 +82,8 @@ impl EntityManager {
         if let Some(moved) = self.set_known_shared::<T>(entity, &value)? {
             return Ok(moved);
         }
-        match self.insert_shared(entity, Shared::new(value), SetOperation::Set) {
-            Ok(given) => Ok(!matches!(given, InsertOutcome::Same)),
+        match self.insert(entity, Shared::new(value), SetOperation::Set) {
+            Ok(outcome) => Ok(!matches!(outcome, InsertOutcome::Same)),
             Err(rejected) => Err(rejected.error),
         }
     }
@@ -96,14 +97,13 @@ impl EntityManager {
         value: &SharedValue,
     ) -> Result<usize, EntityError> {
         entities.iter().try_for_each(|&entity| self.check_has_type(entity, ty))?;
-        let Some(table) = self.storage.shared.table(ty) else { return Ok(0) };
+        if entities.is_empty() {
+            return Ok(0);
+        }
         self.sync_for_move(self.archetypes_of(entities));
-        let sought = self.storage.shared.look_up(table, value);
-        let index = self.storage.shared.resolve(table, sought);
-        self.storage.shared.hold(table, index);
-        let values = [(table, index)].into_iter().collect();
-        let HeldShared { manager, .. } = &mut HeldShared { manager: self, values };
-        let set = manager.sets.number_of_types(&[ty])?;
+        let set = self.sets.number_of_types(&[ty])?;
+        let HeldShared { manager, values } = &mut self.hold_values(set, iter::once(value));
+        let index = values.get(0).expect("one was held").1;
         let (mut rest, mut changed) = (entities, 0);
         while let Some(&first) = rest.first() {
             let Location { chunk, row } = manager.locate(first)?;
@@ -240,9 +240,7 @@ impl EntityManager {
         self.storage.table.require(1);
         // Dropped at the end: writing the set drops its own handles in the midst of the change.
         let given = shared_values_of(&set);
-        let room = self.set_number::<S>().and_then(|number| {
-            let archetype = self.layout(number)?.archetype;
-            self.sync_for_move([archetype]);
+        let room = self.prepare_spawn::<S>().and_then(|(number, archetype)| {
             let wanted = self.wanted_by_set(number, &given);
             Ok((number, self.storage.room_for(archetype, wanted)?))
         });

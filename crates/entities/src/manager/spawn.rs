@@ -48,16 +48,23 @@ impl EntityManager {
         if S::SHARED {
             return self.try_spawn_shared(set);
         }
-        let room = self.set_number::<S>().and_then(|number| {
-            let archetype = self.layout(number)?.archetype;
-            self.sync_for_move([archetype]);
-            Ok((number, self.storage.chunk_with_room(archetype)?))
-        });
+        let room = self
+            .prepare_spawn::<S>()
+            .and_then(|(number, archetype)| Ok((number, self.storage.chunk_with_room(archetype)?)));
         let (number, chunk_number) = match room {
             Ok(room) => room,
             Err(error) => return Err(Rejected { value: set, error }),
         };
         Ok(self.spawn_in(number, chunk_number, set))
+    }
+
+    /// Returns the number of a set and its archetype, after completing the jobs that use the archetype.
+    #[inline(always)]
+    pub(super) fn prepare_spawn<S: ComponentSet>(&mut self) -> Result<(u32, u32), EntityError> {
+        let number = self.set_number::<S>()?;
+        let archetype = self.layout(number)?.archetype;
+        self.sync_for_move([archetype]);
+        Ok((number, archetype))
     }
 
     /// Creates an entity with the components of the set of this number, in an unshared chunk of its archetype with room.
@@ -68,8 +75,7 @@ impl EntityManager {
         chunk_number: u32,
         set: S,
     ) -> Entity {
-        let layout =
-            self.sets.get(number).layout.as_ref().expect("the chunk is of the set's layout");
+        let layout = self.sets.layout(number);
         let chunk = &mut self.storage.chunks[chunk_number];
         let row = chunk.len;
         let entity = self.storage.table.allocate(Location { chunk: chunk_number, row });
@@ -109,15 +115,13 @@ impl EntityManager {
         count: usize,
         set: &mut S,
     ) -> Result<(), EntityError> {
-        let number = self.set_number::<S>()?;
-        let archetype = self.layout(number)?.archetype;
-        self.sync_for_move([archetype]);
+        let (number, archetype) = self.prepare_spawn::<S>()?;
         self.storage.table.require(count);
         let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
         let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
-        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
+        let layout = self.sets.layout(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let mut reserved = ReservedRows::in_group(storage, runs, archetype, group, count)?;
+        let mut reserved = ReservedRows::new(storage, runs, archetype, group, count)?;
         if is_bytes && let Some(&RowRange { chunk, first: row, .. }) = reserved.runs.first() {
             let source = &reserved.storage.chunks[chunk];
             // SAFETY: the offsets are those of the set in the chunk's archetype, the row is reserved, and the set is borrowed mutably.
@@ -217,11 +221,9 @@ impl EntityManager {
         }
 
         self.storage.table.require(1);
-        let number = self.set_number::<S>()?;
-        let archetype = self.layout(number)?.archetype;
-        self.sync_for_move([archetype]);
+        let (number, archetype) = self.prepare_spawn::<S>()?;
         let chunk = self.storage.chunk_with_room(archetype)?;
-        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
+        let layout = self.sets.layout(number);
         let (offsets, data) = (&*layout.offsets, self.storage.chunks[chunk].data());
         let first_row = self.storage.chunks[chunk].len;
         let room = self.storage.chunks[chunk].capacity() - first_row;
@@ -307,9 +309,10 @@ impl EntityManager {
         })?;
         let archetype = self.layout(number)?.archetype;
         self.sync_for_move([archetype]);
-        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
+        let layout = self.sets.layout(number);
         self.storage.table.require(count);
-        let mut reserved = ReservedRows::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let mut reserved =
+            ReservedRows::new(&mut self.storage, &mut self.runs, archetype, NOWHERE, count)?;
         // In the order of memory, which fills chunks fastest.
         let mut order: Vec<_> = layout.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
@@ -379,7 +382,7 @@ impl EntityManager {
         self.storage.table.require(count);
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let mut reserved = ReservedRows::in_group(storage, runs, number, group, count)?;
+        let mut reserved = ReservedRows::new(storage, runs, number, group, count)?;
         reserved.fill_without_ids(|rows, _| {
             (0..rows.shape().columns.len() as u32).for_each(|column| rows.write_initial(column));
         });
@@ -547,8 +550,9 @@ impl EntityManager {
             return false;
         }
         self.sync_for_move([archetype]);
-        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
-        let reserved = ReservedRows::new(&mut self.storage, &mut self.runs, archetype, ids.len());
+        let layout = self.sets.layout(number);
+        let reserved =
+            ReservedRows::new(&mut self.storage, &mut self.runs, archetype, NOWHERE, ids.len());
         let Ok(mut reserved) = reserved else { return false };
         // An id may occur twice.
         if reserved.storage.table.release_reserved(ids).is_err() {

@@ -11,7 +11,7 @@ use std::{ptr, slice};
 
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, OutOfMemory};
-use super::chunk::Chunk;
+use super::chunk::{Chunk, NOWHERE};
 use super::fork::{ChunkCopy, unshare};
 use super::raw_values::prefetch;
 use super::reserve::RowRange;
@@ -373,7 +373,7 @@ impl Storage {
     #[inline]
     pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
         let Some(&number) = self.archetypes[archetype].with_room.last() else {
-            return self.open_chunk(archetype);
+            return self.open_chunk_in(archetype, NOWHERE);
         };
         // SAFETY: archetypes list only existing chunks.
         unsafe { self.make_unique_unchecked(number)? };

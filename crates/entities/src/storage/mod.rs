@@ -1,5 +1,14 @@
 #![doc = include_str!("README.md")]
 
+/// Returns an error with a message unless a condition holds.
+macro_rules! holds {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+).into());
+        }
+    };
+}
+
 mod archetype;
 mod archetypes;
 mod arena;

@@ -174,16 +174,6 @@ pub(crate) unsafe fn write_initial(
     }
 }
 
-/// Exchanges two values.
-///
-/// # Safety
-///
-/// - both addresses are valid for `size` bytes, and the ranges are disjoint
-pub(crate) unsafe fn swap_values(one: *mut u8, other: *mut u8, size: u32) {
-    // SAFETY: both ranges are valid and disjoint.
-    unsafe { ptr::swap_nonoverlapping(one, other, size as usize) }
-}
-
 /// Writes copies of a value's bytes.
 ///
 /// # Safety
@@ -297,25 +287,22 @@ pub(crate) unsafe fn duplicate_value(
 /// Prefetches memory into the caches. The address need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
+    prefetch_into::<3>(address);
 }
 
 /// Prefetches memory into the second-level cache, which can wait for more lines at a time. The address need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch_soon(address: usize) {
+    prefetch_into::<2>(ptr::without_provenance(address));
+}
+
+/// Prefetches memory. The locality is 3 for all caches, and 2 for the second level.
+#[inline(always)]
+fn prefetch_into<const LOCALITY: i32>(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        let address: *const i8 = ptr::without_provenance(address);
-        // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(address) };
+    // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<LOCALITY>(address.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;

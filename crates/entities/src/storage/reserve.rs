@@ -39,18 +39,8 @@ pub(crate) struct ReservedRows<'s> {
 }
 
 impl<'s> ReservedRows<'s> {
-    /// Reserves rows of an archetype without groups, in chunks with room and in new chunks.
+    /// Reserves rows in chunks of a group, which was just found or created, or of an archetype without groups.
     pub(crate) fn new(
-        storage: &'s mut Storage,
-        runs: &'s mut Vec<RowRange>,
-        archetype: u32,
-        rows: usize,
-    ) -> Result<Self, OutOfMemory> {
-        Self::in_group(storage, runs, archetype, NOWHERE, rows)
-    }
-
-    /// Reserves rows in chunks of a group, which was just found or created.
-    pub(crate) fn in_group(
         storage: &'s mut Storage,
         runs: &'s mut Vec<RowRange>,
         archetype: u32,

@@ -214,7 +214,7 @@ impl Storage {
         }
         self.make_unique(from.chunk)?;
         let group = self.group_by(transfer, from.chunk);
-        let mut reserved = ReservedRows::in_group(self, runs, transfer.to, group, 1)?;
+        let mut reserved = ReservedRows::new(self, runs, transfer.to, group, 1)?;
         reserved.fill_without_ids(|rows, _| {
             transfer.written.iter().for_each(|&column| rows.write_initial(column));
         });
@@ -374,7 +374,7 @@ impl Storage {
         }
         self.make_unique(number)?;
         let group = self.group_of(transfer.to, key);
-        ReservedRows::in_group(self, runs, transfer.to, group, rows as usize)?.keep();
+        ReservedRows::new(self, runs, transfer.to, group, rows as usize)?.keep();
         let mut from = first;
         // SAFETY:
         // - the rows exist; the reserved ones are in unshared chunks of another group, right behind their last rows
@@ -393,12 +393,6 @@ impl Storage {
 
 /// Whole chunks.
 impl Storage {
-    /// Removes all chunks from the list of their archetype at once, before [`relabel_chunk`](Self::relabel_chunk) moves them all
-    /// to another. One by one, each removal would move the last chunk of the list.
-    pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
-        self.archetypes.unlist_chunks(archetype);
-    }
-
     /// Moves a chunk to another group, and possibly another archetype, with all its rows. The entities keep their places, and the
     /// memory of the chunk is not written: it may be shared.
     ///

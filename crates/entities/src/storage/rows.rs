@@ -3,14 +3,12 @@
 #![expect(unsafe_code, reason = "values in chunks")]
 
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues, NOWHERE};
-use super::raw_values::{
-    copy_small_value, copy_value, drop_values, for_each_to_end, prefetch, swap_values,
-};
+use super::raw_values::{copy_small_value, copy_value, drop_values, for_each_to_end, prefetch};
 use super::{Location, Storage};
 use crate::entity::Entity;
 
@@ -314,7 +312,7 @@ unsafe fn swap_rows_partly(
             let values = chunk.column(column.offset);
             let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
             if swapped.contains(&at) {
-                swap_values(value(from), value(to), column.size);
+                ptr::swap_nonoverlapping(value(from), value(to), column.size as usize);
             } else {
                 copy_value(value(from), value(to), column.size);
             }

@@ -289,34 +289,32 @@ impl SharedValues {
         &self,
         counted: &HashMap<(u32, u32), u32, FixedState>,
     ) -> Result<(), String> {
-        if !self.unused.is_empty() {
-            return Err(format!("{} shared values are dead and not dropped", self.unused.len()));
-        }
+        let unused = self.unused.len();
+        holds!(unused == 0, "{unused} shared values are dead and not dropped");
         for (number, table) in (0_u32..).zip(&self.tables) {
             for (index, slot) in (0_u32..).zip(&table.slots) {
                 let place = format!("value {index} of table {number}");
                 let references = counted.get(&(number, index)).copied().unwrap_or(0);
-                if references != slot.references {
-                    let has = slot.references;
-                    return Err(format!("{references} chunks have {place}, which counts {has}"));
-                }
+                let has = slot.references;
+                holds!(references == has, "{references} chunks have {place}, which counts {has}");
                 let is_default = index == 0 && table.functions.default.is_some();
-                if slot.value.is_some() != (references > 0 || is_default) {
-                    return Err(format!("{place} has {references} owners, and is there or not"));
-                }
+                holds!(
+                    slot.value.is_some() == (references > 0 || is_default),
+                    "{place} has {references} owners, and is there or not"
+                );
                 let is_free = table.free.iter().filter(|&&free| free == index).count();
-                if is_free != usize::from(slot.value.is_none()) {
-                    return Err(format!("{place} is {is_free} times among those that are free"));
-                }
+                holds!(
+                    is_free == usize::from(slot.value.is_none()),
+                    "{place} is {is_free} times among those that are free"
+                );
                 let found = table.by_value.find(slot.hash, |&at| at == index).is_some();
-                if found != slot.value.is_some() {
-                    return Err(format!("{place} is found by its hash, or should be"));
-                }
+                holds!(found == slot.value.is_some(), "{place} is found by its hash, or should be");
             }
             let there = table.slots.len() - table.free.len();
-            if table.by_value.len() != there {
-                return Err(format!("{there} values of table {number} are there, and not found"));
-            }
+            holds!(
+                table.by_value.len() == there,
+                "{there} values of table {number} are there, and not found"
+            );
         }
         Ok(())
     }

@@ -94,6 +94,8 @@ pub(crate) struct ColumnMove {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) size: u32,
+    /// The number of the column in the new chunk.
+    pub(crate) column: u32,
 }
 
 impl Transfer {
@@ -114,7 +116,8 @@ impl Transfer {
                     kept.push((at, found.column));
                     let ColumnSlot { offset, size } = from.columns[at as usize];
                     if size > 0 {
-                        moves.push(ColumnMove { from: offset, to: found.offset, size });
+                        let (to, column) = (found.offset, found.column);
+                        moves.push(ColumnMove { from: offset, to, size, column });
                     }
                 }
                 _ if ty.0.drop.is_some() => left.push(at),

@@ -260,7 +260,7 @@ impl FilledPlan<'_> {
         reserved.keep();
         let storage = &mut *reserved.storage;
         for &archetype in &*emptied {
-            storage.unlist_chunks(archetype);
+            storage.archetypes.unlist_chunks(archetype);
         }
         let (pattern, mut staged) =
             if is_pattern { (staged.first(), [].iter()) } else { (None, staged.iter()) };

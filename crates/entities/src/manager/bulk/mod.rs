@@ -296,7 +296,7 @@ impl EntityManager {
         let to = lists.transfer_numbers.iter().filter(|&&action| action != NOWHERE);
         let to = to.map(|&action| self.transfers[action].to);
         self.sync_for_move(from.chain(to));
-        let held = self.hold_values(&order);
+        let held = self.hold_values(order.set, order.given.iter());
         let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
         let types = &sets.get(order.set).types;
         let reserved = ReservedRows::nothing(storage, runs);
@@ -311,13 +311,17 @@ impl EntityManager {
         Ok(changed)
     }
 
-    /// Finds the shared values of a change, and keeps them alive as long as the result.
-    fn hold_values(&mut self, order: &BulkChange<'_>) -> HeldShared<'_> {
+    /// Finds the values of a set's shared types, and keeps them alive as long as the result.
+    pub(super) fn hold_values<'v>(
+        &mut self,
+        set: u32,
+        given: impl Iterator<Item = &'v SharedValue>,
+    ) -> HeldShared<'_> {
         let shared = &self.storage.shared;
-        let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
+        let types = self.sets.get(set).types.iter().filter(|ty| ty.is_shared());
         // All values are searched before the first is inserted, since comparing them is user code.
         let sought: InlineVec<(u32, SharedLookup), INLINE_SHARED> = types
-            .zip(order.given.iter())
+            .zip(given)
             .map(|(&ty, value)| {
                 let table = shared.table(ty).expect("the archetypes were looked for");
                 (table, shared.look_up(table, value))

@@ -127,22 +127,15 @@ impl PlanLists {
 
 impl BulkStep {
     /// Creates the step of the chunk of the first run, from the runs before `end`.
-    fn at(found: &RowSelection, first: usize, end: usize, transfer: u32) -> Self {
-        let runs = &found.runs[first..end];
-        let chunk = runs[0].chunk;
-        let mut step = Self {
-            chunk,
-            first_run: u32::try_from(first).expect("fewer runs than entities"),
-            run_count: 0,
-            rows: 0,
+    fn new(first_run: u32, runs: &[RowRange], transfer: u32) -> Self {
+        Self {
+            chunk: runs[0].chunk,
+            first_run,
+            run_count: runs.len() as u32,
+            rows: runs.iter().map(|run| run.rows).sum(),
             transfer,
             action: RowAction::Open,
-        };
-        for run in runs.iter().take_while(|run| run.chunk == chunk) {
-            step.run_count += 1;
-            step.rows += run.rows;
         }
-        step
     }
 
     /// Returns the runs in the chunk.
@@ -212,16 +205,12 @@ impl<'s> BulkPlan<'s> {
         let given = given.iter().map(|&(_, index)| SharedLookup::Found(index)).collect();
         let chunks = reserved.storage.chunks.numbers();
         steps.reserve(found.runs.len().min(chunks));
-        let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
-        let ends = ends.chain([found.runs.len()]);
-        for ((&(from, first), end), &number) in
-            found.archetypes.iter().zip(ends).zip(&*transfer_numbers)
-        {
+        let mut first_run = 0;
+        for ((from, runs), &number) in found.by_archetype().zip(&*transfer_numbers) {
             let transfer = (number != NOWHERE).then(|| &transfers[number]);
-            let mut at = first;
-            while at < end {
-                let mut step = BulkStep::at(found, at, end, number);
-                at += step.run_count as usize;
+            for runs in runs.chunk_by(|one, other| one.chunk == other.chunk) {
+                let mut step = BulkStep::new(first_run, runs, number);
+                first_run += runs.len() as u32;
                 step.action = match transfer {
                     None => RowAction::Destroy,
                     Some(transfer) => {
