@@ -132,7 +132,7 @@ impl<'t> Targets<'t> {
             TargetKind::Linked(root, filter) => {
                 let mut members = DistinctEntities::default();
                 entities.linked_members(root, &mut members)?;
-                let mut members = members.to_vec();
+                let mut members = members.into_list();
                 if let Some(filter) = filter {
                     filter.retain_found(entities, &mut members);
                 }

@@ -38,10 +38,9 @@ pub use ancho_derive::{
 pub use ancho_derive::{bootstrap, system};
 pub use batch::{Batch, BatchTargets, Linked};
 pub use buffer::{
-    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, LinkedEntityGroup,
-    UntypedBuffer,
+    Buffer, BufferAccessor, BufferAccessorMut, BufferElement, DynamicBuffer, UntypedBuffer,
 };
-pub use builtin::{Disabled, OmitLinkedEntityGroup, Prefab};
+pub use builtin::{Disabled, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 pub use commands::{
     BatchCommands, CommandError, CommandFault, CommandLog, CommandRecorder, Commands,
     EntityCommandBuffer, PlaybackStopped,

@@ -4,15 +4,14 @@
     reason = "values are moved to and out of chunks, and are seen by one thread"
 )]
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::marker::PhantomData;
 use std::num::NonZero;
-use std::sync::atomic::AtomicBool;
-use std::{fmt, ptr, slice};
+use std::{fmt, slice};
 
 use crate::component::{
     Beginning, ComponentType, Copying, Duplicate, How, Initial, SharedValue, TypeInfo, TypeSlot,
-    WriteGroup, Written, drop_column, registry, stable_hash, stable_name,
+    WriteGroup, Written, drop_column, registry,
 };
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher, shape_of};
 
@@ -133,14 +132,7 @@ impl ComponentType {
     /// ```
     #[inline]
     pub fn of_managed<T: ManagedComponent>() -> Self {
-        Self(match T::slot() {
-            Some(slot) => slot.get().unwrap_or_else(|| {
-                let info = registry::register(TypeId::of::<Managed<T>>(), info::<T>);
-                slot.set(info);
-                info
-            }),
-            None => registry::find_or_register(TypeId::of::<Managed<T>>(), info::<T>),
-        })
+        Self(registry::info_of::<Managed<T>>(T::slot(), info::<T>))
     }
 }
 
@@ -284,17 +276,7 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
     const {
         assert!(!(T::ENABLEABLE && T::CLEANUP), "a component that stays cannot be switched off");
     }
-    let name = registry::keep_name(format!("Managed<{}>", T::name()));
-    let stable_name = registry::keep_name(format!("Managed<{}>", stable_name::<T>(T::name())));
     TypeInfo {
-        index,
-        name,
-        stable_name,
-        stable_hash: stable_hash(stable_name),
-        shares_stable_name: AtomicBool::new(false),
-        size: size_of::<Box<T>>(),
-        align: align_of::<Box<T>>(),
-        shape: ShapeOf::<T>::SHAPE,
         enableable: T::ENABLEABLE,
         cleanup: T::CLEANUP,
         tracked: T::TRACK_CHANGES,
@@ -302,11 +284,10 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
         // Forks may run on other threads.
         sync: false,
-        type_id: Some(TypeId::of::<Managed<T>>()),
         drop: Some(drop_column::<Box<T>>),
         copying: match T::duplicate().how {
             How::NotAtAll => Copying::NotAtAll,
-            How::Bytes | How::Clone(_) => Copying::Clone(clone_boxes::<T>),
+            How::Bytes(_) | How::Clone(_) => Copying::Clone(clone_boxes::<T>),
         },
         beginning: match T::initial().make {
             None => Beginning::None,
@@ -314,9 +295,7 @@ pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
         },
         hash: hash_boxes::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_boxes::<T>),
-        elements: None,
-        per_chunk: None,
-        shared: None,
+        ..TypeInfo::of_wrapper::<Managed<T>, T>(index, "Managed", T::name(), ShapeOf::<T>::SHAPE)
     }
 }
 
@@ -340,15 +319,10 @@ unsafe fn clone_boxes<T: ManagedComponent>(from: *const u8, to: *mut u8, count: 
     // uses them.
     let values = unsafe { slice::from_raw_parts(from.cast::<Box<T>>(), count) };
     // Calls `duplicate` again, since the function cannot be stored without its type. A differing result is harmless.
-    let how = T::duplicate().how;
-    let make = |index: usize| {
-        let value: &T = &values[index];
-        Box::new(match how {
-            // SAFETY: `How::Bytes` is only chosen for types that are `Copy`.
-            How::Bytes => unsafe { ptr::read(value) },
-            How::Clone(clone) => clone(value),
-            How::NotAtAll => panic!("`{}` is no longer duplicated", T::name()),
-        })
+    let duplicate = T::duplicate();
+    let make = |index: usize| match duplicate.apply(&values[index]) {
+        Some(value) => Box::new(value),
+        None => panic!("`{}` is no longer duplicated", T::name()),
     };
     // SAFETY: `to` has room for `count` boxes.
     unsafe { Written::fill(to.cast::<Box<T>>(), count, make) }

@@ -5,16 +5,14 @@
     reason = "has nothing to write to rows, and writes values whose type was erased"
 )]
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::atomic::AtomicBool;
 
 use crate::component::{
-    Beginning, ChunkValue, Component, ComponentType, Copying, SharedValue, TypeInfo, Written,
-    registry, stable_hash, stable_name,
+    ChunkValue, Component, ComponentType, SharedValue, TypeInfo, Written, registry,
 };
-use crate::field::{EntityRemap, FieldKind, Shape, StateHasher};
+use crate::field::{EntityRemap, FieldKind, Shape};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -109,42 +107,20 @@ impl ComponentType {
     /// ```
     #[inline]
     pub fn of_chunk<T: Component + Default>() -> Self {
-        Self(registry::find_or_register(TypeId::of::<PerChunk<T>>(), info::<T>))
+        Self(registry::info_of::<PerChunk<T>>(None, info::<T>))
     }
 }
 
 /// Returns the metadata of a chunk component. Its column has no bytes; the value is described separately.
 fn info<T: Component + Default>(index: u32) -> TypeInfo {
     static SHAPE: Shape = Shape::laid_out("PerChunk", FieldKind::Struct(&[]), 0, 1);
-    let name = registry::keep_name(format!("PerChunk<{}>", T::name()));
-    let stable_name = registry::keep_name(format!("PerChunk<{}>", stable_name::<T>(T::name())));
     TypeInfo {
-        index,
-        name,
-        stable_name,
-        stable_hash: stable_hash(stable_name),
-        shares_stable_name: AtomicBool::new(false),
-        size: 0,
-        align: 1,
-        shape: &SHAPE,
-        enableable: false,
-        cleanup: false,
-        tracked: false,
-        write_groups: &[],
         maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
-        sync: true,
-        type_id: Some(TypeId::of::<PerChunk<T>>()),
-        drop: None,
-        copying: Copying::Bytes,
-        beginning: Beginning::Default(write_no_bytes),
-        hash: hash_no_bytes,
-        remap: None,
-        shared: None,
-        elements: None,
         per_chunk: Some(ChunkValue {
             of: ComponentType::of::<T>(),
             write_default: write_default::<T>,
         }),
+        ..TypeInfo::of_wrapper::<PerChunk<T>, T>(index, "PerChunk", T::name(), &SHAPE)
     }
 }
 
@@ -157,20 +133,6 @@ unsafe fn write_default<T: Default>(to: *mut u8, count: usize) {
     // SAFETY: `to` has room for `count` values.
     unsafe { Written::fill(to.cast::<T>(), count, |_| T::default()) }
 }
-
-/// Implements [`InitialColumn`](crate::component::InitialColumn) for a column without bytes.
-///
-/// # Safety
-///
-/// - none
-unsafe fn write_no_bytes(_: *mut u8, _: usize) {}
-
-/// Implements [`HashColumn`](crate::component::HashColumn) for a column without bytes.
-///
-/// # Safety
-///
-/// - none
-unsafe fn hash_no_bytes(_: &'static Shape, _: *const u8, _: usize, _: &mut StateHasher) {}
 
 // SAFETY: one type, one offset, a value without bytes.
 unsafe impl<T: Component + Default> ComponentSet for PerChunk<T> {

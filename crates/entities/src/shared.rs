@@ -2,21 +2,20 @@
 
 #![expect(unsafe_code, reason = "implements the traits of sets")]
 
-use std::any::{Any, TypeId, type_name};
+use std::any::{Any, type_name};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::num::NonZero;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use ancho_collections::FixedState;
 
 use crate::component::{
-    Beginning, ComponentType, Copying, Duplicate, Initial, RemapShared, SharedFunctions,
-    SharedValue, TypeInfo, TypeSlot, registry, stable_hash, stable_name,
+    Beginning, ComponentType, Copying, Duplicate, Initial, SharedFunctions, SharedValue, TypeInfo,
+    TypeSlot, registry,
 };
-use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
+use crate::field::{EntityRemap, Field, FieldKind, Shape};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::RowPlace;
 
@@ -322,14 +321,7 @@ impl ComponentType {
     /// ```
     #[inline]
     pub fn of_shared<T: SharedComponent>() -> Self {
-        Self(match T::slot() {
-            Some(slot) => slot.get().unwrap_or_else(|| {
-                let info = registry::register(TypeId::of::<Shared<T>>(), info::<T>);
-                slot.set(info);
-                info
-            }),
-            None => registry::find_or_register(TypeId::of::<Shared<T>>(), info::<T>),
-        })
+        Self(registry::info_of::<Shared<T>>(T::slot(), info::<T>))
     }
 }
 
@@ -339,41 +331,28 @@ const SHAPE: &Shape = &Shape::laid_out("Shared", FieldKind::Opaque, 0, 1);
 /// Returns the metadata of a shared component.
 fn info<T: SharedComponent>(index: u32) -> TypeInfo {
     const { require_clone::<T>() };
-    let name = registry::keep_name(format!("Shared<{}>", T::name()));
-    let stable_name = registry::keep_name(format!("Shared<{}>", stable_name::<T>(T::name())));
     let has_default = T::initial().make.is_some();
     TypeInfo {
-        index,
-        name,
-        stable_name,
-        stable_hash: stable_hash(stable_name),
-        shares_stable_name: AtomicBool::new(false),
-        size: 0,
-        align: 1,
-        shape: SHAPE,
-        enableable: false,
         cleanup: T::CLEANUP,
-        tracked: false,
-        write_groups: &[],
         maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
-        sync: true,
-        type_id: Some(TypeId::of::<Shared<T>>()),
-        drop: None,
         // Copying an entity copies its reference to the value.
         copying: Copying::Bytes,
         beginning: if has_default { Beginning::Zero } else { Beginning::None },
-        hash: hash_nothing,
-        remap: None,
-        elements: None,
-        per_chunk: None,
         shared: Some(SharedFunctions {
-            hash: hash_value::<T>,
-            equal: equal_values::<T>,
+            hash: |value| FixedState::default().hash_one(typed::<T>(value)),
+            equal: |left, right| typed::<T>(left) == typed::<T>(right),
             shape: T::SHAPE,
-            feed: feed_value::<T>,
-            default: has_default.then_some(make_default::<T>),
-            remap: T::HAS_ENTITIES.then_some(remap_value::<T> as RemapShared),
+            feed: |value, state| typed::<T>(value).hash_state(state),
+            // Calls `initial` again, since the function cannot be stored without its type.
+            default: has_default.then_some(|| match Shared::<T>::initial() {
+                Some(value) => value.into_erased(),
+                None => panic!("`{}` no longer has an initial value", T::name()),
+            }),
+            remap: T::HAS_ENTITIES.then_some(|value, map| {
+                Some(Shared::new(remapped(typed::<T>(value), map)?).into_erased())
+            }),
         }),
+        ..TypeInfo::of_wrapper::<Shared<T>, T>(index, "Shared", T::name(), SHAPE)
     }
 }
 
@@ -387,38 +366,8 @@ pub const fn require_clone<T: SharedComponent>() {
     );
 }
 
-/// Implements [`HashColumn`](crate::component::TypeInfo::hash) for a column without bytes.
-///
-/// # Safety
-///
-/// - none
-unsafe fn hash_nothing(_: &'static Shape, _: *const u8, _: usize, _: &mut StateHasher) {}
-
 fn typed<T: SharedComponent>(value: &(dyn Any + Send + Sync)) -> &T {
     value.downcast_ref().unwrap_or_else(|| panic!("a value of `{}`", T::name()))
-}
-
-fn hash_value<T: SharedComponent>(value: &(dyn Any + Send + Sync)) -> u64 {
-    FixedState::default().hash_one(typed::<T>(value))
-}
-
-fn equal_values<T: SharedComponent>(
-    left: &(dyn Any + Send + Sync),
-    right: &(dyn Any + Send + Sync),
-) -> bool {
-    typed::<T>(left) == typed::<T>(right)
-}
-
-fn feed_value<T: SharedComponent>(value: &(dyn Any + Send + Sync), state: &mut StateHasher) {
-    typed::<T>(value).hash_state(state);
-}
-
-fn make_default<T: SharedComponent>() -> SharedValue {
-    // Calls `initial` again, since the function cannot be stored without its type.
-    match Shared::<T>::initial() {
-        Some(value) => value.into_erased(),
-        None => panic!("`{}` no longer has an initial value", T::name()),
-    }
 }
 
 /// Returns a clone with entities replaced by the map, or `None` if all of them stay the same.
@@ -432,11 +381,4 @@ fn remapped<T: SharedComponent>(value: &T, map: &mut EntityRemap<'_>) -> Option<
     };
     other.remap(&mut EntityRemap::new(&mut replace));
     is_other.then_some(other)
-}
-
-fn remap_value<T: SharedComponent>(
-    value: &(dyn Any + Send + Sync),
-    map: &mut EntityRemap<'_>,
-) -> Option<SharedValue> {
-    Some(Shared::new(remapped(typed::<T>(value), map)?).into_erased())
 }

@@ -2,59 +2,42 @@
 #![expect(unsafe_code, reason = "buffers whose type was erased")]
 
 use std::alloc::{self, Layout, handle_alloc_error};
-use std::any::TypeId;
 use std::marker::PhantomData;
 use std::mem::{self, needs_drop};
 use std::ptr::{self, NonNull, slice_from_raw_parts_mut};
 use std::slice;
-use std::sync::atomic::AtomicBool;
 
 use super::element::LayoutOf;
 use super::element::too_many;
 use super::{Buffer, BufferElement};
-use crate::component::{
-    Beginning, Copying, How, TypeInfo, Written, registry, stable_hash, stable_name,
-};
+use crate::component::{Beginning, Copying, How, TypeInfo, Written};
 use crate::field::{EntityRemap, FieldKind, Shape, StateHasher, shape_of};
+use crate::storage::for_each_to_end;
 
 /// Returns the metadata of a column of buffers.
 pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
     const {
         assert!(!(T::ENABLEABLE && T::CLEANUP), "a buffer that stays cannot be switched off");
     }
-    let name = registry::keep_name(format!("Buffer<{}>", T::name()));
-    let stable_name = registry::keep_name(format!("Buffer<{}>", stable_name::<T>(T::name())));
-    let layout = LayoutOf::<T>::LAYOUT;
     let keeps_nothing = size_of::<T>() == 0 && !needs_drop::<T>();
     TypeInfo {
-        index,
-        name,
-        stable_name,
-        stable_hash: stable_hash(stable_name),
-        shares_stable_name: AtomicBool::new(false),
-        size: layout.size,
-        align: layout.align,
-        shape: LayoutOf::<T>::SHAPE,
         enableable: T::ENABLEABLE,
         cleanup: T::CLEANUP,
         tracked: T::TRACK_CHANGES,
         write_groups: T::WRITE_GROUPS,
         maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
-        sync: true,
-        type_id: Some(TypeId::of::<Buffer<T>>()),
         drop: (!keeps_nothing).then_some(drop_buffers::<T>),
         copying: match T::duplicate().how {
             How::NotAtAll => Copying::NotAtAll,
-            How::Bytes if keeps_nothing => Copying::Bytes,
-            How::Bytes => Copying::Deep(copy_buffers::<T>),
+            How::Bytes(_) if keeps_nothing => Copying::Bytes,
+            How::Bytes(_) => Copying::Deep(copy_buffers::<T>),
             How::Clone(_) => Copying::Clone(clone_buffers::<T>),
         },
         beginning: Beginning::Default(write_empty_buffers::<T>),
         hash: hash_buffers::<T>,
         remap: T::HAS_ENTITIES.then_some(remap_buffers::<T>),
-        per_chunk: None,
-        shared: None,
         elements: Some(find_elements::<T>),
+        ..TypeInfo::of_wrapper::<Buffer<T>, T>(index, "Buffer", T::name(), LayoutOf::<T>::SHAPE)
     }
 }
 
@@ -106,11 +89,12 @@ pub(crate) unsafe fn write_empty<T: BufferElement>(to: *mut Header) {
 ///
 /// - the address has room for a buffer of `T`
 /// - the capacity is at least the number of elements
+/// - without a function, elements can be copied as bytes
 pub(super) unsafe fn write_clones<T: BufferElement>(
     to: *mut Header,
     elements: &[T],
     capacity: u32,
-    how: How<T>,
+    clone: Option<fn(&T) -> T>,
 ) {
     /// A guard over a new buffer without elements, which frees its block if a clone panics.
     struct New<T: BufferElement>(*mut Header, PhantomData<T>);
@@ -130,16 +114,15 @@ pub(super) unsafe fn write_clones<T: BufferElement>(
     unsafe { Header::set_capacity(to, layout, capacity) };
     // SAFETY: the buffer was just written with this layout.
     let first = unsafe { Header::elements::<T>(to, layout) };
-    match how {
-        // SAFETY: the capacity covers all elements. `How::Bytes` is only chosen for types that are `Copy`.
-        How::Bytes => unsafe {
+    match clone {
+        // SAFETY: the capacity covers all elements, which can be copied as bytes.
+        None => unsafe {
             first.copy_from_nonoverlapping(elements.as_ptr(), elements.len());
         },
         // SAFETY: the capacity covers all elements.
-        How::Clone(clone) => unsafe {
+        Some(clone) => unsafe {
             Written::fill(first, elements.len(), |index| clone(&elements[index]));
         },
-        How::NotAtAll => panic!("`{}` is no longer duplicated", T::name()),
     }
     mem::forget(new);
     // SAFETY: the buffer was just written, and all its elements are initialised.
@@ -153,32 +136,8 @@ pub(super) unsafe fn write_clones<T: BufferElement>(
 /// - the column has `count` buffers of `T`
 /// - they are not used afterwards
 unsafe fn drop_buffers<T: BufferElement>(column: *mut u8, count: usize) {
-    /// A guard that drops the remaining buffers if dropping the elements of one panics.
-    struct Rest<T: BufferElement> {
-        next: *mut Header,
-        left: usize,
-        of: PhantomData<T>,
-    }
-
-    impl<T: BufferElement> Rest<T> {
-        fn go_on(&mut self) {
-            while self.left > 0 {
-                let buffer = self.next;
-                self.left -= 1;
-                self.next = self.next.wrapping_byte_add(LayoutOf::<T>::LAYOUT.size);
-                // SAFETY: the address has a buffer of `T`, which is not used afterwards.
-                unsafe { drop_buffer::<T>(buffer) };
-            }
-        }
-    }
-
-    impl<T: BufferElement> Drop for Rest<T> {
-        fn drop(&mut self) {
-            self.go_on();
-        }
-    }
-
-    Rest::<T> { next: column.cast(), left: count, of: PhantomData }.go_on();
+    // SAFETY: the column has `count` buffers of `T`, which are not used afterwards.
+    for_each_to_end(0..count, |at| unsafe { drop_buffer::<T>(buffer_at::<T>(column, at)) });
 }
 
 /// Drops the elements of a buffer and frees its block, even if dropping an element panics.
@@ -187,36 +146,16 @@ unsafe fn drop_buffers<T: BufferElement>(column: *mut u8, count: usize) {
 ///
 /// - the address has a buffer of `T`, which is not used afterwards
 unsafe fn drop_buffer<T: BufferElement>(buffer: *mut Header) {
-    struct Block<T: BufferElement>(Header, PhantomData<T>);
-
-    impl<T: BufferElement> Drop for Block<T> {
-        fn drop(&mut self) {
-            // SAFETY: the header is that of a buffer of this layout; its elements were dropped and are not used afterwards.
-            unsafe { self.0.free(&LayoutOf::<T>::LAYOUT) }
-        }
-    }
-
-    // SAFETY: the address has a buffer of `T`.
-    let header = unsafe { *buffer };
-    let _block = Block::<T>(header, PhantomData);
-    // SAFETY: the buffer has `len` elements, which are not used afterwards.
+    // SAFETY: the address has a buffer of `T` with `len` elements, which are not used afterwards. A block on the heap is that of a
+    // vector with exactly `capacity` elements.
     unsafe {
-        let first = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
-        ptr::drop_in_place(slice_from_raw_parts_mut(first, header.len as usize));
-    }
-}
-
-/// A guard over written buffers that drops them if a later step panics.
-struct WrittenBuffers<T: BufferElement> {
-    first: *mut u8,
-    count: usize,
-    of: PhantomData<T>,
-}
-
-impl<T: BufferElement> Drop for WrittenBuffers<T> {
-    fn drop(&mut self) {
-        // SAFETY: `count` buffers were written at `first`, and no other code has access to them.
-        unsafe { drop_buffers::<T>(self.first, self.count) }
+        let Header { heap, len, capacity } = *buffer;
+        if heap.is_null() {
+            let first = Header::elements::<T>(buffer, &LayoutOf::<T>::LAYOUT);
+            ptr::drop_in_place(slice_from_raw_parts_mut(first, len as usize));
+        } else {
+            drop(Vec::<T>::from_raw_parts(heap.cast(), len as usize, capacity as usize));
+        }
     }
 }
 
@@ -231,12 +170,12 @@ pub(super) unsafe fn fill_buffers<T: BufferElement>(
     count: usize,
     mut write: impl FnMut(usize, *mut Header),
 ) {
-    let mut written = WrittenBuffers::<T> { first: column, count: 0, of: PhantomData };
-    for at in 0..count {
-        write(at, buffer_at::<T>(column, at));
-        written.count = at + 1;
+    // SAFETY: the function writes a buffer of `T` to each of the `count` places, and `drop_buffers` drops them.
+    unsafe {
+        Written::fill_with(column, count, Some(drop_buffers::<T>), |at| {
+            write(at, buffer_at::<T>(column, at));
+        });
     }
-    mem::forget(written);
 }
 
 /// Implements [`CloneColumn`](crate::component::CloneColumn). Clones have the capacity of their sources.
@@ -251,7 +190,10 @@ unsafe fn clone_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: u
         fill_buffers::<T>(to, count, |at, to| {
             let from = buffer_at::<T>(from.cast_mut(), at);
             // Calls `duplicate` again, since the function cannot be stored without its type. A differing result is harmless.
-            write_clones::<T>(to, elements_of(from), (*from).capacity, T::duplicate().how);
+            let (How::Bytes(clone) | How::Clone(clone)) = T::duplicate().how else {
+                panic!("`{}` is no longer duplicated", T::name());
+            };
+            write_clones::<T>(to, elements_of(from), (*from).capacity, Some(clone));
         });
     }
 }
@@ -269,7 +211,7 @@ unsafe fn copy_buffers<T: BufferElement>(from: *const u8, to: *mut u8, count: us
         let (from, to) = (buffer_at::<T>(from.cast_mut(), at), buffer_at::<T>(to, at));
         // SAFETY: `from` has `count` buffers, `to` has room for `count`, and the elements can be copied as bytes. A capacity that
         // exists is valid for another buffer.
-        unsafe { write_clones::<T>(to, elements_of(from), (*from).capacity, How::Bytes) };
+        unsafe { write_clones::<T>(to, elements_of(from), (*from).capacity, None) };
     }
 }
 

@@ -1,10 +1,11 @@
 //! Elements of dynamic buffers.
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::num::NonZero;
 use std::ops::{Bound, RangeBounds};
 
 use super::{Buffer, BufferLayout, column};
+use crate::builtin::LinkedEntityGroup;
 use crate::component::{ComponentType, Duplicate, TypeSlot, WriteGroup, registry};
 use crate::field::Field;
 
@@ -96,6 +97,21 @@ pub trait BufferElement: Field + Send + Sync + Sized + 'static {
     }
 }
 
+impl BufferElement for LinkedEntityGroup {
+    fn name() -> &'static str {
+        "ancho::LinkedEntityGroup"
+    }
+
+    fn duplicate() -> Duplicate<Self> {
+        Duplicate::<Self>::bytes()
+    }
+
+    fn slot() -> Option<&'static TypeSlot<Buffer<Self>>> {
+        static SLOT: TypeSlot<Buffer<LinkedEntityGroup>> = TypeSlot::new();
+        Some(&SLOT)
+    }
+}
+
 impl ComponentType {
     /// Returns the buffer type of `T`, registering it on first use.
     ///
@@ -120,14 +136,7 @@ impl ComponentType {
     /// ```
     #[inline]
     pub fn of_buffer<T: BufferElement>() -> Self {
-        Self(match T::slot() {
-            Some(slot) => slot.get().unwrap_or_else(|| {
-                let info = registry::register(TypeId::of::<Buffer<T>>(), column::info::<T>);
-                slot.set(info);
-                info
-            }),
-            None => registry::find_or_register(TypeId::of::<Buffer<T>>(), column::info::<T>),
-        })
+        Self(registry::info_of::<Buffer<T>>(T::slot(), column::info::<T>))
     }
 }
 

@@ -4,13 +4,11 @@ mod accessor;
 mod column;
 mod dynamic;
 mod element;
-mod linked_entity_group;
 mod owned;
 
 pub use accessor::{BufferAccessor, BufferAccessorMut, UntypedBuffer};
 pub use dynamic::DynamicBuffer;
 pub use element::BufferElement;
-pub use linked_entity_group::LinkedEntityGroup;
 pub use owned::Buffer;
 
 pub(crate) use column::{BufferLayout, Header, elements_of, write_empty};

@@ -172,13 +172,15 @@ unsafe impl<T: BufferElement + Clone> CloneSet for Buffer<T> {
     unsafe fn fill(&self, place: RowPlace, rows: usize, done: &mut usize) {
         let layout = &LayoutOf::<T>::LAYOUT;
         let capacity = layout.inline.max(self.elements.len() as u32);
-        let copies_bytes = matches!(T::duplicate().how, How::Bytes);
+        let clone: Option<fn(&T) -> T> = match T::duplicate().how {
+            How::Bytes(_) => None,
+            How::NotAtAll | How::Clone(_) => Some(T::clone),
+        };
         // SAFETY: the place has a column of this type with room for `rows` values, and the function writes a buffer to each. The
         // type's own `duplicate` decides on copying bytes, which requires `Copy`.
         unsafe {
             fill_buffers::<T>(place.bytes(layout.size), rows, |_, to| {
-                let how = if copies_bytes { How::Bytes } else { How::Clone(T::clone) };
-                write_clones(to, &self.elements, capacity, how);
+                write_clones(to, &self.elements, capacity, clone);
             });
         }
         *done += 1;

@@ -1,6 +1,6 @@
 //! A component type as a value.
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::hash::{Hash, Hasher};
 use std::{fmt, ptr};
 
@@ -35,14 +35,7 @@ impl ComponentType {
     /// With A0062 if another type has its name.
     #[inline]
     pub fn of<T: Component>() -> Self {
-        Self(match T::slot() {
-            Some(slot) => slot.get().unwrap_or_else(|| {
-                let info = registry::register(TypeId::of::<T>(), TypeInfo::of::<T>);
-                slot.set(info);
-                info
-            }),
-            None => registry::find_or_register(TypeId::of::<T>(), TypeInfo::of::<T>),
-        })
+        Self(registry::info_of::<T>(T::slot(), TypeInfo::of::<T>))
     }
 
     /// Registers a component type that is known only at run time: a byte size with a name.

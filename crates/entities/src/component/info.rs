@@ -3,16 +3,20 @@
 #![expect(unsafe_code, reason = "functions on columns whose type was erased")]
 
 use std::any::{Any, TypeId};
+use std::marker::PhantomData;
 use std::mem::{self, align_of, needs_drop, size_of};
 use std::num::NonZero;
 use std::ptr::{self, slice_from_raw_parts_mut};
-use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicPtr};
+use std::{fmt, slice};
 
 use super::component_type::stable_name;
 use super::probe::How;
+use super::registry::keep_name;
 use super::{Component, ComponentType, WriteGroup};
+use crate::entity::Entity;
 use crate::field::{EntityRemap, Shape, StateHasher};
 
 /// Type-erased metadata of a component type. Each type of the program has one, created at registration and never freed.
@@ -150,6 +154,52 @@ pub(crate) enum Beginning {
 }
 
 impl TypeInfo {
+    /// Describes a type of this shape without options, drop glue and references. Its values are duplicated by copying their bytes.
+    pub(crate) fn new(
+        index: u32,
+        (name, stable_name): (&'static str, &'static str),
+        shape: &'static Shape,
+        type_id: Option<TypeId>,
+    ) -> Self {
+        Self {
+            index,
+            name,
+            stable_name,
+            stable_hash: stable_hash(stable_name),
+            shares_stable_name: AtomicBool::new(false),
+            size: shape.size,
+            align: shape.align,
+            shape,
+            enableable: false,
+            cleanup: false,
+            tracked: false,
+            write_groups: &[],
+            maximum_capacity: None,
+            sync: true,
+            type_id,
+            drop: None,
+            copying: Copying::Bytes,
+            beginning: Beginning::Zero,
+            hash: hash_bytes,
+            remap: None,
+            elements: None,
+            per_chunk: None,
+            shared: None,
+        }
+    }
+
+    /// Describes a type such as `Buffer<T>`, of this shape and without options. `name` is that of `T`.
+    pub(crate) fn of_wrapper<W: 'static, T>(
+        index: u32,
+        wrapper: &str,
+        name: &'static str,
+        shape: &'static Shape,
+    ) -> Self {
+        let wrap = |name: &str| keep_name(format!("{wrapper}<{name}>"));
+        let names = (wrap(name), wrap(stable_name::<T>(name)));
+        Self::new(index, names, shape, Some(TypeId::of::<W>()))
+    }
+
     pub(super) fn of<T: Component>(index: u32) -> Self {
         const {
             assert!(
@@ -158,27 +208,19 @@ impl TypeInfo {
             );
         }
         let name = T::name();
-        let stable_name = stable_name::<T>(name);
+        let names = (name, stable_name::<T>(name));
         Self {
-            index,
-            name,
-            stable_name,
-            stable_hash: stable_hash(stable_name),
-            shares_stable_name: AtomicBool::new(false),
             size: size_of::<T>(),
             align: align_of::<T>(),
-            shape: T::SHAPE,
             enableable: T::ENABLEABLE,
             cleanup: T::CLEANUP,
             tracked: T::TRACK_CHANGES,
             write_groups: T::WRITE_GROUPS,
             maximum_capacity: T::MAXIMUM_CHUNK_CAPACITY,
-            sync: true,
-            type_id: Some(TypeId::of::<T>()),
             drop: needs_drop::<T>().then_some(drop_column::<T> as DropColumn),
             copying: match T::duplicate().how {
                 How::NotAtAll => Copying::NotAtAll,
-                How::Bytes => Copying::Bytes,
+                How::Bytes(_) => Copying::Bytes,
                 How::Clone(_) => Copying::Clone(clone_column::<T>),
             },
             beginning: match T::initial().make {
@@ -187,9 +229,7 @@ impl TypeInfo {
             },
             hash: hash_column::<T>,
             remap: T::HAS_ENTITIES.then_some(remap_column::<T> as RemapColumn),
-            per_chunk: None,
-            shared: None,
-            elements: None,
+            ..Self::new(index, names, T::SHAPE, Some(TypeId::of::<T>()))
         }
     }
 }
@@ -213,34 +253,59 @@ pub(crate) unsafe fn drop_column<T>(column: *mut u8, count: usize) {
     unsafe { ptr::drop_in_place(slice_from_raw_parts_mut(column.cast::<T>(), count)) }
 }
 
-/// A guard over written values that drops them if a later step panics.
-pub(crate) struct Written<T> {
-    first: *mut T,
+/// A guard over written values of a column that drops them if a later step panics.
+pub(crate) struct Written {
+    drop: Option<DropColumn>,
+    first: *mut u8,
     count: usize,
 }
 
-impl<T> Written<T> {
-    /// Writes `count` values returned by `make`, starting at `first`.
+impl Written {
+    /// Writes `count` values returned by `make`, starting at `first`: all of them, or none if it panics.
     ///
     /// # Safety
     ///
     /// - `first` has room for `count` values
-    pub(crate) unsafe fn fill(first: *mut T, count: usize, mut make: impl FnMut(usize) -> T) {
-        let mut written = Self { first, count: 0 };
+    #[inline(always)]
+    pub(crate) unsafe fn fill<T>(first: *mut T, count: usize, mut make: impl FnMut(usize) -> T) {
+        let drop = needs_drop::<T>().then_some(drop_column::<T> as DropColumn);
+        // SAFETY: `first` has room for `count` values, and each call of the function writes the next of them.
+        unsafe {
+            Self::fill_with(first.cast(), count, drop, |index| {
+                let value = make(index);
+                first.add(index).write(value);
+            });
+        }
+    }
+
+    /// Writes `count` values with a function, starting at `first`: all of them, or none if it panics.
+    ///
+    /// # Safety
+    ///
+    /// - the function writes a value to the place of this index in the column at `first`, unless it panics
+    /// - `drop` drops the first values of the column, if they need it
+    #[inline(always)]
+    pub(crate) unsafe fn fill_with(
+        first: *mut u8,
+        count: usize,
+        drop: Option<DropColumn>,
+        mut write: impl FnMut(usize),
+    ) {
+        let mut written = Self { drop, first, count: 0 };
         for index in 0..count {
-            let value = make(index);
-            // SAFETY: `first` has room for `count` values, and `index` is less than `count`.
-            unsafe { first.add(index).write(value) };
+            write(index);
             written.count = index + 1;
         }
         mem::forget(written);
     }
 }
 
-impl<T> Drop for Written<T> {
+impl Drop for Written {
     fn drop(&mut self) {
-        // SAFETY: `count` values were written at `first`, and no other code has access to them.
-        unsafe { ptr::drop_in_place(slice_from_raw_parts_mut(self.first, self.count)) }
+        if let Some(drop) = self.drop {
+            // SAFETY: `count` values were written at `first`, and no other code has access to them.
+            unsafe { drop(self.first, self.count) }
+        }
     }
 }
 
@@ -304,5 +369,85 @@ unsafe fn remap_column<T: Component>(
     for value in unsafe { slice::from_raw_parts_mut(column.cast::<T>(), count) } {
         map.begin_value();
         value.remap(map);
+    }
+}
+
+/// Implements [`HashColumn`] for types all of whose bytes are initialised.
+///
+/// # Safety
+///
+/// - the column has `count` values of the shape
+unsafe fn hash_bytes(
+    shape: &'static Shape,
+    column: *const u8,
+    count: usize,
+    state: &mut StateHasher,
+) {
+    // SAFETY: the column has `count` values of the shape, and all their bytes are initialised.
+    state.write_bytes(unsafe { slice::from_raw_parts(column, count * shape.size) });
+}
+
+/// Implements [`RemapColumn`].
+///
+/// # Safety
+///
+/// - the column has `count` values of the shape, which no other code uses during the call
+pub(super) unsafe fn remap_bytes(
+    shape: &'static Shape,
+    column: *mut u8,
+    count: usize,
+    map: &mut EntityRemap<'_>,
+) {
+    for field in shape.fields().iter().filter(|field| field.shape.has_entities) {
+        for at in 0..count {
+            let entity = column.wrapping_add(at * shape.size + field.offset).cast::<Entity>();
+            // SAFETY: the field is inside the value, which no other code uses; any bytes are a valid entity.
+            unsafe { entity.write_unaligned(map.apply(entity.read_unaligned())) };
+        }
+    }
+}
+
+/// A cache for the registration of one component type, which makes a lookup one load.
+///
+/// The derive creates one for each type that is not generic. The slot is typed, so safe code cannot use the slot of another type.
+/// It is also invariant: `for<'a> fn(&'a T)` is a subtype of `fn(&'static T)`, but a different component type. With one slot for
+/// both, a value of one type would be read as the other.
+#[doc(hidden)]
+pub struct TypeSlot<T> {
+    info: AtomicPtr<TypeInfo>,
+    of: PhantomData<fn(T) -> T>,
+}
+
+impl<T> TypeSlot<T> {
+    /// Creates an empty slot.
+    pub const fn new() -> Self {
+        Self { info: AtomicPtr::new(ptr::null_mut()), of: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&'static TypeInfo> {
+        // Acquire pairs with the release in `set`: a thread that sees the pointer sees the value behind it.
+        let info = self.info.load(Acquire);
+        // SAFETY: the pointer is null, or was made from a `&'static TypeInfo` in `set`.
+        unsafe { info.as_ref() }
+    }
+
+    pub(crate) fn set(&self, info: &'static TypeInfo) {
+        self.info.store(ptr::from_ref(info).cast_mut(), Release);
+    }
+}
+
+impl<T> Default for TypeSlot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for TypeSlot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.get() {
+            Some(info) => write!(f, "TypeSlot({})", info.name),
+            None => f.write_str("TypeSlot(unregistered)"),
+        }
     }
 }

@@ -11,16 +11,16 @@ use std::any::type_name;
 use std::num::NonZero;
 
 pub use component_type::ComponentType;
+pub use info::TypeSlot;
 pub use probe::{Duplicate, Initial};
-pub use registry::{RegisterError, TypeSlot};
+pub use registry::RegisterError;
 pub use runtime::RuntimeType;
 pub use write_group::WriteGroup;
 
 pub use component_type::generic_name;
-pub(crate) use component_type::stable_name;
 pub(crate) use info::{
-    Beginning, ChunkValue, Copying, RemapColumn, RemapShared, SharedFunctions, SharedValue,
-    TypeInfo, Written, drop_column, stable_hash,
+    Beginning, ChunkValue, Copying, RemapColumn, SharedFunctions, SharedValue, TypeInfo, Written,
+    drop_column,
 };
 pub(crate) use probe::How;
 

@@ -1,6 +1,4 @@
 //! Duplication and initial values of components.
-#![expect(unsafe_code, reason = "copies values whose type says that they can be")]
-
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -29,7 +27,8 @@ pub struct Duplicate<T> {
 
 pub(crate) enum How<T> {
     NotAtAll,
-    Bytes,
+    /// Copying the bytes, as the function does.
+    Bytes(fn(&T) -> T),
     Clone(fn(&T) -> T),
 }
 
@@ -44,7 +43,7 @@ impl<T> Duplicate<T> {
     where
         T: Copy,
     {
-        Self { how: How::Bytes }
+        Self { how: How::Bytes(|value| *value) }
     }
 
     /// Returns `true` if values can be duplicated.
@@ -56,9 +55,7 @@ impl<T> Duplicate<T> {
     pub(crate) fn apply(&self, value: &T) -> Option<T> {
         match self.how {
             How::NotAtAll => None,
-            // SAFETY: `How::Bytes` is only chosen for types that are `Copy`.
-            How::Bytes => Some(unsafe { std::ptr::read(value) }),
-            How::Clone(clone) => Some(clone(value)),
+            How::Bytes(clone) | How::Clone(clone) => Some(clone(value)),
         }
     }
 
@@ -75,7 +72,7 @@ impl<T> fmt::Debug for Duplicate<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.how {
             How::NotAtAll => "none",
-            How::Bytes => "bytes",
+            How::Bytes(_) => "bytes",
             How::Clone(_) => "clone",
         })
     }

@@ -1,18 +1,15 @@
 //! The registry of all component types of the program.
-#![expect(unsafe_code, reason = "reads a pointer that only registration writes")]
-
 use std::any::TypeId;
 use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
+use std::fmt;
 use std::hash::BuildHasher;
-use std::marker::PhantomData;
-use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{LazyLock, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::{fmt, ptr};
 
 use ancho_collections::FixedState;
 
+use super::info::TypeSlot;
 use super::{RuntimeType, TypeInfo};
 
 /// The component types by Rust type, name and stable hash. Types are never removed.
@@ -66,8 +63,24 @@ impl Registry {
 /// Types whose ids have the same bits evict each other, which costs time only.
 static RECENT: [TypeSlot<()>; 512] = [const { TypeSlot::new() }; 512];
 
+/// Returns the metadata of a type, and registers it on first use. The slot is that of the type, if it has one.
+#[inline(always)]
+pub(crate) fn info_of<T: 'static>(
+    slot: Option<&'static TypeSlot<T>>,
+    describe: fn(u32) -> TypeInfo,
+) -> &'static TypeInfo {
+    match slot {
+        Some(slot) => slot.get().unwrap_or_else(|| {
+            let info = register(TypeId::of::<T>(), describe);
+            slot.set(info);
+            info
+        }),
+        None => find_or_register(TypeId::of::<T>(), describe),
+    }
+}
+
 /// Finds or registers a type that has no slot of its own.
-pub(crate) fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
+fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let recent = &RECENT[FixedState::with_seed(0).hash_one(id) as usize % RECENT.len()];
     match recent.get() {
         Some(info) if info.type_id == Some(id) => info,
@@ -81,7 +94,7 @@ pub(crate) fn find_or_register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'s
 
 /// Finds the type of an id, or registers it with the description.
 #[cold]
-pub(crate) fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
+fn register(id: TypeId, describe: fn(u32) -> TypeInfo) -> &'static TypeInfo {
     let known = read().by_type.get(&id).copied();
     known.unwrap_or_else(|| {
         // `describe` runs user code, so it is not called while the registry is locked.
@@ -197,48 +210,3 @@ impl fmt::Display for RegisterError {
 }
 
 impl Error for RegisterError {}
-
-/// A cache for the registration of one component type, which makes a lookup one load.
-///
-/// The derive creates one for each type that is not generic. The slot is typed, so safe code cannot use the slot of another type.
-/// It is also invariant: `for<'a> fn(&'a T)` is a subtype of `fn(&'static T)`, but a different component type. With one slot for
-/// both, a value of one type would be read as the other.
-#[doc(hidden)]
-pub struct TypeSlot<T> {
-    info: AtomicPtr<TypeInfo>,
-    of: PhantomData<fn(T) -> T>,
-}
-
-impl<T> TypeSlot<T> {
-    /// Creates an empty slot.
-    pub const fn new() -> Self {
-        Self { info: AtomicPtr::new(ptr::null_mut()), of: PhantomData }
-    }
-
-    #[inline]
-    pub(crate) fn get(&self) -> Option<&'static TypeInfo> {
-        // Acquire pairs with the release in `set`: a thread that sees the pointer sees the value behind it.
-        let info = self.info.load(Acquire);
-        // SAFETY: the pointer is null, or was made from a `&'static TypeInfo` in `set`.
-        unsafe { info.as_ref() }
-    }
-
-    pub(crate) fn set(&self, info: &'static TypeInfo) {
-        self.info.store(ptr::from_ref(info).cast_mut(), Release);
-    }
-}
-
-impl<T> Default for TypeSlot<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T> fmt::Debug for TypeSlot<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.get() {
-            Some(info) => write!(f, "TypeSlot({})", info.name),
-            None => f.write_str("TypeSlot(unregistered)"),
-        }
-    }
-}

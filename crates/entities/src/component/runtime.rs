@@ -1,15 +1,10 @@
 //! Component types that are known only at run time.
 
-#![expect(unsafe_code, reason = "reads and writes values that are bytes")]
-
 use std::mem::discriminant;
-use std::slice;
-use std::sync::atomic::AtomicBool;
 
-use super::info::{Beginning, Copying, TypeInfo, stable_hash};
+use super::info::{RemapColumn, TypeInfo, remap_bytes};
 use super::registry::RegisterError;
-use crate::entity::Entity;
-use crate::field::{EntityRemap, FieldKind, FieldShape, Shape, StateHasher};
+use crate::field::{FieldKind, FieldShape, Shape};
 
 /// A component type that is known only at run time: a byte size with a name, as in scripts, tools and files.
 ///
@@ -121,65 +116,12 @@ impl RuntimeType {
         // Values start as zeros and are only replaced by bytes, so all bytes are initialised.
         shape.plain = true;
         shape.any_bits = true;
+        let remap = shape.has_entities.then_some(remap_bytes as RemapColumn);
+        let shape = Box::leak(Box::new(shape));
         TypeInfo {
-            index,
-            name,
-            stable_name: name,
-            stable_hash: stable_hash(name),
-            shares_stable_name: AtomicBool::new(false),
-            size: self.size,
-            align: self.align,
             enableable: self.enableable,
-            cleanup: false,
-            tracked: false,
-            write_groups: &[],
-            maximum_capacity: None,
-            sync: true,
-            type_id: None,
-            drop: None,
-            copying: Copying::Bytes,
-            beginning: Beginning::Zero,
-            hash: hash_bytes,
-            remap: shape.has_entities.then_some(remap_bytes),
-            per_chunk: None,
-            shared: None,
-            elements: None,
-            shape: Box::leak(Box::new(shape)),
-        }
-    }
-}
-
-/// Implements [`HashColumn`](super::info::HashColumn).
-///
-/// # Safety
-///
-/// - the column has `count` values of the shape
-unsafe fn hash_bytes(
-    shape: &'static Shape,
-    column: *const u8,
-    count: usize,
-    state: &mut StateHasher,
-) {
-    // SAFETY: the column has `count` values of the shape, and all their bytes are initialised.
-    state.write_bytes(unsafe { slice::from_raw_parts(column, count * shape.size) });
-}
-
-/// Implements [`RemapColumn`](super::info::RemapColumn).
-///
-/// # Safety
-///
-/// - the column has `count` values of the shape, which no other code uses during the call
-unsafe fn remap_bytes(
-    shape: &'static Shape,
-    column: *mut u8,
-    count: usize,
-    map: &mut EntityRemap<'_>,
-) {
-    for field in shape.fields().iter().filter(|field| field.shape.has_entities) {
-        for at in 0..count {
-            let entity = column.wrapping_add(at * shape.size + field.offset).cast::<Entity>();
-            // SAFETY: the field is inside the value, which no other code uses; any bytes are a valid entity.
-            unsafe { entity.write_unaligned(map.apply(entity.read_unaligned())) };
+            remap,
+            ..TypeInfo::new(index, (name, name), shape, None)
         }
     }
 }

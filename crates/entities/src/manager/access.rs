@@ -1,4 +1,4 @@
-//! Access to the components of one entity: values, bytes, managed and chunk components, enabled bits.
+//! Access to the components of one entity: values, bytes, buffers, managed and chunk components, enabled bits.
 
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
@@ -8,7 +8,9 @@ use ancho_collections::Rejected;
 
 use super::EntityManager;
 use super::shared_components::shared_values_of;
-use crate::buffer::UntypedBuffer;
+use crate::buffer::{
+    BufferElement, BufferLayout, DynamicBuffer, UntypedBuffer, elements_of, write_empty,
+};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -24,11 +26,17 @@ impl EntityManager {
     /// If the entity does not exist, or lacks the component.
     #[inline]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, EntityError> {
-        let ty = ComponentType::of::<T>();
+        let value = self.find_value(entity, ComponentType::of::<T>())?;
+        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably.
+        Ok(unsafe { &*value.cast::<T>() })
+    }
+
+    /// Returns the address of an entity's value, after completing the jobs that write it.
+    #[inline(always)]
+    fn find_value(&self, entity: Entity, ty: ComponentType) -> Result<*const u8, EntityError> {
         self.jobs.sync_for_read(ty);
         match self.storage.find(entity, ty) {
-            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably.
-            Some(value) => Ok(unsafe { &*value.cast::<T>() }),
+            Some(value) => Ok(value),
             None => Err(self.not_found(entity, ty)),
         }
     }
@@ -54,12 +62,9 @@ impl EntityManager {
         ty: ComponentType,
     ) -> Result<(*mut u8, usize), EntityError> {
         self.sync_for_write(entity, ty);
-        let Some(Location { chunk: number, row }) = self.storage.table.locate(entity) else {
-            return Err(self.no_such(entity));
-        };
-        let Some(found) = self.storage.chunks[number].find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        let Location { chunk: number, row } = self.locate(entity)?;
+        let missing = EntityError::MissingComponent { entity, component: ty };
+        let found = self.storage.chunks[number].find(ty).ok_or(missing)?;
         self.storage.make_unique(number)?;
         let chunk = &self.storage.chunks[number];
         // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
@@ -100,29 +105,7 @@ impl EntityManager {
                 Err(error) => Err(Rejected { value: set, error }),
             };
         }
-        if S::SHARED {
-            return self.insert_shared(entity, set, SetOperation::Set).map(drop);
-        }
-        let prepared = self.prepare_set::<S>(entity);
-        match prepared {
-            Ok((location, transfer)) => {
-                // SAFETY: `prepare_set` returned a transfer from the entity's archetype to itself, completed the jobs that use the
-                // components, and made the chunk unique.
-                unsafe { self.replace(location, transfer, set) };
-                Ok(())
-            }
-            Err(error) => Err(Rejected { value: set, error }),
-        }
-    }
-
-    fn prepare_set<S: ComponentSet>(
-        &mut self,
-        entity: Entity,
-    ) -> Result<(Location, u32), EntityError> {
-        let (location, transfer) = self.find_set::<S>(entity)?;
-        self.sync_for_transfer(location, transfer);
-        self.storage.make_unique(location.chunk)?;
-        Ok((location, transfer))
+        self.insert(entity, set, SetOperation::Set).map(drop)
     }
 
     /// Returns the location of an entity that has all components of a set, and the transfer that replaces them.
@@ -131,13 +114,10 @@ impl EntityManager {
         entity: Entity,
     ) -> Result<(Location, u32), EntityError> {
         let location = self.locate(entity)?;
-        let set = self.set_number::<S>()?;
-        let from = self.storage.chunks[location.chunk].archetype;
-        let shape = &self.storage.archetypes[from].shape;
-        if let Some(&component) = self.sets.get(set).types.iter().find(|&&ty| !shape.has(ty)) {
-            return Err(EntityError::MissingComponent { entity, component });
-        }
-        Ok((location, self.transfer(from, set, SetOperation::Set)?))
+        let from = self.storage.archetype_at(location);
+        let number = self.transfer_of::<S>(from, SetOperation::Set)?;
+        self.check_transfer(entity, number, SetOperation::Set)?;
+        Ok((location, number))
     }
 
     /// Replaces components, and drops the old values last.
@@ -254,14 +234,11 @@ impl EntityManager {
     /// assert_eq!(world.get_bytes(ship, fuel), Ok(&[7, 0, 0, 0][..]));
     /// ```
     pub fn get_bytes(&self, entity: Entity, ty: ComponentType) -> Result<&[u8], EntityError> {
-        self.jobs.sync_for_read(ty);
-        let Some(value) = self.storage.find(entity, ty) else {
-            return Err(self.not_found(entity, ty));
-        };
+        let value = self.find_value(entity, ty)?;
         if !ty.0.shape.plain {
             return Err(EntityError::NotBytes { component: ty, write: false });
         }
-        // SAFETY: `find` returned the address of a value, all of whose bytes are initialised. A writer would have to borrow the manager
+        // SAFETY: the address is that of a value, all of whose bytes are initialised. A writer would have to borrow the manager
         // mutably.
         Ok(unsafe { slice::from_raw_parts(value, ty.size()) })
     }
@@ -292,11 +269,8 @@ impl EntityManager {
         entity: Entity,
         ty: ComponentType,
     ) -> Result<UntypedBuffer<'_>, EntityError> {
-        self.jobs.sync_for_read(ty);
-        let Some(value) = self.storage.find(entity, ty) else {
-            return Err(self.not_found(entity, ty));
-        };
-        // SAFETY: `find` returned the address of a value of the type. A writer would have to borrow the manager mutably.
+        let value = self.find_value(entity, ty)?;
+        // SAFETY: the address is that of a value of the type. A writer would have to borrow the manager mutably.
         let buffer = unsafe { untyped(ty, value) };
         buffer.ok_or(EntityError::NotABuffer { component: ty })
     }
@@ -315,22 +289,12 @@ impl EntityManager {
         ty: ComponentType,
         bytes: &[u8],
     ) -> Result<(), EntityError> {
-        let location = self.locate(entity)?;
-        let Some(found) = self.storage.chunks[location.chunk].find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        self.check_has_type(entity, ty)?;
         check_bytes(ty, bytes)?;
-        self.sync_for_write(entity, ty);
-        self.storage.make_unique(location.chunk)?;
-        let chunk = &self.storage.chunks[location.chunk];
-        let value = chunk.column(found.offset).wrapping_add(location.row as usize * ty.size());
-        // SAFETY:
-        // - `sync_for_write` completed the jobs that use the component, and other jobs do not read its versions
-        // - the row has a value of this many bytes, in a chunk that was made unique; any bytes are a value of the type
-        unsafe {
-            chunk.note_written_beside(found.column, location.row, 1, self.storage.version);
-            value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-        }
+        let (column, row) = self.column_mut(entity, ty)?;
+        let value = column.wrapping_add(row * ty.size());
+        // SAFETY: the row has a value of this many bytes, in unshared memory, and any bytes are a value of the type.
+        unsafe { value.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
     }
 
@@ -355,6 +319,105 @@ impl EntityManager {
             self.set_bytes(entity, ty, bytes)?;
         }
         Ok(added)
+    }
+}
+
+impl EntityManager {
+    /// Gives an entity a buffer, without elements. One that it has stays as it is, contents included.
+    ///
+    /// Reorders what queries give: see [`Query::to_entities`](crate::Query::to_entities).
+    ///
+    /// Returns it, to be changed. [`add`](Self::add) with a [`Buffer`](crate::Buffer) replaces the contents.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, the entity would be larger than a chunk, or there is no memory. In a strict world, if the
+    /// entity has the buffer.
+    ///
+    /// # Complexity
+    ///
+    /// A structural change: all components of the entity are copied to another chunk, unless it has the buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{BufferElement, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Item(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let hero = world.spawn(());
+    /// world.add_buffer(hero)?.push(Item(3));
+    /// assert_eq!(*world.add_buffer::<Item>(hero)?, [Item(3)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn add_buffer<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
+        self.add_with(entity, ComponentType::of_buffer::<T>(), |value| {
+            // SAFETY: the address has room for a value of the type.
+            unsafe { write_empty::<T>(value.cast()) };
+        })?;
+        self.buffer_mut(entity)
+    }
+
+    /// The elements of an entity's buffer.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, or it does not have the buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement, Debug, PartialEq)]
+    /// struct Item(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(3)]));
+    /// assert_eq!(world.buffer::<Item>(hero)?, [Item(3)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[inline]
+    pub fn buffer<T: BufferElement>(&self, entity: Entity) -> Result<&[T], EntityError> {
+        let value = self.find_value(entity, ComponentType::of_buffer::<T>())?;
+        // SAFETY: the address is that of a buffer of this type. A writer would have to borrow the manager mutably.
+        Ok(unsafe { elements_of(value.cast()) })
+    }
+
+    /// The buffer of an entity, to be changed. It counts as changed from now on.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such entity, or it does not have the buffer. If the memory is shared with a fork, and a copy cannot be allocated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Buffer, BufferElement, World};
+    ///
+    /// #[derive(BufferElement)]
+    /// struct Item(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let hero = world.spawn(Buffer::from([Item(3)]));
+    /// world.buffer_mut::<Item>(hero)?.clear();
+    /// assert!(world.buffer::<Item>(hero)?.is_empty());
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    #[inline]
+    pub fn buffer_mut<T: BufferElement>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<DynamicBuffer<'_, T>, EntityError> {
+        let (column, row) = self.column_mut(entity, ComponentType::of_buffer::<T>())?;
+        let value = column.wrapping_add(row * BufferLayout::of::<T>().size);
+        // SAFETY: the row has a buffer of this type, in unshared memory, and the manager is borrowed mutably.
+        Ok(unsafe { DynamicBuffer::new(value.cast()) })
     }
 }
 
@@ -410,14 +473,10 @@ impl EntityManager {
     /// ```
     #[inline]
     pub fn managed<T: ManagedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
-        let ty = ComponentType::of_managed::<T>();
-        self.jobs.sync_for_read(ty);
-        match self.storage.find(entity, ty) {
-            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably. No other
-            // thread can read it: the memory is shared with no fork, and what leads to it is not sent to threads.
-            Some(value) => Ok(unsafe { &*value.cast::<Box<T>>() }),
-            None => Err(self.not_found(entity, ty)),
-        }
+        let value = self.find_value(entity, ComponentType::of_managed::<T>())?;
+        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably. No other thread can
+        // read it: the memory is shared with no fork, and what leads to it is not sent to threads.
+        Ok(unsafe { &*value.cast::<Box<T>>() })
     }
 
     /// Returns the value of an entity's managed component for writing, and marks it as changed.
@@ -477,11 +536,10 @@ impl EntityManager {
         let ty = ComponentType::of_chunk::<T>();
         self.jobs.sync_for_read(ty);
         let location = self.locate(entity)?;
-        match self.storage.chunks[location.chunk].find_value(ty) {
-            // SAFETY: `find` returned the address of a value of this type. A writer would have to borrow the manager mutably.
-            Some((_, value)) => Ok(unsafe { value.cast().as_ref() }),
-            None => Err(EntityError::MissingComponent { entity, component: ty }),
-        }
+        let missing = EntityError::MissingComponent { entity, component: ty };
+        let (_, value) = self.storage.chunks[location.chunk].find_value(ty).ok_or(missing)?;
+        // SAFETY: the address is that of a value of this type. A writer would have to borrow the manager mutably.
+        Ok(unsafe { value.cast().as_ref() })
     }
 
     /// Replaces the chunk component of an entity's chunk, and marks it as changed.
@@ -514,14 +572,12 @@ impl EntityManager {
     ) -> Result<(), Rejected<T, EntityError>> {
         let ty = ComponentType::of_chunk::<T>();
         self.sync_for_external_write(ty);
-        let location = match self.locate(entity) {
-            Ok(location) => location,
-            Err(error) => return Err(Rejected { value, error }),
-        };
-        let chunk = &self.storage.chunks[location.chunk];
-        let Some((column, found)) = chunk.find_value(ty) else {
-            let error = EntityError::MissingComponent { entity, component: ty };
-            return Err(Rejected { value, error });
+        let found = self.storage.table.locate(entity).and_then(|location| {
+            let chunk = &self.storage.chunks[location.chunk];
+            Some((chunk, chunk.find_value(ty)?))
+        });
+        let Some((chunk, (column, found))) = found else {
+            return Err(Rejected { value, error: self.not_found(entity, ty) });
         };
         // SAFETY:
         // - `sync_for_external_write` completed the jobs that use the component, and other jobs do not read its versions
@@ -674,12 +730,9 @@ impl EntityManager {
         ty: ComponentType,
     ) -> Result<EnabledSlot, EntityError> {
         let shape = &self.storage.archetypes[archetype].shape;
-        let Some(found) = shape.index.find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
-        let Some(mask) = found.mask() else {
-            return Err(EntityError::NotEnableable { component: ty });
-        };
+        let missing = EntityError::MissingComponent { entity, component: ty };
+        let found = shape.index.find(ty).ok_or(missing)?;
+        let mask = found.mask().ok_or(EntityError::NotEnableable { component: ty })?;
         let first_word = EnabledMasks::first_word(mask, shape.capacity);
         let column = found.column;
         self.last_enabled = EnabledSlot { archetype, ty: Some(ty), column, first_word };
@@ -704,9 +757,8 @@ impl EntityManager {
         self.jobs.sync_for_enabled_read(ty);
         let Location { chunk, row } = self.locate(entity)?;
         let chunk = &self.storage.chunks[chunk];
-        let Some(found) = chunk.find(ty) else {
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        let found =
+            chunk.find(ty).ok_or(EntityError::MissingComponent { entity, component: ty })?;
         Ok(found.mask().is_none_or(|mask| chunk.enabled.get(mask, row)))
     }
 }

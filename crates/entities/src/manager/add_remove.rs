@@ -56,12 +56,12 @@ impl EntityManager {
         }
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Add) {
             // SAFETY:
-            // - `recent_transfer` returns the number of a transfer that exists, and a chunk that its archetype lists
+            // - `recent_transfer` returns a chunk that its archetype lists
             // - the offsets are those of the set in the archetype of that chunk
             // - the row after the last has room and no values: both chunks pass `moves_simply`
             // - the set writes all columns that the transfer does not move
             unsafe {
-                let transfer = self.transfers.at(transfer);
+                let transfer = &self.transfers[transfer];
                 let chunk = self.storage.chunks.get_unchecked(to);
                 set.write(chunk.row(chunk.len, &transfer.offsets));
                 self.storage.move_row_simply(entity, slot, transfer, to);
@@ -77,23 +77,42 @@ impl EntityManager {
         entity: Entity,
         set: S,
     ) -> Result<bool, Rejected<S, EntityError>> {
-        if S::SHARED {
-            let given = self.insert_shared(entity, set, SetOperation::Add)?;
-            return Ok(matches!(given, InsertOutcome::New));
-        }
-        let (location, transfer, to) = match self.prepare_add::<S>(entity) {
+        let outcome = self.insert(entity, set, SetOperation::Add)?;
+        Ok(matches!(outcome, InsertOutcome::New))
+    }
+
+    /// Adds or sets the components of a set that is not empty.
+    #[inline]
+    pub(super) fn insert<S: ComponentSet>(
+        &mut self,
+        entity: Entity,
+        set: S,
+        change: SetOperation,
+    ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
+        // Dropped at the end: writing the set drops its own handles in the midst of the change.
+        let given = shared_values_of(&set);
+        let prepared = if S::SHARED {
+            self.prepare_shared_insert::<S>(entity, &given, change)
+        } else {
+            self.prepare_insert::<S>(entity, change)
+        };
+        let (location, transfer, to) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return Err(Rejected { value: set, error }),
         };
         let Some(to) = to else {
-            // SAFETY: `prepare_add` returned a transfer from the entity's archetype to itself, and made the chunk unique.
-            unsafe { self.replace(location, transfer, set) };
-            return Ok(false);
+            if given.len() < S::COUNT {
+                // SAFETY: the transfer leads from the entity's archetype to itself. Jobs that use the components were completed, and
+                // the chunk was made unique.
+                unsafe { self.replace(location, transfer, set) };
+            }
+            return Ok(InsertOutcome::Same);
         };
-        // SAFETY: `prepare_add` returned a transfer of this set from the entity's archetype, made the chunk unique, and found or
-        // opened a chunk of the new archetype with room.
+        let is_new = self.transfers[transfer].to != self.storage.archetype_at(location);
+        // SAFETY: the transfer is one of this set from the entity's archetype, whose chunk was made unique. A chunk of the new
+        // archetype, or of another group, with room was found or opened.
         unsafe { self.write_and_move(entity, location, transfer, to, set) };
-        Ok(true)
+        Ok(if is_new { InsertOutcome::New } else { InsertOutcome::Moved })
     }
 
     /// Writes a set to the row after the last of a chunk, and moves the entity there.
@@ -127,20 +146,19 @@ impl EntityManager {
     /// Returns the location of the entity, its transfer, and the chunk to move to, unless it stays. The chunk of the entity is unshared
     /// then.
     #[inline]
-    fn prepare_add<S: ComponentSet>(
+    fn prepare_insert<S: ComponentSet>(
         &mut self,
         entity: Entity,
+        change: SetOperation,
     ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
         let from = self.storage.archetype_at(location);
-        let number = self.transfer_of::<S>(from, SetOperation::Add)?;
-        self.remember_transfer::<S>(from, number, Recent::Add);
-        let transfer = &self.transfers[number];
-        if self.strict
-            && let Some(component) = transfer.present
-        {
-            return Err(EntityError::AlreadyPresent { entity, component });
+        let number = self.transfer_of::<S>(from, change)?;
+        if change == SetOperation::Add {
+            self.remember_transfer::<S>(from, number, Recent::Add);
         }
+        self.check_transfer(entity, number, change)?;
+        let transfer = &self.transfers[number];
         self.sync_for_transfer(location, number);
         // SAFETY: the table refers only to chunks that exist.
         unsafe { self.storage.make_unique_unchecked(location.chunk)? };
@@ -180,13 +198,9 @@ impl EntityManager {
     ) -> Result<bool, EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number_of(types)?;
-        let from = self.storage.chunks[location.chunk].archetype;
+        let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, SetOperation::AddMissing)?;
-        if self.strict
-            && let Some(component) = self.transfers[number].present
-        {
-            return Err(EntityError::AlreadyPresent { entity, component });
-        }
+        self.check_transfer(entity, number, SetOperation::AddMissing)?;
         let transfer = &self.transfers[number];
         if transfer.to == from {
             return Ok(false);
@@ -205,15 +219,12 @@ impl EntityManager {
     ) -> Result<bool, EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number_of(&[ty])?;
-        let from = self.storage.chunks[location.chunk].archetype;
+        let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, SetOperation::Add)?;
+        self.check_transfer(entity, number, SetOperation::Add)?;
         let transfer = &self.transfers[number];
         if transfer.to == from {
-            return if self.strict {
-                Err(EntityError::AlreadyPresent { entity, component: ty })
-            } else {
-                Ok(false)
-            };
+            return Ok(false);
         }
         self.sync_for_transfer(location, number);
         self.storage.make_unique(location.chunk)?;
@@ -244,11 +255,11 @@ impl EntityManager {
     pub fn remove<S: ComponentSet>(&mut self, entity: Entity) -> Result<bool, EntityError> {
         if let Some((slot, transfer, to)) = self.recent_transfer::<S>(entity, Recent::Remove) {
             // SAFETY:
-            // - `recent_transfer` returns the number of a transfer that exists, and a chunk that its archetype lists
+            // - `recent_transfer` returns a chunk that its archetype lists
             // - a removal writes no new column, and recent transfers leave no value to be dropped
             // - both chunks pass `moves_simply`
             unsafe {
-                let transfer = self.transfers.at(transfer);
+                let transfer = &self.transfers[transfer];
                 self.storage.move_row_simply(entity, slot, transfer, to);
             }
             return Ok(true);
@@ -298,28 +309,16 @@ impl EntityManager {
         location: Location,
         number: u32,
     ) -> Result<bool, EntityError> {
+        self.check_transfer(entity, number, SetOperation::Remove)?;
         let transfer = &self.transfers[number];
-        if self.strict
-            && let Some(component) = transfer.missing
-        {
-            return Err(EntityError::MissingComponent { entity, component });
-        }
         if transfer.present.is_none() {
             return Ok(false);
         }
         self.sync_for_transfer(location, number);
-        // SAFETY:
-        // - the table refers only to chunks that exist, and the chunk is made unique first
-        // - no value of the row was moved or dropped before
-        // - the archetype that the entity moves to has no new column, and its chunk has room
-        unsafe {
-            self.storage.make_unique_unchecked(location.chunk)?;
-            if transfer.ends {
-                self.storage.destroy_row(entity, location, DropColumns::All);
-            } else {
-                let to = self.storage.room_by(transfer, location.chunk)?;
-                self.storage.move_row(entity, location, transfer, to, &transfer.left);
-            }
+        if transfer.ends {
+            self.storage.destroy(entity, location)?;
+        } else {
+            self.storage.move_entity(entity, location, transfer)?;
         }
         Ok(true)
     }
@@ -477,47 +476,7 @@ pub(super) enum InsertOutcome {
     New,
 }
 
-/// The steps that insert a set into an entity.
-enum InsertAction {
-    /// The entity has these values.
-    Nothing,
-    /// The entity has the shared values; the other values are replaced in place.
-    Replace(Location, u32),
-    /// The entity moves to a chunk: location, transfer and chunk.
-    Move(Location, u32, u32),
-}
-
 impl EntityManager {
-    /// Inserts a set with shared components into an entity.
-    pub(super) fn insert_shared<S: ComponentSet>(
-        &mut self,
-        entity: Entity,
-        set: S,
-        change: SetOperation,
-    ) -> Result<InsertOutcome, Rejected<S, EntityError>> {
-        // Dropped at the end: writing the set drops its own handles in the midst of the change.
-        let given = shared_values_of(&set);
-        let action = match self.plan_insert::<S>(entity, &given, change) {
-            Ok(action) => action,
-            Err(error) => return Err(Rejected { value: set, error }),
-        };
-        match action {
-            InsertAction::Nothing => Ok(InsertOutcome::Same),
-            InsertAction::Replace(location, transfer) => {
-                // SAFETY: `plan_insert` returned a transfer from the entity's archetype to itself, and made the chunk unique.
-                unsafe { self.replace(location, transfer, set) };
-                Ok(InsertOutcome::Same)
-            }
-            InsertAction::Move(location, transfer, to) => {
-                let is_new = self.transfers[transfer].to != self.storage.archetype_at(location);
-                // SAFETY: `plan_insert` returned a transfer of this set from the entity's archetype, made the chunk unique, and
-                // found or opened a chunk of the new archetype, or of another group, with room.
-                unsafe { self.write_and_move(entity, location, transfer, to, set) };
-                Ok(if is_new { InsertOutcome::New } else { InsertOutcome::Moved })
-            }
-        }
-    }
-
     /// Fast path: moves an entity to a chunk with room that has the value, and otherwise the entity's shared values. Returns whether it
     /// moved, or `None` if there is no such chunk.
     pub(super) fn set_known_shared<T: SharedComponent>(
@@ -530,12 +489,7 @@ impl EntityManager {
         // Entities with different values are far apart: the row is prefetched while the values are searched.
         self.storage.fetch_row(location);
         let Some(to) = self.storage.room_with(location.chunk, component, value) else {
-            let has = self.storage.chunks[location.chunk].shape().has(component);
-            return if has {
-                Ok(None)
-            } else {
-                Err(EntityError::MissingComponent { entity, component })
-            };
+            return self.check_has_type(entity, component).map(|()| None);
         };
         if to == location.chunk {
             return Ok(Some(false));
@@ -545,51 +499,33 @@ impl EntityManager {
         self.sync_for_transfer(location, transfer);
         self.storage.make_unique(location.chunk)?;
         self.storage.make_unique(to)?;
-        let transfer = &self.transfers[transfer];
-        // SAFETY: the chunks are of one archetype and two groups, both were made unique, and the second has room. Only the shared value
-        // is new, which is that of the group.
-        unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
+        self.storage.move_entity_to(entity, location, &self.transfers[transfer], to);
         Ok(Some(true))
     }
 
-    fn plan_insert<S: ComponentSet>(
+    /// Returns what [`prepare_insert`](Self::prepare_insert) does, for a set with shared components. The chunk of an entity that has
+    /// all values already may be shared.
+    fn prepare_shared_insert<S: ComponentSet>(
         &mut self,
         entity: Entity,
         given: &InlineVec<SharedValue, INLINE_SHARED>,
         change: SetOperation,
-    ) -> Result<InsertAction, EntityError> {
+    ) -> Result<(Location, u32, Option<u32>), EntityError> {
         let location = self.locate(entity)?;
         let set = self.set_number::<S>()?;
         let from = self.storage.archetype_at(location);
         let number = self.transfer(from, set, change)?;
+        self.check_transfer(entity, number, change)?;
         let transfer = &self.transfers[number];
-        match change {
-            SetOperation::Set => {
-                if let Some(component) = transfer.missing {
-                    return Err(EntityError::MissingComponent { entity, component });
-                }
-            }
-            _ => {
-                if self.strict
-                    && let Some(component) = transfer.present
-                {
-                    return Err(EntityError::AlreadyPresent { entity, component });
-                }
-            }
-        }
         self.sync_for_transfer(location, number);
         let sought = self.storage.look_up_shared(&self.sets.get(set).types, given);
         let (from, given_of) = (Some(location.chunk), |at| sought.get(at));
-        let wanted = self.storage.group_key_with(&transfer.shared, from, given_of);
-        if self.storage.has_group_key(location.chunk, transfer.to, &wanted) {
-            if given.len() == S::COUNT {
-                return Ok(InsertAction::Nothing);
-            }
+        let wanted = self.storage.group_key(&transfer.shared, from, given_of);
+        let stays = self.storage.has_group_key(location.chunk, transfer.to, &wanted);
+        if !stays || given.len() < S::COUNT {
             self.storage.make_unique(location.chunk)?;
-            return Ok(InsertAction::Replace(location, number));
         }
-        self.storage.make_unique(location.chunk)?;
-        let to = self.storage.room_for(transfer.to, wanted)?;
-        Ok(InsertAction::Move(location, number, to))
+        let to = if stays { None } else { Some(self.storage.room_for(transfer.to, wanted)?) };
+        Ok((location, number, to))
     }
 }

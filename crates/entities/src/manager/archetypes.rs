@@ -6,8 +6,7 @@ use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
 use super::EntityManager;
-use crate::buffer::LinkedEntityGroup;
-use crate::builtin::{CleanupEntity, OmitLinkedEntityGroup, Prefab};
+use crate::builtin::{CleanupEntity, LinkedEntityGroup, OmitLinkedEntityGroup, Prefab};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -72,8 +71,7 @@ impl EntityManager {
         // Users cannot add the marker of despawned entities.
         let mark = ComponentType::of::<CleanupEntity>();
         let mut sorted: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
-        sort_types(&mut sorted)
-            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        sort(&mut sorted)?;
         let number = self.find_archetype(&sorted)?;
         Ok(self.archetype_handle(number))
     }
@@ -230,14 +228,19 @@ fn set_key<S: ComponentSet>() -> usize {
     (address >> 4) ^ (address >> 8)
 }
 
+/// Sorts types into the order of archetypes. Fails if one occurs twice.
+fn sort(types: &mut [ComponentType]) -> Result<(), EntityError> {
+    sort_types(types).map_err(|component| EntityError::DuplicateComponent { component })
+}
+
 impl Sets {
     /// Returns the number of a set.
     ///
     /// # Errors
     ///
-    /// The type that occurs twice.
+    /// If a type occurs twice.
     #[inline]
-    pub(crate) fn number_of<S: ComponentSet>(&mut self) -> Result<u32, ComponentType> {
+    pub(crate) fn number_of<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
         let id = TypeId::of::<S>();
         let place = set_key::<S>() % RECENT;
         match self.recent[place] {
@@ -252,7 +255,7 @@ impl Sets {
         id: TypeId,
         place: usize,
         types_of: fn(&mut Vec<ComponentType>),
-    ) -> Result<u32, ComponentType> {
+    ) -> Result<u32, EntityError> {
         let number = match self.by_type.get(&id) {
             Some(&number) => number,
             None => {
@@ -271,16 +274,13 @@ impl Sets {
     ///
     /// # Errors
     ///
-    /// The type that occurs twice.
-    pub(crate) fn number_of_types(
-        &mut self,
-        types: &[ComponentType],
-    ) -> Result<u32, ComponentType> {
+    /// If a type occurs twice.
+    pub(crate) fn number_of_types(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
         if let Some(&number) = self.by_types.get(types) {
             return Ok(number);
         }
         let mut sorted = types.to_vec();
-        sort_types(&mut sorted)?;
+        sort(&mut sorted)?;
         let number = u32::try_from(self.list.len()).expect("fewer sets than entities");
         self.list.push(SetPlan { types: types.into(), sorted: sorted.into(), layout: None });
         self.shared.push(Box::default());
@@ -291,6 +291,12 @@ impl Sets {
     #[inline]
     pub(crate) fn get(&self, number: u32) -> &SetPlan {
         &self.list[number as usize]
+    }
+
+    /// Returns the archetype and columns of a set, which were found before.
+    #[inline]
+    pub(super) fn layout(&self, number: u32) -> &SetLayout {
+        self.get(number).layout.as_ref().expect("it was found before")
     }
 
     /// Returns the sources of the shared values of an entity that is created from a set with a layout.
@@ -314,13 +320,11 @@ impl EntityManager {
     /// Returns the number of a set given as types. The marker of despawned entities is skipped, since users cannot add or remove it.
     pub(crate) fn set_number_of(&mut self, types: &[ComponentType]) -> Result<u32, EntityError> {
         let mark = ComponentType::of::<CleanupEntity>();
-        let number = if types.contains(&mark) {
+        if types.contains(&mark) {
             let others: Vec<_> = types.iter().copied().filter(|&ty| ty != mark).collect();
-            self.sets.number_of_types(&others)
-        } else {
-            self.sets.number_of_types(types)
-        };
-        number.map_err(|component| EntityError::DuplicateComponent { component })
+            return self.sets.number_of_types(&others);
+        }
+        self.sets.number_of_types(types)
     }
 
     /// Returns the number of the transfer of a set. It is cached.
@@ -374,8 +378,7 @@ impl EntityManager {
                 });
             }
         }
-        sort_types(&mut types)
-            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        sort(&mut types)?;
         let to = self.find_archetype(&types)?;
         let shapes =
             (&self.storage.archetypes[edge.from].shape, &self.storage.archetypes[to].shape);
@@ -391,26 +394,7 @@ impl EntityManager {
         entities: &[Entity],
         change: SetOperation,
     ) -> Result<(), EntityError> {
-        // Entities of one archetype often follow each other, and have the same result.
-        let mut passed = NOWHERE;
-        for &entity in entities {
-            let Some(location) = self.storage.table.locate(entity) else {
-                if change == SetOperation::Remove {
-                    // An invalid set is an error even if there is nothing to remove.
-                    self.set_number::<S>()?;
-                    if !self.strict {
-                        continue;
-                    }
-                }
-                return Err(self.no_such(entity));
-            };
-            let archetype = self.storage.archetype_at(location);
-            if archetype != passed {
-                self.check_change::<S>(entity, archetype, change)?;
-                passed = archetype;
-            }
-        }
-        Ok(())
+        self.check_each(entities, change, Self::set_number::<S>)
     }
 
     /// Fails if adding or removing components of these types would fail for one of the entities. Changes nothing.
@@ -421,26 +405,61 @@ impl EntityManager {
         change: SetOperation,
     ) -> Result<(), EntityError> {
         let set = self.set_number_of(types)?;
+        self.check_each(entities, change, |_| Ok(set))
+    }
+
+    fn check_each(
+        &mut self,
+        entities: &[Entity],
+        change: SetOperation,
+        set: impl Fn(&mut Self) -> Result<u32, EntityError>,
+    ) -> Result<(), EntityError> {
+        // Entities of one archetype often follow each other, and have the same result.
+        let mut passed = NOWHERE;
         for &entity in entities {
             let Some(location) = self.storage.table.locate(entity) else {
-                if change == SetOperation::Remove && !self.strict {
-                    continue;
+                if change == SetOperation::Remove {
+                    // An invalid set is an error even if there is nothing to remove.
+                    set(self)?;
+                    if !self.strict {
+                        continue;
+                    }
                 }
                 return Err(self.no_such(entity));
             };
-            let transfer = self.transfer(self.storage.archetype_at(location), set, change)?;
-            let transfer = &self.transfers[transfer];
-            match (change, transfer.present, transfer.missing) {
-                (SetOperation::AddMissing, Some(component), _) if self.strict => {
-                    return Err(EntityError::AlreadyPresent { entity, component });
-                }
-                (SetOperation::Remove, _, Some(component)) if self.strict => {
-                    return Err(EntityError::MissingComponent { entity, component });
-                }
-                _ => {}
+            let archetype = self.storage.archetype_at(location);
+            if archetype != passed {
+                let set = set(self)?;
+                let transfer = self.transfer(archetype, set, change)?;
+                self.check_transfer(entity, transfer, change)?;
+                passed = archetype;
             }
         }
         Ok(())
+    }
+
+    /// Returns the error of a change for an entity whose components it does not fit: one is missing to be set, or, in a strict
+    /// world, one is present to be added, or missing to be removed.
+    #[inline]
+    pub(super) fn check_transfer(
+        &self,
+        entity: Entity,
+        transfer: u32,
+        change: SetOperation,
+    ) -> Result<(), EntityError> {
+        let Transfer { present, missing, .. } = self.transfers[transfer];
+        match (change, present, missing) {
+            (SetOperation::Add | SetOperation::AddMissing, Some(component), _) if self.strict => {
+                Err(EntityError::AlreadyPresent { entity, component })
+            }
+            (SetOperation::Remove, _, Some(component)) if self.strict => {
+                Err(EntityError::MissingComponent { entity, component })
+            }
+            (SetOperation::Set, _, Some(component)) => {
+                Err(EntityError::MissingComponent { entity, component })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Fails if an entity does not exist.
@@ -454,33 +473,10 @@ impl EntityManager {
         entity: Entity,
         component: ComponentType,
     ) -> Result<(), EntityError> {
-        let location = self.locate(entity)?;
-        if self.storage.chunks[location.chunk].shape().has(component) {
-            return Ok(());
-        }
-        Err(EntityError::MissingComponent { entity, component })
-    }
-
-    /// Returns the error for an entity of this archetype.
-    fn check_change<S: ComponentSet>(
-        &mut self,
-        entity: Entity,
-        archetype: u32,
-        change: SetOperation,
-    ) -> Result<(), EntityError> {
-        if change == SetOperation::Set {
-            return self.find_set::<S>(entity).map(drop);
-        }
-        let transfer = self.transfer_of::<S>(archetype, change)?;
-        let transfer = &self.transfers[transfer];
-        match (change, transfer.present, transfer.missing) {
-            (SetOperation::Add, Some(component), _) if self.strict => {
-                Err(EntityError::AlreadyPresent { entity, component })
-            }
-            (SetOperation::Remove, _, Some(component)) if self.strict => {
-                Err(EntityError::MissingComponent { entity, component })
-            }
-            _ => Ok(()),
+        if self.has_type(entity, component) {
+            Ok(())
+        } else {
+            Err(self.not_found(entity, component))
         }
     }
 }

@@ -8,7 +8,7 @@ use std::slice;
 
 use super::access::untyped;
 use super::{Archetype, EntityManager};
-use crate::buffer::UntypedBuffer;
+use crate::buffer::{BufferAccessor, BufferAccessorMut, BufferElement, UntypedBuffer};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
@@ -63,10 +63,6 @@ impl<'w> ArchetypeChunk<'w> {
 
     /// The entities.
     pub fn entities(&self) -> &'w [Entity] {
-        self.chunk.entities()
-    }
-
-    pub(super) fn into_entities(self) -> &'w [Entity] {
         self.chunk.entities()
     }
 
@@ -191,10 +187,8 @@ impl ArchetypeChunkMut<'_> {
     /// Returns the start of a column in unshared memory, and marks the component as changed.
     pub(super) fn column_mut(&mut self, ty: ComponentType) -> Result<*mut u8, EntityError> {
         let chunk = &self.chunks[self.number];
-        let Some(found) = chunk.find(ty) else {
-            let entity = chunk.entities()[0];
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        let missing = EntityError::MissingComponent { entity: chunk.entities()[0], component: ty };
+        let found = chunk.find(ty).ok_or(missing)?;
         if chunk.may_be_shared() {
             unshare(self.chunks, self.number, self.settings)?;
         }
@@ -207,10 +201,8 @@ impl ArchetypeChunkMut<'_> {
     /// Returns the address of a chunk component, which is unshared, and marks it as changed.
     pub(super) fn value_mut(&mut self, ty: ComponentType) -> Result<NonNull<u8>, EntityError> {
         let chunk = &self.chunks[self.number];
-        let Some((column, value)) = chunk.find_value(ty) else {
-            let entity = chunk.entities()[0];
-            return Err(EntityError::MissingComponent { entity, component: ty });
-        };
+        let missing = EntityError::MissingComponent { entity: chunk.entities()[0], component: ty };
+        let (column, value) = chunk.find_value(ty).ok_or(missing)?;
         // SAFETY: jobs that use the component were completed, and other jobs do not read its versions.
         unsafe { chunk.set_version_beside(column, self.version) };
         Ok(value)
@@ -245,15 +237,9 @@ impl EntityManager {
 
     /// Iterates over all chunks in the same order. Jobs may be using their columns, but not their ids.
     pub(super) fn chunks_in_use(&self) -> impl Iterator<Item = ArchetypeChunk<'_>> {
-        self.storage.archetypes.iter().flat_map(move |(number, archetype)| {
-            let handle = self.archetype_handle(number);
-            archetype.chunks.iter().map(move |&chunk| ArchetypeChunk {
-                chunk: &self.storage.chunks[chunk],
-                archetype: handle,
-                archetypes: &self.storage.archetypes,
-                values: &self.storage.shared,
-            })
-        })
+        let archetypes = self.storage.archetypes.iter();
+        archetypes
+            .flat_map(|(_, archetype)| archetype.chunks.iter().map(|&chunk| self.chunk(chunk)))
     }
 
     /// Calls a function for all chunks, for writing, in the order of [`chunks`](Self::chunks).
@@ -454,5 +440,31 @@ impl<'w> ArchetypeChunk<'w> {
         let ty = ComponentType::of_shared::<T>();
         let (table, index) = self.archetypes.shared_place(self.chunk, ty)?;
         self.values.value(table, index).downcast_ref()
+    }
+}
+
+impl<'w> ArchetypeChunk<'w> {
+    /// The buffers of the entities, in the same order, if they have them.
+    pub fn buffers<T: BufferElement>(&self) -> Option<BufferAccessor<'w, T>> {
+        let found = self.chunk.find(ComponentType::of_buffer::<T>())?;
+        // SAFETY: the column has a buffer for each entity. A writer would have to borrow the world mutably.
+        Some(unsafe { BufferAccessor::new(self.chunk.column(found.offset), self.len()) })
+    }
+}
+
+impl ArchetypeChunkMut<'_> {
+    /// The buffers of the entities, in the same order. They count as changed from now on.
+    ///
+    /// # Errors
+    ///
+    /// If the entities do not have them: then the error names the first of them. If the memory is shared with a fork, and a copy cannot
+    /// be allocated.
+    pub fn buffers_mut<T: BufferElement>(
+        &mut self,
+    ) -> Result<BufferAccessorMut<'_, T>, EntityError> {
+        let first = self.column_mut(ComponentType::of_buffer::<T>())?;
+        let count = self.as_chunk().len();
+        // SAFETY: the column has a buffer for each entity, in unshared memory, and the world is borrowed mutably.
+        Ok(unsafe { BufferAccessorMut::new(first, count) })
     }
 }

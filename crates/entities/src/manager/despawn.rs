@@ -1,11 +1,9 @@
 //! Despawning entities.
 
-#![expect(unsafe_code, reason = "removes rows of chunks")]
-
 use super::EntityManager;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::{Archetype, DropColumns, Location, SetOperation};
+use crate::storage::{Archetype, Location, SetOperation};
 
 impl EntityManager {
     /// Despawns an entity and drops its components. Returns whether it existed.
@@ -28,25 +26,12 @@ impl EntityManager {
             // Opening the slot may copy its page, which jobs may be reading.
             return self.despawn_after_jobs(entity);
         }
-        let Some(slot) = self.storage.table.open(entity) else {
-            return if self.strict { Err(self.no_such(entity)) } else { Ok(false) };
-        };
-        // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
-        let (Location { chunk, row }, owner) = unsafe {
-            let location = slot.location();
-            (location, self.storage.chunks.get_unchecked(location.chunk))
-        };
-        if owner.removes_simply() {
-            // SAFETY:
-            // - the slot was opened for this entity
-            // - the table refers to rows that exist; a chunk that `removes_simply` is unshared, and has no values to be dropped
-            unsafe {
-                self.storage.table.free_open(slot, entity);
-                self.storage.remove_row_simply(chunk, row);
-            }
-            return Ok(true);
+        match self.storage.destroy_simply(entity) {
+            Ok(()) => Ok(true),
+            Err(Some(location)) => self.despawn_with_care(entity, location),
+            Err(None) if self.strict => Err(self.no_such(entity)),
+            Err(None) => Ok(false),
         }
-        self.despawn_with_care(entity, Location { chunk, row })
     }
 
     /// Despawns an entity while jobs are live, after waiting for conflicting ones.
@@ -77,25 +62,14 @@ impl EntityManager {
     pub(super) fn despawn_one(
         &mut self,
         entity: Entity,
-        Location { chunk, row }: Location,
+        location: Location,
     ) -> Result<bool, EntityError> {
-        let owner = &self.storage.chunks[chunk];
+        let owner = &self.storage.chunks[location.chunk];
         if owner.shape().stays() {
-            return self.despawn_partly(entity, Location { chunk, row });
+            return self.despawn_partly(entity, location);
         }
         self.sync_for_move([owner.archetype]);
-        if owner.len == 1 {
-            // No row moves, so shared memory does not have to be copied.
-            self.storage.destroy_chunk(chunk);
-            return Ok(true);
-        }
-        if owner.may_be_shared() {
-            self.storage.make_unique(chunk)?;
-        }
-        // SAFETY:
-        // - the table refers to rows that exist, and the chunk was made unique
-        // - no value was moved or dropped
-        unsafe { self.storage.destroy_row(entity, Location { chunk, row }, DropColumns::All) };
+        self.storage.destroy(entity, location)?;
         Ok(true)
     }
 
@@ -109,11 +83,7 @@ impl EntityManager {
             return Ok(false);
         }
         self.sync_for_transfer(location, number);
-        self.storage.make_unique(location.chunk)?;
-        let to = self.storage.room_by(transfer, location.chunk)?;
-        // SAFETY: the new archetype has only a tag more, so the transfer moves all columns. The old chunk was made unique, and the new
-        // one has room.
-        unsafe { self.storage.move_row(entity, location, transfer, to, &transfer.left) };
+        self.storage.move_entity(entity, location, transfer)?;
         Ok(true)
     }
 

@@ -1,10 +1,7 @@
 //! Instances and copies of entities.
 
-#![expect(unsafe_code, reason = "duplicates rows of chunks")]
-
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::{mem, ptr};
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
@@ -14,10 +11,9 @@ use crate::component::Copying;
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
-use crate::field::EntityRemap;
 use crate::storage::{
-    ArchetypeShape, Chunk, EntityTable, Location, NOWHERE, NewRows, NextIds, ReservedRows,
-    RowRange, SetOperation, Transfer, duplicate_value,
+    Chunks, EntityTable, Location, NOWHERE, NewRows, NextIds, ReservedRows, RowRange, SetOperation,
+    Transfer, for_each_to_end,
 };
 
 impl EntityManager {
@@ -166,11 +162,11 @@ impl EntityManager {
     fn source(&mut self, entity: Entity, change: SetOperation) -> Result<Source, EntityError> {
         let from = self.locate(entity)?;
         let archetype = self.storage.archetype_at(from);
-        let shape = Arc::clone(&self.storage.archetypes[archetype].shape);
+        let transfer = self.transfer_of::<()>(archetype, change)?;
+        let shape = &self.storage.archetypes[archetype].shape;
         if shape.is_cleanup_only() {
             return Err(EntityError::CleanupOnly { entity });
         }
-        let transfer = self.transfer_of::<()>(archetype, change)?;
         let Transfer { to, ref kept, .. } = self.transfers[transfer];
         let mut quiet = true;
         for &(theirs, _) in kept {
@@ -181,9 +177,7 @@ impl EntityManager {
                 Copying::Clone(_) => quiet = false,
             }
         }
-        let data = ptr::null_mut();
-        let (group, place) = (NOWHERE, 0);
-        Ok(Source { entity, from, data, shape, transfer, to, group, quiet, place })
+        Ok(Source { entity, from, transfer, to, group: NOWHERE, quiet, place: 0 })
     }
 
     /// Instantiates entities `count` times, as one change. Returns the number of runs of the first entity, which stays the first.
@@ -192,7 +186,7 @@ impl EntityManager {
         lists: &mut InstanceMemory,
         count: usize,
     ) -> Result<usize, EntityError> {
-        let InstanceMemory { sources, references: reference_lists, filled, name, .. } = lists;
+        let InstanceMemory { sources, references: reference_lists, name, .. } = lists;
         let archetypes = sources.iter().flat_map(|source| {
             // Jobs may not write the sources meanwhile.
             [self.storage.archetype_at(source.from), source.to]
@@ -211,10 +205,6 @@ impl EntityManager {
         if sources.len() > 1 && count > 0 {
             reserved.divide(count);
         }
-        // No chunk is copied from here on, so the sources stay in place.
-        for source in sources.iter_mut() {
-            source.data = reserved.storage.chunks[source.from.chunk].data();
-        }
         let sources = &*sources;
         let refers = |source: &Source| {
             let types = &reserved.storage.archetypes[source.to].shape.types;
@@ -232,70 +222,30 @@ impl EntityManager {
             done += run.rows as usize;
             source
         };
-        // Writes one column of a run, and returns its number in the new archetype.
-        let write = |chunk: &Chunk, run: RowRange, source: &Source, (theirs, ours): (u32, u32)| {
-            let ty = source.shape.types[theirs as usize];
-            let old = source.shape.columns[theirs as usize];
-            let new = chunk.shape().columns[ours as usize];
-            // SAFETY:
-            // - the source row has a value of the type, and is not one of the new rows
-            // - the new rows are reserved, and have no values
-            // - the type can be duplicated, which was checked
-            unsafe {
-                duplicate_value(
-                    ty,
-                    source.data.add(old.offset as usize + source.from.row as usize * ty.size()),
-                    chunk.column(new.offset).add(run.first as usize * ty.size()),
-                    run.rows as usize,
-                );
+        let is_quiet = sources.iter().all(|source| source.quiet);
+        let mut panicked = None;
+        let write = |rows: &mut NewRows, chunks: &Chunks| {
+            let source = source_of(rows.run);
+            let columns = &self.transfers[source.transfer].kept;
+            rows.repeat_row(&chunks[source.from.chunk], source.from.row, columns);
+            let Some(references) = &mut references else { return };
+            if !is_quiet {
+                references.replace(rows);
+            } else if panicked.is_none() {
+                let replace = AssertUnwindSafe(|| references.replace(rows));
+                panicked = catch_unwind(replace).err();
             }
-            ty.0.drop.is_some().then_some(ours)
         };
-        if sources.iter().all(|source| source.quiet) {
-            let mut panicked = None;
-            reserved.fill(|chunk, run| {
-                let source = source_of(run);
-                for &columns in &self.transfers[source.transfer].kept {
-                    write(chunk, run, source, columns);
-                }
-                // No user code runs, so that nothing can fail half way, unless a `Field` was implemented by hand.
-                if let Some(references) = &mut references
-                    && panicked.is_none()
-                {
-                    // SAFETY: all columns of the rows were just written, to unshared memory.
-                    let replace = AssertUnwindSafe(|| unsafe { references.replace(chunk, run) });
-                    panicked = catch_unwind(replace).err();
-                }
-            });
-            reserved.commit();
-            if let Some(panic) = panicked {
-                self.take_back();
-                resume_unwind(panic);
-            }
+        if is_quiet {
+            // No user code runs, so that nothing can fail half way, unless a `Field` was implemented by hand.
+            reserved.fill(write);
         } else {
-            // Dropped before the reserved rows if a clone panics.
-            let mut new_rows = mem::take(filled);
-            for &run in reserved.runs.iter() {
-                let source = source_of(run);
-                let chunk = &reserved.storage.chunks[run.chunk];
-                // SAFETY:
-                // - archetypes live as long as the storage
-                // - the rows are reserved and have no owner, and columns are added only once they are written
-                let mut new = unsafe {
-                    NewRows::new(chunk.unbound_shape(), chunk.data(), run.first, run.rows)
-                };
-                for &columns in &self.transfers[source.transfer].kept {
-                    new.columns.extend(write(chunk, run, source, columns));
-                }
-                new_rows.push(new);
-                if let Some(references) = &mut references {
-                    // SAFETY: all columns of the rows were just written, to unshared memory.
-                    unsafe { references.replace(chunk, run) };
-                }
-            }
-            new_rows.drain(..).for_each(NewRows::keep);
-            *filled = new_rows;
-            reserved.commit();
+            reserved.fill_without_ids(write);
+        }
+        reserved.commit();
+        if let Some(panic) = panicked {
+            self.take_back();
+            resume_unwind(panic);
         }
         if let Some(references) = references {
             debug_assert!(
@@ -312,12 +262,11 @@ impl EntityManager {
     /// Despawns the entities that were just created.
     #[cold]
     fn take_back(&mut self) {
-        let mut created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
-        created.reverse();
-        self.with_each(&created, |manager, entity| {
-            if let Ok(location) = manager.locate(entity) {
+        let created: Vec<_> = NewEntities::new(&self.storage, &self.runs).collect();
+        for_each_to_end(created.into_iter().rev(), |entity| {
+            if let Ok(location) = self.locate(entity) {
                 // Their memory is unshared, so that it cannot fail.
-                let _ = manager.despawn_one(entity, location);
+                let _ = self.despawn_one(entity, location);
             }
         });
     }
@@ -369,7 +318,6 @@ pub(super) struct InstanceMemory {
     members: DistinctEntities,
     sources: Vec<Source>,
     references: ReferenceLists,
-    filled: Vec<NewRows<'static>>,
     name: String,
 }
 
@@ -392,9 +340,6 @@ impl Source {
 struct Source {
     entity: Entity,
     from: Location,
-    /// The memory of its chunk, set once no chunk is copied any more.
-    data: *mut u8,
-    shape: Arc<ArchetypeShape>,
     transfer: u32,
     /// The archetype of its instances.
     to: u32,
@@ -405,9 +350,6 @@ struct Source {
     /// Its place among the entities that are instantiated with it.
     place: u64,
 }
-
-// SAFETY: the address is that of chunk memory, and is used only during a call that borrows the world mutably.
-unsafe impl Send for Source {}
 
 /// The number of sources up to which a linear search is used.
 const FEW: usize = 8;
@@ -479,159 +421,20 @@ impl References {
         first
     }
 
-    /// Replaces references in the values of a run. It has to be called for all runs, in their order.
-    ///
-    /// # Safety
-    ///
-    /// - the rows of the chunk have values in all columns, which no other code uses
-    pub(super) unsafe fn replace(&mut self, chunk: &Chunk, RowRange { first, rows, .. }: RowRange) {
-        let shape = chunk.shape();
+    /// Replaces references to sources in new rows by references to their instances. It is called for all rows in their order.
+    pub(super) fn replace(&mut self, rows: &mut NewRows) {
         // The index of the first row among the instances of its source.
-        let nth = self.done % self.count;
-        self.done += rows as usize;
-        for (ty, column) in shape.types.iter().zip(&shape.columns) {
-            let Some(remap) = ty.0.remap else { continue };
-            self.lists.known.clear();
-            for row in 0..rows as usize {
-                let at = nth + row;
-                let mut asked = 0;
-                let mut instance_of = |entity| {
-                    let first = match self.lists.known.get(asked) {
-                        Some(&(before, first)) if before == entity => first,
-                        _ => self.find(entity, asked),
-                    };
-                    asked += 1;
-                    first.map_or(entity, |first| self.instances.get(first + at))
-                };
-                let row = first as usize + row;
-                let value = chunk.column(column.offset).wrapping_add(row * ty.size());
-                // SAFETY: the caller says that the row has a value of this type, which no other code uses.
-                unsafe { remap(ty.0.shape, value, 1, &mut EntityRemap::new(&mut instance_of)) };
-            }
-        }
+        let first_row = self.done % self.count;
+        self.done += rows.len();
+        rows.remap(|row, nth, entity| {
+            let first = match self.lists.known.get(nth) {
+                Some(&(before, first)) if before == entity => first,
+                _ => self.find(entity, nth),
+            };
+            first.map_or(entity, |first| self.instances.get(first + first_row + row))
+        });
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-    use crate::buffer::Buffer;
-    use crate::buffer::LinkedEntityGroup;
-    use crate::component::{Component, Duplicate};
-    use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};
-    use crate::per_chunk::PerChunk;
-    use crate::world::{World, WorldSettings};
-
-    thread_local! {
-        /// After how many values one panics.
-        static FUSE: Cell<u32> = const { Cell::new(0) };
-    }
-
-    /// Copied as bytes, and yet it panics.
-    #[derive(Clone, Copy)]
-    struct Stubborn(Entity);
-
-    // SAFETY: the shape says nothing of the bytes.
-    unsafe impl Field for Stubborn {
-        const SHAPE: &'static Shape =
-            &Shape::new::<Self>("Stubborn", FieldKind::Opaque).with_entities(true);
-
-        fn hash_state(&self, state: &mut StateHasher) {
-            self.0.hash_state(state);
-        }
-
-        fn remap(&mut self, map: &mut EntityRemap<'_>) {
-            match FUSE.get() {
-                0 => resume_unwind(Box::new("told to")),
-                left => FUSE.set(left - 1),
-            }
-            self.0.remap(map);
-        }
-    }
-
-    impl Component for Stubborn {
-        fn duplicate() -> Duplicate<Self> {
-            Duplicate::<Self>::bytes()
-        }
-    }
-
-    thread_local! {
-        /// The next value of a chunk panics when it is dropped.
-        static IS_LOUD: Cell<bool> = const { Cell::new(false) };
-    }
-
-    /// Of chunks.
-    #[derive(Default)]
-    struct Loud;
-
-    impl Drop for Loud {
-        fn drop(&mut self) {
-            if IS_LOUD.take() {
-                resume_unwind(Box::new("told to"));
-            }
-        }
-    }
-
-    // SAFETY: the shape says nothing of the bytes.
-    unsafe impl Field for Loud {
-        const SHAPE: &'static Shape = &Shape::new::<Self>("Loud", FieldKind::Opaque);
-
-        fn hash_state(&self, _: &mut StateHasher) {}
-
-        fn remap(&mut self, _: &mut EntityRemap<'_>) {}
-    }
-
-    impl Component for Loud {}
-
-    #[test]
-    fn no_instance_is_there_when_what_its_chunk_has_panics_too() {
-        let mut world =
-            World::with_settings("Simulation", WorldSettings::new().chunk_capacity_limit(2));
-        let source = world.spawn((Stubborn(Entity::NULL), PerChunk::<Loud>::new()));
-        for instances in [2, 3, 9] {
-            FUSE.set(1);
-            IS_LOUD.set(true);
-            let instantiate =
-                AssertUnwindSafe(|| world.instantiate_many(source, instances).unwrap().len());
-            assert!(catch_unwind(instantiate).is_err());
-            assert_eq!((world.entity_count(), IS_LOUD.take()), (1, false));
-            world.check_invariants().unwrap();
-        }
-    }
-
-    #[test]
-    fn no_instance_is_there_when_a_field_written_by_hand_panics() {
-        for size in [1, 3, 20] {
-            let mut world = World::new("Simulation");
-            let members: Vec<_> = (0..size).map(|_| world.spawn(())).collect();
-            for &member in &members {
-                world.add(member, Stubborn(members[0])).map_err(|r| r.error).unwrap();
-            }
-            let group: Buffer<_> = members.iter().copied().map(LinkedEntityGroup).collect();
-            world.add(members[0], group).map_err(|rejected| rejected.error).unwrap();
-            // Some values of the first member, then some of another, then enough.
-            for (fuse, panics) in [(0, true), (1, true), (2 * size, true), (3 * size, false)] {
-                FUSE.set(fuse);
-                let instantiate =
-                    AssertUnwindSafe(|| world.instantiate_many(members[0], 3).unwrap().len());
-                assert_eq!(catch_unwind(instantiate).is_err(), panics, "{size} {fuse}");
-                let expected = if panics { size } else { 4 * size };
-                assert_eq!(world.entity_count(), expected as usize);
-                world.check_invariants().unwrap();
-            }
-            for chunk in world.chunks() {
-                let groups = chunk.buffers::<LinkedEntityGroup>();
-                for (&root, group) in
-                    chunk.entities().iter().zip(groups.iter().flat_map(|g| g.iter()))
-                {
-                    let refer_to_it = |member: &LinkedEntityGroup| {
-                        world.get::<Stubborn>(member.0).is_ok_and(|value| value.0 == root)
-                    };
-                    assert!(group.len() == size as usize && group.iter().all(refer_to_it));
-                }
-            }
-        }
-    }
-}
+mod tests;

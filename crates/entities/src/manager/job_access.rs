@@ -45,7 +45,7 @@ pub(crate) type ResourceUse = (Resource, Access);
 
 /// The fences of a world.
 #[derive(Default)]
-pub(crate) struct JobFences {
+struct JobFences {
     /// A job may be uncompleted.
     is_live: Cell<bool>,
     known: RefCell<FenceMap>,
@@ -55,8 +55,6 @@ pub(crate) struct JobFences {
     scheduled: RefCell<Vec<JobHandle>>,
     lists_scheduled: Cell<bool>,
     has_scheduled: Cell<bool>,
-    /// Declared writes, if they are watched.
-    pub(super) writes: DeclaredWrites,
 }
 
 #[derive(Default)]
@@ -119,124 +117,27 @@ impl FenceMap {
     }
 }
 
-impl JobFences {
-    /// A job may be uncompleted.
+/// Calls of the world's thread before it accesses data.
+impl Jobs {
+    /// Returns whether a job may be uncompleted.
     #[inline(always)]
-    pub(crate) fn is_live(&self) -> bool {
-        self.is_live.get()
+    pub(crate) fn are_live(&self) -> bool {
+        self.fences.is_live.get()
     }
 
-    #[inline(always)]
-    pub(super) fn has_scheduled(&self) -> bool {
-        self.has_scheduled.get()
-    }
-
-    #[inline(always)]
-    pub(super) fn list_scheduled(&self, listed: bool) -> bool {
-        self.lists_scheduled.replace(listed)
-    }
-
-    pub(super) fn take_scheduled(&self) -> Vec<JobHandle> {
-        self.has_scheduled.set(false);
-        self.scheduled.take()
-    }
-
-    pub(super) fn give_back_scheduled(&self, mut list: Vec<JobHandle>) {
-        list.clear();
-        self.scheduled.replace(list);
-    }
-
-    pub(super) fn record_returned(&self, job: JobHandle) {
-        let scheduled = &mut *self.scheduled.borrow_mut();
-        if self.lists_scheduled.get() && !scheduled.contains(&job) {
-            scheduled.push(job);
-            self.has_scheduled.set(true);
-        }
-    }
-
-    /// Declares the accesses of a job.
-    fn declare(&self, scheduler: &JobScheduler, uses: &[ResourceUse], accesses: &mut AccessList) {
-        let known = &mut *self.known.borrow_mut();
-        for &(resource, access) in uses {
-            accesses.order(known.fence(resource, scheduler), access);
-        }
-        self.is_live.set(true);
-        self.writes.declare(uses);
-    }
-
-    /// Completes the jobs that conflict with accesses.
+    /// Completes the jobs that conflict with these accesses.
     #[cold]
-    fn complete(&self, scheduler: &JobScheduler, uses: impl Iterator<Item = ResourceUse>) {
-        self.complete_listed(scheduler, |known, conflicting| {
+    pub(crate) fn sync(&self, uses: impl IntoIterator<Item = ResourceUse>) {
+        self.complete_listed(|known, conflicting| {
             for (resource, access) in uses {
                 if let Some(fence) = known.find(resource) {
                     fence.uncompleted(access, conflicting);
                 }
             }
         });
-        if scheduler.uncompleted() == 0 {
-            self.is_live.set(false);
+        if self.scheduler().uncompleted() == 0 {
+            self.fences.is_live.set(false);
         }
-    }
-
-    /// Completes all jobs that use the world.
-    #[cold]
-    fn complete_all(&self, scheduler: &JobScheduler) {
-        self.complete_listed(scheduler, |known, conflicting| {
-            known.all().for_each(|fence| fence.uncompleted(Access::Write, conflicting));
-        });
-        self.is_live.set(false);
-    }
-
-    /// Completes the jobs that a function lists.
-    fn complete_listed(
-        &self,
-        scheduler: &JobScheduler,
-        list: impl FnOnce(&FenceMap, &mut Vec<JobHandle>),
-    ) {
-        let mut conflicting = std::mem::take(&mut self.known.borrow_mut().conflicting);
-        conflicting.clear();
-        list(&self.known.borrow(), &mut conflicting);
-        // Often several fences have the same job. If it is the only one, no thread has to be woken.
-        conflicting.dedup();
-        // Jobs run now, which are user code. Nothing is borrowed.
-        scheduler.complete_quietly(&conflicting);
-        self.known.borrow_mut().conflicting = conflicting;
-    }
-
-    /// Records a scheduled job. Bounds the memory of code that schedules repeatedly and never waits.
-    fn record_scheduled(&self, scheduler: &JobScheduler, job: JobHandle, name: &'static str) {
-        self.writes.scheduled(name);
-        if self.lists_scheduled.get() {
-            self.scheduled.borrow_mut().push(job);
-            self.has_scheduled.set(true);
-        }
-        let scheduled = {
-            let known = &mut *self.known.borrow_mut();
-            known.scheduled = known.scheduled.wrapping_add(1);
-            known.scheduled
-        };
-        if scheduled.is_multiple_of(FORGET_INTERVAL) {
-            scheduler.flush();
-            if scheduler.forget_finished() >= MAX_UNCOMPLETED {
-                self.complete_all(scheduler);
-            }
-        }
-    }
-}
-
-/// Calls of the world's thread before it accesses data.
-impl Jobs {
-    /// Returns whether a job over the world may be uncompleted.
-    #[inline(always)]
-    pub(crate) fn are_live(&self) -> bool {
-        self.fences.is_live()
-    }
-
-    /// Completes the jobs that conflict with accesses. Without [live](Self::are_live) jobs the call is not needed.
-    #[cold]
-    pub(crate) fn sync(&self, uses: impl IntoIterator<Item = ResourceUse>) {
-        self.fences.complete(self.scheduler(), uses.into_iter());
     }
 
     /// Completes the jobs that conflict with the accesses that a function lists.
@@ -248,7 +149,7 @@ impl Jobs {
         self.fences.uses.set(uses);
     }
 
-    /// Completes the jobs that write the values of a component.
+    /// Completes the jobs that write values of a component, before they are read.
     #[inline(always)]
     pub(crate) fn sync_for_read(&self, ty: ComponentType) {
         if self.are_live() {
@@ -256,7 +157,7 @@ impl Jobs {
         }
     }
 
-    /// Completes the jobs that write the enabled bits of a component.
+    /// Completes the jobs that write enabled bits of a component, before they are read.
     #[inline(always)]
     pub(crate) fn sync_for_enabled_read(&self, ty: ComponentType) {
         if self.are_live() {
@@ -264,22 +165,68 @@ impl Jobs {
         }
     }
 
-    /// Completes all jobs over the world.
+    /// Completes all jobs over entities.
     #[inline(always)]
     pub(crate) fn sync_all(&self) {
         if self.are_live() {
-            self.fences.complete_all(self.scheduler());
+            self.complete_all();
         }
     }
 
-    /// Declares the accesses of a job.
-    pub(crate) fn declare(&self, uses: &[ResourceUse], accesses: &mut AccessList) {
-        self.fences.declare(self.scheduler(), uses, accesses);
+    #[cold]
+    fn complete_all(&self) {
+        self.complete_listed(|known, conflicting| {
+            known.all().for_each(|fence| fence.uncompleted(Access::Write, conflicting));
+        });
+        self.fences.is_live.set(false);
     }
 
-    /// Records a job after it was scheduled.
+    /// Completes the jobs that a function lists.
+    fn complete_listed(&self, list: impl FnOnce(&FenceMap, &mut Vec<JobHandle>)) {
+        let known = &self.fences.known;
+        let mut conflicting = std::mem::take(&mut known.borrow_mut().conflicting);
+        conflicting.clear();
+        list(&known.borrow(), &mut conflicting);
+        // Often several fences have the same job. If it is the only one, no thread has to be woken.
+        conflicting.dedup();
+        // Jobs run now, which are user code. Nothing is borrowed.
+        self.scheduler().complete_quietly(&conflicting);
+        known.borrow_mut().conflicting = conflicting;
+    }
+
+    /// Declares the accesses of a job that is about to be scheduled.
+    pub(crate) fn declare(&self, uses: &[ResourceUse], accesses: &mut AccessList) {
+        let known = &mut *self.fences.known.borrow_mut();
+        for &(resource, access) in uses {
+            accesses.order(known.fence(resource, self.scheduler()), access);
+        }
+        self.fences.is_live.set(true);
+        if self.writes.is_watched.get() {
+            self.writes.record(uses);
+        }
+    }
+
+    /// Records a job that was scheduled.
     pub(crate) fn after_scheduling(&self, job: JobHandle, name: &'static str) {
-        self.fences.record_scheduled(self.scheduler(), job, name);
+        if self.writes.is_watched.get() {
+            let writes = self.writes.declared.take();
+            self.writes.jobs.borrow_mut().push(JobWrites { name, writes });
+        }
+        if self.fences.lists_scheduled.get() {
+            self.fences.scheduled.borrow_mut().push(job);
+            self.fences.has_scheduled.set(true);
+        }
+        let scheduled = {
+            let known = &mut *self.fences.known.borrow_mut();
+            known.scheduled = known.scheduled.wrapping_add(1);
+            known.scheduled
+        };
+        if scheduled.is_multiple_of(FORGET_INTERVAL) {
+            self.scheduler().flush();
+            if self.scheduler().forget_finished() >= MAX_UNCOMPLETED {
+                self.complete_all();
+            }
+        }
     }
 }
 
@@ -294,7 +241,7 @@ pub struct JobWrites {
 
 /// The jobs scheduled since the last call of [`Jobs::take_writes`]. Recorded only while watched.
 #[derive(Default)]
-pub(super) struct DeclaredWrites {
+struct DeclaredWrites {
     is_watched: Cell<bool>,
     /// The declared writes of the job that is about to be scheduled.
     declared: RefCell<Vec<ComponentType>>,
@@ -302,23 +249,8 @@ pub(super) struct DeclaredWrites {
 }
 
 impl DeclaredWrites {
-    /// Begins another job. The scheduling of the last one may have failed.
-    #[inline(always)]
-    pub(super) fn begin(&self) {
-        if self.is_watched.get() {
-            self.declared.borrow_mut().clear();
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn declare(&self, uses: &[ResourceUse]) {
-        if self.is_watched.get() {
-            self.record_uses(uses);
-        }
-    }
-
     #[cold]
-    fn record_uses(&self, uses: &[ResourceUse]) {
+    fn record(&self, uses: &[ResourceUse]) {
         let declared = &mut *self.declared.borrow_mut();
         for &(resource, access) in uses {
             if let (Resource::Values(ty) | Resource::Mask(ty), Access::Write) = (resource, access)
@@ -328,31 +260,25 @@ impl DeclaredWrites {
             }
         }
     }
-
-    #[inline(always)]
-    pub(super) fn scheduled(&self, name: &'static str) {
-        if self.is_watched.get() {
-            let writes = self.declared.take();
-            self.jobs.borrow_mut().push(JobWrites { name, writes });
-        }
-    }
 }
 
 impl Jobs {
     /// Sets whether declared writes are recorded.
     pub(crate) fn watch_writes(&self, watched: bool) {
-        self.fences.writes.is_watched.set(watched);
+        self.writes.is_watched.set(watched);
     }
 
     /// Takes the recorded jobs, in their order.
     pub(crate) fn take_writes(&self) -> Vec<JobWrites> {
-        self.fences.writes.jobs.take()
+        self.writes.jobs.take()
     }
 
     /// Begins the declaration of a job.
     #[inline(always)]
     pub(crate) fn begin_declaring(&self) {
-        self.fences.writes.begin();
+        if self.writes.is_watched.get() {
+            self.writes.declared.borrow_mut().clear();
+        }
     }
 }
 
@@ -361,9 +287,12 @@ pub(crate) struct Jobs {
     /// `None` is the pool of the process.
     pool: Option<JobPool>,
     scheduler: OnceCell<JobScheduler>,
-    pub(super) fences: JobFences,
+    fences: JobFences,
+    /// Declared writes, if they are watched.
+    writes: DeclaredWrites,
     /// Memory that queries keep between jobs, created at its first use. The manager does not use it.
     memory: OnceCell<Box<dyn Any + Send>>,
+    declared: DeclaredJob,
 }
 
 impl Jobs {
@@ -372,7 +301,9 @@ impl Jobs {
             pool,
             scheduler: OnceCell::new(),
             fences: JobFences::default(),
+            writes: DeclaredWrites::default(),
             memory: OnceCell::new(),
+            declared: DeclaredJob::default(),
         }
     }
 
@@ -394,7 +325,7 @@ impl Jobs {
         let Some(scheduler) = self.scheduler.take() else { return true };
         // A job that drops its own world can wait neither for itself nor for jobs that wait for it.
         let can_wait = scheduler.begin_drop();
-        let is_unused = can_wait || !self.fences.is_live();
+        let is_unused = can_wait || !self.are_live();
         // Dropping it waits for all jobs, also inside a job of another world.
         drop(scheduler);
         is_unused
@@ -408,28 +339,34 @@ impl Jobs {
     /// Returns whether the list of scheduled jobs has new entries.
     #[inline(always)]
     pub(crate) fn has_scheduled(&self) -> bool {
-        self.fences.has_scheduled()
+        self.fences.has_scheduled.get()
     }
 
     /// Takes the list of scheduled jobs over entities, in their order.
     pub(crate) fn scheduled(&self) -> Vec<JobHandle> {
-        self.fences.take_scheduled()
+        self.fences.has_scheduled.set(false);
+        self.fences.scheduled.take()
     }
 
     /// Puts the list back, whose memory is reused.
-    pub(crate) fn give_back_scheduled(&self, list: Vec<JobHandle>) {
-        self.fences.give_back_scheduled(list);
+    pub(crate) fn give_back_scheduled(&self, mut list: Vec<JobHandle>) {
+        list.clear();
+        self.fences.scheduled.replace(list);
     }
 
     /// Sets whether scheduled jobs are listed. Returns the old setting.
     #[inline(always)]
     pub(crate) fn list_scheduled(&self, listed: bool) -> bool {
-        self.fences.list_scheduled(listed)
+        self.fences.lists_scheduled.replace(listed)
     }
 
     /// Lists a job that a system returned, unless it is listed already.
     pub(crate) fn record_returned(&self, job: JobHandle) {
-        self.fences.record_returned(job);
+        let scheduled = &mut *self.fences.scheduled.borrow_mut();
+        if self.fences.lists_scheduled.get() && !scheduled.contains(&job) {
+            scheduled.push(job);
+            self.fences.has_scheduled.set(true);
+        }
     }
 
     /// Starts all scheduled jobs. Inside a job of another scheduler it does nothing.

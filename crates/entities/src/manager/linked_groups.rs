@@ -7,12 +7,12 @@ use ancho_collections::FixedState;
 use hashbrown::HashSet;
 
 use super::EntityManager;
-use crate::buffer::LinkedEntityGroup;
 use crate::builtin::Disabled;
+use crate::builtin::LinkedEntityGroup;
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::error::EntityError;
-use crate::storage::{ReservedRows, SetOperation};
+use crate::storage::{ReservedRows, SetOperation, for_each_to_end};
 
 /// Memory for changes of groups, reused by the next change. It is empty between two changes.
 ///
@@ -111,40 +111,13 @@ impl EntityManager {
         }
         self.reserve_moves(moves, places)?;
         let mut despawned = 0;
-        self.with_each(members, |manager, entity| {
-            let gone =
-                manager.locate(entity).and_then(|location| manager.despawn_one(entity, location));
+        for_each_to_end(&**members, |&entity| {
+            let gone = self.locate(entity).and_then(|location| self.despawn_one(entity, location));
             despawned += usize::from(gone.expect("there is room for what stays"));
         });
         lists.clear();
         self.group_lists = lists;
         Ok(despawned)
-    }
-
-    /// Calls a function for each entity, also for those after one whose values panic.
-    pub(super) fn with_each(&mut self, entities: &[Entity], act: impl FnMut(&mut Self, Entity)) {
-        /// Continues with the remaining entities when it is dropped.
-        struct Rest<'a, F: FnMut(&mut EntityManager, Entity)> {
-            manager: &'a mut EntityManager,
-            entities: std::slice::Iter<'a, Entity>,
-            act: F,
-        }
-
-        impl<F: FnMut(&mut EntityManager, Entity)> Rest<'_, F> {
-            fn go_on(&mut self) {
-                for &entity in self.entities.by_ref() {
-                    (self.act)(self.manager, entity);
-                }
-            }
-        }
-
-        impl<F: FnMut(&mut EntityManager, Entity)> Drop for Rest<'_, F> {
-            fn drop(&mut self) {
-                self.go_on();
-            }
-        }
-
-        Rest { manager: self, entities: entities.iter(), act }.go_on();
     }
 
     /// Allocates memory for all these moves together, and lists their targets.
@@ -169,7 +142,7 @@ impl EntityManager {
             reserved.more(archetype, group, same.len())?;
         }
         // Moves fill the chunk that was opened last, so that none stays empty.
-        reserved.into_storage();
+        reserved.keep();
         Ok(())
     }
 
@@ -222,8 +195,8 @@ impl EntityManager {
         let is_change = !members.is_empty();
         let mut refused = None;
         // Chunk components of freed chunks may panic in their drop. The other members still move, so that no opened chunk stays empty.
-        self.with_each(members, |manager, member| {
-            refused = refused.take().or(manager.switch_alone(member, enabled).err());
+        for_each_to_end(&**members, |&member| {
+            refused = refused.take().or(self.switch_alone(member, enabled).err());
         });
         lists.clear();
         self.group_lists = lists;
@@ -279,6 +252,11 @@ impl DistinctEntities {
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.seen.clear();
+    }
+
+    /// Returns the entities in the order of their insertion.
+    pub(crate) fn into_list(self) -> Vec<Entity> {
+        self.list
     }
 }
 

@@ -3,7 +3,6 @@
 mod access;
 mod add_remove;
 mod archetypes;
-mod buffers;
 mod bulk;
 mod chunks;
 mod coalesce;
@@ -217,13 +216,13 @@ impl EntityManager {
     ///
     /// The order depends only on the operations that were made.
     pub fn iter_entities(&self) -> impl Iterator<Item = Entity> {
-        self.chunks_in_use().flat_map(|chunk| chunk.into_entities().iter().copied())
+        self.chunks_in_use().flat_map(|chunk| chunk.entities().iter().copied())
     }
 
     /// Returns all entities, chunk by chunk.
     pub fn all_entities(&self) -> Vec<Entity> {
         let mut all = Vec::with_capacity(self.entity_count());
-        self.chunks_in_use().for_each(|chunk| all.extend_from_slice(chunk.into_entities()));
+        self.chunks_in_use().for_each(|chunk| all.extend_from_slice(chunk.entities()));
         all
     }
 
@@ -322,9 +321,7 @@ impl EntityManager {
     /// Returns the number of a set.
     #[inline]
     pub(crate) fn set_number<S: ComponentSet>(&mut self) -> Result<u32, EntityError> {
-        self.sets
-            .number_of::<S>()
-            .map_err(|component| EntityError::DuplicateComponent { component })
+        self.sets.number_of::<S>()
     }
 
     /// Returns the archetype and columns of a set. The result is cached.
@@ -333,7 +330,7 @@ impl EntityManager {
         if self.sets.get(set).layout.is_none() {
             self.find_layout(set)?;
         }
-        Ok(self.sets.get(set).layout.as_ref().expect("it was just found"))
+        Ok(self.sets.layout(set))
     }
 
     #[cold]

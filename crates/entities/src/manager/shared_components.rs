@@ -1,5 +1,7 @@
 //! Shared components: one value for all entities of a chunk.
 
+use std::iter;
+
 use ancho_collections::{FixedState, Rejected};
 use hashbrown::HashMap;
 
@@ -40,10 +42,9 @@ impl EntityManager {
     pub fn shared<T: SharedComponent>(&self, entity: Entity) -> Result<&T, EntityError> {
         let ty = ComponentType::of_shared::<T>();
         let location = self.locate(entity)?;
-        match self.storage.shared_value(&self.storage.chunks[location.chunk], ty) {
-            Some(value) => Ok(value.downcast_ref().expect("values are of the type of their table")),
-            None => Err(EntityError::MissingComponent { entity, component: ty }),
-        }
+        let value = self.storage.shared_value(&self.storage.chunks[location.chunk], ty);
+        let value = value.ok_or(EntityError::MissingComponent { entity, component: ty })?;
+        Ok(value.downcast_ref().expect("values are of the type of their table"))
     }
 
     /// Replaces the value of an entity's shared component. Returns whether it differs from the old one.
@@ -81,8 +82,8 @@ impl EntityManager {
         if let Some(moved) = self.set_known_shared::<T>(entity, &value)? {
             return Ok(moved);
         }
-        match self.insert_shared(entity, Shared::new(value), SetOperation::Set) {
-            Ok(given) => Ok(!matches!(given, InsertOutcome::Same)),
+        match self.insert(entity, Shared::new(value), SetOperation::Set) {
+            Ok(outcome) => Ok(!matches!(outcome, InsertOutcome::Same)),
             Err(rejected) => Err(rejected.error),
         }
     }
@@ -95,36 +96,25 @@ impl EntityManager {
         ty: ComponentType,
         value: &SharedValue,
     ) -> Result<usize, EntityError> {
-        for &entity in entities {
-            let Location { chunk, .. } = self.locate(entity)?;
-            if !self.storage.chunks[chunk].shape().has(ty) {
-                return Err(EntityError::MissingComponent { entity, component: ty });
-            }
+        entities.iter().try_for_each(|&entity| self.check_has_type(entity, ty))?;
+        if entities.is_empty() {
+            return Ok(0);
         }
-        let Some(table) = self.storage.shared.table(ty) else { return Ok(0) };
         self.sync_for_move(self.archetypes_of(entities));
-        let sought = self.storage.shared.look_up(table, value);
-        let index = self.storage.shared.resolve(table, sought);
-        self.storage.shared.hold(table, index);
-        let values = [(table, index)].into_iter().collect();
-        let HeldShared { manager, .. } = &mut HeldShared { manager: self, values };
-        let set = manager
-            .sets
-            .number_of_types(&[ty])
-            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let set = self.sets.number_of_types(&[ty])?;
+        let HeldShared { manager, values } = &mut self.hold_values(set, iter::once(value));
+        let index = values.get(0).expect("one was held").1;
         let (mut rest, mut changed) = (entities, 0);
         while let Some(&first) = rest.first() {
             let Location { chunk, row } = manager.locate(first)?;
-            let number = manager.transfer(
-                manager.storage.chunks[chunk].archetype,
-                set,
-                SetOperation::Set,
-            )?;
+            let from = manager.storage.chunks[chunk].archetype;
+            let number = manager.transfer(from, set, SetOperation::Set)?;
             let transfer = &manager.transfers[number];
             let neighbours = &manager.storage.chunks[chunk].entities()[row as usize..];
             let rows = shared_prefix(neighbours, rest);
             let given = [SharedLookup::Found(index)];
-            let wanted = manager.storage.group_key(&transfer.shared, Some(chunk), &given);
+            let wanted =
+                manager.storage.group_key(&transfer.shared, Some(chunk), |at| given.get(at));
             if !manager.storage.has_group_key(chunk, transfer.to, &wanted) {
                 let run = RowRange { chunk, first: row, rows: rows as u32 };
                 manager.storage.set_group_of_rows(&mut manager.runs, run, transfer, wanted)?;
@@ -250,9 +240,7 @@ impl EntityManager {
         self.storage.table.require(1);
         // Dropped at the end: writing the set drops its own handles in the midst of the change.
         let given = shared_values_of(&set);
-        let room = self.set_number::<S>().and_then(|number| {
-            let archetype = self.layout(number)?.archetype;
-            self.sync_for_move([archetype]);
+        let room = self.prepare_spawn::<S>().and_then(|(number, archetype)| {
             let wanted = self.wanted_by_set(number, &given);
             Ok((number, self.storage.room_for(archetype, wanted)?))
         });
@@ -296,7 +284,7 @@ impl EntityManager {
         given: &InlineVec<SharedValue, INLINE_SHARED>,
     ) -> GroupKey {
         let sought = self.storage.look_up_shared(&self.sets.get(number).types, given);
-        self.storage.group_key_with(self.sets.shared_sources(number), None, |at| sought.get(at))
+        self.storage.group_key(self.sets.shared_sources(number), None, |at| sought.get(at))
     }
 
     /// Returns the values of a chunk for the shared types of a set, all of which it has.
@@ -327,12 +315,7 @@ struct Others<'m> {
 
 impl Drop for Others<'_> {
     fn drop(&mut self) {
-        let shared = &mut self.manager.storage.shared;
-        // Sorted, since the order decides which places are reused.
-        let mut held: Vec<_> = self.places.values().copied().collect();
-        held.sort_unstable();
-        held.into_iter().for_each(|(table, index)| shared.let_go(table, index, 0));
-        drop(shared.take_unused());
+        self.manager.storage.shared.let_go_all(self.places.values().copied());
     }
 }
 
@@ -380,13 +363,10 @@ impl Others<'_> {
         if types.is_empty() {
             return Ok(());
         }
-        let set = manager
-            .sets
-            .number_of_types(&types)
-            .map_err(|component| EntityError::DuplicateComponent { component })?;
+        let set = manager.sets.number_of_types(&types)?;
         let transfer = manager.transfer(archetype, set, SetOperation::Set)?;
         let transfer = &manager.transfers[transfer];
-        let wanted = manager.storage.group_key(&transfer.shared, Some(number), &given);
+        let wanted = manager.storage.group_key(&transfer.shared, Some(number), |at| given.get(at));
         let all = RowRange { chunk: number, first: 0, rows };
         manager.storage.set_group_of_rows(&mut manager.runs, all, transfer, wanted)?;
         Ok(())

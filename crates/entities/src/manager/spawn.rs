@@ -13,10 +13,7 @@ use crate::component::Beginning;
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::set::{CloneSet, ComponentColumns, ComponentSet, WrongLength};
-use crate::storage::{
-    ColumnSlot, InlineVec, Location, NOWHERE, NewRows, ReservedRows, RowPlace, RowRange, Storage,
-    repeat_row, write_initial,
-};
+use crate::storage::{Location, NOWHERE, ReservedRows, RowPlace, RowRange, Storage, repeat_row};
 
 /// The number of components up to which the loop of a batch has its own copy of the offsets.
 const OWN_OFFSETS: usize = 16;
@@ -51,16 +48,23 @@ impl EntityManager {
         if S::SHARED {
             return self.try_spawn_shared(set);
         }
-        let room = self.set_number::<S>().and_then(|number| {
-            let archetype = self.layout(number)?.archetype;
-            self.sync_for_move([archetype]);
-            Ok((number, self.storage.chunk_with_room(archetype)?))
-        });
+        let room = self
+            .prepare_spawn::<S>()
+            .and_then(|(number, archetype)| Ok((number, self.storage.chunk_with_room(archetype)?)));
         let (number, chunk_number) = match room {
             Ok(room) => room,
             Err(error) => return Err(Rejected { value: set, error }),
         };
         Ok(self.spawn_in(number, chunk_number, set))
+    }
+
+    /// Returns the number of a set and its archetype, after completing the jobs that use the archetype.
+    #[inline(always)]
+    pub(super) fn prepare_spawn<S: ComponentSet>(&mut self) -> Result<(u32, u32), EntityError> {
+        let number = self.set_number::<S>()?;
+        let archetype = self.layout(number)?.archetype;
+        self.sync_for_move([archetype]);
+        Ok((number, archetype))
     }
 
     /// Creates an entity with the components of the set of this number, in an unshared chunk of its archetype with room.
@@ -71,8 +75,7 @@ impl EntityManager {
         chunk_number: u32,
         set: S,
     ) -> Entity {
-        let layout =
-            self.sets.get(number).layout.as_ref().expect("the chunk is of the set's layout");
+        let layout = self.sets.layout(number);
         let chunk = &mut self.storage.chunks[chunk_number];
         let row = chunk.len;
         let entity = self.storage.table.allocate(Location { chunk: chunk_number, row });
@@ -112,73 +115,36 @@ impl EntityManager {
         count: usize,
         set: &mut S,
     ) -> Result<(), EntityError> {
-        /// Rows whose first columns are written. They are dropped if a clone panics.
-        struct Filling<'a> {
-            rows: Option<NewRows<'a>>,
-            columns: &'a [u32],
-            done: usize,
-        }
-
-        impl Drop for Filling<'_> {
-            fn drop(&mut self) {
-                if let Some(rows) = &mut self.rows {
-                    rows.columns.extend_from_slice(&self.columns[..self.done]);
-                }
-            }
-        }
-
-        let number = self.set_number::<S>()?;
-        let archetype = self.layout(number)?.archetype;
-        self.sync_for_move([archetype]);
+        let (number, archetype) = self.prepare_spawn::<S>()?;
         self.storage.table.require(count);
         let is_bytes = self.storage.archetypes[archetype].shape.is_bytes;
         let group = if S::SHARED { self.group_of_set(number, archetype, set) } else { NOWHERE };
-        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
+        let layout = self.sets.layout(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let mut reserved = ReservedRows::in_group(storage, runs, archetype, group, count)?;
+        let mut reserved = ReservedRows::new(storage, runs, archetype, group, count)?;
         if is_bytes && let Some(&RowRange { chunk, first: row, .. }) = reserved.runs.first() {
-            let number = chunk;
-            let chunk = &reserved.storage.chunks[number];
+            let source = &reserved.storage.chunks[chunk];
             // SAFETY: the offsets are those of the set in the chunk's archetype, the row is reserved, and the set is borrowed mutably.
-            unsafe { set.fill(chunk.row(row, &layout.offsets), 1, &mut 0) };
-            let source = chunk.data().cast_const();
+            unsafe { set.fill(source.row(row, &layout.offsets), 1, &mut 0) };
+            let source = source.data().cast_const();
             // The others are copies of that row, so that no more user code runs.
-            reserved.fill(|chunk, run| {
-                let is_source = u32::from(run.chunk == number);
-                let (first, rows) = (run.first + is_source, run.rows - is_source);
+            reserved.fill(|rows, _| {
+                let is_source = u32::from(rows.run.chunk == chunk);
+                let (first, count) = (rows.run.first + is_source, rows.run.rows - is_source);
                 // SAFETY: the source row was written, the other rows are reserved, and all types are copied as bytes.
-                unsafe { repeat_row(chunk.shape(), source, row, chunk.data(), first, rows) };
+                unsafe { repeat_row(rows.shape(), source, row, rows.data(), first, count) };
             });
             reserved.commit();
             return Ok(());
         }
-        let mut filled = Vec::new();
-        for &RowRange { chunk, first, rows } in reserved.runs.iter() {
-            let chunk = &reserved.storage.chunks[chunk];
+        reserved.fill_without_ids(|rows, _| {
+            let (place, count) = (rows.place(&layout.offsets), rows.len());
             // SAFETY:
-            // - archetypes live as long as the storage
-            // - the rows are reserved and have no owner, and columns are added only once they are written
-            let (shape, new) = unsafe {
-                let shape = chunk.unbound_shape();
-                (shape, NewRows::new(shape, chunk.data(), first, rows))
-            };
-            let mut filling = Filling { rows: Some(new), columns: &layout.columns, done: 0 };
-            // SAFETY:
-            // - the offsets are those of the set in its archetype, and the chunk is of that archetype
+            // - the offsets and columns are those of the set in its archetype, and the chunk is of that archetype
             // - the rows are reserved, after the last row of the chunk
             // - the set is borrowed mutably, so that no other thread uses it
-            unsafe {
-                set.fill(chunk.row(first, &layout.offsets), rows as usize, &mut filling.done);
-            }
-            if !shape.dropped.is_empty() {
-                let mut new = filling.rows.take().expect("taken only here");
-                new.columns.extend_from_slice(&layout.columns);
-                filled.push(new);
-            } else {
-                filling.done = 0;
-            }
-        }
-        filled.into_iter().for_each(NewRows::keep);
+            unsafe { rows.write_columns(&layout.columns, |done| set.fill(place, count, done)) };
+        });
         reserved.commit();
         Ok(())
     }
@@ -255,11 +221,9 @@ impl EntityManager {
         }
 
         self.storage.table.require(1);
-        let number = self.set_number::<S>()?;
-        let archetype = self.layout(number)?.archetype;
-        self.sync_for_move([archetype]);
+        let (number, archetype) = self.prepare_spawn::<S>()?;
         let chunk = self.storage.chunk_with_room(archetype)?;
-        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
+        let layout = self.sets.layout(number);
         let (offsets, data) = (&*layout.offsets, self.storage.chunks[chunk].data());
         let first_row = self.storage.chunks[chunk].len;
         let room = self.storage.chunks[chunk].capacity() - first_row;
@@ -345,42 +309,30 @@ impl EntityManager {
         })?;
         let archetype = self.layout(number)?.archetype;
         self.sync_for_move([archetype]);
-        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
+        let layout = self.sets.layout(number);
         self.storage.table.require(count);
-        let mut reserved = ReservedRows::new(&mut self.storage, &mut self.runs, archetype, count)?;
+        let mut reserved =
+            ReservedRows::new(&mut self.storage, &mut self.runs, archetype, NOWHERE, count)?;
         // In the order of memory, which fills chunks fastest.
         let mut order: Vec<_> = layout.columns.iter().copied().zip(0..).collect();
         order.sort_unstable_by_key(|&(column, _)| column);
-        // Values that functions make have no owner before the entities exist. If a function panics, they are dropped before their rows
-        // are released. Other values belong to the columns until those are forgotten.
-        let mut made = Vec::new();
         let mut from = 0;
-        reserved.fill(|chunk, RowRange { first, rows, .. }| {
-            // SAFETY:
-            // - archetypes live as long as the storage
-            // - the rows are reserved and have no owner, and columns are added only once they are written
-            let (shape, mut new) = unsafe {
-                let shape = chunk.unbound_shape();
-                (shape, NewRows::new(shape, chunk.data(), first, rows))
-            };
+        reserved.fill(|rows, _| {
+            let count = rows.len();
             for &(column, which) in &order {
-                let ColumnSlot { offset, size } = shape.columns[column as usize];
-                let to = chunk.column(offset).wrapping_add(first as usize * size as usize);
                 // SAFETY:
                 // - all columns have `count` values, which is the sum of the rows
                 // - the column is that of their type in the set's archetype, and the rows are reserved
                 // - the caller forgets the columns
-                unsafe { columns.write(which, from, to, rows as usize) };
-                if C::is_made(which) && shape.types[column as usize].0.drop.is_some() {
-                    new.columns.push(column);
+                unsafe { columns.write(which, from, rows.column(column), count) };
+                // Other values belong to the columns until those are forgotten.
+                if C::is_made(which) {
+                    // SAFETY: the values were just made, and nothing else owns them.
+                    unsafe { rows.own(column) };
                 }
             }
-            if !new.columns.is_empty() {
-                made.push(new);
-            }
-            from += rows as usize;
+            from += count;
         });
-        made.into_iter().for_each(NewRows::keep);
         reserved.commit();
         Ok(())
     }
@@ -430,25 +382,10 @@ impl EntityManager {
         self.storage.table.require(count);
         let group = self.storage.group_of_defaults(number);
         let (storage, runs) = (&mut self.storage, &mut self.runs);
-        let reserved = ReservedRows::in_group(storage, runs, number, group, count)?;
-        let mut filled = InlineVec::<_, 2>::new();
-        for &RowRange { chunk, first, rows } in reserved.runs.iter() {
-            let chunk = &reserved.storage.chunks[chunk];
-            // SAFETY:
-            // - archetypes live as long as the storage
-            // - the rows are reserved and have no owner, and columns are added only once they are written
-            let (shape, mut new) = unsafe {
-                let shape = chunk.unbound_shape();
-                (shape, NewRows::new(shape, chunk.data(), first, rows))
-            };
-            for column in 0..shape.columns.len() as u32 {
-                // SAFETY: the rows are reserved; that there is an initial value was checked.
-                unsafe { write_initial(shape, chunk.data(), column, first, rows) };
-                new.columns.push(column);
-            }
-            filled.push(new);
-        }
-        filled.into_iter().for_each(NewRows::keep);
+        let mut reserved = ReservedRows::new(storage, runs, number, group, count)?;
+        reserved.fill_without_ids(|rows, _| {
+            (0..rows.shape().columns.len() as u32).for_each(|column| rows.write_initial(column));
+        });
         reserved.commit();
         Ok(NewEntities::new(&self.storage, &self.runs))
     }
@@ -498,9 +435,7 @@ impl Iterator for NewEntities<'_> {
         while self.current.is_empty() {
             let (run, rest) = self.runs.split_first()?;
             self.runs = rest;
-            let first = run.first as usize;
-            self.current =
-                &self.storage.chunks[run.chunk].entities()[first..first + run.rows as usize];
+            self.current = self.storage.chunks.entities_in(*run);
         }
         let (&entity, rest) = self.current.split_first()?;
         self.current = rest;
@@ -615,8 +550,9 @@ impl EntityManager {
             return false;
         }
         self.sync_for_move([archetype]);
-        let layout = self.sets.get(number).layout.as_ref().expect("it was just found");
-        let reserved = ReservedRows::new(&mut self.storage, &mut self.runs, archetype, ids.len());
+        let layout = self.sets.layout(number);
+        let reserved =
+            ReservedRows::new(&mut self.storage, &mut self.runs, archetype, NOWHERE, ids.len());
         let Ok(mut reserved) = reserved else { return false };
         // An id may occur twice.
         if reserved.storage.table.release_reserved(ids).is_err() {
@@ -624,9 +560,9 @@ impl EntityManager {
         }
         self.fills.clear();
         let mut before = 0;
-        reserved.fill(|chunk, run| {
-            self.fills.push(Fill { run, data: chunk.data(), before });
-            before += run.rows as usize;
+        reserved.fill(|rows, _| {
+            self.fills.push(Fill { run: rows.run, data: rows.data(), before });
+            before += rows.len();
         });
         let filling = Filling { sets, offsets: &layout.offsets, fills: &self.fills };
         let done = self.jobs.scheduler().named("fill chunks").run_parallel(

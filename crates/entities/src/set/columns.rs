@@ -14,19 +14,15 @@ use crate::component::{Component, Written};
 ///
 /// # Safety
 ///
-/// - `as_ptr` points to `count` values until the column is dropped or forgotten
+/// - `values` returns the same values each time, until the column is dropped or forgotten
 /// - after `forget` only the caller owns the values
 pub unsafe trait ComponentColumn {
     /// The type of the components.
     type Item: Component;
 
-    /// Returns the number of values.
+    /// Returns the values.
     #[doc(hidden)]
-    fn count(&self) -> usize;
-
-    /// Returns the address of the values.
-    #[doc(hidden)]
-    fn as_ptr(&self) -> *const Self::Item;
+    fn values(&self) -> &[Self::Item];
 
     /// Frees the column without dropping its values, which have been moved.
     #[doc(hidden)]
@@ -37,12 +33,8 @@ pub unsafe trait ComponentColumn {
 unsafe impl<T: Component> ComponentColumn for Vec<T> {
     type Item = T;
 
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn as_ptr(&self) -> *const T {
-        self.as_ptr()
+    fn values(&self) -> &[T] {
+        self
     }
 
     fn forget(mut self) {
@@ -55,12 +47,8 @@ unsafe impl<T: Component> ComponentColumn for Vec<T> {
 unsafe impl<T: Component> ComponentColumn for Box<[T]> {
     type Item = T;
 
-    fn count(&self) -> usize {
-        (**self).len()
-    }
-
-    fn as_ptr(&self) -> *const T {
-        (**self).as_ptr()
+    fn values(&self) -> &[T] {
+        self
     }
 
     fn forget(self) {
@@ -72,12 +60,8 @@ unsafe impl<T: Component> ComponentColumn for Box<[T]> {
 unsafe impl<T: Component, const N: usize> ComponentColumn for [T; N] {
     type Item = T;
 
-    fn count(&self) -> usize {
-        N
-    }
-
-    fn as_ptr(&self) -> *const T {
-        self.as_slice().as_ptr()
+    fn values(&self) -> &[T] {
+        self
     }
 
     fn forget(self) {
@@ -89,12 +73,8 @@ unsafe impl<T: Component, const N: usize> ComponentColumn for [T; N] {
 unsafe impl<T: Component + Copy> ComponentColumn for &[T] {
     type Item = T;
 
-    fn count(&self) -> usize {
-        (**self).len()
-    }
-
-    fn as_ptr(&self) -> *const T {
-        (**self).as_ptr()
+    fn values(&self) -> &[T] {
+        self
     }
 
     fn forget(self) {}

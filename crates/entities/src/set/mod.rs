@@ -243,9 +243,9 @@ macro_rules! implement {
             type Set = ($($name::Item,)+);
 
             fn length(&self) -> Result<usize, WrongLength> {
-                let expected = self.0.count();
+                let expected = self.0.values().len();
                 $(
-                    let found = self.$index.count();
+                    let found = self.$index.values().len();
                     if found != expected {
                         return Err(WrongLength { column: $index, expected, found });
                     }
@@ -260,9 +260,10 @@ macro_rules! implement {
             unsafe fn write(&mut self, column: usize, from: usize, to: *mut u8, count: usize) {
                 match column {
                     $(
-                        // SAFETY: the column has `count` values from index `from` on, and the address has room for them.
+                        // SAFETY: the address has room for `count` values.
                         $index => unsafe {
-                            self.$index.as_ptr().add(from).copy_to_nonoverlapping(to.cast(), count);
+                            let values = &self.$index.values()[from..from + count];
+                            values.as_ptr().copy_to_nonoverlapping(to.cast(), count);
                         },
                     )+
                     _ => unreachable!("there is no column {column}"),

@@ -1,7 +1,5 @@
 //! One archetype: its component types, the layout of its chunks, and its chunks.
 
-#![expect(unsafe_code, reason = "an index that is masked instead of checked")]
-
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -47,6 +45,8 @@ pub(crate) struct ArchetypeShape {
     pub(crate) capacity: u32,
     /// The alignment that chunks need.
     pub(crate) align: u32,
+    /// The size of chunks.
+    pub(crate) chunk_size: u32,
 }
 
 /// The place of a column in each chunk of an archetype.
@@ -100,11 +100,10 @@ impl ArchetypeShape {
             .zip(&sizes)
             .map(|(&offset, size)| ColumnSlot { offset, size: size.size })
             .collect();
-        let dropped = (0_u32..).zip(types).filter(|(_, ty)| ty.0.drop.is_some()).map(|(at, _)| at);
-        let enableable = (0_u32..).zip(types).filter(|(_, ty)| ty.0.enableable).map(|(at, _)| at);
-        let enableable: Box<[u32]> = enableable.collect();
-        let tracked = (0_u32..).zip(types).filter(|(_, ty)| ty.0.tracked).map(|(at, _)| at);
-        let shared = (0_u32..).zip(types).filter(|(_, ty)| ty.is_shared()).map(|(at, _)| at);
+        let columns_with = |has: fn(ComponentType) -> bool| -> Box<[u32]> {
+            (0..).zip(types).filter(|&(_, &ty)| has(ty)).map(|(at, _)| at).collect()
+        };
+        let enableable = columns_with(ComponentType::is_enableable);
         Ok(Self {
             align: sizes.iter().map(|size| size.align).max().unwrap_or(1),
             is_bytes: types.iter().all(|ty| matches!(ty.0.copying, Copying::Bytes)),
@@ -115,15 +114,16 @@ impl ArchetypeShape {
                 .zip(columns.iter().copied())
                 .filter(|(_, column)| column.size > 0)
                 .collect(),
-            dropped: dropped.collect(),
+            dropped: columns_with(|ty| ty.0.drop.is_some()),
             values: ValueLayout::new(types),
-            tracked: tracked.collect(),
-            shared: shared.collect(),
+            tracked: columns_with(ComponentType::tracks_changes),
+            shared: columns_with(ComponentType::is_shared),
             index: ColumnIndex::new(types, &columns, &enableable),
             enableable,
             types: types.into(),
             columns,
             capacity,
+            chunk_size: settings.chunk_size,
         })
     }
 
@@ -243,8 +243,8 @@ impl ColumnIndex {
     pub(crate) fn find(&self, ty: ComponentType) -> Option<ColumnEntry> {
         let mut at = start(ty.0.index) & self.mask;
         loop {
-            // SAFETY: `at` is masked, and the mask is one less than the number of entries, a power of two.
-            let place = unsafe { self.places.get_unchecked(at as usize) };
+            // `at` is masked, and the mask is one less than the number of entries, a power of two.
+            let place = self.places.get(at as usize)?;
             if place.ty == ty.0.index {
                 return Some(*place);
             }

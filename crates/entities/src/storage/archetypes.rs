@@ -118,7 +118,8 @@ impl Archetypes {
         list.get(place as usize).copied()
     }
 
-    /// Clears the list of chunks of an archetype.
+    /// Clears the list of chunks of an archetype, before all of them move to another. One by one, each removal would move the last
+    /// chunk of the list.
     pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
         self.changes += 1;
         self[archetype].chunks.0.clear();

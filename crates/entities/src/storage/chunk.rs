@@ -10,11 +10,13 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::{mem, slice};
 
+use super::StorageSettings;
 use super::archetype::{ArchetypeShape, ColumnEntry};
-use super::arena::ChunkMemory;
+use super::arena::{ChunkMemory, OutOfMemory};
 use super::enabled::EnabledMasks;
 use super::fork::ChunkCopy;
 use super::raw_values::{duplicate_value, for_each_to_end};
+use super::reserve::{NewRows, RowRange};
 use super::transfer::Transfer;
 use super::versions::{ChunkVersions, MetadataPool};
 use crate::component::{ChunkValue, ComponentType};
@@ -266,6 +268,29 @@ impl Chunk {
         self.may_be_shared()
     }
 
+    /// Copies the memory with all rows, for chunks of these settings. Runs user code, and does not change the chunk.
+    ///
+    /// # Panics
+    ///
+    /// If a type cannot be duplicated, or chunks of these settings are too small for the shape.
+    pub(super) fn duplicate(&self, settings: &StorageSettings) -> Result<ChunkMemory, OutOfMemory> {
+        let shape = self.shape();
+        assert!(shape.chunk_size <= settings.chunk_size);
+        let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
+        let run = RowRange { chunk: NOWHERE, first: 0, rows: self.len };
+        // SAFETY:
+        // - the ids are at the beginning of both chunks, and the first `len` of them are initialised
+        // - the new memory is as large as chunks of the shape, and outlives the rows
+        let mut rows = unsafe {
+            let data = memory.as_ptr().as_ptr();
+            data.copy_from_nonoverlapping(self.data(), self.len as usize * size_of::<Entity>());
+            NewRows::in_memory(shape, data, run)
+        };
+        rows.duplicate_rows(self, 0);
+        rows.keep();
+        Ok(memory)
+    }
+
     /// Replaces the memory with a copy, and returns the old memory.
     pub(super) fn replace_memory(&mut self, memory: ChunkMemory) -> ChunkMemory {
         self.data = memory.as_ptr();
@@ -429,13 +454,12 @@ impl ChunkValues {
 
     /// Duplicates the values. Runs user code; if that panics, nothing leaks.
     ///
-    /// # Safety
+    /// # Panics
     ///
-    /// - all types can be duplicated
-    pub(crate) unsafe fn duplicate(&self) -> Self {
+    /// If a type cannot be duplicated.
+    pub(crate) fn duplicate(&self) -> Self {
         let Some(layout) = &self.layout else { return Self::NONE };
-        // SAFETY: the offset is inside of the memory, where there is a value of a type that can be duplicated. One value is
-        // written, unless it panics.
+        // SAFETY: the offset is inside of the memory, where there is a value of the type. One value is written, unless it panics.
         unsafe {
             Self::fill(layout, |place, to| {
                 let value = self.memory.add(place.offset);
@@ -450,24 +474,10 @@ impl ChunkValues {
     ///
     /// - `write` writes a value of the type of the place, unless it panics
     unsafe fn fill(layout: &Arc<ValueLayout>, write: impl Fn(&ValuePlace, NonNull<u8>)) -> Self {
-        /// Drops the values written so far if `write` panics.
-        struct WrittenGuard<'a> {
-            memory: NonNull<u8>,
-            layout: &'a ValueLayout,
-            count: usize,
-        }
-
-        impl Drop for WrittenGuard<'_> {
-            fn drop(&mut self) {
-                // SAFETY: the memory was allocated for the layout, and this number of values was written.
-                unsafe { free_values(self.memory, self.layout, self.count) };
-            }
-        }
-
         // SAFETY: the layout is not empty.
         let memory = unsafe { alloc(layout.layout) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout.layout));
-        let mut written = WrittenGuard { memory, layout, count: 0 };
+        let mut written = Written { memory, layout, count: 0 };
         for place in &layout.places {
             // SAFETY: the place is inside of the memory.
             write(place, unsafe { memory.add(place.offset) });
@@ -519,35 +529,37 @@ impl ChunkValues {
 impl Drop for ChunkValues {
     fn drop(&mut self) {
         if let Some(layout) = &self.layout {
-            // SAFETY: the memory was allocated for the layout, and has all its values.
-            unsafe { free_values(self.memory, layout, layout.places.len()) };
+            drop(Written { memory: self.memory, layout, count: layout.places.len() });
         }
     }
 }
 
-/// Drops the first `count` values, even if one panics, and frees the memory.
-///
-/// # Safety
-///
-/// - the memory was allocated for the layout, and has its first `count` values
-/// - neither the memory nor the values are used afterwards
-unsafe fn free_values(memory: NonNull<u8>, layout: &ValueLayout, count: usize) {
-    struct Memory(NonNull<u8>, Layout);
+/// Memory for the layout, whose first `count` values were written. Drops them and frees the memory, even if one panics.
+struct Written<'a> {
+    memory: NonNull<u8>,
+    layout: &'a ValueLayout,
+    count: usize,
+}
 
-    impl Drop for Memory {
-        fn drop(&mut self) {
-            // SAFETY: the memory was allocated with this layout, and is not used afterwards.
-            unsafe { dealloc(self.0.as_ptr(), self.1) };
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        struct Memory(NonNull<u8>, Layout);
+
+        impl Drop for Memory {
+            fn drop(&mut self) {
+                // SAFETY: the memory was allocated with this layout, and is not used afterwards.
+                unsafe { dealloc(self.0.as_ptr(), self.1) };
+            }
         }
+
+        let memory = Memory(self.memory, self.layout.layout);
+        for_each_to_end(&self.layout.places[..self.count], |place| {
+            if let Some(drop) = place.value.of.0.drop {
+                // SAFETY: there is a value of this type at the offset, which is not used afterwards.
+                unsafe { drop(memory.0.add(place.offset).as_ptr(), 1) };
+            }
+        });
     }
-
-    let memory = Memory(memory, layout.layout);
-    for_each_to_end(&layout.places[..count], |place| {
-        if let Some(drop) = place.value.of.0.drop {
-            // SAFETY: there is a value of this type at the offset, which is not used afterwards.
-            unsafe { drop(memory.0.add(place.offset).as_ptr(), 1) };
-        }
-    });
 }
 
 /// A row of a chunk, with the column offsets of a set of components, in the order of the set.

@@ -5,13 +5,8 @@ use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues, NOWHERE};
 
 impl Storage {
-    /// Opens an empty chunk in an archetype without shared types.
-    #[cold]
-    pub(crate) fn open_chunk(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
-        self.open_chunk_in(archetype, NOWHERE)
-    }
-
     /// Opens an empty chunk in a group of an archetype, or in the archetype if it has no groups.
+    #[cold]
     pub(crate) fn open_chunk_in(&mut self, archetype: u32, group: u32) -> Result<u32, OutOfMemory> {
         debug_assert_eq!(self.archetypes[archetype].groups == NOWHERE, group == NOWHERE);
         let (settings, shape) = (&self.settings, &self.archetypes[archetype].shape);

@@ -11,9 +11,10 @@ use std::{ptr, slice};
 
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, OutOfMemory};
-use super::chunk::Chunk;
+use super::chunk::{Chunk, NOWHERE};
 use super::fork::{ChunkCopy, unshare};
 use super::raw_values::prefetch;
+use super::reserve::RowRange;
 use super::transfer::Transfer;
 use super::versions::{MetadataPool, UniformChunks};
 use super::{Location, Storage};
@@ -126,6 +127,12 @@ impl Chunks {
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&Chunk> {
         self.chunks.get(number as usize)?.as_ref()
+    }
+
+    /// Returns the entities of rows.
+    #[inline]
+    pub(crate) fn entities_in(&self, run: RowRange) -> &[Entity] {
+        &self[run.chunk].entities()[run.first as usize..][..run.rows as usize]
     }
 
     /// Returns the address of an existing chunk.
@@ -366,7 +373,7 @@ impl Storage {
     #[inline]
     pub(crate) fn chunk_with_room(&mut self, archetype: u32) -> Result<u32, OutOfMemory> {
         let Some(&number) = self.archetypes[archetype].with_room.last() else {
-            return self.open_chunk(archetype);
+            return self.open_chunk_in(archetype, NOWHERE);
         };
         // SAFETY: archetypes list only existing chunks.
         unsafe { self.make_unique_unchecked(number)? };

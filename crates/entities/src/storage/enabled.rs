@@ -166,7 +166,7 @@ impl EnabledMasks {
     /// Enables new rows, for all types.
     pub(crate) fn enable_rows(&mut self, first: u32, rows: u32) {
         for mask in 0..self.masks {
-            fill(self.words_mut(mask), first, rows);
+            set_bits(self.words_mut(mask), first, rows, true);
         }
     }
 
@@ -178,7 +178,7 @@ impl EnabledMasks {
     pub(crate) unsafe fn set_rows(&self, mask: u32, first: u32, rows: u32, enabled: bool) {
         // SAFETY: nothing else uses the mask.
         let words = unsafe { self.words_alone(mask) };
-        if enabled { fill(words, first, rows) } else { clear(words, first, rows) }
+        set_bits(words, first, rows, enabled);
     }
 
     /// Enables or disables some of 64 rows, for one type: those with a bit in `rows`. Jobs may be using other masks.
@@ -218,7 +218,7 @@ impl EnabledMasks {
     /// Clears the bits of removed rows, for all types.
     pub(crate) fn clear_rows(&mut self, first: u32, rows: u32) {
         for mask in 0..self.masks {
-            clear(self.words_mut(mask), first, rows);
+            set_bits(self.words_mut(mask), first, rows, false);
         }
     }
 
@@ -257,7 +257,7 @@ impl EnabledMasks {
             }
         }
         for &mask in new {
-            fill(self.words_mut(mask), first, rows);
+            set_bits(self.words_mut(mask), first, rows, true);
         }
     }
 
@@ -281,7 +281,7 @@ impl EnabledMasks {
             all.words_mut(ours).iter_mut().zip(self.words(old)).for_each(|(new, old)| *new = *old);
         }
         for &mask in new {
-            fill(all.words_mut(mask), 0, rows);
+            set_bits(all.words_mut(mask), 0, rows, true);
         }
         // No limit: there are at most as many pieces of a size as there were chunks with it.
         self.recycle(memory, usize::MAX);
@@ -289,18 +289,9 @@ impl EnabledMasks {
     }
 }
 
-/// Sets contiguous bits.
-pub(super) fn fill(words: &mut [u64], first: u32, count: u32) {
-    set_bits(words, first, count, true);
-}
-
-/// Clears contiguous bits.
-fn clear(words: &mut [u64], first: u32, count: u32) {
-    set_bits(words, first, count, false);
-}
-
+/// Sets or clears contiguous bits.
 #[inline]
-fn set_bits(words: &mut [u64], first: u32, count: u32, on: bool) {
+pub(super) fn set_bits(words: &mut [u64], first: u32, count: u32, on: bool) {
     let mut set = |word: usize, bits: u64| {
         if on { words[word] |= bits } else { words[word] &= !bits }
     };

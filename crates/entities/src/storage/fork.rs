@@ -1,9 +1,7 @@
 //! Copy on write: forks of a storage, unsharing chunks, and putting a fork in the place of a storage.
 
-#![expect(unsafe_code, reason = "duplicates values of erased types")]
-
-use std::mem;
 use std::sync::Arc;
+use std::{mem, ptr};
 
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
@@ -12,7 +10,6 @@ use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues};
 use super::chunks::Chunks;
-use super::raw_values::duplicate_rows;
 use super::rows::release;
 use super::{Storage, StorageSettings};
 use crate::component::{ComponentType, Copying, SharedValue};
@@ -53,7 +50,7 @@ impl Storage {
             shared: self.shared.fork(),
             version: self.version,
             room_changes: self.room_changes,
-            group_scratch: Vec::new(),
+            reserve_scratch: Default::default(),
         })
     }
 
@@ -67,8 +64,8 @@ impl Storage {
             }
             for &number in &owner.chunks {
                 let chunk = &self.chunks[number];
-                // SAFETY: the chunk is of the archetype, all of whose types can be duplicated, as was checked before.
-                copies.push(unsafe { ChunkCopy::new(number, chunk, shape, &self.settings)? });
+                let with_memory = !shape.is_shared;
+                copies.push(ChunkCopy::new(number, chunk, shape, &self.settings, with_memory)?);
             }
         }
         copies.sort_unstable_by_key(|copy| copy.number);
@@ -107,62 +104,25 @@ pub(crate) struct ChunkCopy {
 }
 
 impl ChunkCopy {
-    /// Copies the parts of a chunk that cannot be shared. Runs user code, and does not change the chunk.
+    /// Copies the chunk components, and the memory if `with_memory`. Runs user code, and does not change the chunk.
     ///
-    /// # Safety
+    /// # Panics
     ///
-    /// - the chunk is of the shape, whose types can all be duplicated
-    pub(super) unsafe fn new(
-        number: u32,
-        chunk: &Chunk,
-        shape: &Arc<ArchetypeShape>,
-        settings: &StorageSettings,
-    ) -> Result<Self, OutOfMemory> {
-        // SAFETY: the chunk is of the shape, whose types can be duplicated, and belongs to a storage with these settings.
-        unsafe { Self::of_parts(number, chunk, shape, settings, !shape.is_shared) }
-    }
-
-    /// Copies a whole chunk. Runs user code, and does not change the chunk.
-    ///
-    /// # Safety
-    ///
-    /// - the chunk is of the shape, whose types can all be duplicated
-    /// - chunks of these settings are large enough for the shape
-    pub(super) unsafe fn whole(
-        number: u32,
-        chunk: &Chunk,
-        shape: &Arc<ArchetypeShape>,
-        settings: &StorageSettings,
-    ) -> Result<Self, OutOfMemory> {
-        // SAFETY: the contract of this function is that of `of_parts`.
-        unsafe { Self::of_parts(number, chunk, shape, settings, true) }
-    }
-
-    /// Copies the chunk components, and the memory if `with_memory`.
-    ///
-    /// # Safety
-    ///
-    /// - the chunk is of the shape, whose types can all be duplicated
-    /// - chunks of these settings are large enough for the shape
-    unsafe fn of_parts(
+    /// If a type cannot be duplicated.
+    pub(super) fn new(
         number: u32,
         chunk: &Chunk,
         shape: &Arc<ArchetypeShape>,
         settings: &StorageSettings,
         with_memory: bool,
     ) -> Result<Self, OutOfMemory> {
+        assert!(ptr::eq(chunk.shape(), &raw const **shape));
         let (rows, values) = (chunk.len, ChunkValues::NONE);
         let mut copy = Self { number, memory: None, values, shape: Arc::clone(shape), rows };
         if with_memory {
-            let memory = settings.arena.allocate(settings.chunk_size, shape.align)?;
-            // SAFETY:
-            // - both are chunks of the shape; the second is empty and large enough
-            // - all types can be duplicated
-            unsafe { duplicate_rows(shape, chunk.data(), memory.as_ptr().as_ptr(), rows) };
-            copy.memory = Some(memory);
+            copy.memory = Some(chunk.duplicate(settings)?);
         }
-        // SAFETY: all types can be duplicated.
-        copy.values = unsafe { chunk.values.duplicate() };
+        copy.values = chunk.values.duplicate();
         Ok(copy)
     }
 
@@ -175,7 +135,7 @@ impl ChunkCopy {
 impl Drop for ChunkCopy {
     fn drop(&mut self) {
         if let Some(memory) = self.memory.take() {
-            release(memory, &self.shape, self.rows);
+            release(memory, &self.shape, &self.shape.dropped, self.rows);
         }
     }
 }
@@ -275,18 +235,10 @@ pub(crate) fn unshare(
     number: u32,
     settings: &StorageSettings,
 ) -> Result<(), OutOfMemory> {
-    let shared = chunks.unshare(number, |chunk| {
-        let memory = settings.arena.allocate(settings.chunk_size, chunk.shape().align)?;
-        // SAFETY:
-        // - both are chunks of the shape, and shared memory is never written
-        // - `fork` has refused types that cannot be duplicated
-        unsafe { duplicate_rows(chunk.shape(), chunk.data(), memory.as_ptr().as_ptr(), chunk.len) };
-        Ok(memory)
-    })?;
-    if let Some(shared) = shared {
+    if let Some(shared) = chunks.unshare(number, |chunk| chunk.duplicate(settings))? {
         // The other owners may have released it meanwhile.
         let chunk = &chunks[number];
-        release(shared, chunk.shape(), chunk.len);
+        release(shared, chunk.shape(), &chunk.shape().dropped, chunk.len);
     }
     Ok(())
 }

@@ -3,14 +3,14 @@
 #![expect(unsafe_code, reason = "moves and duplicates rows between chunks")]
 
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Storage;
 use super::arena::OutOfMemory;
-use super::chunk::Chunk;
+use super::chunk::{Chunk, ChunkValues};
 use super::fork::ChunkCopy;
-use super::raw_values::{NewRows, duplicate_column};
-use super::reserve::RowRange;
+use super::reserve::{ReservedRows, RowCursor, RowRange};
 use super::row_moves::RowMove;
 use crate::component::{ComponentType, RemapColumn};
 use crate::entity::Entity;
@@ -22,9 +22,241 @@ type Panic = Box<dyn Any + Send>;
 
 /// Rows that were imported from another storage, with or without their chunk.
 #[derive(Clone, Copy)]
-pub(crate) struct ImportedRows {
-    pub(crate) run: RowRange,
+struct ImportedRows {
+    run: RowRange,
+    is_whole: bool,
+}
+
+/// Entities that were imported.
+#[derive(Default)]
+pub(crate) struct Imported {
+    /// Their old and new ids.
+    pub(crate) map: EntityMap,
+    /// The rows with components that can refer to entities.
+    referring: Vec<ImportedRows>,
+}
+
+/// The rows of one chunk of another storage, and their target.
+pub(crate) struct ImportStep<'f> {
+    /// The imported runs of the chunk, in rising order.
+    runs: &'f [RowRange],
+    /// The number of the target.
+    target: usize,
+    /// The chunk is handed over with its rows.
     pub(crate) is_whole: bool,
+    /// Its moves, if it is not.
+    moves: Range<usize>,
+}
+
+/// A target of rows: a group of an archetype, or an archetype without groups.
+pub(crate) struct ImportTarget {
+    pub(crate) archetype: u32,
+    pub(crate) group: u32,
+    /// Its components can refer to entities.
+    pub(crate) refers: bool,
+    /// The number of rows that come without their chunks.
+    pub(crate) rows: usize,
+}
+
+/// A move of contiguous rows to contiguous rows.
+struct ImportMove {
+    first: u32,
+    to: RowRange,
+}
+
+/// All steps of an import, with reserved rows. Dropping it changes nothing.
+pub(crate) struct ImportPlan<'d, 'f> {
+    reserved: ReservedRows<'d>,
+    steps: Vec<ImportStep<'f>>,
+    targets: Vec<ImportTarget>,
+    moves: Vec<ImportMove>,
+}
+
+impl<'f> ImportStep<'f> {
+    pub(crate) fn new(runs: &'f [RowRange], target: usize) -> Self {
+        Self { runs, target, is_whole: false, moves: 0..0 }
+    }
+
+    /// Returns the number of the chunk.
+    fn chunk(&self) -> u32 {
+        self.runs[0].chunk
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> u32 {
+        self.runs.iter().map(|run| run.rows).sum()
+    }
+
+    /// Panics unless the chunk has these rows, and the types of the target. A whole chunk has its layout.
+    fn check(&self, source: &Storage, storage: &Storage, target: &ImportTarget) {
+        let (chunk, shape) =
+            (&source.chunks[self.chunk()], &storage.archetypes[target.archetype].shape);
+        let mut end = 0;
+        for run in self.runs {
+            assert!(run.chunk == self.chunk() && run.first >= end);
+            assert!(run.first <= chunk.len && run.rows <= chunk.len - run.first);
+            end = run.first + run.rows;
+        }
+        assert!(chunk.shape().types == shape.types);
+        if self.is_whole {
+            assert!(self.rows() == chunk.len && chunk.shape().has_same_layout(shape));
+            assert_eq!(source.settings.chunk_size, storage.settings.chunk_size);
+        }
+    }
+}
+
+impl<'d, 'f> ImportPlan<'d, 'f> {
+    /// Reserves rows for those that come without their chunks, and assigns them.
+    pub(crate) fn new(
+        mut reserved: ReservedRows<'d>,
+        mut steps: Vec<ImportStep<'f>>,
+        targets: Vec<ImportTarget>,
+    ) -> Result<Self, OutOfMemory> {
+        let wholes = steps.iter().filter(|step| step.is_whole).count();
+        reserved.storage.chunks.expect(wholes);
+        let mut rooms = Vec::with_capacity(targets.len());
+        for target in &targets {
+            rooms.push(RowCursor::after(reserved.runs));
+            reserved.more(target.archetype, target.group, target.rows)?;
+        }
+        let mut moves = Vec::new();
+        for step in steps.iter_mut().filter(|step| !step.is_whole) {
+            let begin = moves.len();
+            for &run in step.runs {
+                rooms[step.target].assign(reserved.runs, run, |first, to| {
+                    moves.push(ImportMove { first, to });
+                });
+            }
+            step.moves = begin..moves.len();
+        }
+        Ok(Self { reserved, steps, targets, moves })
+    }
+
+    /// Moves the planned rows out of the other storage, whose chunks are unshared. If they are all its rows, its ids are reused
+    /// from the first on. Returns the imported entities, and the chunk components that are left.
+    ///
+    /// It cannot fail, and runs no user code.
+    pub(crate) fn move_all(
+        self,
+        source: &mut Storage,
+        is_everything: bool,
+    ) -> (Imported, Vec<ChunkValues>) {
+        let Self { mut reserved, steps, targets, moves } = self;
+        reserved.keep();
+        let storage = &mut *reserved.storage;
+        let (mut imported, mut left, mut old_ids) = (Imported::default(), Vec::new(), Vec::new());
+        for step in &steps {
+            let (number, target) = (step.chunk(), &targets[step.target]);
+            step.check(source, storage, target);
+            assert!(!source.chunks[number].may_be_shared());
+            if !is_everything {
+                for &run in step.runs {
+                    source.table.free_rows(source.chunks.entities_in(run));
+                }
+            }
+            if step.is_whole {
+                source.chunks[number].note_order(source.version);
+                let chunk = source.retire_chunk(number);
+                // SAFETY: both shapes have the same layout, and chunks the same size. The memory is unshared, and the plan has the
+                // groups of its targets.
+                let rows =
+                    unsafe { storage.import_chunk(chunk, target, &mut old_ids, &mut imported.map) };
+                imported.note(target, rows);
+                continue;
+            }
+            for &ImportMove { first, to } in &moves[step.moves.clone()] {
+                let from = &source.chunks[number];
+                // SAFETY: the source rows exist, and the target rows are reserved, in chunks of two storages with the same types.
+                let rows = unsafe {
+                    move_values(from, first, &storage.chunks[to.chunk], to);
+                    storage.import_rows(from, first, to, &mut imported.map)
+                };
+                imported.note(target, rows);
+            }
+            // SAFETY: the values of the rows were moved, and their entities are freed, or all entities are freed at the end.
+            left.extend(unsafe { remove_moved(source, step) });
+        }
+        if is_everything {
+            assert!(source.chunks.iter().next().is_none());
+            source.table.clear();
+        }
+        imported.map.put_in_order();
+        (imported, left)
+    }
+
+    /// Duplicates the planned rows of the other storage. Runs user code; if that panics, or there is no memory, nothing has changed.
+    ///
+    /// # Panics
+    ///
+    /// If a type cannot be duplicated.
+    pub(crate) fn copy_all(mut self, source: &Storage) -> Result<Imported, OutOfMemory> {
+        let mut copies = Vec::new();
+        for step in &self.steps {
+            let (number, storage) = (step.chunk(), &*self.reserved.storage);
+            step.check(source, storage, &self.targets[step.target]);
+            let from = &source.chunks[number];
+            if step.is_whole {
+                let shape = &source.archetypes[from.archetype].shape;
+                copies.push(ChunkCopy::new(number, from, shape, &storage.settings, true)?);
+            }
+            for &ImportMove { first, to } in &self.moves[step.moves.clone()] {
+                // SAFETY: the moves have distinct reserved rows.
+                let mut rows = unsafe { self.reserved.rows(to) };
+                rows.duplicate_rows(from, first);
+                self.reserved.hold(rows);
+            }
+        }
+        let Self { mut reserved, steps, targets, moves } = self;
+        reserved.keep();
+        let storage = &mut *reserved.storage;
+        let (mut imported, mut old_ids) = (Imported::default(), Vec::new());
+        let mut copies = copies.into_iter();
+        for step in &steps {
+            let (from, target) = (&source.chunks[step.chunk()], &targets[step.target]);
+            let map = &mut imported.map;
+            if step.is_whole {
+                let copy = copies.next().expect("there is one for each");
+                // SAFETY: both shapes have the same layout, and the plan has the groups of its targets. The copy is that of the whole
+                // chunk.
+                let rows = unsafe { storage.import_copy(copy, from, target, &mut old_ids, map) };
+                imported.note(target, rows);
+            }
+            for &ImportMove { first, to } in &moves[step.moves.clone()] {
+                // SAFETY: the source rows exist, and the target rows are reserved and have values, in chunks with the same types.
+                let rows = unsafe { storage.import_rows(from, first, to, &mut imported.map) };
+                imported.note(target, rows);
+            }
+        }
+        imported.map.put_in_order();
+        Ok(imported)
+    }
+}
+
+impl Imported {
+    /// Records imported rows that may refer to entities.
+    fn note(&mut self, target: &ImportTarget, rows: ImportedRows) {
+        if target.refers {
+            self.referring.push(rows);
+        }
+    }
+
+    /// Returns whether components that can refer to entities were imported.
+    pub(crate) fn may_refer(&self) -> bool {
+        !self.referring.is_empty()
+    }
+
+    /// Replaces references among the imported entities, and sets all others to null. Returns the first panic of user code, after
+    /// replacing the remaining references.
+    pub(crate) fn replace_references(&self, storage: &mut Storage) -> Option<Panic> {
+        let mut panicked = None;
+        for &rows in &self.referring {
+            let mut replacement = self.map.replacement();
+            let mut remap = EntityRemap::new(&mut replacement);
+            let result = storage.remap_imported(rows, &mut remap);
+            panicked = panicked.or(result);
+        }
+        panicked
+    }
 }
 
 impl Storage {
@@ -36,12 +268,11 @@ impl Storage {
     /// - the shape of the chunk has the [same layout](super::ArchetypeShape::has_same_layout) as that of the archetype, and
     ///   still exists
     /// - its memory is unshared, and has the size of this storage's chunks
-    /// - `group` is a group of the archetype, if that has groups
-    pub(crate) unsafe fn import_chunk(
+    /// - the group is one of the archetype, if that has groups
+    unsafe fn import_chunk(
         &mut self,
         mut chunk: Chunk,
-        archetype: u32,
-        group: u32,
+        &ImportTarget { archetype, group, .. }: &ImportTarget,
         old_ids: &mut Vec<Entity>,
         map: &mut EntityMap,
     ) -> ImportedRows {
@@ -66,50 +297,31 @@ impl Storage {
         ImportedRows { run, is_whole: true }
     }
 
-    /// Copies a chunk of another storage for [`import_copy`](Self::import_copy). Runs user code, and changes nothing.
-    ///
-    /// # Safety
-    ///
-    /// - `number` is a chunk of the other storage, whose types can all be duplicated
-    /// - its shape has the [same layout](super::ArchetypeShape::has_same_layout) as one of this storage, and chunks have the
-    ///   same size
-    pub(crate) unsafe fn copy_chunk(
-        &self,
-        other: &Self,
-        number: u32,
-    ) -> Result<ChunkCopy, OutOfMemory> {
-        let chunk = &other.chunks[number];
-        let shape = &other.archetypes[chunk.archetype].shape;
-        // SAFETY: the chunk is of the shape, whose types can be duplicated, and chunks of both storages have the same size.
-        unsafe { ChunkCopy::whole(number, chunk, shape, &self.settings) }
-    }
-
     /// Imports a copy of a chunk of another storage, with new ids for its entities, which are recorded in `map`.
     ///
     /// # Safety
     ///
     /// - `copy` is a copy of the whole chunk `of`
     /// - the shape of that chunk has the [same layout](super::ArchetypeShape::has_same_layout) as that of the archetype
-    /// - `group` is a group of the archetype, if that has groups
-    pub(crate) unsafe fn import_copy(
+    /// - the group is one of the archetype, if that has groups
+    unsafe fn import_copy(
         &mut self,
         copy: ChunkCopy,
         of: &Chunk,
-        archetype: u32,
-        group: u32,
+        target: &ImportTarget,
         old_ids: &mut Vec<Entity>,
         map: &mut EntityMap,
     ) -> ImportedRows {
         let (memory, values) = copy.into_parts();
         let memory = memory.expect("the whole chunk was copied");
-        let shape = &self.archetypes[archetype].shape;
+        let shape = &self.archetypes[target.archetype].shape;
         let pool = &mut self.chunks.pool;
-        let mut chunk = Chunk::new(memory, archetype, shape, 0, values, pool);
+        let mut chunk = Chunk::new(memory, target.archetype, shape, 0, values, pool);
         chunk.len = of.len;
         chunk.enabled = of.enabled.clone();
         // SAFETY: the chunk is new, unshared, of the shape of the archetype, and has memory of this storage. The group is one
         // of the archetype.
-        unsafe { self.import_chunk(chunk, archetype, group, old_ids, map) }
+        unsafe { self.import_chunk(chunk, target, old_ids, map) }
     }
 
     /// Makes reserved rows visible whose values were moved or copied from another storage. They get ids, which are recorded in
@@ -119,7 +331,7 @@ impl Storage {
     ///
     /// - the other chunk has the rows, and the same types
     /// - the rows `to` are reserved, and have values in all columns
-    pub(crate) unsafe fn import_rows(
+    unsafe fn import_rows(
         &mut self,
         from: &Chunk,
         first: u32,
@@ -141,14 +353,14 @@ impl Storage {
             chunks.note_uniform(to.chunk);
         }
         self.add_rows(to.chunk, to.rows);
-        let new = &self.chunks[to.chunk].entities()[to.first as usize..];
-        map.add(&from.entities()[first as usize..][..to.rows as usize], new);
+        let old = &from.entities()[first as usize..][..to.rows as usize];
+        map.add(old, self.chunks.entities_in(to));
         ImportedRows { run: to, is_whole: false }
     }
 
     /// Replaces entity references in the values of imported rows, whose chunk is unshared. Returns the payload of the first
     /// panic: all other values are replaced.
-    pub(crate) fn remap_imported(
+    fn remap_imported(
         &mut self,
         arrival: ImportedRows,
         map: &mut EntityRemap<'_>,
@@ -235,7 +447,7 @@ unsafe fn remap_each(
 ///
 /// - the first chunk has the rows, and the second, another one, has room for them at `run`
 /// - both have the same types
-pub(crate) unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: RowRange) {
+unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: RowRange) {
     let columns = from.shape().columns.iter().zip(&to.shape().columns);
     for (old, new) in columns.filter(|(old, _)| old.size > 0) {
         let value = |start: u32, row: u32| start as usize + row as usize * old.size as usize;
@@ -248,39 +460,23 @@ pub(crate) unsafe fn move_values(from: &Chunk, first: u32, to: &Chunk, run: RowR
     }
 }
 
-/// Duplicates the values of rows to a chunk of another storage: all of them or, if one panics, none. Runs user code.
+/// Removes rows from their chunk, or the chunk from all lists if it has no others. Returns the chunk's components then.
 ///
 /// # Safety
 ///
-/// - the first chunk has the rows, and the second, another one, has room for them at `run`
-/// - both have the same types, which can all be duplicated
-/// - the archetype and the memory of the second chunk outlive the result, and nothing else reaches the rows
-pub(crate) unsafe fn duplicate_values<'a>(
-    from: &Chunk,
-    first: u32,
-    to: &Chunk,
-    run: RowRange,
-) -> NewRows<'a> {
-    // SAFETY:
-    // - the archetype and the memory of `to` live as long as the result
-    // - columns are added once they are written, and nothing else reaches the rows yet
-    let (shape, mut done) = unsafe {
-        let shape = to.unbound_shape();
-        (shape, NewRows::new(shape, to.data(), run.first, run.rows))
-    };
-    let columns = from.shape().columns.iter().zip(&shape.columns);
-    for ((at, ty), (old, new)) in (0..).zip(&shape.types).zip(columns) {
-        let value = |start: u32, row: u32| start as usize + row as usize * old.size as usize;
-        let rows = run.rows as usize;
-        // SAFETY: both chunks have this column; the first has values in the rows, the second has room for them.
-        unsafe {
-            let values = from.data().add(value(old.offset, first));
-            let room = to.data().add(value(new.offset, run.first));
-            duplicate_column(*ty, values, room, rows);
-        }
-        if ty.0.drop.is_some() {
-            done.columns.push(at);
-        }
+/// - the values of the rows were moved, and their entities are freed, or will be
+/// - the memory of the chunk is unshared
+unsafe fn remove_moved(storage: &mut Storage, step: &ImportStep<'_>) -> Option<ChunkValues> {
+    let number = step.chunk();
+    if step.rows() == storage.chunks[number].len {
+        storage.chunks[number].note_order(storage.version);
+        let (_, values, ..) = storage.retire_chunk(number).into_parts();
+        return Some(values);
     }
-    done
+    // From the last on, so that no removed row fills the gap of another.
+    for run in step.runs.iter().rev() {
+        // SAFETY: the chunk has more rows, and is unshared. The values were moved, and the entities are freed.
+        unsafe { storage.close_gap(number, run.first, run.rows, &[]) };
+    }
+    None
 }

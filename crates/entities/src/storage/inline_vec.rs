@@ -86,10 +86,6 @@ impl InlineIndices {
         self.len += 1;
     }
 
-    pub(crate) fn extend_from_slice(&mut self, numbers: &[u32]) {
-        numbers.iter().for_each(|&number| self.push(number));
-    }
-
     pub(crate) fn clear(&mut self) {
         self.len = 0;
         self.heap.clear();
@@ -107,14 +103,8 @@ impl Deref for InlineIndices {
 impl FromIterator<u32> for InlineIndices {
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
         let mut vec = Self::default();
-        vec.extend(numbers);
+        numbers.into_iter().for_each(|number| vec.push(number));
         vec
-    }
-}
-
-impl Extend<u32> for InlineIndices {
-    fn extend<I: IntoIterator<Item = u32>>(&mut self, numbers: I) {
-        numbers.into_iter().for_each(|number| self.push(number));
     }
 }
 
@@ -142,9 +132,9 @@ mod tests {
     fn indices_are_contiguous() {
         let mut numbers = InlineIndices::default();
         for round in [30, 5, 12, 13] {
-            numbers.extend(0..round);
+            (0..round).for_each(|number| numbers.push(number));
             assert!(numbers.iter().copied().eq(0..round));
-            numbers.extend_from_slice(&[7, 8]);
+            [7, 8].into_iter().for_each(|number| numbers.push(number));
             assert_eq!(numbers[round as usize..], [7, 8]);
             numbers.clear();
             assert!(numbers.is_empty());

@@ -23,19 +23,16 @@ impl fmt::Display for InvariantViolation {
 
 impl Error for InvariantViolation {}
 
-/// Returns the message as a violation unless the condition holds.
-macro_rules! holds {
-    ($condition:expr, $($message:tt)+) => {
-        if !$condition {
-            return Err(InvariantViolation(format!($($message)+)));
-        }
-    };
+impl From<String> for InvariantViolation {
+    fn from(message: String) -> Self {
+        Self(message)
+    }
 }
 
 impl Storage {
     /// Checks all invariants.
     pub(crate) fn check_invariants(&self) -> Result<(), InvariantViolation> {
-        self.table.check().map_err(InvariantViolation)?;
+        self.table.check()?;
         let mut entities = 0;
         let mut chunks = 0;
         for (number, archetype) in self.archetypes.iter() {
@@ -48,7 +45,7 @@ impl Storage {
                 *counted.entry(value).or_insert(0) += 1;
             }
         }
-        self.shared.check(&counted).map_err(InvariantViolation)?;
+        self.shared.check(&counted)?;
         let living = self.table.living();
         holds!(living == entities, "the table has {living} entities, the archetypes {entities}");
         let listed = self.chunks.iter().count();
@@ -76,7 +73,7 @@ impl Storage {
         let mut entities = 0;
         for (place, &at) in (0..).zip(&archetype.chunks) {
             let Some(chunk) = self.chunks.get(at) else {
-                return Err(InvariantViolation(format!("archetype {number} has no chunk {at}")));
+                return Err(format!("archetype {number} has no chunk {at}").into());
             };
             holds!(chunk.archetype == number, "chunk {at} is of archetype {}", chunk.archetype);
             holds!(chunk.place == place, "chunk {at} is at {place}, and says {}", chunk.place);
@@ -101,7 +98,7 @@ impl Storage {
                 "the address of chunk {at} is not that of its memory"
             );
             holds!(
-                chunk.data().addr().is_multiple_of(shape.align as usize),
+                chunk.data().addr().is_multiple_of(shape.align.max(64) as usize),
                 "the memory of chunk {at} is not aligned as its archetype says"
             );
             holds!(
@@ -117,21 +114,15 @@ impl Storage {
                 "chunk {at} is shared, and has components of one thread"
             );
             holds!(
-                chunk.data().addr() % shape.align.max(64) as usize == 0,
-                "chunk {at} is not aligned"
-            );
-            holds!(
                 !chunk.versions.is_uniform() || self.chunks.may_be_uniform(at),
                 "chunk {at} has one version for all columns, and is not noted to"
             );
             let tracked = match chunk.versions.tracking() {
                 Some(tracking) => tracking.check(shape.tracked.len(), shape.capacity, chunk.len),
                 None if shape.tracked.is_empty() => Ok(()),
-                None => Err("tracks nothing"),
+                None => Err("tracks nothing".to_owned()),
             };
-            if let Err(wrong) = tracked {
-                return Err(InvariantViolation(format!("chunk {at} {wrong}")));
-            }
+            tracked.map_err(|wrong| format!("chunk {at} {wrong}"))?;
             for mask in 0..shape.enableable.len() as u32 {
                 let behind = (chunk.len..shape.capacity).find(|&row| chunk.enabled.get(mask, row));
                 holds!(behind.is_none(), "row {behind:?} of chunk {at} is not there, and enabled");

@@ -1,5 +1,14 @@
 #![doc = include_str!("README.md")]
 
+/// Returns an error with a message unless a condition holds.
+macro_rules! holds {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+).into());
+        }
+    };
+}
+
 mod archetype;
 mod archetypes;
 mod arena;
@@ -28,25 +37,24 @@ use std::num::NonZero;
 
 use crate::entity::Entity;
 use crate::version::Version;
-pub(crate) use archetype::{Archetype, ArchetypeShape, ColumnSlot, sort_types};
+pub(crate) use archetype::{Archetype, ArchetypeShape, sort_types};
 pub(crate) use archetypes::Archetypes;
 pub use arena::{ArenaStats, ChunkArena, OutOfMemory};
 pub(crate) use arena::{CHUNK_ALIGN, ChunkMemory};
 pub use chunk::RowPlace;
-pub(crate) use chunk::{Chunk, ChunkValues, NOWHERE};
+pub(crate) use chunk::{Chunk, NOWHERE};
 pub(crate) use chunk_layout::DoesNotFit;
 pub(crate) use chunks::{Chunks, StableVec};
 pub(crate) use enabled::EnabledMasks;
 pub(crate) use entity_table::{EntityTable, Location, NextIds, PageView, SlotMut, SlotView};
-pub(crate) use fork::{ChunkCopy, unshare};
-pub(crate) use import::{ImportedRows, duplicate_values, move_values};
+pub(crate) use fork::unshare;
+pub(crate) use import::{ImportPlan, ImportStep, ImportTarget};
 pub(crate) use inline_vec::{InlineIndices, InlineVec};
 pub use invariants::InvariantViolation;
 pub(crate) use raw_values::{
-    NewRows, copy_value, duplicate_value, prefetch, prefetch_soon, repeat_bytes, repeat_row,
-    write_initial,
+    copy_value, for_each_to_end, prefetch, prefetch_soon, repeat_bytes, repeat_row, write_initial,
 };
-pub(crate) use reserve::{ReservedRows, RowRange};
+pub(crate) use reserve::{NewRows, ReservedRows, RowCursor, RowRange};
 pub(crate) use row_moves::RowMove;
 pub(crate) use rows::{DeferredDrop, DeferredDropLists, DropColumns};
 pub(crate) use shared_groups::{GroupKey, INLINE_SHARED};
@@ -68,8 +76,8 @@ pub(crate) struct Storage {
     pub(crate) version: Version,
     /// Counts changes to the lists of chunks with room, so that a cached entry of such a list can be validated.
     pub(crate) room_changes: u64,
-    /// Memory for [`ReservedRows`]: a list of groups, empty between two changes.
-    group_scratch: Vec<(u32, u32)>,
+    /// Memory for [`ReservedRows`]: lists of groups and of filled rows, empty between two changes.
+    reserve_scratch: (Vec<(u32, u32)>, Vec<NewRows>),
 }
 
 impl Storage {
@@ -86,7 +94,7 @@ impl Storage {
             shared,
             version: Version::FIRST,
             room_changes: 0,
-            group_scratch: Vec::new(),
+            reserve_scratch: Default::default(),
         }
     }
 

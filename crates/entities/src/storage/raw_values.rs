@@ -8,8 +8,7 @@ use std::ptr;
 use ancho_burst::dispatch;
 
 use super::archetype::{ArchetypeShape, ColumnSlot};
-use super::inline_vec::InlineIndices;
-use crate::component::{Beginning, ComponentType, Copying};
+use crate::component::{Beginning, ComponentType, Copying, Written};
 
 /// The size of the largest value that [`copy_small_value`] copies.
 pub(crate) const SMALL: u32 = 64;
@@ -107,7 +106,7 @@ pub(crate) unsafe fn drop_values(
 }
 
 /// Calls a function for all items, even if a call panics. A second panic aborts the process.
-pub(super) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Item)) {
+pub(crate) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Item)) {
     struct Guard<I: Iterator, F: FnMut(I::Item)> {
         items: I,
         call: F,
@@ -126,76 +125,6 @@ pub(super) fn for_each_to_end<I: IntoIterator>(items: I, call: impl FnMut(I::Ite
     }
 
     Guard { items: items.into_iter(), call }.call_rest();
-}
-
-/// Columns that were written in new rows, which are dropped if something panics before the rows are visible.
-pub(crate) struct NewRows<'a> {
-    shape: &'a ArchetypeShape,
-    data: *mut u8,
-    first_row: u32,
-    rows: u32,
-    pub(crate) columns: InlineIndices,
-}
-
-// SAFETY: it owns the values, and components are `Send`. The shape is only read.
-unsafe impl Send for NewRows<'_> {}
-
-impl<'a> NewRows<'a> {
-    /// Begins without columns.
-    ///
-    /// # Safety
-    ///
-    /// - the memory is a chunk of the shape
-    /// - columns that are added have values in these rows, which nothing else owns until [`keep`](Self::keep)
-    pub(crate) unsafe fn new(
-        shape: &'a ArchetypeShape,
-        data: *mut u8,
-        first_row: u32,
-        rows: u32,
-    ) -> Self {
-        Self { shape, data, first_row, rows, columns: InlineIndices::default() }
-    }
-
-    /// Keeps the values: the rows have an owner now.
-    pub(crate) fn keep(mut self) {
-        self.columns.clear();
-    }
-}
-
-impl Drop for NewRows<'_> {
-    fn drop(&mut self) {
-        // SAFETY: these columns were written, and nothing else owns the values.
-        unsafe { drop_values(self.shape, self.data, &self.columns, self.first_row, self.rows) }
-    }
-}
-
-/// Duplicates all rows of a chunk with their ids: all of them or, if one panics, none.
-///
-/// # Safety
-///
-/// - both are chunks of the shape, the first with `rows` rows, the second without
-/// - all types of the shape can be duplicated
-pub(crate) unsafe fn duplicate_rows(
-    shape: &ArchetypeShape,
-    from: *const u8,
-    to: *mut u8,
-    rows: u32,
-) {
-    let rows_wide = rows as usize;
-    // SAFETY: the ids are at the beginning of both chunks. Only columns that were written are added to `done`.
-    let mut done = unsafe {
-        to.copy_from_nonoverlapping(from, rows_wide * size_of::<crate::Entity>());
-        NewRows::new(shape, to, 0, rows)
-    };
-    for (at, (ty, column)) in (0..).zip(shape.types.iter().zip(&shape.columns)) {
-        let offset = column.offset as usize;
-        // SAFETY: both chunks have this column; the first has values in all rows, the second has room for them.
-        unsafe { duplicate_column(*ty, from.add(offset), to.add(offset), rows_wide) };
-        if ty.0.drop.is_some() {
-            done.columns.push(at);
-        }
-    }
-    done.keep();
 }
 
 /// Duplicates contiguous values of one type: all of them or, if a clone panics, none.
@@ -243,16 +172,6 @@ pub(crate) unsafe fn write_initial(
             Beginning::None => unreachable!("`{ty}` has no initial value, which was checked"),
         }
     }
-}
-
-/// Exchanges two values.
-///
-/// # Safety
-///
-/// - both addresses are valid for `size` bytes, and the ranges are disjoint
-pub(crate) unsafe fn swap_values(one: *mut u8, other: *mut u8, size: u32) {
-    // SAFETY: both ranges are valid and disjoint.
-    unsafe { ptr::swap_nonoverlapping(one, other, size as usize) }
 }
 
 /// Writes copies of a value's bytes.
@@ -348,35 +267,18 @@ pub(crate) unsafe fn duplicate_value(
     to: *mut u8,
     count: usize,
 ) {
-    /// Values that are dropped if a clone panics.
-    struct WrittenGuard {
-        ty: ComponentType,
-        first: *mut u8,
-        count: usize,
-    }
-
-    impl Drop for WrittenGuard {
-        fn drop(&mut self) {
-            if let Some(drop) = self.ty.0.drop {
-                // SAFETY: this number of values was written, and nothing else owns them.
-                unsafe { drop(self.first, self.count) };
-            }
-        }
-    }
-
     let size = ty.size();
     match ty.0.copying {
         Copying::Bytes if size == 0 => {}
         // SAFETY: the value has `size` bytes, and there is room for `count` values.
         Copying::Bytes => unsafe { repeat_bytes(value, to, size, count) },
         Copying::Deep(clone) | Copying::Clone(clone) => {
-            let mut written = WrittenGuard { ty, first: to, count: 0 };
-            for index in 0..count {
-                // SAFETY: there is a value, and room for one more.
-                unsafe { clone(value, to.add(index * size), 1) };
-                written.count = index + 1;
+            // SAFETY: there is a value, and room for one more each time. The type's own function drops them.
+            unsafe {
+                Written::fill_with(to, count, ty.0.drop, |index| {
+                    clone(value, to.add(index * size), 1);
+                });
             }
-            std::mem::forget(written);
         }
         Copying::NotAtAll => unreachable!("`{ty}` cannot be duplicated, which was checked"),
     }
@@ -385,25 +287,22 @@ pub(crate) unsafe fn duplicate_value(
 /// Prefetches memory into the caches. The address need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
+    prefetch_into::<3>(address);
 }
 
 /// Prefetches memory into the second-level cache, which can wait for more lines at a time. The address need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch_soon(address: usize) {
+    prefetch_into::<2>(ptr::without_provenance(address));
+}
+
+/// Prefetches memory. The locality is 3 for all caches, and 2 for the second level.
+#[inline(always)]
+fn prefetch_into<const LOCALITY: i32>(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        let address: *const i8 = ptr::without_provenance(address);
-        // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(address) };
+    // SAFETY: all x86-64 CPUs have the instruction, which reads nothing and faults at no address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<LOCALITY>(address.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;

@@ -1,13 +1,19 @@
 //! Reserving free rows for many entities at once.
 
-#![expect(unsafe_code, reason = "takes a reference out of a guard, and ids back")]
+#![expect(unsafe_code, reason = "values and ids in rows without an owner")]
 
-use std::mem::{self, ManuallyDrop};
-use std::ptr;
+use std::mem;
+use std::ptr::NonNull;
 
+use super::archetype::ArchetypeShape;
 use super::arena::OutOfMemory;
+use super::chunk::RowPlace;
+use super::inline_vec::InlineIndices;
+use super::raw_values::{drop_values, duplicate_column, duplicate_value, write_initial};
 use super::transfer::Transfer;
-use super::{Chunk, GroupKey, NOWHERE, Storage};
+use super::{Chunk, Chunks, GroupKey, NOWHERE, Storage};
+use crate::entity::Entity;
+use crate::field::EntityRemap;
 
 /// Contiguous rows of a chunk.
 #[derive(Clone, Copy, Debug)]
@@ -27,21 +33,14 @@ pub(crate) struct ReservedRows<'s> {
     named: usize,
     /// Archetypes and groups that may have been created for this.
     groups: Vec<(u32, u32)>,
+    /// Values of the rows that have to be dropped with them.
+    filled: Vec<NewRows>,
+    is_kept: bool,
 }
 
 impl<'s> ReservedRows<'s> {
-    /// Reserves rows of an archetype without groups, in chunks with room and in new chunks.
+    /// Reserves rows in chunks of a group, which was just found or created, or of an archetype without groups.
     pub(crate) fn new(
-        storage: &'s mut Storage,
-        runs: &'s mut Vec<RowRange>,
-        archetype: u32,
-        rows: usize,
-    ) -> Result<Self, OutOfMemory> {
-        Self::in_group(storage, runs, archetype, NOWHERE, rows)
-    }
-
-    /// Reserves rows in chunks of a group, which was just found or created.
-    pub(crate) fn in_group(
         storage: &'s mut Storage,
         runs: &'s mut Vec<RowRange>,
         archetype: u32,
@@ -57,8 +56,8 @@ impl<'s> ReservedRows<'s> {
     /// Reserves no rows so far.
     pub(crate) fn nothing(storage: &'s mut Storage, runs: &'s mut Vec<RowRange>) -> Self {
         runs.clear();
-        let groups = mem::take(&mut storage.group_scratch);
-        Self { storage, runs, named: 0, groups }
+        let (groups, filled) = mem::take(&mut storage.reserve_scratch);
+        Self { storage, runs, named: 0, groups, filled, is_kept: false }
     }
 
     /// Returns the group that rows of a chunk move to by a transfer without given shared values.
@@ -134,21 +133,36 @@ impl<'s> ReservedRows<'s> {
         self.runs.drain(..whole);
     }
 
-    /// Returns the storage for code that uses the rows at once. Nothing is released.
-    pub(crate) fn into_storage(self) -> &'s mut Storage {
-        let mut this = ManuallyDrop::new(self);
-        let mut groups = mem::take(&mut this.groups);
-        groups.clear();
-        this.storage.group_scratch = groups;
-        // SAFETY: `this` is not dropped, and its reference is not used afterwards.
-        unsafe { ptr::read(&raw const this.storage) }
+    /// Keeps the rows and their values for code that uses the rows at once. Nothing is released.
+    pub(crate) fn keep(&mut self) {
+        self.is_kept = true;
+        self.filled.drain(..).for_each(NewRows::keep);
+        self.groups.clear();
+    }
+
+    /// Returns rows without values.
+    ///
+    /// # Safety
+    ///
+    /// - the rows were reserved here, and were not returned before
+    /// - the result is dropped before this, or [held](Self::hold) by it
+    pub(crate) unsafe fn rows(&self, run: RowRange) -> NewRows {
+        // SAFETY: reserved rows are in an unshared chunk, within its capacity, and have no values. Archetypes live as long as
+        // the storage.
+        unsafe { NewRows::new(&self.storage.chunks[run.chunk], run) }
+    }
+
+    /// Drops the values of the rows with the reservation, unless it is kept.
+    pub(crate) fn hold(&mut self, rows: NewRows) {
+        if !rows.columns.is_empty() {
+            self.filled.push(rows);
+        }
     }
 
     /// Fills the rows of one chunk after the other, and gives them ids. [`commit`](Self::commit) makes them visible.
     ///
-    /// `write` writes values to all columns of a run, best in memory order. If it panics, nothing is created, and it has to
-    /// drop what it has written.
-    pub(crate) fn fill(&mut self, mut write: impl FnMut(&Chunk, RowRange)) {
+    /// `write` writes values to all columns of a run, best in memory order. If it panics, nothing is created.
+    pub(crate) fn fill(&mut self, mut write: impl FnMut(&mut NewRows, &Chunks)) {
         for at in 0..self.runs.len() {
             let run = self.runs[at];
             let Storage { table, chunks, .. } = &mut *self.storage;
@@ -157,59 +171,305 @@ impl<'s> ReservedRows<'s> {
             let ids = chunks[run.chunk].new_ids(run.first, run.rows);
             table.allocate_rows(ids, run.chunk, run.first);
             self.named = at + 1;
-            write(&chunks[run.chunk], run);
+            self.fill_run(run, &mut write);
         }
     }
 
+    /// Fills the rows as [`fill`](Self::fill) does, and leaves their ids to [`commit`](Self::commit): a panic of `write` uses
+    /// none.
+    pub(crate) fn fill_without_ids(&mut self, mut write: impl FnMut(&mut NewRows, &Chunks)) {
+        for at in 0..self.runs.len() {
+            self.fill_run(self.runs[at], &mut write);
+        }
+    }
+
+    #[inline(always)]
+    fn fill_run(&mut self, run: RowRange, write: &mut impl FnMut(&mut NewRows, &Chunks)) {
+        // SAFETY: each run is filled once, and the result is dropped or held here.
+        let mut rows = unsafe { self.rows(run) };
+        write(&mut rows, &self.storage.chunks);
+        self.hold(rows);
+    }
+
     /// Makes the rows visible, which have values now. Rows without ids get them.
-    pub(crate) fn commit(self) {
-        // The rows are used: nothing is released.
-        let mut this = ManuallyDrop::new(self);
-        for at in 0..this.runs.len() {
-            let run = this.runs[at];
-            if at < this.named {
-                this.storage.show_entities(run);
+    pub(crate) fn commit(mut self) {
+        for at in 0..self.runs.len() {
+            let run = self.runs[at];
+            if at < self.named {
+                self.storage.show_entities(run);
             } else {
-                this.storage.create_entities(run);
+                self.storage.create_entities(run);
             }
         }
         // A group for which no rows were reserved has no chunk.
-        let groups = mem::take(&mut this.groups);
-        this.storage.forget_groups(groups);
-        drop(this.storage.shared.take_unused());
+        self.storage.forget_groups(&mut self.groups);
+        self.keep();
+        drop(self.storage.shared.take_unused());
     }
 }
 
 impl Drop for ReservedRows<'_> {
     fn drop(&mut self) {
-        for run in &self.runs[..self.named] {
-            let ids = self.storage.chunks[run.chunk].new_ids(run.first, run.rows);
-            // SAFETY: the entity table has written these ids.
-            self.storage.table.free_rows(unsafe { ids.assume_init_ref() });
-        }
         let mut retired = Vec::new();
-        for run in self.runs.drain(..).rev() {
-            // A chunk that was opened for this has one run that begins at 0, and possibly others.
-            if run.first == 0 && self.storage.chunks[run.chunk].len == 0 {
-                retired.push(self.storage.close_chunk(run.chunk).into_parts());
+        if !self.is_kept {
+            self.filled.clear();
+            for run in &self.runs[..self.named] {
+                let ids = self.storage.chunks[run.chunk].new_ids(run.first, run.rows);
+                // SAFETY: the entity table has written these ids.
+                self.storage.table.free_rows(unsafe { ids.assume_init_ref() });
+            }
+            for run in self.runs.drain(..).rev() {
+                // A chunk that was opened for this has one run that begins at 0, and possibly others.
+                if run.first == 0 && self.storage.chunks[run.chunk].len == 0 {
+                    retired.push(self.storage.close_chunk(run.chunk).into_parts());
+                }
+            }
+            self.storage.forget_groups(&mut self.groups);
+        }
+        let lists = (mem::take(&mut self.groups), mem::take(&mut self.filled));
+        self.storage.reserve_scratch = lists;
+        // Last, since dropping chunk components and shared values runs user code.
+        let _unused = (!self.is_kept).then(|| self.storage.shared.take_unused());
+        drop(retired);
+    }
+}
+
+/// A position in a list of reserved runs, from which rows are taken in their order.
+#[derive(Default)]
+pub(crate) struct RowCursor {
+    run: usize,
+    used: u32,
+}
+
+impl RowCursor {
+    /// Creates a position after the last of the runs.
+    pub(crate) fn after(runs: &[RowRange]) -> Self {
+        Self { run: runs.len(), used: 0 }
+    }
+
+    /// Takes reserved rows for a run. Calls the function for each part of it, with its first row and its reserved rows.
+    pub(crate) fn assign(
+        &mut self,
+        reserved: &[RowRange],
+        run: RowRange,
+        mut each: impl FnMut(u32, RowRange),
+    ) {
+        let (mut first, mut rows) = (run.first, run.rows);
+        while rows > 0 {
+            let to = reserved[self.run];
+            let now = rows.min(to.rows - self.used);
+            each(first, RowRange { chunk: to.chunk, first: to.first + self.used, rows: now });
+            (first, rows, self.used) = (first + now, rows - now, self.used + now);
+            if self.used == to.rows {
+                (self.run, self.used) = (self.run + 1, 0);
             }
         }
-        self.storage.forget_groups(mem::take(&mut self.groups));
-        // Last, since dropping chunk components and shared values runs user code.
-        let _unused = self.storage.shared.take_unused();
-        drop(retired);
+    }
+}
+
+/// Rows that were reserved, and the values that were written to them. The values are dropped unless they are kept.
+pub(crate) struct NewRows {
+    shape: NonNull<ArchetypeShape>,
+    data: *mut u8,
+    pub(crate) run: RowRange,
+    /// The columns with values that have to be dropped.
+    columns: InlineIndices,
+    /// True if all columns have values.
+    is_complete: bool,
+}
+
+// SAFETY: it owns the values, and components are `Send`. The shape is only read.
+unsafe impl Send for NewRows {}
+
+impl NewRows {
+    /// Begins without values.
+    ///
+    /// # Safety
+    ///
+    /// - the rows are within the capacity of the chunk, which is unshared, and nothing else reaches them
+    /// - the chunk and its archetype outlive the result, unless it is [kept](Self::keep)
+    unsafe fn new(chunk: &Chunk, run: RowRange) -> Self {
+        // SAFETY: the contract of this function is that of `in_memory`.
+        unsafe { Self::in_memory(chunk.shape(), chunk.data(), run) }
+    }
+
+    /// Begins without values, in memory that is not that of a chunk yet.
+    ///
+    /// # Safety
+    ///
+    /// - the memory is unshared, and has room for the rows in columns of the shape; nothing else reaches them
+    /// - the memory and the shape outlive the result, unless it is [kept](Self::keep)
+    pub(super) unsafe fn in_memory(shape: &ArchetypeShape, data: *mut u8, run: RowRange) -> Self {
+        let (shape, columns) = (NonNull::from(shape), InlineIndices::default());
+        Self { shape, data, run, columns, is_complete: false }
+    }
+
+    #[inline]
+    pub(crate) fn shape(&self) -> &ArchetypeShape {
+        // SAFETY: the shape outlives the rows.
+        unsafe { self.shape.as_ref() }
+    }
+
+    /// Returns the number of rows.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.run.rows as usize
+    }
+
+    /// Returns the address of the chunk.
+    #[inline]
+    pub(crate) fn data(&self) -> *mut u8 {
+        self.data
+    }
+
+    /// Returns the first row as a place for a set of components with these column offsets.
+    #[inline]
+    pub(crate) fn place(&self, offsets: &[u32]) -> RowPlace {
+        RowPlace::new(self.data, offsets, self.run.first as usize)
+    }
+
+    /// Returns the address of the first row's value in a column.
+    #[inline]
+    pub(crate) fn column(&self, column: u32) -> *mut u8 {
+        let slot = self.shape().columns[column as usize];
+        self.data.wrapping_add(slot.offset as usize + self.run.first as usize * slot.size as usize)
+    }
+
+    /// Owns the values of a column from now on.
+    ///
+    /// # Safety
+    ///
+    /// - the column has a value in each row, which nothing else owns
+    pub(crate) unsafe fn own(&mut self, column: u32) {
+        if self.shape().types[column as usize].0.drop.is_some() {
+            self.columns.push(column);
+        }
+    }
+
+    /// Writes columns with a function, which counts those that it has finished.
+    ///
+    /// # Safety
+    ///
+    /// - the function writes a value to each row of these columns, one column after the other
+    pub(crate) unsafe fn write_columns(&mut self, columns: &[u32], write: impl FnOnce(&mut usize)) {
+        struct Finished<'a> {
+            rows: &'a mut NewRows,
+            columns: &'a [u32],
+            count: usize,
+        }
+
+        impl Drop for Finished<'_> {
+            fn drop(&mut self) {
+                for &column in &self.columns[..self.count] {
+                    // SAFETY: the function has finished the column.
+                    unsafe { self.rows.own(column) };
+                }
+            }
+        }
+
+        write(&mut Finished { rows: self, columns, count: 0 }.count);
+    }
+
+    /// Writes the initial values of a column.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such column, or its type has no initial value.
+    pub(crate) fn write_initial(&mut self, column: u32) {
+        // SAFETY: the rows have room for values, which are owned here then.
+        unsafe {
+            write_initial(self.shape(), self.data, column, self.run.first, self.run.rows);
+            self.own(column);
+        }
+    }
+
+    /// Writes a duplicate of one row of a chunk to each row. `columns` pairs their columns with all of these, in their order.
+    ///
+    /// # Panics
+    ///
+    /// If the columns differ in type, or a type cannot be duplicated.
+    pub(crate) fn repeat_row(&mut self, from: &Chunk, row: u32, columns: &[(u32, u32)]) {
+        assert!(row < from.len && columns.len() == self.shape().types.len());
+        for (&(theirs, ours), column) in columns.iter().zip(0..) {
+            let (ty, slot) =
+                (self.shape().types[column as usize], from.shape().columns[theirs as usize]);
+            assert!(ours == column && from.shape().types[theirs as usize] == ty);
+            let value = from.column(slot.offset).wrapping_add(row as usize * ty.size());
+            // SAFETY: the row has a value of this type, the new rows have room for one each, and are others.
+            unsafe {
+                duplicate_value(ty, value, self.column(column), self.len());
+                self.own(column);
+            }
+        }
+        self.is_complete = true;
+    }
+
+    /// Writes duplicates of rows of another chunk with the same types, from `first` on.
+    ///
+    /// # Panics
+    ///
+    /// If the types differ, there are no such rows, or a type cannot be duplicated.
+    pub(crate) fn duplicate_rows(&mut self, from: &Chunk, first: u32) {
+        assert!(from.shape().types == self.shape().types);
+        assert!(first <= from.len && self.run.rows <= from.len - first);
+        for column in 0..self.shape().types.len() as u32 {
+            let (ty, slot) =
+                (self.shape().types[column as usize], from.shape().columns[column as usize]);
+            let values = from.column(slot.offset).wrapping_add(first as usize * ty.size());
+            // SAFETY: the other chunk has values of this type in its rows, the new rows have room for them, and are others.
+            unsafe {
+                duplicate_column(ty, values, self.column(column), self.len());
+                self.own(column);
+            }
+        }
+        self.is_complete = true;
+    }
+
+    /// Replaces the entities in the values of all rows. The function gets the row, the number of the entity in its value, and the
+    /// entity.
+    ///
+    /// # Panics
+    ///
+    /// If not all columns were written at once.
+    pub(crate) fn remap(&mut self, mut replace: impl FnMut(usize, usize, Entity) -> Entity) {
+        assert!(self.is_complete);
+        for (column, ty) in (0..).zip(&self.shape().types) {
+            let Some(remap) = ty.0.remap else { continue };
+            for row in 0..self.len() {
+                let mut nth = 0;
+                let mut replace = |entity| {
+                    nth += 1;
+                    replace(row, nth - 1, entity)
+                };
+                let value = self.column(column).wrapping_add(row * ty.size());
+                // SAFETY: the row has a value of this type, which is owned here.
+                unsafe { remap(ty.0.shape, value, 1, &mut EntityRemap::new(&mut replace)) };
+            }
+        }
+    }
+
+    /// Keeps the values: the rows have another owner now.
+    pub(crate) fn keep(mut self) {
+        self.columns.clear();
+    }
+}
+
+impl Drop for NewRows {
+    fn drop(&mut self) {
+        let RowRange { first, rows, .. } = self.run;
+        // SAFETY: these columns were written, and nothing else owns the values.
+        unsafe { drop_values(self.shape.as_ref(), self.data, &self.columns, first, rows) }
     }
 }
 
 impl Storage {
     /// Removes those of the groups that have no chunks. Their values may become [unused](super::SharedValues::take_unused).
-    fn forget_groups(&mut self, mut groups: Vec<(u32, u32)>) {
+    fn forget_groups(&mut self, groups: &mut Vec<(u32, u32)>) {
         groups.sort_unstable();
         groups.dedup();
         for (archetype, group) in groups.drain(..) {
             self.forget_group(archetype, group);
         }
-        self.group_scratch = groups;
     }
 
     /// Creates the entities of rows behind the last of a chunk, which have values already.

@@ -20,7 +20,7 @@ use std::{mem, ptr};
 use super::arena::OutOfMemory;
 use super::chunk::NOWHERE;
 use super::entity_table::SlotMut;
-use super::raw_values::{NewRows, copy_small_value, copy_value, prefetch_soon, write_initial};
+use super::raw_values::{copy_small_value, copy_value, prefetch_soon};
 use super::reserve::{ReservedRows, RowRange};
 use super::rows::DropColumns;
 use super::shared_groups::GroupKey;
@@ -150,6 +150,54 @@ impl Storage {
         unsafe { self.remove_row(from.chunk, from.row, DropColumns::Only(left)) };
     }
 
+    /// Moves an entity to the archetype and group that a transfer leads to, for which no value has to be written.
+    ///
+    /// # Panics
+    ///
+    /// If the entity is not at the location, or the transfer is that of another archetype, or writes values.
+    pub(crate) fn move_entity(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+    ) -> Result<(), OutOfMemory> {
+        self.make_unique(from.chunk)?;
+        let to = self.room_by(transfer, from.chunk)?;
+        self.move_entity_to(entity, from, transfer, to);
+        Ok(())
+    }
+
+    /// Moves an entity to a chunk with room of the archetype that a transfer leads to. No value has to be written.
+    ///
+    /// # Panics
+    ///
+    /// If the entity is not at the location, a chunk is shared, or the chunk is full or of another archetype. If the transfer is that
+    /// of another archetype, or writes values.
+    pub(crate) fn move_entity_to(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        transfer: &Transfer,
+        to: u32,
+    ) {
+        let (source, target) = (&self.chunks[from.chunk], &self.chunks[to]);
+        assert!(source.entities()[from.row as usize] == entity && !source.may_be_shared());
+        assert!(transfer.is_between(source.shape(), target.shape()));
+        assert!(from.chunk != to && target.len < target.capacity() && !target.may_be_shared());
+        let types = &target.shape().types;
+        let has_no_value = |&column: &u32| {
+            let ty = types[column as usize];
+            ty.size() == 0 && ty.0.drop.is_none()
+        };
+        assert!(transfer.written.iter().all(has_no_value));
+        // SAFETY:
+        // - the entity exists at `from`; both chunks are unshared, differ, and the second has room
+        // - the transfer leads from the archetype of the one to that of the other
+        // - the columns that it writes have neither bytes nor drop glue
+        // - the transfer lists the columns that it leaves
+        unsafe { self.move_row(entity, from, transfer, to, &transfer.left) };
+    }
+
     /// Moves an entity's row to another archetype. Components that are new there get their initial values.
     pub(crate) fn move_with_initial(
         &mut self,
@@ -158,7 +206,7 @@ impl Storage {
         from: Location,
         transfer: &Transfer,
     ) -> Result<(), EntityError> {
-        let shape = self.archetypes[transfer.to].shape.clone();
+        let shape = &self.archetypes[transfer.to].shape;
         let no_initial =
             |&&column: &&u32| matches!(shape.types[column as usize].0.beginning, Beginning::None);
         if let Some(&column) = transfer.written.iter().find(no_initial) {
@@ -166,26 +214,18 @@ impl Storage {
         }
         self.make_unique(from.chunk)?;
         let group = self.group_by(transfer, from.chunk);
-        let reserved = ReservedRows::in_group(self, runs, transfer.to, group, 1)?;
-        let run = reserved.runs[0];
-        let data = reserved.storage.chunks[run.chunk].data();
-        // SAFETY: the row is reserved, so that it has no values and no owner, and a column is added only once it is written. All
-        // types have initial values, as checked above.
-        unsafe {
-            let mut new = NewRows::new(&shape, data, run.first, 1);
-            for &column in &transfer.written {
-                write_initial(&shape, data, column, run.first, 1);
-                new.columns.push(column);
-            }
-            new.keep();
-        }
-        let storage = reserved.into_storage();
+        let mut reserved = ReservedRows::new(self, runs, transfer.to, group, 1)?;
+        reserved.fill_without_ids(|rows, _| {
+            transfer.written.iter().for_each(|&column| rows.write_initial(column));
+        });
+        reserved.keep();
+        let RowRange { chunk, .. } = reserved.runs[0];
         // SAFETY:
         // - the entity exists at `from`, in a chunk that was made unshared; the reserved chunk is unshared and has room
         // - the transfer leads to the archetype of the reserved chunk
         // - all columns that the transfer writes were just written
         // - the transfer lists the columns that it leaves
-        unsafe { storage.move_row(entity, from, transfer, run.chunk, &transfer.left) };
+        unsafe { reserved.storage.move_row(entity, from, transfer, chunk, &transfer.left) };
         Ok(())
     }
 
@@ -334,7 +374,7 @@ impl Storage {
         }
         self.make_unique(number)?;
         let group = self.group_of(transfer.to, key);
-        ReservedRows::in_group(self, runs, transfer.to, group, rows as usize)?.into_storage();
+        ReservedRows::new(self, runs, transfer.to, group, rows as usize)?.keep();
         let mut from = first;
         // SAFETY:
         // - the rows exist; the reserved ones are in unshared chunks of another group, right behind their last rows
@@ -353,12 +393,6 @@ impl Storage {
 
 /// Whole chunks.
 impl Storage {
-    /// Removes all chunks from the list of their archetype at once, before [`relabel_chunk`](Self::relabel_chunk) moves them all
-    /// to another. One by one, each removal would move the last chunk of the list.
-    pub(crate) fn unlist_chunks(&mut self, archetype: u32) {
-        self.archetypes.unlist_chunks(archetype);
-    }
-
     /// Moves a chunk to another group, and possibly another archetype, with all its rows. The entities keep their places, and the
     /// memory of the chunk is not written: it may be shared.
     ///

@@ -3,14 +3,12 @@
 #![expect(unsafe_code, reason = "values in chunks")]
 
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use super::archetype::ArchetypeShape;
 use super::arena::{ChunkMemory, LastChunk, OutOfMemory};
 use super::chunk::{Chunk, ChunkValues, NOWHERE};
-use super::raw_values::{
-    copy_small_value, copy_value, drop_values, for_each_to_end, prefetch, swap_values,
-};
+use super::raw_values::{copy_small_value, copy_value, drop_values, for_each_to_end, prefetch};
 use super::{Location, Storage};
 use crate::entity::Entity;
 
@@ -128,6 +126,48 @@ impl Storage {
         }
     }
 
+    /// Removes an entity, if its row can be removed by copying small values alone. Returns its location otherwise, or `None` if it
+    /// does not exist.
+    #[inline(always)]
+    pub(crate) fn destroy_simply(&mut self, entity: Entity) -> Result<(), Option<Location>> {
+        let Some(slot) = self.table.open(entity) else { return Err(None) };
+        // SAFETY: the slot was just opened, so it has a location, and the table refers only to chunks that exist.
+        let (location, chunk) = unsafe {
+            let location = slot.location();
+            (location, self.chunks.get_unchecked(location.chunk))
+        };
+        if !chunk.removes_simply() {
+            return Err(Some(location));
+        }
+        // SAFETY:
+        // - the slot was opened for this entity
+        // - the table refers to rows that exist; a chunk that `removes_simply` is unshared, and has no values to be dropped
+        unsafe {
+            self.table.free_open(slot, entity);
+            self.remove_row_simply(location.chunk, location.row);
+        }
+        Ok(())
+    }
+
+    /// Removes an entity and its row, and drops all values.
+    ///
+    /// # Panics
+    ///
+    /// If the entity is not at the location.
+    pub(crate) fn destroy(&mut self, entity: Entity, at: Location) -> Result<(), OutOfMemory> {
+        let chunk = &self.chunks[at.chunk];
+        assert!(chunk.entities()[at.row as usize] == entity);
+        if chunk.len == 1 {
+            // No row moves, so shared memory does not have to be copied.
+            self.destroy_chunk(at.chunk);
+            return Ok(());
+        }
+        self.make_unique(at.chunk)?;
+        // SAFETY: the entity exists at this location, in a chunk that was made unique. No value was moved or dropped.
+        unsafe { self.destroy_row(entity, at, DropColumns::All) };
+        Ok(())
+    }
+
     /// Removes an entity and its row.
     ///
     /// # Safety
@@ -153,7 +193,7 @@ impl Storage {
         if self.chunks[number].len == 0 {
             let (memory, _values, shape, _) = self.close_chunk(number).into_parts();
             let _unused = self.shared.take_unused();
-            return finish(memory, shape, left);
+            return release(memory, shape, left, 1);
         }
         self.note_room(number);
         let chunk = &self.chunks[number];
@@ -195,7 +235,7 @@ impl Storage {
         self.table.free_rows(chunk.entities());
         let (memory, _values, shape, rows) = chunk.into_parts();
         let _unused = self.shared.take_unused();
-        release(memory, shape, rows);
+        release(memory, shape, &shape.dropped, rows);
     }
 
     /// Removes all entities, and returns their number. New ids begin with the first index again.
@@ -227,21 +267,11 @@ impl Storage {
     }
 }
 
-/// Releases the memory of a chunk, and drops the values of its rows if nothing else owns the memory.
-pub(super) fn release(memory: ChunkMemory, shape: &ArchetypeShape, rows: u32) {
+/// Releases the memory of a chunk, and drops the values of these columns in its first rows if nothing else owns the memory.
+pub(super) fn release(memory: ChunkMemory, shape: &ArchetypeShape, columns: &[u32], rows: u32) {
     let Some(last) = memory.release() else { return };
     // SAFETY: the memory has values in these rows, and nothing else reaches them any more.
-    unsafe { drop_values(shape, last.as_ptr().as_ptr(), &shape.dropped, 0, rows) };
-    drop(last);
-}
-
-/// Releases the memory of a chunk whose last row is gone, and drops the values that are left in the first row.
-fn finish(memory: ChunkMemory, shape: &ArchetypeShape, left: &[u32]) {
-    let data = memory.as_ptr();
-    let last = memory.release();
-    debug_assert!(last.is_some(), "rows are removed from memory that is not shared");
-    // SAFETY: the first row has values in these columns, and nothing else reaches them any more.
-    unsafe { drop_values(shape, data.as_ptr(), left, 0, 1) };
+    unsafe { drop_values(shape, last.as_ptr().as_ptr(), columns, 0, rows) };
     drop(last);
 }
 
@@ -282,7 +312,7 @@ unsafe fn swap_rows_partly(
             let values = chunk.column(column.offset);
             let value = |row: u32| values.wrapping_add(row as usize * column.size as usize);
             if swapped.contains(&at) {
-                swap_values(value(from), value(to), column.size);
+                ptr::swap_nonoverlapping(value(from), value(to), column.size as usize);
             } else {
                 copy_value(value(from), value(to), column.size);
             }

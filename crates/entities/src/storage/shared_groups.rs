@@ -124,18 +124,8 @@ impl Storage {
         tables.zip(given.iter()).map(|(table, value)| self.shared.look_up(table, value)).collect()
     }
 
-    /// Returns the key of a group, with values from a chunk and from `given` lookups.
-    pub(crate) fn group_key(
-        &self,
-        sources: &[SharedSource],
-        from: Option<u32>,
-        given: &[SharedLookup],
-    ) -> GroupKey {
-        self.group_key_with(sources, from, |at| given.get(at))
-    }
-
     /// Returns the key of a group, with values from a chunk and from a function for given lookups.
-    pub(crate) fn group_key_with<'g>(
+    pub(crate) fn group_key<'g>(
         &self,
         sources: &[SharedSource],
         from: Option<u32>,
@@ -184,7 +174,7 @@ impl Storage {
         if transfer.shared.is_empty() {
             return NOWHERE;
         }
-        let key = self.group_key(&transfer.shared, Some(from), &[]);
+        let key = self.group_key(&transfer.shared, Some(from), |_| None);
         self.group_of(transfer.to, key)
     }
 

@@ -75,10 +75,15 @@ impl SharedValues {
 
     /// Returns the table of a shared type. Creates it if necessary, which runs user code.
     pub(crate) fn ensure(&mut self, ty: ComponentType) -> u32 {
+        let functions = ty.0.shared.expect("only types that are shared have tables");
+        self.ensure_with(ty, || SharedTable::new(functions))
+    }
+
+    fn ensure_with(&mut self, ty: ComponentType, make: impl FnOnce() -> SharedTable) -> u32 {
         if let Some(number) = self.table(ty) {
             return number;
         }
-        let table = SharedTable::new(ty.0.shared.expect("only types that are shared have tables"));
+        let table = make();
         let number = u32::try_from(self.tables.len()).expect("fewer types than numbers for them");
         self.tables.push(table);
         self.by_type.insert(ty, number);
@@ -189,16 +194,8 @@ impl SharedValues {
             let total = |index: u32| {
                 other.slots[index as usize].order_events.wrapping_add(chunks(number, index))
             };
-            let table = match self.by_type.get(&ty) {
-                Some(&own) => &mut self.tables[own as usize],
-                None => {
-                    let own =
-                        u32::try_from(self.tables.len()).expect("fewer than there were types");
-                    self.by_type.insert(ty, own);
-                    self.tables.push(other.emptied());
-                    self.tables.last_mut().expect("it was just added")
-                }
-            };
+            let own = self.ensure_with(ty, || other.emptied());
+            let table = &mut self.tables[own as usize];
             // Values that both storages share have the same address. Values at different addresses may still be equal.
             let mut left: HashMap<*const (), u32, FixedState> = (0..)
                 .zip(&other.slots)
@@ -223,27 +220,40 @@ impl SharedValues {
 
     /// Subtracts events from the count of a value that a chunk continues to count.
     pub(crate) fn uncount(&mut self, table: u32, index: u32, events: u32) {
-        let slot = &mut self.tables[table as usize].slots[index as usize];
+        let slot = self.slot_mut(table, index);
         slot.order_events = slot.order_events.wrapping_sub(events);
     }
 
     /// Counts an event of a value that no chunk counts.
     pub(crate) fn count_event(&mut self, table: u32, index: u32) {
-        let slot = &mut self.tables[table as usize].slots[index as usize];
+        let slot = self.slot_mut(table, index);
         slot.order_events = slot.order_events.wrapping_add(1);
     }
 
     /// Counts one more chunk with a value.
     pub(crate) fn hold(&mut self, table: u32, index: u32) {
-        self.tables[table as usize].slots[index as usize].references += 1;
+        self.slot_mut(table, index).references += 1;
+    }
+
+    fn slot_mut(&mut self, table: u32, index: u32) -> &mut ValueSlot {
+        &mut self.tables[table as usize].slots[index as usize]
     }
 
     /// Counts one chunk less with a value, and adds the events of the chunk.
     pub(crate) fn let_go(&mut self, table: u32, index: u32, events: u32) {
-        let slot = &mut self.tables[table as usize].slots[index as usize];
+        let slot = self.slot_mut(table, index);
         slot.references -= 1;
         slot.order_events = slot.order_events.wrapping_add(events);
         self.forget_unused(table, index);
+    }
+
+    /// Releases values that were held, and drops those that no chunk has, which is user code.
+    pub(crate) fn let_go_all(&mut self, held: impl Iterator<Item = (u32, u32)>) {
+        // Sorted, since the order decides which places are reused.
+        let mut held: Vec<_> = held.collect();
+        held.sort_unstable();
+        held.into_iter().for_each(|(table, index)| self.let_go(table, index, 0));
+        drop(self.take_unused());
     }
 
     /// Removes a value that no chunk has, unless it is the default.
@@ -279,34 +289,32 @@ impl SharedValues {
         &self,
         counted: &HashMap<(u32, u32), u32, FixedState>,
     ) -> Result<(), String> {
-        if !self.unused.is_empty() {
-            return Err(format!("{} shared values are dead and not dropped", self.unused.len()));
-        }
+        let unused = self.unused.len();
+        holds!(unused == 0, "{unused} shared values are dead and not dropped");
         for (number, table) in (0_u32..).zip(&self.tables) {
             for (index, slot) in (0_u32..).zip(&table.slots) {
                 let place = format!("value {index} of table {number}");
                 let references = counted.get(&(number, index)).copied().unwrap_or(0);
-                if references != slot.references {
-                    let has = slot.references;
-                    return Err(format!("{references} chunks have {place}, which counts {has}"));
-                }
+                let has = slot.references;
+                holds!(references == has, "{references} chunks have {place}, which counts {has}");
                 let is_default = index == 0 && table.functions.default.is_some();
-                if slot.value.is_some() != (references > 0 || is_default) {
-                    return Err(format!("{place} has {references} owners, and is there or not"));
-                }
+                holds!(
+                    slot.value.is_some() == (references > 0 || is_default),
+                    "{place} has {references} owners, and is there or not"
+                );
                 let is_free = table.free.iter().filter(|&&free| free == index).count();
-                if is_free != usize::from(slot.value.is_none()) {
-                    return Err(format!("{place} is {is_free} times among those that are free"));
-                }
+                holds!(
+                    is_free == usize::from(slot.value.is_none()),
+                    "{place} is {is_free} times among those that are free"
+                );
                 let found = table.by_value.find(slot.hash, |&at| at == index).is_some();
-                if found != slot.value.is_some() {
-                    return Err(format!("{place} is found by its hash, or should be"));
-                }
+                holds!(found == slot.value.is_some(), "{place} is found by its hash, or should be");
             }
             let there = table.slots.len() - table.free.len();
-            if table.by_value.len() != there {
-                return Err(format!("{there} values of table {number} are there, and not found"));
-            }
+            holds!(
+                table.by_value.len() == there,
+                "{there} values of table {number} are there, and not found"
+            );
         }
         Ok(())
     }
@@ -315,33 +323,27 @@ impl SharedValues {
 impl SharedTable {
     /// Creates a table with the default value, if there is one. Runs user code.
     fn new(functions: SharedFunctions) -> Self {
-        let mut table = Self {
-            functions,
-            slots: Vec::new(),
-            free: Vec::new(),
-            by_value: HashTable::new(),
-            gone_events: 0,
-        };
-        if let Some(make) = functions.default {
+        let default = functions.default.map(|make| {
             let value = make();
-            let hash = (functions.hash)(&*value);
-            table.insert(hash, value);
-        }
-        table
+            ((functions.hash)(&*value), value)
+        });
+        Self::with_default(functions, default)
     }
 
-    /// Creates a table of the same type with the default value, if there is one. Runs no user code.
+    /// Creates a table with the same default value alone.
     fn emptied(&self) -> Self {
-        let mut table = Self {
-            functions: self.functions,
-            slots: Vec::new(),
-            free: Vec::new(),
-            by_value: HashTable::new(),
-            gone_events: 0,
-        };
-        if self.functions.default.is_some() {
+        let default = self.functions.default.map(|_| {
             let ValueSlot { hash, value, .. } = &self.slots[0];
-            table.insert(*hash, value.clone().expect("the default stays"));
+            (*hash, value.clone().expect("the default stays"))
+        });
+        Self::with_default(self.functions, default)
+    }
+
+    fn with_default(functions: SharedFunctions, default: Option<(u64, SharedValue)>) -> Self {
+        let (slots, free, by_value) = (Vec::new(), Vec::new(), HashTable::new());
+        let mut table = Self { functions, slots, free, by_value, gone_events: 0 };
+        if let Some((hash, value)) = default {
+            table.insert(hash, value);
         }
         table
     }

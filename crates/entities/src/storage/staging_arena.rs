@@ -22,7 +22,7 @@ const MIN_BLOCK_ALIGN: usize = 64;
 /// not allocate.
 #[derive(Default)]
 pub(crate) struct StagingArena {
-    blocks: Vec<StagingBlock>,
+    blocks: Vec<RawBlock>,
     /// The number of used bytes in the last block.
     used: usize,
     /// The values to be dropped.
@@ -34,11 +34,6 @@ struct PendingDrop {
     value: *mut u8,
     drop: unsafe fn(*mut u8),
     ty: Option<ComponentType>,
-}
-
-struct StagingBlock {
-    memory: NonNull<u8>,
-    layout: Layout,
 }
 
 // SAFETY: it owns its memory, as a box does. The values are components and sets of them, which are `Send`.
@@ -65,13 +60,11 @@ impl StagingArena {
         let before = self.blocks.last().map_or(0, |block| block.layout.size());
         let size = value.size().max(before * 2).max(MIN_BLOCK_SIZE);
         let layout = Layout::from_size_align(size, value.align().max(MIN_BLOCK_ALIGN));
-        let layout = layout.expect("as large as what is in memory already");
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { alloc(layout) };
-        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
-        self.blocks.push(StagingBlock { memory, layout });
+        let block = RawBlock::new(layout.expect("as large as what is in memory already"));
+        let memory = block.memory.as_ptr();
+        self.blocks.push(block);
         self.used = value.size();
-        memory.as_ptr()
+        memory
     }
 
     /// Drops a value in the arena when it is cleared.
@@ -168,34 +161,18 @@ impl Drop for StagingArena {
     }
 }
 
-impl Drop for StagingBlock {
-    fn drop(&mut self) {
-        // SAFETY: the memory was allocated with this layout, and is not used afterwards.
-        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
-    }
-}
-
 /// Values of a set of components, for some rows, that wait to be moved into chunks. They are dropped if they are not.
 ///
 /// The columns follow one another in the order of the set. The memory is reused for the next values.
 #[derive(Default)]
 pub(crate) struct StagedRows {
-    memory: ColumnMemory,
+    memory: RawBlock,
     types: Vec<ComponentType>,
     offsets: Vec<u32>,
     rows: usize,
     /// The number of columns with values.
     done: usize,
 }
-
-/// ColumnMemory for columns, possibly none.
-struct ColumnMemory {
-    first: NonNull<u8>,
-    layout: Layout,
-}
-
-// SAFETY: it owns its memory, as a box does, and components are `Send`.
-unsafe impl Send for ColumnMemory {}
 
 impl StagedRows {
     /// Writes values with a function, which gets the place of the first row and counts finished columns. There are no values
@@ -226,15 +203,14 @@ impl StagedRows {
         self.types.extend_from_slice(types);
         self.rows = rows;
         self.memory.require(layout);
-        write(RowPlace::new(self.memory.first.as_ptr(), &self.offsets, 0), &mut self.done);
+        write(RowPlace::new(self.memory.memory.as_ptr(), &self.offsets, 0), &mut self.done);
         debug_assert_eq!(self.done, self.types.len());
     }
 
     /// Returns the address of the first value of each type.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (ComponentType, *mut u8)> {
         let columns = self.types.iter().zip(&self.offsets);
-        // SAFETY: the offsets are inside of the memory.
-        columns.map(|(&ty, &offset)| (ty, unsafe { self.memory.column(offset) }))
+        columns.map(|(&ty, &offset)| (ty, self.memory.column(offset)))
     }
 
     /// Returns the size of the memory in bytes.
@@ -261,41 +237,50 @@ impl Drop for StagedRows {
     }
 }
 
-impl ColumnMemory {
+/// Memory of the global allocator, possibly none.
+struct RawBlock {
+    memory: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it owns its memory, as a box does, and the values in it are components and sets of them, which are `Send`.
+unsafe impl Send for RawBlock {}
+
+impl RawBlock {
+    /// Allocates memory.
+    fn new(layout: Layout) -> Self {
+        assert!(layout.size() > 0);
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { alloc(layout) };
+        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
+        Self { memory, layout }
+    }
+
     /// Makes the memory large enough for a layout. Its contents are lost.
     fn require(&mut self, layout: Layout) {
-        if layout.size() <= self.layout.size() && layout.align() <= self.layout.align() {
-            return;
+        if layout.size() > self.layout.size() || layout.align() > self.layout.align() {
+            *self = Self::default();
+            *self = Self::new(layout);
         }
-        *self = Self::default();
-        // SAFETY: the layout is not empty.
-        let first = unsafe { alloc(layout) };
-        let first = NonNull::new(first).unwrap_or_else(|| handle_alloc_error(layout));
-        *self = Self { first, layout };
     }
 
-    /// Returns the beginning of a column.
-    ///
-    /// # Safety
-    ///
-    /// - the offset is inside of the memory
-    unsafe fn column(&self, offset: u32) -> *mut u8 {
-        // SAFETY: the offset is inside of the memory.
-        unsafe { self.first.add(offset as usize).as_ptr() }
+    /// Returns the address at an offset.
+    fn column(&self, offset: u32) -> *mut u8 {
+        self.memory.as_ptr().wrapping_add(offset as usize)
     }
 }
 
-impl Default for ColumnMemory {
+impl Default for RawBlock {
     fn default() -> Self {
-        Self { first: NonNull::dangling(), layout: Layout::new::<()>() }
+        Self { memory: NonNull::dangling(), layout: Layout::new::<()>() }
     }
 }
 
-impl Drop for ColumnMemory {
+impl Drop for RawBlock {
     fn drop(&mut self) {
         if self.layout.size() > 0 {
             // SAFETY: the memory was allocated with this layout, and is not used afterwards.
-            unsafe { dealloc(self.first.as_ptr(), self.layout) };
+            unsafe { dealloc(self.memory.as_ptr(), self.layout) };
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Transfers: what happens to each column when an entity moves from one archetype to another.
 
-#![expect(unsafe_code, reason = "unchecked access to existing transfers")]
-
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
@@ -41,6 +39,8 @@ pub(crate) enum SetOperation {
 
 /// A plan for moving entities from one archetype to another, column by column.
 pub(crate) struct Transfer {
+    /// The serial numbers of the shapes that the entity leaves and gets.
+    serials: (u32, u32),
     /// The archetype that the entity moves to.
     pub(crate) to: u32,
     /// The columns whose values move, without tags.
@@ -94,6 +94,8 @@ pub(crate) struct ColumnMove {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) size: u32,
+    /// The number of the column in the new chunk.
+    pub(crate) column: u32,
 }
 
 impl Transfer {
@@ -107,21 +109,18 @@ impl Transfer {
     ) -> Self {
         let writes = matches!(change, SetOperation::Add | SetOperation::Set);
         let is_written = |ty: ComponentType| !from.has(ty) || (writes && set.contains(&ty));
-        let mut transfer = Lists::default();
+        let (mut moves, mut kept, mut left) = (Vec::new(), Vec::new(), Vec::new());
         for (at, &ty) in (0..).zip(&from.types) {
             match to.index.find(ty) {
                 Some(found) if !is_written(ty) => {
-                    transfer.kept.push((at, found.column));
-                    let column = from.columns[at as usize];
-                    if column.size > 0 {
-                        transfer.moves.push(ColumnMove {
-                            from: column.offset,
-                            to: found.offset,
-                            size: column.size,
-                        });
+                    kept.push((at, found.column));
+                    let ColumnSlot { offset, size } = from.columns[at as usize];
+                    if size > 0 {
+                        let (to, column) = (found.offset, found.column);
+                        moves.push(ColumnMove { from: offset, to, size, column });
                     }
                 }
-                _ if ty.0.drop.is_some() => transfer.left.push(at),
+                _ if ty.0.drop.is_some() => left.push(at),
                 _ => {}
             }
         }
@@ -136,23 +135,20 @@ impl Transfer {
                 None => masks_new.push(mask),
             }
         }
-        let repacked = in_order_of_moves(&transfer.moves);
-        let keeps_all = transfer.left.is_empty();
+        let repacked = in_order_of_moves(&moves);
+        let keeps_all = left.is_empty();
         Self {
+            serials: (from.serial, to.serial),
             to: to_number,
             whole: keeps_all && is_whole(from, to, &written),
             repacks: keeps_all && is_repackable(from, to) && repacked.is_some(),
             repacked: repacked.unwrap_or_default(),
             flags: flags_of(to),
             written,
-            offsets: set
-                .iter()
-                .filter_map(|&ty| to.index.find(ty))
-                .map(|found| found.offset)
-                .collect(),
-            moves: transfer.moves.into(),
-            kept: transfer.kept.into(),
-            left: transfer.left.into(),
+            offsets: set.iter().filter_map(|&ty| Some(to.index.find(ty)?.offset)).collect(),
+            moves: moves.into(),
+            kept: kept.into(),
+            left: left.into(),
             // One operation may have removed all components, with the tag.
             ends: to.is_bare_cleanup() || (from.is_cleanup_only() && to.types.is_empty()),
             masks_kept: masks_kept.into(),
@@ -161,6 +157,13 @@ impl Transfer {
             present: set.iter().copied().find(|&ty| from.has(ty)),
             missing: set.iter().copied().find(|&ty| !from.has(ty)),
         }
+    }
+}
+
+impl Transfer {
+    /// Returns whether it leads from the one shape to the other.
+    pub(super) fn is_between(&self, from: &ArchetypeShape, to: &ArchetypeShape) -> bool {
+        self.serials == (from.serial, to.serial)
     }
 }
 
@@ -236,13 +239,6 @@ fn shared_sources(
     to.shared.iter().map(source).collect()
 }
 
-#[derive(Default)]
-struct Lists {
-    moves: Vec<ColumnMove>,
-    kept: Vec<(u32, u32)>,
-    left: Vec<u32>,
-}
-
 /// The cache of transfers, found by edge without comparing types.
 #[derive(Default)]
 pub(crate) struct Transfers {
@@ -274,18 +270,6 @@ impl Transfers {
     #[inline(never)]
     fn look_up(&self, edge: Edge) -> Option<u32> {
         self.edges.get(&edge).copied()
-    }
-
-    /// Returns an existing transfer.
-    ///
-    /// # Safety
-    ///
-    /// - `number` was returned by `get` or `insert`
-    #[inline]
-    pub(crate) unsafe fn at(&self, number: u32) -> &Transfer {
-        debug_assert!((number as usize) < self.list.len());
-        // SAFETY: the number was returned for a transfer, and transfers are never removed.
-        unsafe { self.list.get_unchecked(number as usize) }
     }
 
     pub(crate) fn insert(&mut self, edge: Edge, transfer: Transfer) -> u32 {

@@ -10,7 +10,7 @@ use super::plan::{BulkMove, BulkPlan, BulkStep, PlanLists, RowAction};
 use crate::component::{ComponentType, Copying};
 use crate::set::{CloneSet, ComponentSet};
 use crate::storage::{
-    ArchetypeShape, ChunkMemory, DeferredDrop, InlineIndices, NewRows, RowPlace, RowRange,
+    ArchetypeShape, ChunkMemory, DeferredDrop, InlineIndices, NOWHERE, RowPlace, RowRange,
     StagedRows, Storage, Transfer, Transfers, repeat_bytes, write_initial,
 };
 
@@ -71,41 +71,6 @@ pub(super) struct FilledPlan<'s> {
     pub(super) is_pattern: bool,
 }
 
-/// New rows with values: all columns of the first moves, and some columns of the next. They are dropped if user code panics.
-struct FilledMoves<'a> {
-    plan: &'a BulkPlan<'a>,
-    transfers: &'a Transfers,
-    /// The columns that are written for a transfer, in their order.
-    columns: &'a dyn Fn(&Transfer) -> InlineIndices,
-    moves: usize,
-    /// The number of written columns of the move after those.
-    done: usize,
-}
-
-impl FilledMoves<'_> {
-    /// Counts the current move as complete.
-    fn end_move(&mut self) {
-        self.moves += 1;
-        self.done = 0;
-    }
-
-    /// Hands the rows over to the plan.
-    fn keep(self) {
-        mem::forget(self);
-    }
-}
-
-impl Drop for FilledMoves<'_> {
-    fn drop(&mut self) {
-        for (at, row_move) in self.plan.lists.moves[..].iter().enumerate().take(self.moves + 1) {
-            let columns = (self.columns)(&self.transfers[row_move.transfer]);
-            let done = if at < self.moves { columns.len() } else { self.done };
-            let mut rows = self.plan.new_rows(row_move);
-            rows.columns.extend_from_slice(&columns[..done]);
-        }
-    }
-}
-
 impl<'s> BulkPlan<'s> {
     /// Creates all values. Values of moving rows are written to their new rows, the others are staged. If user code panics, all are
     /// dropped.
@@ -140,19 +105,13 @@ impl<'s> BulkPlan<'s> {
     }
 
     /// Writes initial values to the new rows.
-    fn write_initial(&self, transfers: &Transfers) {
-        let columns = |transfer: &Transfer| transfer.written.iter().copied().collect();
-        let mut filled =
-            FilledMoves { plan: self, transfers, columns: &columns, moves: 0, done: 0 };
+    fn write_initial(&mut self, transfers: &Transfers) {
         for row_move in &self.lists.moves {
-            let chunk = &self.reserved.storage.chunks[row_move.to.chunk];
-            for &column in &transfers[row_move.transfer].written {
-                let (first, rows) = (row_move.to.first, row_move.to.rows);
-                // SAFETY: the rows are reserved, and `transfer_for` checked that the column has an initial value.
-                unsafe { write_initial(chunk.shape(), chunk.data(), column, first, rows) };
-                filled.done += 1;
-            }
-            filled.end_move();
+            // SAFETY: the moves have distinct reserved rows.
+            let mut rows = unsafe { self.reserved.rows(row_move.to) };
+            let written = &transfers[row_move.transfer].written;
+            written.iter().for_each(|&column| rows.write_initial(column));
+            self.reserved.hold(rows);
         }
         for (step, transfer, shape) in self.whole_steps(transfers) {
             let data = self.reserved.storage.chunks[step.chunk].data();
@@ -161,7 +120,6 @@ impl<'s> BulkPlan<'s> {
                 unsafe { write_initial(shape, data, column, 0, step.rows) };
             }
         }
-        filled.keep();
     }
 
     /// Writes clones to the new rows, and stages those for rows that stay.
@@ -173,30 +131,32 @@ impl<'s> BulkPlan<'s> {
                 self.stage(types, set, rows);
             }
         }
-        // Columns in the order of the set, which differs from that of the archetype.
-        let columns = |transfer: &Transfer| {
-            let index = &self.reserved.storage.archetypes[transfer.to].shape.index;
-            types.iter().filter_map(|&ty| index.find(ty)).map(|found| found.column).collect()
-        };
-        let mut filled =
-            FilledMoves { plan: self, transfers, columns: &columns, moves: 0, done: 0 };
-        for row_move in &self.lists.moves {
-            let offsets = &transfers[row_move.transfer].offsets;
-            let place =
-                self.reserved.storage.chunks[row_move.to.chunk].row(row_move.to.first, offsets);
+        let (mut last, mut columns) = (NOWHERE, InlineIndices::default());
+        for &BulkMove { to, transfer: number, .. } in &self.lists.moves {
+            let transfer = &transfers[number];
+            if mem::replace(&mut last, number) != number {
+                // In the order of the set, which differs from that of the archetype.
+                let index = &self.reserved.storage.archetypes[transfer.to].shape.index;
+                let found = types.iter().filter_map(|&ty| index.find(ty));
+                columns = found.map(|found| found.column).collect();
+            }
             // SAFETY:
-            // - the offsets are those of the set in the chunk's archetype
-            // - the rows are reserved, after the last row of the chunk
+            // - the moves have distinct reserved rows
+            // - the offsets and columns are those of the set in the chunk's archetype
             // - the set is borrowed here alone
-            unsafe { set.fill(place, row_move.to.rows as usize, &mut filled.done) };
-            filled.end_move();
+            let rows = unsafe {
+                let mut rows = self.reserved.rows(to);
+                let place = rows.place(&transfer.offsets);
+                rows.write_columns(&columns, |done| set.fill(place, to.rows as usize, done));
+                rows
+            };
+            self.reserved.hold(rows);
         }
         for (step, transfer, _) in self.whole_steps(transfers) {
             let place = self.reserved.storage.chunks[step.chunk].row(0, &transfer.offsets);
             // SAFETY: no type of the set has bytes or drop glue, so that an aligned address is enough.
             unsafe { set.fill(place, step.rows as usize, &mut 0) };
         }
-        filled.keep();
     }
 
     /// Moves a set to each of the new rows, and stages those for rows that stay. No user code runs.
@@ -258,13 +218,6 @@ impl<'s> BulkPlan<'s> {
             (step, transfer, &*self.reserved.storage.archetypes[transfer.to].shape)
         })
     }
-
-    /// Returns the target rows of a move, without any columns.
-    fn new_rows(&self, row_move: &BulkMove) -> NewRows<'_> {
-        let chunk = &self.reserved.storage.chunks[row_move.to.chunk];
-        // SAFETY: the rows are reserved and have no owner, and columns are added only once they are written.
-        unsafe { NewRows::new(chunk.shape(), chunk.data(), row_move.to.first, row_move.to.rows) }
-    }
 }
 
 /// Returns whether all values of a set are duplicated by copying bytes, so that one row is enough.
@@ -301,12 +254,13 @@ impl FilledPlan<'_> {
         transfers: &'t Transfers,
         found: &RowSelection,
     ) -> (PlanLists, DeferredDrop<'t>) {
-        let Self { plan: BulkPlan { reserved, mut lists }, is_pattern } = self;
+        let Self { plan: BulkPlan { mut reserved, mut lists }, is_pattern } = self;
         let mut dead = DeferredDrop::new(mem::take(&mut lists.dead));
         let PlanLists { steps, moves, emptied, spare, staged, .. } = &mut lists;
-        let storage = reserved.into_storage();
+        reserved.keep();
+        let storage = &mut *reserved.storage;
         for &archetype in &*emptied {
-            storage.unlist_chunks(archetype);
+            storage.archetypes.unlist_chunks(archetype);
         }
         let (pattern, mut staged) =
             if is_pattern { (staged.first(), [].iter()) } else { (None, staged.iter()) };
@@ -386,9 +340,8 @@ impl FilledPlan<'_> {
                     let chunk = &storage.chunks[step.chunk];
                     // SAFETY: archetypes live as long as the storage, which outlives the deferred drops.
                     let shape = unsafe { chunk.unbound_shape() };
-                    for run in step.runs(found) {
-                        let entities = &chunk.entities()[run.first as usize..][..run.rows as usize];
-                        storage.table.free_rows(entities);
+                    for &run in step.runs(found) {
+                        storage.table.free_rows(storage.chunks.entities_in(run));
                     }
                     // SAFETY: the entities are freed, and all their values are still in the rows.
                     drop(unsafe { remove_rows(storage, step, found, &shape.dropped, &mut dead) });

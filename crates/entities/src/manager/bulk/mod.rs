@@ -26,7 +26,6 @@ use crate::storage::{
     INLINE_SHARED, InlineVec, NOWHERE, ReservedRows, RowRange, SetOperation, SharedLookup,
 };
 use apply::NewValues;
-pub(super) use plan::RowCursor;
 use plan::{BulkPlan, PlanLists};
 
 /// A selection of rows, by archetype and chunk.
@@ -96,16 +95,18 @@ struct BulkChange<'a> {
     given: InlineVec<SharedValue, INLINE_SHARED>,
 }
 
+impl<'a> BulkChange<'a> {
+    /// Creates a change without shared values.
+    fn new(set: u32, change: SetOperation, values: NewValues<'a>) -> Self {
+        Self { set, change, values, given: InlineVec::new() }
+    }
+}
+
 impl EntityManager {
     /// Despawns the entities of rows, as [`Batch::despawn`](super::Batch::despawn) does. Returns their number.
     pub(crate) fn despawn_rows(&mut self, found: &RowSelection) -> Result<usize, EntityError> {
         let set = self.set_number::<()>()?;
-        let order = BulkChange {
-            set,
-            change: SetOperation::Despawn,
-            values: NewValues::Nothing,
-            given: InlineVec::new(),
-        };
+        let order = BulkChange::new(set, SetOperation::Despawn, NewValues::Nothing);
         if self.has_roots(found) {
             let all = self.with_groups(found);
             let despawned = self.change_found(&all, order);
@@ -123,16 +124,10 @@ impl EntityManager {
     ) -> Result<usize, Rejected<S, EntityError>> {
         let given = shared_values_of(&set);
         let added = self.set_number::<S>().and_then(|number| {
-            let values = NewValues::Clones(&set);
-            self.change_found(
-                found,
-                BulkChange { set: number, change: SetOperation::Add, values, given },
-            )
+            let order = BulkChange::new(number, SetOperation::Add, NewValues::Clones(&set));
+            self.change_found(found, BulkChange { given, ..order })
         });
-        match added {
-            Ok(added) => Ok(added),
-            Err(error) => Err(Rejected { value: set, error }),
-        }
+        added.map_err(|error| Rejected { value: set, error })
     }
 
     /// Adds a set of its own to each entity of rows, in the order of `to_entities`. Returns the number of entities that lacked a
@@ -161,8 +156,10 @@ impl EntityManager {
         // The sets are moved only if there is no error.
         let sets: Vec<_> = sets.into_iter().map(ManuallyDrop::new).collect();
         let added = self.set_number::<S>().and_then(|set| {
-            let (change, values) = (SetOperation::Add, NewValues::Each(&sets));
-            self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
+            self.change_found(
+                found,
+                BulkChange::new(set, SetOperation::Add, NewValues::Each(&sets)),
+            )
         });
         added.map_err(|error| {
             let value = sets.into_iter().map(ManuallyDrop::into_inner).collect();
@@ -178,8 +175,7 @@ impl EntityManager {
         types: &[ComponentType],
     ) -> Result<usize, EntityError> {
         let set = self.set_number_of(types)?;
-        let (change, values) = (SetOperation::AddMissing, NewValues::Initial);
-        self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
+        self.change_found(found, BulkChange::new(set, SetOperation::AddMissing, NewValues::Initial))
     }
 
     /// Removes components from the entities of rows, as [`remove`](Self::remove) does. Returns the number of entities that had one.
@@ -206,8 +202,7 @@ impl EntityManager {
         found: &RowSelection,
         set: u32,
     ) -> Result<usize, EntityError> {
-        let (change, values) = (SetOperation::Remove, NewValues::Nothing);
-        self.change_found(found, BulkChange { set, change, values, given: InlineVec::new() })
+        self.change_found(found, BulkChange::new(set, SetOperation::Remove, NewValues::Nothing))
     }
 
     /// Sets the value of a shared component for the entities of rows, as [`set_shared`](Self::set_shared) does. Returns the number of
@@ -219,17 +214,14 @@ impl EntityManager {
     ) -> Result<usize, EntityError> {
         debug_assert!(S::SHARED && S::COUNT == 1, "one shared value");
         let set = self.set_number::<S>()?;
-        let given = shared_values_of(value);
-        let (change, values) = (SetOperation::Set, NewValues::Nothing);
-        self.change_found(found, BulkChange { set, change, values, given })
+        let order = BulkChange::new(set, SetOperation::Set, NewValues::Nothing);
+        self.change_found(found, BulkChange { given: shared_values_of(value), ..order })
     }
 
     /// Appends the entities of rows to a list.
     pub(crate) fn list_rows(&self, found: &RowSelection, list: &mut Vec<Entity>) {
-        for run in &found.runs {
-            let (first, rows) = (run.first as usize, run.rows as usize);
-            let entities = self.storage.chunks[run.chunk].entities();
-            list.extend_from_slice(&entities[first..first + rows]);
+        for &run in &found.runs {
+            list.extend_from_slice(self.storage.chunks.entities_in(run));
         }
     }
 
@@ -253,10 +245,7 @@ impl EntityManager {
         &'a self,
         found: &'a RowSelection,
     ) -> impl Iterator<Item = Entity> + 'a {
-        found.runs.iter().flat_map(|run| {
-            let entities = self.storage.chunks[run.chunk].entities();
-            entities[run.first as usize..][..run.rows as usize].iter().copied()
-        })
+        found.runs.iter().flat_map(|&run| self.storage.chunks.entities_in(run).iter().copied())
     }
 
     /// Returns the first entity of a run.
@@ -281,18 +270,12 @@ impl EntityManager {
                 switched.push(chunk.archetype, *run);
             }
         }
-        let order = if enabled {
-            BulkChange {
-                set,
-                change: SetOperation::Remove,
-                values: NewValues::Nothing,
-                given: InlineVec::new(),
-            }
+        let (change, values) = if enabled {
+            (SetOperation::Remove, NewValues::Nothing)
         } else {
-            let values = NewValues::Clones(&Disabled);
-            BulkChange { set, change: SetOperation::Add, values, given: InlineVec::new() }
+            (SetOperation::Add, NewValues::Clones(&Disabled))
         };
-        let changed = self.change_found(&switched, order);
+        let changed = self.change_found(&switched, BulkChange::new(set, change, values));
         self.keep_selection(switched);
         all.into_iter().for_each(|all| self.keep_selection(all));
         changed
@@ -313,7 +296,7 @@ impl EntityManager {
         let to = lists.transfer_numbers.iter().filter(|&&action| action != NOWHERE);
         let to = to.map(|&action| self.transfers[action].to);
         self.sync_for_move(from.chain(to));
-        let held = self.hold_values(&order);
+        let held = self.hold_values(order.set, order.given.iter());
         let Self { storage, transfers, sets, runs, .. } = &mut *held.manager;
         let types = &sets.get(order.set).types;
         let reserved = ReservedRows::nothing(storage, runs);
@@ -328,13 +311,17 @@ impl EntityManager {
         Ok(changed)
     }
 
-    /// Finds the shared values of a change, and keeps them alive as long as the result.
-    fn hold_values(&mut self, order: &BulkChange<'_>) -> HeldShared<'_> {
+    /// Finds the values of a set's shared types, and keeps them alive as long as the result.
+    pub(super) fn hold_values<'v>(
+        &mut self,
+        set: u32,
+        given: impl Iterator<Item = &'v SharedValue>,
+    ) -> HeldShared<'_> {
         let shared = &self.storage.shared;
-        let types = self.sets.get(order.set).types.iter().filter(|ty| ty.is_shared());
+        let types = self.sets.get(set).types.iter().filter(|ty| ty.is_shared());
         // All values are searched before the first is inserted, since comparing them is user code.
         let sought: InlineVec<(u32, SharedLookup), INLINE_SHARED> = types
-            .zip(order.given.iter())
+            .zip(given)
             .map(|(&ty, value)| {
                 let table = shared.table(ty).expect("the archetypes were looked for");
                 (table, shared.look_up(table, value))
@@ -422,8 +409,7 @@ impl EntityManager {
     /// Lists the members of the groups whose roots are among the rows.
     fn list_members(&self, found: &RowSelection, members: &mut Vec<Entity>) {
         for run in found.runs.iter().filter(|run| self.has_groups(run.chunk)) {
-            let entities = self.storage.chunks[run.chunk].entities();
-            for &root in &entities[run.first as usize..][..run.rows as usize] {
+            for &root in self.storage.chunks.entities_in(*run) {
                 members.extend(self.group_of(root).iter().map(|member| member.0));
             }
         }

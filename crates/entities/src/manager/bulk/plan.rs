@@ -10,8 +10,8 @@ use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
     CHUNK_ALIGN, Chunk, ChunkMemory, DeferredDropLists, INLINE_SHARED, InlineVec, NOWHERE,
-    OutOfMemory, ReservedRows, RowRange, SetOperation, SharedLookup, StagedRows, Storage, Transfer,
-    Transfers,
+    OutOfMemory, ReservedRows, RowCursor, RowRange, SetOperation, SharedLookup, StagedRows,
+    Storage, Transfer, Transfers,
 };
 
 /// The rows of one chunk, and their action.
@@ -60,39 +60,6 @@ struct BulkTarget {
     /// The number of free rows in the chunks that following rows fill.
     left: usize,
     room: RowCursor,
-}
-
-/// A position in a list of reserved runs, from which rows are taken in their order.
-#[derive(Default)]
-pub(in crate::manager) struct RowCursor {
-    run: usize,
-    used: u32,
-}
-
-impl RowCursor {
-    /// Creates a position after the last of the runs.
-    pub(in crate::manager) fn after(runs: &[RowRange]) -> Self {
-        Self { run: runs.len(), used: 0 }
-    }
-
-    /// Takes reserved rows for a run. Calls the function for each part of it, with its first row and its reserved rows.
-    pub(in crate::manager) fn assign(
-        &mut self,
-        reserved: &[RowRange],
-        run: RowRange,
-        mut each: impl FnMut(u32, RowRange),
-    ) {
-        let (mut first, mut rows) = (run.first, run.rows);
-        while rows > 0 {
-            let to = reserved[self.run];
-            let now = rows.min(to.rows - self.used);
-            each(first, RowRange { chunk: to.chunk, first: to.first + self.used, rows: now });
-            (first, rows, self.used) = (first + now, rows - now, self.used + now);
-            if self.used == to.rows {
-                (self.run, self.used) = (self.run + 1, 0);
-            }
-        }
-    }
 }
 
 /// A move of contiguous rows to contiguous rows.
@@ -160,22 +127,15 @@ impl PlanLists {
 
 impl BulkStep {
     /// Creates the step of the chunk of the first run, from the runs before `end`.
-    fn at(found: &RowSelection, first: usize, end: usize, transfer: u32) -> Self {
-        let runs = &found.runs[first..end];
-        let chunk = runs[0].chunk;
-        let mut step = Self {
-            chunk,
-            first_run: u32::try_from(first).expect("fewer runs than entities"),
-            run_count: 0,
-            rows: 0,
+    fn new(first_run: u32, runs: &[RowRange], transfer: u32) -> Self {
+        Self {
+            chunk: runs[0].chunk,
+            first_run,
+            run_count: runs.len() as u32,
+            rows: runs.iter().map(|run| run.rows).sum(),
             transfer,
             action: RowAction::Open,
-        };
-        for run in runs.iter().take_while(|run| run.chunk == chunk) {
-            step.run_count += 1;
-            step.rows += run.rows;
         }
-        step
     }
 
     /// Returns the runs in the chunk.
@@ -211,23 +171,8 @@ impl EntityManager {
             return Ok(NOWHERE);
         }
         let number = self.transfer(from, order.set, change)?;
-        let Transfer { to, present, missing, ref written, .. } = self.transfers[number];
-        let entity = self.first_of(run);
-        let refused = match change {
-            SetOperation::Add | SetOperation::AddMissing if self.strict => {
-                present.map(|component| EntityError::AlreadyPresent { entity, component })
-            }
-            SetOperation::Remove if self.strict => {
-                missing.map(|component| EntityError::MissingComponent { entity, component })
-            }
-            SetOperation::Set => {
-                missing.map(|component| EntityError::MissingComponent { entity, component })
-            }
-            _ => None,
-        };
-        if let Some(refused) = refused {
-            return Err(refused);
-        }
+        self.check_transfer(self.first_of(run), number, change)?;
+        let Transfer { to, ref written, .. } = self.transfers[number];
         if change == SetOperation::AddMissing {
             let types = &self.storage.archetypes[to].shape.types;
             let mut types = written.iter().map(|&column| types[column as usize]);
@@ -260,16 +205,12 @@ impl<'s> BulkPlan<'s> {
         let given = given.iter().map(|&(_, index)| SharedLookup::Found(index)).collect();
         let chunks = reserved.storage.chunks.numbers();
         steps.reserve(found.runs.len().min(chunks));
-        let ends = found.archetypes.iter().skip(1).map(|&(_, first)| first);
-        let ends = ends.chain([found.runs.len()]);
-        for ((&(from, first), end), &number) in
-            found.archetypes.iter().zip(ends).zip(&*transfer_numbers)
-        {
+        let mut first_run = 0;
+        for ((from, runs), &number) in found.by_archetype().zip(&*transfer_numbers) {
             let transfer = (number != NOWHERE).then(|| &transfers[number]);
-            let mut at = first;
-            while at < end {
-                let mut step = BulkStep::at(found, at, end, number);
-                at += step.run_count as usize;
+            for runs in runs.chunk_by(|one, other| one.chunk == other.chunk) {
+                let mut step = BulkStep::new(first_run, runs, number);
+                first_run += runs.len() as u32;
                 step.action = match transfer {
                     None => RowAction::Destroy,
                     Some(transfer) => {
@@ -340,7 +281,7 @@ impl BulkTargets {
             SetOperation::Remove if transfer.ends => return RowAction::Destroy,
             SetOperation::Add | SetOperation::Set if !transfer.shared.is_empty() => {
                 let (from, given) = (Some(step.chunk), |at| given.get(at));
-                let wanted = storage.group_key_with(&transfer.shared, from, given);
+                let wanted = storage.group_key(&transfer.shared, from, given);
                 if storage.has_group_key(step.chunk, to, &wanted) {
                     return replacing_action(transfer, chunk);
                 }

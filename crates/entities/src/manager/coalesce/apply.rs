@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "moves rows between chunks, and values to them")]
 
-use super::archetype_cache::{ColumnMap, ColumnMaps};
+use super::archetype_cache::{ArchetypeMove, ColumnMap, ColumnMaps};
 use super::record::{OpKind, RecordedOp, StagedValue, ValueOwner};
 use super::{CoalesceTarget, CoalescedBatch, TouchedEntity};
 use crate::component::ComponentType;
@@ -121,14 +121,13 @@ impl CoalescedBatch {
                     storage.chunks[run.chunk].enabled.enable_rows(row, 1);
                 }
             } else {
-                let archetype_move =
-                    moves.find(shapes[one.from].archetype, archetype, &storage.archetypes);
-                let archetype_move = moves.at(archetype_move);
+                let ArchetypeMove { transfer, dropped } =
+                    moves.get(shapes[one.from].archetype, archetype, &storage.archetypes);
                 // SAFETY: both chunks exist, and differ, since their archetypes do.
                 let [source, target] =
                     unsafe { storage.chunks.get_pair_unchecked_mut(one.chunk, run.chunk) };
                 let old = source.data();
-                for carried in &archetype_move.moves {
+                for carried in &transfer.moves {
                     if done.written >> carried.column & 1 != 0 {
                         continue;
                     }
@@ -141,26 +140,19 @@ impl CoalescedBatch {
                         copy_value(from, data.add(place(carried.to, row)), carried.size);
                     }
                 }
-                let replaced = archetype_move.dropped.iter();
-                let replaced = replaced.filter(|&&(_, new)| done.written >> new & 1 != 0);
-                let left = archetype_move.transfer.left.iter();
-                for &column in replaced.map(|(old, _)| old).chain(left) {
+                let replaced = dropped.iter().filter(|&&(_, new)| done.written >> new & 1 != 0);
+                for &column in replaced.map(|(old, _)| old).chain(&transfer.left) {
                     // SAFETY: the value was not moved, since its column has a new value, or the new archetype lacks it. It is not used
                     // afterwards.
-                    unsafe { drop_later_in(writer.staging, source, column, one.row) };
+                    unsafe { drop_later_at(writer.staging, source.shape(), old, column, one.row) };
                 }
                 if followed != one.chunk {
                     followed = one.chunk;
-                    is_uniform |= target.follow(
-                        RowMove { from: one.row, to: row, rows: 1 },
-                        source,
-                        &archetype_move.transfer,
-                        version,
-                    );
+                    let moved = RowMove { from: one.row, to: row, rows: 1 };
+                    is_uniform |= target.follow(moved, source, transfer, version);
                 }
                 if is_masked {
-                    let (kept, new) =
-                        (&archetype_move.transfer.masks_kept, &archetype_move.transfer.masks_new);
+                    let (kept, new) = (&transfer.masks_kept, &transfer.masks_new);
                     target.enabled.follow(row, &source.enabled, one.row, kept, new);
                 }
                 storage.table.relocate(one.entity, location);
@@ -217,7 +209,9 @@ impl CoalescedBatch {
             let chunk = &storage.chunks[chunk];
             for &column in &chunk.shape().dropped {
                 // SAFETY: the row has a value, which is not used afterwards, since its entity is despawned.
-                unsafe { drop_later_in(&mut self.staging, chunk, column, row) };
+                unsafe {
+                    drop_later_at(&mut self.staging, chunk.shape(), chunk.data(), column, row);
+                }
             }
         }
     }
@@ -309,7 +303,7 @@ impl RowWriter<'_> {
             match op.kind {
                 OpKind::Insert(given) => {
                     let types = &self.sets.get(op.set).types;
-                    let map = self.column_maps.find(number, shape, op.set, types);
+                    let map = self.column_maps.get(number, shape, op.set, types);
                     let new = map.columns & !done.written;
                     if new == 0 {
                         // All its columns were written by later operations. Its owner drops it.
@@ -340,7 +334,7 @@ impl RowWriter<'_> {
                 }
                 OpKind::Remove => {
                     let types = &self.sets.get(op.set).types;
-                    let map = self.column_maps.find(number, shape, op.set, types);
+                    let map = self.column_maps.get(number, shape, op.set, types);
                     done.renewed |= map.columns;
                     debug_assert_eq!(map.columns & !done.written, 0, "it was given again");
                 }
@@ -372,7 +366,7 @@ impl RowWriter<'_> {
         replaces: bool,
     ) {
         let types = &self.sets.get(set).types;
-        let map = self.column_maps.find(self.archetype, self.shape, set, types);
+        let map = self.column_maps.get(self.archetype, self.shape, set, types);
         let ColumnMap { apart, each, .. } = map;
         let (layout, apart_offsets) = apart.as_ref().expect("what is given is in memory already");
         let values = self.staging.place(*layout);
@@ -435,16 +429,6 @@ unsafe fn drop_later_at(
     let ty: ComponentType = shape.types[column as usize];
     // SAFETY: the caller's conditions are the same.
     unsafe { staging.discard(ty, place_of(shape, data, column, row)) };
-}
-
-/// Moves a value out of a row of a chunk, to be dropped later.
-///
-/// # Safety
-///
-/// - the row has a value in the column, which is not used afterwards
-unsafe fn drop_later_in(staging: &mut StagingArena, chunk: &Chunk, column: u32, row: u32) {
-    // SAFETY: the caller's conditions are the same.
-    unsafe { drop_later_at(staging, chunk.shape(), chunk.data(), column, row) };
 }
 
 /// Iterates over the places of the set bits of a word.

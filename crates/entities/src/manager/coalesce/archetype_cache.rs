@@ -8,8 +8,8 @@ use std::alloc::Layout;
 use ancho_collections::FixedState;
 use hashbrown::HashMap;
 
-use crate::buffer::LinkedEntityGroup;
 use crate::builtin::CleanupEntity;
+use crate::builtin::LinkedEntityGroup;
 use crate::component::ComponentType;
 use crate::manager::Sets;
 use crate::storage::{
@@ -215,57 +215,31 @@ impl std::ops::IndexMut<u32> for ShapeCache {
     }
 }
 
-/// The columns that move from one archetype to another.
+/// A transfer from one archetype to another that keeps all common columns.
 pub(super) struct ArchetypeMove {
     pub(super) transfer: Transfer,
-    /// Common columns with bytes.
-    pub(super) moves: Box<[MovedColumn]>,
     /// Common columns with drop glue, as pairs of the old and the new column.
     pub(super) dropped: Box<[(u32, u32)]>,
-}
-
-/// A common column.
-#[derive(Clone, Copy)]
-pub(super) struct MovedColumn {
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) size: u32,
-    /// The column in the new archetype.
-    pub(super) column: u32,
 }
 
 impl ArchetypeMove {
     fn new(from: &ArchetypeShape, to: &ArchetypeShape, to_number: u32) -> Self {
         let transfer = Transfer::new(from, to, to_number, &[], SetOperation::AddMissing);
-        let moves = transfer.kept.iter().map(|&(old, new)| {
-            let (old, column) = (from.columns[old as usize], to.columns[new as usize]);
-            MovedColumn { from: old.offset, to: column.offset, size: column.size, column: new }
-        });
         let has_drop = |&&(old, _): &&(u32, u32)| from.types[old as usize].0.drop.is_some();
-        Self {
-            moves: moves.filter(|carried| carried.size > 0).collect(),
-            dropped: transfer.kept.iter().filter(has_drop).copied().collect(),
-            transfer,
-        }
+        Self { dropped: transfer.kept.iter().filter(has_drop).copied().collect(), transfer }
     }
 }
 
 /// The moves that were needed so far, by source and target archetype.
-#[derive(Default)]
-pub(super) struct ArchetypeMoves(PairCache<ArchetypeMove, 32>);
+pub(super) type ArchetypeMoves = PairCache<ArchetypeMove, 32>;
 
 impl ArchetypeMoves {
-    /// Returns the number of the move from one archetype to another.
+    /// Returns the move from one archetype to another.
     #[inline]
-    pub(super) fn find(&mut self, from: u32, to: u32, archetypes: &Archetypes) -> u32 {
-        self.0.find(from, to, || {
+    pub(super) fn get(&mut self, from: u32, to: u32, archetypes: &Archetypes) -> &ArchetypeMove {
+        self.find(from, to, || {
             ArchetypeMove::new(&archetypes[from].shape, &archetypes[to].shape, to)
         })
-    }
-
-    #[inline]
-    pub(super) fn at(&self, number: u32) -> &ArchetypeMove {
-        &self.0.list[number as usize]
     }
 }
 
@@ -317,26 +291,24 @@ fn side_by_side(types: &[ComponentType]) -> Option<(Layout, Box<[u32]>)> {
 }
 
 /// The column maps that were needed so far, by archetype and set.
-#[derive(Default)]
-pub(super) struct ColumnMaps(PairCache<ColumnMap, 64>);
+pub(super) type ColumnMaps = PairCache<ColumnMap, 64>;
 
 impl ColumnMaps {
     /// Returns the columns of a set in an archetype of this number and shape.
     #[inline]
-    pub(super) fn find(
+    pub(super) fn get(
         &mut self,
         archetype: u32,
         shape: &ArchetypeShape,
         set: u32,
         types: &[ComponentType],
     ) -> &ColumnMap {
-        let number = self.0.find(archetype, set, || ColumnMap::new(shape, types));
-        &self.0.list[number as usize]
+        self.find(archetype, set, || ColumnMap::new(shape, types))
     }
 }
 
 /// Values by pairs of numbers. The `RECENT` last pairs are found without a look at the map.
-struct PairCache<V, const RECENT: usize> {
+pub(super) struct PairCache<V, const RECENT: usize> {
     list: Vec<V>,
     by_pair: HashMap<(u32, u32), u32, FixedState>,
     recent: Vec<Option<(u32, u32, u32)>>,
@@ -349,14 +321,15 @@ impl<V, const RECENT: usize> Default for PairCache<V, RECENT> {
 }
 
 impl<V, const RECENT: usize> PairCache<V, RECENT> {
-    /// Returns the place of a pair's value in the list, and makes the value if it is the first time.
+    /// Returns the value of a pair, and makes it if it is the first time.
     #[inline]
-    fn find(&mut self, first: u32, second: u32, make: impl FnOnce() -> V) -> u32 {
+    fn find(&mut self, first: u32, second: u32, make: impl FnOnce() -> V) -> &V {
         let place = (first << 2 ^ second) as usize % RECENT;
-        match self.recent.get(place) {
+        let number = match self.recent.get(place) {
             Some(&Some((one, other, number))) if (one, other) == (first, second) => number,
             _ => self.look_up(first, second, place, make),
-        }
+        };
+        &self.list[number as usize]
     }
 
     #[inline(never)]

@@ -169,7 +169,7 @@ impl EntityManager {
         for target in &self.coalesced.targets {
             reserved.more(target.archetype, target.group, target.rows as usize)?;
         }
-        reserved.into_storage();
+        reserved.keep();
         Ok(())
     }
 
@@ -228,8 +228,8 @@ impl CoalescedBatch {
             }
             let (shape, archetype) = (one.shape, shapes[one.shape].archetype);
             let from = shapes[one.from].archetype;
-            let archetype_move = moves.find(from, archetype, &reserved.storage.archetypes);
-            let group = reserved.group_by(&moves.at(archetype_move).transfer, one.chunk);
+            let archetype_move = moves.get(from, archetype, &reserved.storage.archetypes);
+            let group = reserved.group_by(&archetype_move.transfer, one.chunk);
             let next = targets.len() as u32;
             let number = *by_group.entry((archetype, group)).or_insert(next);
             last = (one.chunk, shape, number);

@@ -147,11 +147,9 @@ impl EntityManager {
     /// later.
     #[inline]
     pub(crate) fn record_remove(&mut self, entity: Entity, set: u32, may_come: bool) -> bool {
-        let at = match self.state_of(entity) {
-            State::Exists(at) => at,
-            State::Despawned => return !self.strict,
-            State::Missing => return self.passes_over(entity, may_come),
-            State::Unsupported => return false,
+        let at = match self.existing(entity, may_come) {
+            Ok(at) => at,
+            Err(is_recorded) => return is_recorded,
         };
         let from = self.coalesced.touched[at as usize].shape;
         let Some(way) = self.edge(from, set, SetOperation::Remove) else { return false };
@@ -169,11 +167,9 @@ impl EntityManager {
     /// created later.
     #[inline]
     pub(crate) fn record_despawn(&mut self, entity: Entity, may_come: bool) -> bool {
-        let at = match self.state_of(entity) {
-            State::Exists(at) => at,
-            State::Despawned => return !self.strict,
-            State::Missing => return self.passes_over(entity, may_come),
-            State::Unsupported => return false,
+        let at = match self.existing(entity, may_come) {
+            Ok(at) => at,
+            Err(is_recorded) => return is_recorded,
         };
         let touched = &mut self.coalesced.touched[at as usize];
         if !self.coalesced.shapes[touched.shape].despawns_alone {
@@ -195,9 +191,18 @@ impl EntityManager {
         is_allowed
     }
 
-    /// Returns whether a command for an entity that does not exist has no effect.
-    fn passes_over(&self, entity: Entity, may_come: bool) -> bool {
-        !(self.strict || may_come && self.storage.table.is_marked_reserved(entity))
+    /// Returns the place of an existing entity in `touched`. If it does not exist, the error is whether a command without effect is
+    /// recorded for it.
+    #[inline]
+    fn existing(&mut self, entity: Entity, may_come: bool) -> Result<u32, bool> {
+        match self.state_of(entity) {
+            State::Exists(at) => Ok(at),
+            State::Despawned => Err(!self.strict),
+            State::Missing => {
+                Err(!(self.strict || may_come && self.storage.table.is_marked_reserved(entity)))
+            }
+            State::Unsupported => Err(false),
+        }
     }
 }
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 use ancho_jobs::{AccessList, JobData, JobPool};
 
 use super::*;
-use crate::buffer::LinkedEntityGroup;
 use crate::buffer::{Buffer, BufferElement};
 use crate::builtin::Disabled;
+use crate::builtin::LinkedEntityGroup;
 use crate::component::{Component, Duplicate, Initial};
 use crate::error::EntityError;
 use crate::field::{EntityRemap, Field, FieldKind, Shape, StateHasher};

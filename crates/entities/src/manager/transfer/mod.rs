@@ -5,52 +5,20 @@
 //! 1. [`plan`] decides where the rows of each source chunk go, and reserves rows for those whose chunk is not handed over. It fails
 //!    without memory. Finding shared values is user code. Their references are replaced here already, so that the next ids are computed
 //!    in advance.
-//! 2. [`TransferPlan::duplicate`] clones the values, if they are copied. That is user code, and can panic.
-//! 3. [`TransferPlan::move_all`] or [`TransferPlan::copy_all`] moves chunks and rows, and allocates the ids. It cannot fail.
+//! 2. The values are cloned, if they are copied. That is user code, and can panic.
+//! 3. [`ImportPlan`](crate::storage::ImportPlan) moves chunks and rows, and allocates the ids. It cannot fail.
 //!
 //! At the end, references among the entities are replaced, and old values are dropped.
 
-#![expect(unsafe_code, reason = "duplicates what can be duplicated, which was checked")]
-
 mod plan;
 
-use std::any::Any;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use self::plan::{HeldValues, TransferMove, TransferPlan, TransferStep, TransferTarget};
+use self::plan::HeldValues;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
-use crate::field::EntityRemap;
 use crate::manager::{EntityManager, RowSelection};
-use crate::storage::{
-    ChunkCopy, ChunkValues, ImportedRows, NewRows, OutOfMemory, Storage, duplicate_values,
-    move_values,
-};
-
-/// Entities that were transferred.
-#[derive(Default)]
-struct Transferred {
-    /// Their old and new ids.
-    map: EntityMap,
-    /// The rows with components that can refer to entities.
-    referring: Vec<ImportedRows>,
-}
-
-impl Transferred {
-    /// Replaces references among the transferred entities, and sets all others to null. Returns the first panic of user code, after
-    /// replacing the remaining references.
-    fn replace_references(&self, storage: &mut Storage) -> Option<Box<dyn Any + Send>> {
-        let mut panicked = None;
-        for &arrival in &self.referring {
-            let mut replacement = self.map.replacement();
-            let mut remap = EntityRemap::new(&mut replacement);
-            let result = storage.remap_imported(arrival, &mut remap);
-            panicked = panicked.or(result);
-        }
-        panicked
-    }
-}
 
 #[cfg(test)]
 mod tests;
@@ -150,9 +118,9 @@ impl EntityManager {
         }
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
-        let plan = TransferPlan::new(&mut held, runs, &source.storage, found, &destinations)?;
+        let plan = held.plan(runs, &source.storage, found, &destinations)?;
         let (transferred, left) = plan.move_all(&mut source.storage, extent == Extent::Everything);
-        if !transferred.referring.is_empty() {
+        if transferred.may_refer() {
             *world_transfers += 1;
             source.world_transfers += 1;
         }
@@ -232,11 +200,9 @@ impl EntityManager {
         self.storage.table.require(found.rows());
         let Self { storage, runs, names, world_transfers, .. } = self;
         let mut held = HeldValues::new(storage, &source.storage, found, &destinations);
-        let plan = TransferPlan::new(&mut held, runs, &source.storage, found, &destinations)?;
-        // SAFETY: all archetypes were checked to be duplicable. The copies are passed to `copy_all`, or dropped before the plan.
-        let copies = unsafe { plan.duplicate(&source.storage)? };
-        let transferred = plan.copy_all(&source.storage, copies);
-        *world_transfers += u64::from(!transferred.referring.is_empty());
+        let plan = held.plan(runs, &source.storage, found, &destinations)?;
+        let transferred = plan.copy_all(&source.storage)?;
+        *world_transfers += u64::from(transferred.may_refer());
         debug_assert!(
             held.is_expected(&transferred.map),
             "the entities are others than was expected"
@@ -250,158 +216,4 @@ impl EntityManager {
         }
         Ok(transferred.map)
     }
-}
-
-/// Copied values without an owner. They are dropped if user code panics.
-pub(super) struct Copies<'a> {
-    /// The copies of whole chunks, in the order of their steps.
-    chunks: Vec<ChunkCopy>,
-    /// The copies of the moves.
-    rows: Vec<NewRows<'a>>,
-}
-
-impl TransferPlan<'_, '_> {
-    /// Moves the planned rows out of the other world, whose chunks are unshared. If they are all its rows, its ids are reused from the
-    /// first on. Returns the transferred entities, and the chunk components that are left.
-    ///
-    /// It cannot fail, and runs no user code.
-    pub(super) fn move_all(
-        self,
-        source: &mut Storage,
-        is_everything: bool,
-    ) -> (Transferred, Vec<ChunkValues>) {
-        let Self { reserved, steps, targets, moves } = self;
-        let storage = reserved.into_storage();
-        let mut transferred = Transferred::default();
-        let mut left = Vec::new();
-        let mut old_ids = Vec::new();
-        for step in &steps {
-            let target = &targets[step.target];
-            if !is_everything {
-                let entities = source.chunks[step.chunk()].entities();
-                for run in step.runs {
-                    source.table.free_rows(&entities[run.first as usize..][..run.rows as usize]);
-                }
-            }
-            if step.is_whole {
-                source.chunks[step.chunk()].note_order(source.version);
-                let chunk = source.retire_chunk(step.chunk());
-                let TransferTarget { archetype, group, .. } = *target;
-                // SAFETY: the plan checked that both shapes have the same layout and chunk size, and that the group belongs to the
-                // archetype. The caller says that the memory is unshared.
-                let arrival = unsafe {
-                    storage.import_chunk(
-                        chunk,
-                        archetype,
-                        group,
-                        &mut old_ids,
-                        &mut transferred.map,
-                    )
-                };
-                transferred.note(target, arrival);
-                continue;
-            }
-            for &TransferMove { chunk, first, to } in &moves[step.moves.clone()] {
-                let from = &source.chunks[chunk];
-                // SAFETY: the source rows exist, and the target rows are reserved, in chunks of two worlds with the same types.
-                let arrival = unsafe {
-                    move_values(from, first, &storage.chunks[to.chunk], to);
-                    storage.import_rows(from, first, to, &mut transferred.map)
-                };
-                transferred.note(target, arrival);
-            }
-            // SAFETY: the values of the rows were moved, and their entities are freed, or all entities are freed at the end.
-            left.extend(unsafe { remove_rows(source, step) });
-        }
-        if is_everything {
-            source.table.clear();
-        }
-        transferred.map.put_in_order();
-        (transferred, left)
-    }
-
-    /// Duplicates all planned values of the other world. That is user code; if it panics, all copies are dropped.
-    ///
-    /// # Safety
-    ///
-    /// - all types of the rows can be duplicated
-    /// - the result is dropped before the plan, or passed to [`copy_all`](Self::copy_all)
-    pub(super) unsafe fn duplicate<'a>(&self, source: &Storage) -> Result<Copies<'a>, OutOfMemory> {
-        let mut copies = Copies { chunks: Vec::new(), rows: Vec::with_capacity(self.moves.len()) };
-        let storage = &*self.reserved.storage;
-        for step in &self.steps {
-            if step.is_whole {
-                // SAFETY: the caller says that all types can be duplicated. The plan checked that both shapes have the same layout.
-                copies.chunks.push(unsafe { storage.copy_chunk(source, step.chunk())? });
-            }
-            for &TransferMove { chunk, first, to } in &self.moves[step.moves.clone()] {
-                let (from, target) = (&source.chunks[chunk], &storage.chunks[to.chunk]);
-                // SAFETY: the source rows exist, and the target rows are reserved, in chunks of two worlds with the same types. The
-                // caller says that all can be duplicated. Archetypes and rows exist as long as the plan.
-                copies.rows.push(unsafe { duplicate_values(from, first, target, to) });
-            }
-        }
-        Ok(copies)
-    }
-
-    /// Makes entities of the copies. It cannot fail, and runs no user code.
-    pub(super) fn copy_all(self, source: &Storage, copies: Copies<'_>) -> Transferred {
-        let Self { reserved, steps, targets, moves } = self;
-        let storage = reserved.into_storage();
-        let mut transferred = Transferred::default();
-        let mut old_ids = Vec::new();
-        copies.rows.into_iter().for_each(NewRows::keep);
-        let mut chunks = copies.chunks.into_iter();
-        for step in &steps {
-            let target = &targets[step.target];
-            if step.is_whole {
-                let copy = chunks.next().expect("there is one for each");
-                let of = &source.chunks[step.chunk()];
-                let TransferTarget { archetype, group, .. } = *target;
-                let map = &mut transferred.map;
-                // SAFETY: the plan checked that both shapes have the same layout, and that the group belongs to the archetype. The copy
-                // is that of the whole chunk.
-                let arrival =
-                    unsafe { storage.import_copy(copy, of, archetype, group, &mut old_ids, map) };
-                transferred.note(target, arrival);
-            }
-            for &TransferMove { chunk, first, to } in &moves[step.moves.clone()] {
-                let from = &source.chunks[chunk];
-                // SAFETY: the source rows exist, and the target rows are reserved and have values, in chunks with the same types.
-                let arrival = unsafe { storage.import_rows(from, first, to, &mut transferred.map) };
-                transferred.note(target, arrival);
-            }
-        }
-        transferred.map.put_in_order();
-        transferred
-    }
-}
-
-impl Transferred {
-    /// Records transferred rows.
-    fn note(&mut self, target: &TransferTarget, arrival: ImportedRows) {
-        if target.refers {
-            self.referring.push(arrival);
-        }
-    }
-}
-
-/// Removes rows from their chunk, or the chunk from all lists if it has no others. Returns its chunk components.
-///
-/// # Safety
-///
-/// - the values of the rows were moved, and their entities are freed
-unsafe fn remove_rows(storage: &mut Storage, step: &TransferStep<'_>) -> Option<ChunkValues> {
-    let number = step.chunk();
-    if step.rows() == storage.chunks[number].len {
-        storage.chunks[number].note_order(storage.version);
-        let (_, values, ..) = storage.retire_chunk(number).into_parts();
-        return Some(values);
-    }
-    // From the last on, so that no removed row fills the gap of another.
-    for run in step.runs.iter().rev() {
-        // SAFETY: the chunk has more rows, and was made unique. The caller says that the values were moved, and the entities freed.
-        unsafe { storage.close_gap(number, run.first, run.rows, &[]) };
-    }
-    None
 }

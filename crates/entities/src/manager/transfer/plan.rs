@@ -1,55 +1,16 @@
 //! The plan of a transfer: the targets of all rows, and reserved rows for those without their chunks.
 
-use std::ops::Range;
-
 use ancho_collections::FixedState;
 use hashbrown::{HashMap, HashSet};
 
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::field::EntityRemap;
-use crate::manager::bulk::RowCursor;
 use crate::manager::{EntityManager, RowSelection};
 use crate::storage::{
-    Chunk, NOWHERE, OutOfMemory, ReservedRows, RowRange, SharedLookup, SharedLookups, SharedSource,
-    Storage,
+    Chunk, ImportPlan, ImportStep, ImportTarget, NOWHERE, OutOfMemory, ReservedRows, RowRange,
+    SharedLookup, SharedLookups, SharedSource, Storage,
 };
-
-/// The rows of one source chunk, and their target.
-pub(super) struct TransferStep<'f> {
-    /// The transferred runs of the chunk.
-    pub(super) runs: &'f [RowRange],
-    pub(super) target: usize,
-    /// The chunk is handed over with its rows.
-    pub(super) is_whole: bool,
-    /// Its moves, if it is not.
-    pub(super) moves: Range<usize>,
-}
-
-/// A target of rows: a group of an archetype, or an archetype without groups.
-pub(super) struct TransferTarget {
-    pub(super) archetype: u32,
-    pub(super) group: u32,
-    /// Its components can refer to entities.
-    pub(super) refers: bool,
-    /// The number of rows that come without their chunks.
-    rows: usize,
-}
-
-/// A move of contiguous rows to contiguous rows.
-pub(super) struct TransferMove {
-    pub(super) chunk: u32,
-    pub(super) first: u32,
-    pub(super) to: RowRange,
-}
-
-/// All steps of a transfer, with reserved rows. Dropping it changes nothing.
-pub(super) struct TransferPlan<'d, 'f> {
-    pub(super) reserved: ReservedRows<'d>,
-    pub(super) steps: Vec<TransferStep<'f>>,
-    pub(super) targets: Vec<TransferTarget>,
-    pub(super) moves: Vec<TransferMove>,
-}
 
 /// The target archetype of a source archetype.
 pub(super) struct Destination {
@@ -65,18 +26,6 @@ pub(super) struct HeldValues<'d> {
     known: HashMap<(u32, u32), (u32, u32), FixedState>,
     /// The old and new ids, if shared values refer to entities.
     expected: Option<EntityMap>,
-}
-
-impl TransferStep<'_> {
-    /// Returns the number of the chunk.
-    pub(super) fn chunk(&self) -> u32 {
-        self.runs[0].chunk
-    }
-
-    /// Returns the number of rows.
-    pub(super) fn rows(&self) -> u32 {
-        self.runs.iter().map(|run| run.rows).sum()
-    }
 }
 
 impl EntityManager {
@@ -151,30 +100,23 @@ impl<'d> HeldValues<'d> {
 
 impl Drop for HeldValues<'_> {
     fn drop(&mut self) {
-        // Sorted, since the order decides which places are reused.
-        let mut held: Vec<_> = self.known.values().copied().collect();
-        held.sort_unstable();
-        for (table, index) in held {
-            self.storage.shared.let_go(table, index, 0);
-        }
-        drop(self.storage.shared.take_unused());
+        self.storage.shared.let_go_all(self.known.values().copied());
     }
 }
 
-impl<'d, 'f> TransferPlan<'d, 'f> {
+impl HeldValues<'_> {
     /// Decides the targets of all rows, and reserves rows.
-    pub(super) fn new(
-        held: &'d mut HeldValues<'_>,
-        runs: &'d mut Vec<RowRange>,
+    pub(super) fn plan<'p, 'f>(
+        &'p mut self,
+        runs: &'p mut Vec<RowRange>,
         source: &Storage,
         found: &'f RowSelection,
         destinations: &[Destination],
-    ) -> Result<Self, OutOfMemory> {
-        let HeldValues { storage, known, .. } = held;
+    ) -> Result<ImportPlan<'p, 'f>, OutOfMemory> {
+        let Self { storage, known, .. } = self;
         let mut reserved = ReservedRows::nothing(storage, runs);
-        let mut targets = Vec::<TransferTarget>::new();
+        let mut targets = Vec::<ImportTarget>::new();
         let mut steps = Vec::new();
-        let mut wholes = 0;
         for ((_, runs), destination) in found.by_archetype().zip(destinations) {
             // The targets of this archetype's groups, or its only target.
             let mut by_group = HashMap::<u32, usize, FixedState>::default();
@@ -192,48 +134,21 @@ impl<'d, 'f> TransferPlan<'d, 'f> {
                         *by_group_here.entry(group).or_insert_with(|| {
                             let shape = &reserved.storage.archetypes[archetype].shape;
                             let refers = shape.has_references();
-                            targets.push(TransferTarget { archetype, group, refers, rows: 0 });
+                            targets.push(ImportTarget { archetype, group, refers, rows: 0 });
                             targets.len() - 1
                         })
                     }),
                 };
                 last = Some((chunk.group, target));
-                let mut step = TransferStep { runs, target, is_whole: false, moves: 0..0 };
-                let rows = step.rows();
-                step.is_whole = destination.is_same && rows == chunk.len;
-                if step.is_whole {
-                    wholes += 1;
-                } else {
-                    targets[target].rows += rows as usize;
+                let mut step = ImportStep::new(runs, target);
+                step.is_whole = destination.is_same && step.rows() == chunk.len;
+                if !step.is_whole {
+                    targets[target].rows += step.rows() as usize;
                 }
                 steps.push(step);
             }
         }
-        reserved.storage.chunks.expect(wholes);
-        let mut plan = Self { reserved, steps, targets, moves: Vec::new() };
-        plan.make_room()?;
-        Ok(plan)
-    }
-
-    /// Reserves rows for those that come without their chunks, and assigns them.
-    fn make_room(&mut self) -> Result<(), OutOfMemory> {
-        let Self { reserved, steps, targets, moves } = self;
-        let mut rooms = Vec::with_capacity(targets.len());
-        for target in targets.iter() {
-            rooms.push(RowCursor::after(reserved.runs));
-            reserved.more(target.archetype, target.group, target.rows)?;
-        }
-        for step in steps.iter_mut().filter(|step| !step.is_whole) {
-            let begin = moves.len();
-            let room = &mut rooms[step.target];
-            for &run in step.runs {
-                room.assign(reserved.runs, run, |first, to| {
-                    moves.push(TransferMove { chunk: run.chunk, first, to });
-                });
-            }
-            step.moves = begin..moves.len();
-        }
-        Ok(())
+        ImportPlan::new(reserved, steps, targets)
     }
 }
 
@@ -242,9 +157,8 @@ fn map_to_next_ids(storage: &Storage, source: &Storage, found: &RowSelection) ->
     let upcoming = storage.table.next_ids(found.rows(), Vec::new());
     let mut map = EntityMap::default();
     let (mut new, mut done) = (Vec::new(), 0);
-    for run in found.by_archetype().flat_map(|(_, runs)| runs) {
-        let entities = source.chunks[run.chunk].entities();
-        let old = &entities[run.first as usize..][..run.rows as usize];
+    for &run in found.by_archetype().flat_map(|(_, runs)| runs) {
+        let old = source.chunks.entities_in(run);
         new.clear();
         new.extend((done..).take(old.len()).map(|at| upcoming.get(at)));
         map.add(old, &new);
@@ -269,6 +183,6 @@ fn group_here(
         source.archetypes.values_of(chunk).map(|there| SharedLookup::Found(known[&there].1));
     let values: Vec<_> = values.collect();
     let sources: Vec<_> = (0..values.len() as u32).map(SharedSource::Given).collect();
-    let wanted = reserved.storage.group_key(&sources, None, &values);
+    let wanted = reserved.storage.group_key(&sources, None, |at| values.get(at));
     reserved.group_of(archetype, wanted)
 }

@@ -531,61 +531,40 @@ fn no_room() -> ! {
 impl EntityTable {
     /// Checks the whole table, and returns what is wrong with it.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.high_water > self.known {
-            return Err(format!("{} indices are used, of {}", self.high_water, self.known));
-        }
-        if self.pages.len() != (self.known as usize).div_ceil(PAGE_SLOTS) {
-            return Err(format!("there are {} pages for {} indices", self.pages.len(), self.known));
-        }
+        let Self { high_water, known, ref pages, .. } = *self;
+        holds!(high_water <= known, "{high_water} indices are used, of {known}");
+        let is_paged = pages.len() == (known as usize).div_ceil(PAGE_SLOTS);
+        holds!(is_paged, "there are {} pages for {known} indices", pages.len());
         let mut living = 0;
-        for index in 0..self.known {
+        for index in 0..known {
             let slot = self.slot(index);
-            if slot.version == 0 {
-                return Err(format!(
-                    "the slot of index {index} has the version of the null entity"
-                ));
-            }
-            living += u32::from(slot.is_alive() && index < self.high_water);
+            holds!(
+                slot.version != 0,
+                "the slot of index {index} has the version of the null entity"
+            );
+            living += u32::from(slot.is_alive() && index < high_water);
         }
-        if living != self.living {
-            return Err(format!("{living} slots are alive, but {} are counted", self.living));
+        holds!(living == self.living, "{living} slots are alive, but {} are counted", self.living);
+        if let Some(number) = pages.iter().position(Page::is_shared_without_mark) {
+            return Err(format!("page {number} is shared, and not marked as shared"));
         }
-        self.check_pages()?;
         self.check_chain()
     }
 
-    /// Checks that shared pages are marked as shared.
-    fn check_pages(&self) -> Result<(), String> {
-        match self.pages.iter().position(Page::is_shared_without_mark) {
-            Some(number) => Err(format!("page {number} is shared, and not marked as shared")),
-            None => Ok(()),
-        }
-    }
-
-    /// Checks that the free list leads once through all indices below the high-water mark that are neither alive nor reserved.
+    /// Checks that the chain of free slots leads through all of them.
     fn check_chain(&self) -> Result<(), String> {
         let mut left = self.first_fresh() - self.living - self.reserved.get();
         let mut index = self.first_free.get();
         while index != NONE {
-            if index >= self.high_water {
-                return Err(format!("the chain leads to the fresh index {index}"));
-            }
+            holds!(index < self.high_water, "the chain leads to the fresh index {index}");
             let slot = self.slot(index);
-            if slot.is_alive() {
-                return Err(format!("the chain leads to index {index}, which is alive"));
-            }
-            if left == 0 {
-                return Err(
-                    "the chain is longer than there are free indices, or a circle".to_owned()
-                );
-            }
+            holds!(!slot.is_alive(), "the chain leads to index {index}, which is alive");
+            holds!(left > 0, "the chain is longer than there are free indices, or a circle");
             left -= 1;
             index = slot.row;
         }
-        match left {
-            0 => Ok(()),
-            _ => Err(format!("the chain leaves out {left} free indices")),
-        }
+        holds!(left == 0, "the chain leaves out {left} free indices");
+        Ok(())
     }
 }
 

@@ -41,13 +41,8 @@ impl Chunk {
         rows: u32,
         version: Version,
     ) {
-        // SAFETY: the contract of this function is that of both calls.
-        unsafe {
-            self.set_version_beside(column, version);
-            if self.is_tracked() {
-                self.track(column, version, |tracked| tracked.mark(first, rows));
-            }
-        }
+        // SAFETY: the contract of this function is that of the call.
+        unsafe { self.mark_beside(column, version, |tracked| tracked.mark(first, rows)) };
     }
 
     /// Records that values of a column were written, if that takes nothing but setting a version. Returns whether it did.
@@ -60,6 +55,27 @@ impl Chunk {
     pub(crate) unsafe fn note_written_quickly(&self, column: u32, version: Version) -> bool {
         // SAFETY: the contract of this function is that of the call.
         !self.is_tracked() && unsafe { self.versions.set_version_quickly(column, version) }
+    }
+
+    /// Sets the version of a column, and marks rows of it, while jobs may be using other columns.
+    ///
+    /// # Safety
+    ///
+    /// - nothing else uses the versions of the column
+    #[inline(always)]
+    unsafe fn mark_beside(
+        &self,
+        column: u32,
+        version: Version,
+        mark: impl FnOnce(&mut TrackedColumn),
+    ) {
+        // SAFETY: the contract of this function is that of both calls.
+        unsafe {
+            self.set_version_beside(column, version);
+            if self.is_tracked() {
+                self.track(column, version, mark);
+            }
+        }
     }
 
     /// Begins writing rows of a column at this version, if the column is tracked, and marks some of them.
@@ -89,13 +105,8 @@ impl Chunk {
         rows: u64,
         version: Version,
     ) {
-        // SAFETY: the contract of this function is that of both calls.
-        unsafe {
-            self.set_version_beside(column, version);
-            if self.is_tracked() {
-                self.track(column, version, |tracked| tracked.mark_bits(word, rows));
-            }
-        }
+        // SAFETY: the contract of this function is that of the call.
+        unsafe { self.mark_beside(column, version, |tracked| tracked.mark_bits(word, rows)) };
     }
 
     /// Sets the version of a column, which may be that of a chunk component.
@@ -158,13 +169,8 @@ impl Chunk {
     /// - nothing else uses the versions of the column; nor those of other columns, unless they were written out
     #[inline]
     pub(crate) unsafe fn begin_writing(&self, column: u32, version: Version) {
-        // SAFETY: the contract of this function is that of both calls.
-        unsafe {
-            self.set_version_beside(column, version);
-            if self.is_tracked() {
-                self.track(column, version, |_| {});
-            }
-        }
+        // SAFETY: the contract of this function is that of the call.
+        unsafe { self.mark_beside(column, version, |_| {}) };
     }
 
     /// Returns the row versions of a column, or null if it is not tracked.

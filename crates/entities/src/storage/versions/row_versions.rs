@@ -5,7 +5,7 @@
 use std::ptr::NonNull;
 
 use super::chunk_versions::MetadataPool;
-use crate::storage::enabled::{EnabledMasks, fill};
+use crate::storage::enabled::{EnabledMasks, set_bits};
 use crate::storage::raw_values::prefetch;
 use crate::storage::row_moves::RowMove;
 use crate::version::Version;
@@ -243,20 +243,12 @@ impl RowVersions {
     }
 
     /// Checks the invariants, for a chunk with this number of columns, capacity and length.
-    pub(crate) fn check(
-        &self,
-        columns: usize,
-        capacity: u32,
-        len: u32,
-    ) -> Result<(), &'static str> {
-        if self.columns.len() != columns {
-            return Err("does not track the types that ask for it");
-        }
+    pub(crate) fn check(&self, columns: usize, capacity: u32, len: u32) -> Result<(), String> {
+        holds!(self.columns.len() == columns, "does not track the types that ask for it");
         let has_room =
             |column: &TrackedColumn| column.capacity == capacity && column.mask.is_for(1, capacity);
-        if !self.columns().iter().all(has_room) {
-            return Err("does not track as many rows as there is room for");
-        }
+        let all_have_room = self.columns().iter().all(has_room);
+        holds!(all_have_room, "does not track as many rows as there is room for");
         self.columns().iter().try_for_each(|column| column.check(len))
     }
 }
@@ -321,7 +313,7 @@ impl TrackedColumn {
         if (first, rows) == (0, self.len) {
             return self.set_all(self.newest);
         }
-        fill(self.mask.words_mut(0), first, rows);
+        set_bits(self.mask.words_mut(0), first, rows, true);
         self.has_rows = true;
     }
 
@@ -355,7 +347,7 @@ impl TrackedColumn {
             // The first rows set the common version, which usually stays.
             self.set_all(version);
         } else if self.newest == version {
-            fill(self.mask.words_mut(0), first, rows);
+            set_bits(self.mask.words_mut(0), first, rows, true);
             self.has_rows = true;
         } else if self.all != version || !self.rows.is_empty() {
             if self.rows.is_empty() {
@@ -382,23 +374,17 @@ impl TrackedColumn {
         }
     }
 
-    fn check(&self, len: u32) -> Result<(), &'static str> {
-        if !self.rows.is_empty() && self.rows.len() != self.capacity as usize {
-            return Err("does not track all its rows");
-        }
-        if (len..self.capacity).any(|row| self.mask.get(0, row)) {
-            return Err("tracks rows that are not there");
-        }
-        if !self.has_rows && self.mask.count(0) > 0 {
-            return Err("has rows that were written last, and does not know");
-        }
-        if (0..len).any(|row| self.version(row) == Version::NEVER) {
-            return Err("does not know when a row was written");
-        }
+    fn check(&self, len: u32) -> Result<(), String> {
+        let is_full = self.rows.is_empty() || self.rows.len() == self.capacity as usize;
+        holds!(is_full, "does not track all its rows");
+        let mut behind = len..self.capacity;
+        holds!(!behind.any(|row| self.mask.get(0, row)), "tracks rows that are not there");
+        let knows = self.has_rows || self.mask.count(0) == 0;
+        holds!(knows, "has rows that were written last, and does not know");
+        let is_never = |row| self.version(row) == Version::NEVER;
+        holds!(!(0..len).any(is_never), "does not know when a row was written");
         let is_newer = |row| !self.mask.get(0, row) && self.version(row).is_newer_than(self.others);
-        if (0..len).any(is_newer) {
-            return Err("has a row that is newer than all of them");
-        }
+        holds!(!(0..len).any(is_newer), "has a row that is newer than all of them");
         Ok(())
     }
 }
