@@ -260,7 +260,8 @@ impl<'w> Walk<'w> {
         let (archetypes, chunks) = (self.archetypes.as_slice(), self.all_chunks());
         let mut kept = self.matched.chunks.get(self.archetypes);
         debug_assert!(kept.is_none_or(|kept| kept.is_of(self.archetypes, self.matches)));
-        debug_assert_eq!(self.matched.plan.parts.len(), D::PARTS);
+        // Entities, which have no parts, are fetched with the state of any query.
+        debug_assert!(D::PARTS == 0 || self.matched.plan.parts.len() == D::PARTS);
         loop {
             // The chunks of all matches with places per chunk, or those of the next match with the same places for all.
             let (list, mut places, step) = if let Some(kept) = kept.take() {

@@ -500,7 +500,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     #[track_caller]
     fn require<T: Component>(&self, to_change: bool) -> ComponentType {
         let component = ComponentType::of::<T>();
-        if !self.matched.plan.gives(component, to_change) {
+        // The plan of a descriptor can name components for writing that its data does not.
+        let can_write = D::WRITES || !to_change;
+        if !can_write || !self.matched.plan.gives(component, to_change) {
             refuse(EntityError::NotGiven { component, to_change });
         }
         component

@@ -258,6 +258,10 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         (rows.at_once, rows.reads_versions) = (self.at_once, reads_versions);
         rows.uses.clear();
         add_uses(matched, &storage.archetypes, asked, &mut rows.uses);
+        // A description may name components for writing. Its query only reads, and may have borrowed the world shared.
+        if !D::MARKS {
+            rows.uses.iter_mut().for_each(|(_, access)| *access = Access::Read);
+        }
         if let Some((resource, access)) = also {
             add(&mut rows.uses, resource, access);
         }
