@@ -108,7 +108,7 @@ pub mod __macro {
         ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ChunkMarks, ChunkView, ColumnData,
         ColumnFetch, ColumnLookup, KnownGroups, LookupForm, LookupHeld, ManagedField, Need,
         Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
-        ReadOnlyField, SharedField, Splitting, Term,
+        ReadOnlyField, SharedField, Splitting,
     };
     pub use crate::shared::require_clone;
     pub use crate::storage::RowPlace;
