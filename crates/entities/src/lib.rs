@@ -110,7 +110,7 @@ pub mod __macro {
         ArchetypeLookup, ArrayHeld, AspectField, ChunkField, ChunkMarks, ChunkView, ColumnData,
         ColumnFetch, ColumnLookup, KnownGroups, LookupForm, LookupHeld, ManagedField, Need,
         Options, ParallelField, ParallelViewField, Part, Place, PlainField, QueryArrayBatch,
-        ReadOnlyField, SharedField, Splitting, Term,
+        ReadOnlyField, SharedField, Splitting,
     };
     pub use crate::schedule::{ParamConflict, SystemAccess, SystemTarget};
     pub use crate::set::ComponentColumn;

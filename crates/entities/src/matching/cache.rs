@@ -31,14 +31,35 @@ pub(crate) struct QueryCache {
 
 #[derive(Default)]
 struct Known {
+    by_type: HashMap<Key, NonNull<QueryState>, FixedState>,
     /// Each from a box, and none is removed before the end.
-    list: Vec<NonNull<QueryState>>,
-    by_type: HashMap<Key, u32, FixedState>,
-    by_plan: HashMap<Plan, u32, FixedState>,
+    by_plan: HashMap<Plan, NonNull<QueryState>, FixedState>,
 }
 
 /// A query type and its options.
-type Key = (TypeId, Options);
+pub(super) type Key = (TypeId, Options);
+
+/// A state of a cache, which is found again without a search.
+pub(super) struct StateHandle {
+    cache: u64,
+    state: NonNull<QueryState>,
+}
+
+// SAFETY: the state is used only together with its cache, by the thread that has the cache.
+unsafe impl Send for StateHandle {}
+
+impl StateHandle {
+    /// Returns the state as it was last updated.
+    ///
+    /// # Safety
+    ///
+    /// - the cache lives for the lifetime, and no archetype is added meanwhile
+    #[inline]
+    pub(super) unsafe fn state<'w>(&self) -> &'w QueryState {
+        // SAFETY: the state lives as long as its cache, and changes only if archetypes are added.
+        unsafe { self.state.as_ref() }
+    }
+}
 
 // SAFETY: the states are owned, as in a box, and are `Send`.
 unsafe impl Send for QueryCache {}
@@ -60,24 +81,24 @@ impl Default for QueryCache {
 }
 
 impl QueryCache {
-    /// A unique number.
-    #[inline]
-    pub(crate) fn id(&self) -> u64 {
-        self.id
+    /// Returns a handle to the state of a query: by its key if it has one, and otherwise by its plan.
+    #[track_caller]
+    pub(crate) fn handle(&self, key: Option<Key>, plan: &Plan) -> StateHandle {
+        let state = match key {
+            Some(key) => self.look_up(key, || plan.clone()),
+            None => self.known.borrow_mut().state_of(plan),
+        };
+        StateHandle { cache: self.id, state }
     }
 
-    /// Returns a state that was returned before, with all archetypes matched.
-    ///
-    /// # Safety
-    ///
-    /// - the state belongs to this cache
+    /// Returns the state of a handle, with all archetypes matched, or `None` if it is a handle of another cache.
     #[inline]
-    pub(crate) unsafe fn again<'w>(
+    pub(crate) fn get<'w>(
         &'w self,
-        state: NonNull<QueryState>,
+        handle: &StateHandle,
         archetypes: &'w Archetypes,
-    ) -> &'w QueryState {
-        self.current(state, archetypes)
+    ) -> Option<&'w QueryState> {
+        (handle.cache == self.id).then(|| self.current(handle.state, archetypes))
     }
 
     /// Returns the state of a query of this type, with all archetypes matched. The plan is made on first use.
@@ -102,24 +123,22 @@ impl QueryCache {
 
     /// Returns the state of a query of this plan, with all archetypes matched.
     pub(crate) fn of_plan<'w>(&'w self, plan: &Plan, archetypes: &'w Archetypes) -> &'w QueryState {
-        let mut known = self.known.borrow_mut();
-        let number = known.number_of(plan);
-        self.current(known.list[number as usize], archetypes)
+        let state = self.known.borrow_mut().state_of(plan);
+        self.current(state, archetypes)
     }
 
     #[inline(never)]
     #[track_caller]
     fn look_up(&self, key: Key, plan: impl FnOnce() -> Plan) -> NonNull<QueryState> {
         let found = self.known.borrow().by_type.get(&key).copied();
-        let number = found.unwrap_or_else(|| {
+        let state = found.unwrap_or_else(|| {
             // Names of types are user code, so nothing is borrowed during the call.
             let plan = plan();
             let mut known = self.known.borrow_mut();
-            let number = known.number_of(&plan);
-            known.by_type.insert(key, number);
-            number
+            let state = known.state_of(&plan);
+            known.by_type.insert(key, state);
+            state
         });
-        let state = self.known.borrow().list[number as usize];
         self.recent.set(Some((key, state)));
         state
     }
@@ -130,7 +149,7 @@ impl QueryCache {
         state: NonNull<QueryState>,
         archetypes: &'w Archetypes,
     ) -> &'w QueryState {
-        // SAFETY: the state is in the list, lives as long as this, and does not change now.
+        // SAFETY: the state is one of this cache, lives as long as this, and does not change now.
         if !unsafe { state.as_ref() }.is_settled(archetypes) {
             self.catch_up(state, archetypes);
         }
@@ -144,13 +163,13 @@ impl QueryCache {
     /// The state must not be settled for the archetypes.
     #[cold]
     fn catch_up(&self, state: NonNull<QueryState>, archetypes: &Archetypes) {
-        // SAFETY: the state is in the list, lives as long as this, and does not change now.
+        // SAFETY: the state is one of this cache, lives as long as this, and does not change now.
         if !unsafe { state.as_ref() }.is_current(archetypes) {
             // SAFETY: no reference to the state is alive. A reference returned here borrows the world, and with it the archetypes,
             // which could only grow after such borrows ended.
             unsafe { &mut *state.as_ptr() }.extend(archetypes);
         }
-        // SAFETY: the state is in the list, lives as long as this, and does not change now.
+        // SAFETY: the state is one of this cache, lives as long as this, and does not change now.
         let found = unsafe { state.as_ref() };
         // SAFETY: the archetypes are always those of one world, which one thread uses at a time. The state was found not to be
         // settled for them.
@@ -159,21 +178,19 @@ impl QueryCache {
 }
 
 impl Known {
-    fn number_of(&mut self, plan: &Plan) -> u32 {
-        if let Some(&number) = self.by_plan.get(plan) {
-            return number;
+    fn state_of(&mut self, plan: &Plan) -> NonNull<QueryState> {
+        if let Some(&state) = self.by_plan.get(plan) {
+            return state;
         }
-        let number = u32::try_from(self.list.len()).expect("fewer queries than entities");
-        let state = Box::into_raw(Box::new(QueryState::new(plan.clone())));
-        self.list.push(NonNull::new(state).expect("a box has an address"));
-        self.by_plan.insert(plan.clone(), number);
-        number
+        let state = NonNull::from(Box::leak(Box::new(QueryState::new(plan.clone()))));
+        self.by_plan.insert(plan.clone(), state);
+        state
     }
 }
 
 impl Drop for Known {
     fn drop(&mut self) {
-        for &state in &self.list {
+        for state in self.by_plan.values() {
             // SAFETY: the state is from a box, and is not used afterwards.
             drop(unsafe { Box::from_raw(state.as_ptr()) });
         }

@@ -33,7 +33,10 @@ pub enum Need {
 }
 
 /// One condition on entities.
+///
+/// No other crate can name it, and so none can implement [`QueryFilter`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(unnameable_types, reason = "seals `QueryFilter`")]
 pub enum Term {
     /// Has it, enabled.
     With(ComponentType),
@@ -151,6 +154,11 @@ impl Plan {
         // The exclusions of each plan are among its conditions.
         let options = options.with(Options::DISABLED).with(Options::PREFABS);
         Self { parts: parts.into(), terms, options }
+    }
+
+    /// Returns `true` if values in chunks can be written, and not only enabled bits.
+    pub(super) fn writes_values(&self) -> bool {
+        self.parts.iter().any(|part| part.write && !part.bits)
     }
 
     /// Returns `true` if one of the conditions concerns changes.

@@ -8,7 +8,7 @@ use super::state::{Bit, Match, QueryState};
 use super::terms::{Need, Options, Part, Plan, Term};
 use crate::component::ComponentType;
 use crate::manager::{EntityManager, Jobs, Resource, ResourceUse};
-use crate::storage::{Archetypes, Chunks, Storage};
+use crate::storage::{Archetypes, Chunks, OutOfMemory, Storage, StorageSettings, unshare};
 
 /// The use of a query for which jobs are completed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,30 @@ fn complete_before(jobs: &Jobs, storage: &Storage, matched: &QueryState, asked: 
     });
 }
 
+/// Copies the chunks that are shared with a fork and that a query can write, before there are views of it.
+#[cold]
+pub(super) fn make_unique(
+    chunks: &mut Chunks,
+    archetypes: &Archetypes,
+    settings: &StorageSettings,
+    jobs: &Jobs,
+    matched: &QueryState,
+) -> Result<(), OutOfMemory> {
+    // A walk does not test whether an archetype has an optional component that may be written.
+    if !matched.plan.writes_values() {
+        return Ok(());
+    }
+    if jobs.are_live() {
+        jobs.sync_for_uses(|uses| add_copied(matched, archetypes, chunks, uses));
+    }
+    for &number in matched.matches.iter().flat_map(|found| &archetypes[found.archetype].chunks) {
+        if chunks[number].may_be_shared() {
+            unshare(chunks, number, settings)?;
+        }
+    }
+    Ok(())
+}
+
 /// Adds the rows of all archetypes in which chunks may have to be copied before they are written.
 pub(super) fn add_copied(
     matched: &QueryState,
@@ -44,7 +68,7 @@ pub(super) fn add_copied(
     chunks: &Chunks,
     uses: &mut Vec<ResourceUse>,
 ) {
-    if matched.plan.parts.iter().any(|part| part.write && !part.bits) {
+    if matched.plan.writes_values() {
         let found = matched.matches.iter().map(|found| found.archetype);
         let copied = found.filter(|&number| chunks.may_share_one(&archetypes[number].chunks));
         uses.extend(copied.map(|number| (Resource::Rows(number), Access::Write)));
@@ -132,10 +156,6 @@ impl Meets<'_> {
             (all, Self::Nobody) => all,
             _ => Self::Others,
         })
-    }
-
-    pub(super) fn is_nobody(&self) -> bool {
-        matches!(self, Self::Nobody)
     }
 }
 

@@ -1,11 +1,8 @@
 //! Aspects: query data as user-defined structs.
 
-#![expect(unsafe_code, reason = "traits that what is derived relies on")]
-
 use super::data::{QueryData, ReadOnlyData};
 use super::parallel::ParallelData;
-use super::special_data::TrackedMut;
-use super::special_data::{EnabledMut, EnabledRef};
+use super::special_data::{EnabledMut, EnabledRef, TrackedMut};
 use crate::buffer::{Buffer, BufferElement, DynamicBuffer};
 use crate::component::Component;
 use crate::entity::Entity;
@@ -94,39 +91,49 @@ pub trait AspectField<Kind> {
     type ReadOnly: QueryData;
 }
 
-/// A read-only field. Derived code relies on it.
-///
-/// # Safety
-///
-/// - the data of the field can only be read
+/// A read-only field. Derived code relies on it: the data of the field can only be read.
 #[doc(hidden)]
-pub unsafe trait ReadOnlyField<Kind> {}
+pub trait ReadOnlyField<Kind> {
+    fn is_sealed(_: Sealed);
+}
 
-// SAFETY: the data of the field is `ReadOnlyData`.
-unsafe impl<Kind, F: AspectField<Kind>> ReadOnlyField<Kind> for F where F::Data: ReadOnlyData {}
+impl<Kind, F: AspectField<Kind>> ReadOnlyField<Kind> for F
+where
+    F::Data: ReadOnlyData,
+{
+    fn is_sealed(_: Sealed) {}
+}
 
-/// A field that can be fetched on any thread. Derived code relies on it.
-///
-/// # Safety
-///
-/// - the data of the field can be fetched on any thread
+/// A field that can be fetched on any thread. Derived code relies on it: so can the data of the field.
 #[doc(hidden)]
-pub unsafe trait ParallelField<Kind> {}
+pub trait ParallelField<Kind> {
+    fn is_sealed(_: Sealed);
+}
 
-// SAFETY: the data of the field is `ParallelData`.
-unsafe impl<Kind, F: AspectField<Kind>> ParallelField<Kind> for F where F::Data: ParallelData {}
+impl<Kind, F: AspectField<Kind>> ParallelField<Kind> for F
+where
+    F::Data: ParallelData,
+{
+    fn is_sealed(_: Sealed) {}
+}
 
-/// A field whose read-only form can be fetched on any thread. Derived code relies on it.
-///
-/// # Safety
-///
-/// - the read-only data of the field can be fetched on any thread
+/// A field whose read-only form can be fetched on any thread. Derived code relies on it: so can the read-only data of the field.
 #[doc(hidden)]
-pub unsafe trait ParallelViewField<Kind> {}
+pub trait ParallelViewField<Kind> {
+    fn is_sealed(_: Sealed);
+}
 
-// SAFETY: the read-only data of the field is `ParallelData`.
-unsafe impl<Kind, F: AspectField<Kind>> ParallelViewField<Kind> for F where F::ReadOnly: ParallelData
-{}
+impl<Kind, F: AspectField<Kind>> ParallelViewField<Kind> for F
+where
+    F::ReadOnly: ParallelData,
+{
+    fn is_sealed(_: Sealed) {}
+}
+
+/// An argument that no other crate can name, and so none can implement the traits of fields.
+#[derive(Debug)]
+#[expect(unnameable_types, reason = "seals the traits of fields")]
+pub struct Sealed;
 
 /// A field without an attribute.
 #[doc(hidden)]

@@ -9,14 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ancho_jobs::{Access, AccessList};
 
-use super::chunk_filter::ChunkFilter;
-use super::chunk_filter::Runs;
+use super::chunk_filter::{ChunkFilter, each_run};
 use super::data::{ChunkData, QueryData};
 use super::state::{Masks, Match, matching_rows, rows_there};
-use super::walk::{PREFETCH_MIN_CHUNKS, Walk};
-use super::walk::{Prefetch, rows_of_chunk, track};
-use crate::component::ComponentType;
+use super::walk::{PREFETCH_MIN_CHUNKS, Prefetch, Walk, refuse, rows_of_chunk, track};
+use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
+use crate::error::EntityError;
 use crate::manager::{Jobs, Resource, ResourceUse};
 use crate::storage::{Archetypes, Chunk, OutOfMemory, SharedValues};
 use crate::version::Version;
@@ -172,6 +171,9 @@ pub(super) struct OpenBatch<'r, D: QueryData> {
     pub(super) found_numbers: Range<usize>,
     /// Index of the chunk among all chunks of the archetypes that match, unfiltered.
     pub(super) chunk_number: usize,
+    /// The rows that the batch is of, and its index.
+    rows_of: &'r Rows,
+    at: usize,
 }
 
 impl Default for Rows {
@@ -202,28 +204,14 @@ impl Default for Rows {
 }
 
 impl Rows {
-    /// Collects the chunks of all archetypes that match, and unshares those that are written.
+    /// Collects the chunks of all archetypes that match, and unshares those that are written. With a function, it collects only the
+    /// chunks whose entities the function picks.
     ///
     /// # Safety
     ///
     /// - the walk is that of a query of this data, and writes, unless the data is read-only
     /// - nothing that was fetched from its chunks is in use
     pub(super) unsafe fn collect<D: QueryData>(
-        &mut self,
-        walk: &Walk<'_>,
-    ) -> Result<(), OutOfMemory> {
-        // SAFETY: the walk is that of a query of this data, it writes unless the data is read-only, and no fetched data of its
-        // chunks is in use.
-        unsafe { self.collect_picked::<D>(walk, None) }
-    }
-
-    /// Collects the chunks of all archetypes that match whose entities the function picks, and unshares those that are written.
-    ///
-    /// # Safety
-    ///
-    /// - the walk is that of a query of this data, and writes, unless the data is read-only
-    /// - nothing that was fetched from its chunks is in use
-    pub(super) unsafe fn collect_picked<D: QueryData>(
         &mut self,
         walk: &Walk<'_>,
         mut pick: Option<Pick<'_>>,
@@ -266,7 +254,11 @@ impl Rows {
             before += archetype.chunks.len() as u32;
             let chunks = &self.chunks[first..];
             if may_be_shared {
-                chunks.iter().try_for_each(|chunk| walk.prepare::<D>(chunk.number))?;
+                for chunk in chunks {
+                    // SAFETY: archetypes list chunks that exist. The walk writes, no reference to a chunk is alive, and nothing that
+                    // was fetched is in use.
+                    unsafe { walk.prepare::<D>(chunk.number)? };
+                }
             }
             // SAFETY: the walk's chunks are borrowed for its lifetime, and nothing writes the headers now.
             let all = unsafe { &*walk.chunks };
@@ -311,23 +303,6 @@ impl Rows {
     /// Returns the count of rows, matching or not, once they are [counted](Self::count_all).
     pub(super) fn all(&self) -> usize {
         self.all
-    }
-
-    /// Returns whether a job over the rows uses a resource: to write it, or in any way.
-    pub(super) fn uses(&self, resource: Resource, write: bool) -> bool {
-        let is_used =
-            |&(used, access): &ResourceUse| used == resource && (!write || access == Access::Write);
-        self.uses.iter().any(is_used)
-    }
-
-    /// Returns the value of a shared component that the chunk of a batch has.
-    pub(super) fn shared_value(&self, at: usize, ty: ComponentType) -> Option<SharedPointer> {
-        let index = if self.is_undivided { at } else { self.batches[at].chunk as usize };
-        let place = self.chunks[index];
-        // SAFETY: chunks stay while the rows are in use.
-        let chunk = unsafe { &*self.chunk_of(place) };
-        let nth = chunk.shape().shared.binary_search(&chunk.find(ty)?.column).ok()?;
-        Some(self.shared_of(index, place)[nth])
     }
 
     /// Returns the address of a chunk, which stays while the rows are in use.
@@ -473,16 +448,11 @@ impl Rows {
     }
 
     /// Calls a function for contiguous matching rows of a batch that is a whole chunk.
-    fn each_run_of(&self, batch: &RowBatch, mut function: impl FnMut(Range<u32>)) {
+    fn each_run_of(&self, batch: &RowBatch, function: impl FnMut(Range<u32>)) {
         let place = self.chunks[batch.chunk as usize];
         // SAFETY: chunks and matches stay while the rows are in use.
         let (chunk, found) = unsafe { (&*self.chunk_of(place), &*self.match_of(place)) };
-        let masks = Masks { enabled: &chunk.enabled, changed: self.changed_of(batch) };
-        let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
-        while !run.is_empty() {
-            function(run);
-            (run, runs) = runs.next(&masks);
-        }
+        each_run(&found.bits, chunk, self.changed_of(batch), function);
     }
 
     /// Records the matching rows of the next whole chunk, if data that is marked late tracks rows: other rows would match later
@@ -495,16 +465,7 @@ impl Rows {
         }
     }
 
-    /// Records that values of a batch are yielded for writing, for chunks that are [marked late](Self::mark_yielded).
-    #[inline(always)]
-    pub(super) fn note_yielded(&self, at: usize) {
-        if let Some(yielded) = self.yielded.get(at) {
-            // Relaxed: the flag is read when all threads are done.
-            yielded.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Marks the chunks whose values were [yielded](Self::note_yielded). Chunks that the job skipped do not count as changed.
+    /// Marks the chunks whose values were [yielded](OpenBatch::note_yielded). Chunks that the job skipped do not count as changed.
     ///
     /// It is called when all threads are done, since lookups of the job may read versions while it runs.
     ///
@@ -656,6 +617,8 @@ impl Rows {
             soon,
             found_numbers,
             chunk_number,
+            rows_of: self,
+            at,
         }
     }
 
@@ -734,13 +697,8 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
 
     /// Calls a function for contiguous matching rows. The batch is a whole chunk.
     #[inline(always)]
-    pub(super) fn each_run(&self, mut function: impl FnMut(Range<u32>)) {
-        let masks = Masks { enabled: &self.chunk.enabled, changed: self.changed };
-        let (mut run, mut runs) = Runs::new(&self.found.bits, self.chunk).next(&masks);
-        while !run.is_empty() {
-            function(run);
-            (run, runs) = runs.next(&masks);
-        }
+    pub(super) fn each_run(&self, function: impl FnMut(Range<u32>)) {
+        each_run(&self.found.bits, self.chunk, self.changed, function);
     }
 
     /// Calls a function for the rows that match, with their data and their numbers.
@@ -773,25 +731,106 @@ impl<'r, D: QueryData> OpenBatch<'r, D> {
         );
     }
 
-    /// Returns the same batch of no data.
-    pub(super) fn without_data(&self) -> OpenBatch<'r, ()> {
-        let Self { chunk, found, ref rows, changed, chunk_number, ref found_numbers, .. } = *self;
-        let (rows, found_numbers) = (rows.clone(), found_numbers.clone());
-        OpenBatch {
+    /// Divides the batch into its items and the chunk without them.
+    pub(super) fn split(self) -> (BatchItems<'r, D>, OpenBatch<'r, ()>) {
+        let Self { chunk, found, changed, chunk_number, rows_of, at, .. } = self;
+        let (rows, found_numbers) = (self.rows.clone(), self.found_numbers.clone());
+        let (fetch, soon) = ((), None);
+        let whole = OpenBatch {
             chunk,
             found,
-            fetch: (),
+            fetch,
             rows,
             changed,
-            soon: None,
+            soon,
             found_numbers,
             chunk_number,
-        }
+            rows_of,
+            at,
+        };
+        (BatchItems(self), whole)
     }
 
     /// Returns whether all rows match, because no component of the conditions is enableable.
     pub(super) fn is_whole(&self) -> bool {
         self.found.bits.is_empty()
+    }
+
+    /// Records that values are yielded for writing, for chunks that are [marked late](Rows::mark_yielded).
+    #[inline(always)]
+    pub(super) fn note_yielded(&self) {
+        if let Some(yielded) = self.rows_of.yielded.get(self.at) {
+            // Relaxed: the flag is read when all threads are done.
+            yielded.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the chunk's value of a shared component.
+    pub(super) fn shared_value(&self, ty: ComponentType) -> Option<&(dyn Any + Send + Sync)> {
+        let rows = self.rows_of;
+        let index = if rows.is_undivided { self.at } else { rows.batches[self.at].chunk as usize };
+        let nth = self.chunk.shape().shared.binary_search(&self.chunk.find(ty)?.column).ok()?;
+        let value = rows.shared_of(index, rows.chunks[index])[nth];
+        // SAFETY: a chunk keeps its shared values as long as its rows stay, and the job has declared that it reads the rows.
+        // Shared values are `Sync` and never written.
+        Some(unsafe { &*value })
+    }
+
+    /// Refuses to use the values of a component, or their versions, that the job has not declared.
+    ///
+    /// # Panics
+    ///
+    /// With A0135.
+    #[track_caller]
+    pub(super) fn require(&self, component: ComponentType, to_change: bool) {
+        let is_declared = |&(used, access): &ResourceUse| {
+            used == Resource::Values(component) && (!to_change || access == Access::Write)
+        };
+        if !self.rows_of.uses.iter().any(is_declared) {
+            refuse(EntityError::NotGiven { component, to_change });
+        }
+    }
+
+    /// Returns the chunk's value of a chunk component.
+    ///
+    /// # Panics
+    ///
+    /// With A0135 if the job has not declared that it uses the value.
+    #[track_caller]
+    pub(super) fn chunk_value<T: Component + Default>(&self) -> Option<&T> {
+        let ty = ComponentType::of_chunk::<T>();
+        self.require(ty, false);
+        let (_, value) = self.chunk.find_value(ty)?;
+        // SAFETY: there is a value of this type. The job has declared that it uses the chunk's values, and a reference that can
+        // write one borrows this mutably.
+        Some(unsafe { value.cast().as_ref() })
+    }
+
+    /// Returns the chunk's value of a chunk component for writing.
+    ///
+    /// # Panics
+    ///
+    /// With A0135 if the job has not declared that it writes the value.
+    #[track_caller]
+    pub(super) fn chunk_value_mut<T: Component + Default>(&mut self) -> Option<&mut T> {
+        let ty = ComponentType::of_chunk::<T>();
+        self.require(ty, true);
+        let (_, value) = self.chunk.find_value(ty)?;
+        self.note_yielded();
+        // SAFETY: there is a value of this type. The job has declared that it writes the chunk's values. The chunk is in one batch,
+        // which was opened once and is borrowed mutably as long as the reference lives. Items do not reach a value that is written.
+        Some(unsafe { value.cast().as_mut() })
+    }
+}
+
+/// The items of a batch, whose chunk is used apart from them.
+pub(super) struct BatchItems<'r, D: QueryData>(OpenBatch<'r, D>);
+
+impl<D: QueryData> BatchItems<'_, D> {
+    /// Calls a function for the rows that match, with their data and their numbers.
+    #[inline(always)]
+    pub(super) fn each_item(&mut self, function: impl FnMut(D::Item<'_>, usize)) {
+        self.0.each_item(function);
     }
 }
 

@@ -1,20 +1,17 @@
 //! The rows that match a description, for changes of all of them at once.
 
-#![expect(unsafe_code, reason = "chunks of a world that is borrowed")]
-
 use std::mem;
 
 use super::access::{Asked, sync_for_query};
-use super::chunk_filter::Runs;
 use super::descriptor::QueryDescriptor;
-use super::state::{Masks, Match, matching_rows};
-use super::walk::Walk;
+use super::state::Match;
+use super::walk::{SelectedChunks, Walk, set_enabled};
 use crate::component::ComponentType;
 use crate::entity::Entity;
 use crate::entity_map::EntityMap;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, RowSelection};
-use crate::storage::{Chunk, RowRange};
+use crate::storage::RowRange;
 
 impl QueryDescriptor {
     /// Copies all matching entities of one world to another. Returns a map from each entity to its copy.
@@ -105,19 +102,7 @@ impl QueryDescriptor {
             // Perhaps no entity of those archetypes matches.
             self.change(entities, |entities, found| entities.check_all_have(found, ty))?;
         }
-        entities.sync_for_set_enabled(ty);
-        sync_for_query(entities, self.matched_in(entities), Asked::Data);
-        let entities: *mut EntityManager = entities;
-        // SAFETY: the manager is borrowed mutably by this function alone, and neither the states nor the archetypes change
-        // meanwhile.
-        let (states, archetypes) =
-            unsafe { (&(*entities).queries, &(*entities).storage.archetypes) };
-        let matched = self.matched(states, archetypes);
-        // SAFETY: no other view uses the chunks, and the state belongs to the manager.
-        let walk = unsafe { Walk::writing(entities, matched, self.settings()) };
-        // SAFETY: the manager is borrowed mutably, and no item of it is alive. Jobs that use the component, or read whether it is
-        // enabled, have completed, and other jobs do not see its versions.
-        Ok(unsafe { walk.switch(ty, enabled) })
+        Ok(set_enabled(entities, self, ty, enabled))
     }
 }
 
@@ -126,100 +111,18 @@ const AHEAD: usize = 16;
 
 impl Walk<'_> {
     /// Returns all matching rows, in a list that is empty yet.
-    pub(super) fn found(&self, mut all: RowSelection) -> RowSelection {
-        let chunks = |found: &Match| self.archetypes[found.archetype].chunks.len();
-        all.reserve(self.matches.iter().map(chunks).sum());
-        // SAFETY: the headers of chunks do not change meanwhile.
-        let chunks = unsafe { &*self.chunks };
-        let mut changed = mem::take(&mut all.changed);
-        for found in self.matches {
-            let mut list = self.archetypes[found.archetype].chunks.iter();
-            while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
-                // Other work may have evicted the chunks from the cache.
-                if let Some(&later) = list.as_slice().get(AHEAD - 1) {
-                    chunks.prefetch(later);
-                }
-                // SAFETY: archetypes list existing chunks.
-                let chunk = unsafe { chunks.get_unchecked(number) };
-                let masks = Masks { enabled: &chunk.enabled, changed: &changed };
-                let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
-                while run.start < run.end {
-                    let rows = run.end - run.start;
-                    all.push(found.archetype, RowRange { chunk: number, first: run.start, rows });
-                    (run, runs) = runs.next(&masks);
-                }
-            }
+    fn found(self, mut all: RowSelection) -> RowSelection {
+        let count = |found: &Match| self.archetypes[found.archetype].chunks.len();
+        all.reserve(self.matches.iter().map(count).sum());
+        let mut chunks = SelectedChunks::new(self);
+        chunks.changed = mem::take(&mut all.changed);
+        while let Some((found, number)) = chunks.next() {
+            chunks.each_run((found, number), AHEAD, |run| {
+                let (first, rows) = (run.start, run.end - run.start);
+                all.push(found.archetype, RowRange { chunk: number, first, rows });
+            });
         }
-        all.changed = changed;
+        all.changed = chunks.changed;
         all
-    }
-
-    /// Enables or disables a component of all matching rows. All matching archetypes have it. Returns the number of rows.
-    ///
-    /// # Safety
-    ///
-    /// - the walk was made by [`writing`](Self::writing), and no fetched data of its chunks is alive
-    /// - no other code uses the mask and the versions of the component in these chunks; nor versions of other columns, unless they
-    ///   were written out
-    pub(super) unsafe fn switch(&self, component: ComponentType, enabled: bool) -> usize {
-        let mut switched = 0;
-        let mut changed = Vec::new();
-        for found in self.matches {
-            let archetype = &self.archetypes[found.archetype];
-            let place = archetype.shape.index.find(component);
-            let Some((column, mask)) = place.and_then(|place| Some((place.column, place.mask()?)))
-            else {
-                continue;
-            };
-            let mut list = archetype.chunks.iter();
-            while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
-                // SAFETY: archetypes list existing chunks.
-                let chunk = unsafe { (*self.chunks).get_unchecked(number) };
-                // SAFETY: no other code uses the mask and the versions of the component, nor versions of other columns unless they
-                // were written out.
-                unsafe {
-                    if found.bits.is_empty() {
-                        chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
-                        chunk.note_written_beside(column, 0, chunk.len, self.version);
-                        switched += chunk.len as usize;
-                    } else {
-                        let place = (column, mask);
-                        switched += self.switch_some(chunk, found, &changed, place, enabled);
-                    }
-                }
-            }
-        }
-        switched
-    }
-
-    /// Enables or disables a component of the matching rows of a chunk, given its column and its mask. Returns the number of rows.
-    ///
-    /// # Safety
-    ///
-    /// - no other code uses the mask and the versions of the column; nor versions of other columns, unless they were written out
-    unsafe fn switch_some(
-        &self,
-        chunk: &Chunk,
-        found: &Match,
-        changed: &[u64],
-        (column, mask): (u32, u32),
-        enabled: bool,
-    ) -> usize {
-        let mut switched = 0;
-        // Matching depends on the bits of one word at a time, so earlier writes do not matter.
-        for word in 0..chunk.len.div_ceil(u64::BITS) {
-            let masks = Masks { enabled: &chunk.enabled, changed };
-            let rows = matching_rows(&found.bits, &masks, word, chunk.len);
-            if rows != 0 {
-                // SAFETY: no other code uses the mask and the versions of the column, nor versions of other columns unless they
-                // were written out. The borrow for matching has ended.
-                unsafe {
-                    chunk.enabled.set_bits(mask, word, rows, enabled);
-                    chunk.note_written_bits(column, word, rows, self.version);
-                }
-                switched += rows.count_ones() as usize;
-            }
-        }
-        switched
     }
 }

@@ -248,6 +248,22 @@ impl<'w> Runs<'w> {
     }
 }
 
+/// Calls a function with each run of contiguous rows of a chunk that fulfil these conditions, given its changed rows.
+#[inline(always)]
+pub(super) fn each_run(
+    bits: &[Bit],
+    chunk: &Chunk,
+    changed: &[u64],
+    mut function: impl FnMut(Range<u32>),
+) {
+    let masks = Masks { enabled: &chunk.enabled, changed };
+    let (mut run, mut runs) = Runs::new(bits, chunk).next(&masks);
+    while !run.is_empty() {
+        function(run);
+        (run, runs) = runs.next(&masks);
+    }
+}
+
 /// Returns the next run from a mask word on, and the remaining rows of the word that it ends in.
 ///
 /// The run has its first row in the upper half of the number, and its end in the lower half. Everything is a number, so that it

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "references to values in chunks")]
 
 use std::num::NonZero;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::{ptr, slice};
 
@@ -12,7 +13,7 @@ use super::state::Place;
 use super::terms::{Need, Part};
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
+use crate::storage::{Chunk, TrackedColumn, prefetch as fetch_now, prefetch_soon};
 
 /// Data that a query fetches for each entity.
 ///
@@ -66,9 +67,10 @@ use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
 ///
 /// Not to be implemented outside of this crate: the contract between the methods may change.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is nothing that a query gives",
-    label = "not data of a query",
-    note = "ask for references to components: `&T`, `&mut T`, `Option<&T>`, `Entity`, or tuples of them"
+    message = "`{Self}` is not query data",
+    label = "not query data",
+    note = "a query fetches components by reference: write `&T` or `&mut T` for a component `T`",
+    note = "other query data: `Option<&T>`, `Entity`, and tuples"
 )]
 pub unsafe trait QueryData: Sized {
     /// The item of an entity.
@@ -84,7 +86,7 @@ pub unsafe trait QueryData: Sized {
 
     /// Number of parts.
     #[doc(hidden)]
-    const PARTS: usize;
+    const PARTS: usize = 0;
 
     /// Bytes per entity in the fetched columns.
     #[doc(hidden)]
@@ -92,19 +94,19 @@ pub unsafe trait QueryData: Sized {
 
     /// Values in chunks can be written.
     #[doc(hidden)]
-    const WRITES: bool;
+    const WRITES: bool = false;
 
     /// `mark` has something to record.
     #[doc(hidden)]
-    const MARKS: bool;
+    const MARKS: bool = false;
 
     /// Fetched data counts as changed row by row.
     #[doc(hidden)]
-    const TRACKS: bool;
+    const TRACKS: bool = false;
 
     /// Calls the function for each part.
     #[doc(hidden)]
-    fn parts(each: &mut dyn FnMut(Part));
+    fn parts(_each: &mut dyn FnMut(Part)) {}
 
     /// Prefetches up to `count` rows of a chunk, starting with row `first`. The chunk's memory starts at `_memory`, and its
     /// archetype has these places.
@@ -125,11 +127,15 @@ pub unsafe trait QueryData: Sized {
     /// - no other code uses the versions of columns that can be written; nor of other columns, unless their versions were written
     ///   out
     #[doc(hidden)]
-    unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]);
+    #[inline(always)]
+    unsafe fn mark(_marks: &mut ChunkMarks<'_>, _places: &[Place]) {}
 
     /// Returns `true` if an archetype with these places has the required components.
     #[doc(hidden)]
-    fn is_there(places: &[Place]) -> bool;
+    #[inline(always)]
+    fn is_there(_places: &[Place]) -> bool {
+        true
+    }
 
     /// Fetches the addresses of the parts in a chunk.
     ///
@@ -145,7 +151,10 @@ pub unsafe trait QueryData: Sized {
     ///
     /// - as for `get`, but other code may use the row
     #[doc(hidden)]
-    unsafe fn is_on(fetch: Self::Fetch, row: usize) -> bool;
+    #[inline(always)]
+    unsafe fn is_on(_fetch: Self::Fetch, _row: usize) -> bool {
+        true
+    }
 
     /// Returns the item of a row.
     ///
@@ -165,7 +174,8 @@ pub unsafe trait QueryData: Sized {
     ///
     /// - as for `get`, for all of these rows
     #[doc(hidden)]
-    unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, as_slices: bool);
+    #[inline(always)]
+    unsafe fn track(_fetch: Self::Fetch, _first: usize, _count: usize, _as_slices: bool) {}
 }
 
 /// Read-only query data. It works with a shared borrow of the world.
@@ -191,11 +201,11 @@ pub unsafe trait QueryData: Sized {
 ///
 /// Not to be implemented outside of this crate: items allow no writes.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can be changed, and the world is only borrowed to be read",
-    label = "has something that can be changed",
-    note = "use `query_mut`, with a world that is borrowed mutably",
-    note = "a query reads components by reference: `&T`, `Option<&T>`, `Entity`, or tuples of them",
-    note = "to look at what a `Query` can change, use `as_read_only`; to change it, a method that ends in `_mut`"
+    message = "`{Self}` is not read-only query data",
+    label = "cannot be fetched through a shared borrow of the world",
+    note = "for a component `T`, write `&T` or `&mut T`; `&mut T` needs `query_mut`, and a world that is borrowed mutably",
+    note = "other read-only query data: `Option<&T>`, `Entity`, and tuples",
+    note = "to read data that a `Query` can write, use `as_read_only`; to write it, a method that ends in `_mut`"
 )]
 pub unsafe trait ReadOnlyData: QueryData {}
 
@@ -227,9 +237,9 @@ pub unsafe trait ReadOnlyData: QueryData {}
 ///
 /// Not to be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not lie side by side, and cannot be given as slices",
-    label = "not to be had as slices",
-    note = "use `for_each`, which gives the values one by one"
+    message = "`{Self}` is not available as slices",
+    label = "not contiguous",
+    note = "use `for_each`, which yields the values one by one"
 )]
 pub unsafe trait ChunkData: QueryData {
     /// The slices of contiguous entities.
@@ -289,17 +299,6 @@ impl<T> ColumnFetch<T> {
         Self { written, ..Self::new(view, place, enableable) }
     }
 
-    /// Records a write of rows.
-    ///
-    /// # Safety
-    ///
-    /// - the chunk has these rows
-    #[inline]
-    pub(super) unsafe fn track(self, first: usize, count: usize) {
-        // SAFETY: the chunk has these rows.
-        unsafe { track_rows(self.written, first, count) }
-    }
-
     /// Returns `true` if a row is enabled.
     ///
     /// # Safety
@@ -309,6 +308,49 @@ impl<T> ColumnFetch<T> {
     pub(super) unsafe fn is_on(self, row: usize) -> bool {
         // SAFETY: the mask has a bit for each row, and the chunk has this row.
         self.words.is_null() || unsafe { *self.words.add(row / 64) } >> (row % 64) & 1 != 0
+    }
+}
+
+/// The values of a component in a chunk, and their row versions.
+pub(super) struct Column<T> {
+    pub(super) number: u32,
+    first: *mut T,
+    written: *mut TrackedColumn,
+}
+
+impl<T: Component> Column<T> {
+    /// Finds the column in a chunk whose archetype has the component.
+    pub(super) fn of(chunk: &Chunk) -> Self {
+        let place = chunk.find(ComponentType::of::<T>()).expect("the query requires it");
+        let written = chunk.tracked_column(place.column);
+        Self { number: place.column, first: chunk.column(place.offset).cast(), written }
+    }
+
+    /// Returns the values of rows.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has these rows, and no other code writes their values for the lifetime
+    pub(super) unsafe fn values<'v>(&self, rows: Range<u32>) -> &'v [T] {
+        // SAFETY: each row has a value, which no other code writes for the lifetime.
+        unsafe { slice::from_raw_parts(self.first.add(rows.start as usize), rows.len()) }
+    }
+
+    /// Writes values of rows, beginning with the first, and records it.
+    ///
+    /// # Safety
+    ///
+    /// - the chunk has these rows, in unshared memory, and no other code uses their values and versions
+    pub(super) unsafe fn write(&self, first: u32, values: &[T])
+    where
+        T: Copy,
+    {
+        // SAFETY: each row has a value, which no other code uses. `Copy` values need no drop.
+        unsafe {
+            track_rows(self.written, first as usize, values.len());
+            let rows = self.first.add(first as usize);
+            rows.copy_from_nonoverlapping(values.as_ptr(), values.len());
+        }
     }
 }
 
@@ -353,48 +395,10 @@ pub(super) fn mask_words(view: ChunkView<'_>, place: Place) -> *mut u64 {
     view.chunk.enabled.address(place.mask)
 }
 
-/// Implements the methods common to all data with one part.
-///
-/// The arguments are its type, its requirement, whether it is written, and whether it concerns enabled bits. The last argument is
-/// whether yielded rows count as changed one by one: then its `Fetch` is a [`ColumnFetch`] with row versions.
+/// Implements what all data with one part has in common: its type, its requirement, whether it is written, and whether it is the
+/// enabled bits.
 macro_rules! one_part {
     ($ty:expr, $need:expr, $write:expr, $bits:expr) => {
-        one_part!(@part $ty, $need, $write, $bits);
-        const TRACKS: bool = false;
-
-        #[inline(always)]
-        unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
-            if $write {
-                // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column.
-                unsafe { marks.mark(places.get_unchecked(0).column) };
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn track(_: Self::Fetch, _: usize, _: usize, _: bool) {}
-    };
-    ($ty:expr, $need:expr, $write:expr, $bits:expr, $tracked:expr) => {
-        one_part!(@part $ty, $need, $write, $bits);
-        const TRACKS: bool = $tracked;
-
-        #[inline(always)]
-        unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
-            if $tracked {
-                // SAFETY: the places are those of the parts. No other code uses the versions of the column.
-                unsafe { marks.begin(places[0].column) };
-            } else {
-                // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column.
-                unsafe { marks.mark(places.get_unchecked(0).column) };
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, _: bool) {
-            // SAFETY: the chunk has these rows.
-            unsafe { fetch.track(first, count) }
-        }
-    };
-    (@part $ty:expr, $need:expr, $write:expr, $bits:expr) => {
         const PARTS: usize = 1;
         const WRITES: bool = $write && !$bits;
         const MARKS: bool = $write;
@@ -410,37 +414,94 @@ macro_rules! one_part {
     };
 }
 
-pub(super) use one_part;
+/// Implements `mark` for data with one part that is written. With row versions, their memory is prepared for `track`.
+macro_rules! mark_one {
+    ($has_rows:expr) => {
+        #[inline(always)]
+        unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
+            // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column.
+            unsafe {
+                let column = places.get_unchecked(0).column;
+                if $has_rows { marks.begin(column) } else { marks.mark(column) }
+            }
+        }
+    };
+}
+
+/// Implements what all data in a column has in common, which is read or written: the type of the component, and its Rust type.
+macro_rules! one_column {
+    (read $ty:expr, $of:ty) => {
+        one_part!($ty, Need::On, false, false);
+
+        #[inline(always)]
+        unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch {
+            // SAFETY: the places are those of the parts, of which there is one.
+            ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, <$of>::ENABLEABLE)
+        }
+
+        one_column!(@rows);
+    };
+    (write $ty:expr, $of:ty) => {
+        one_part!($ty, Need::On, true, false);
+        mark_one!(<$of>::TRACK_CHANGES);
+
+        #[inline(always)]
+        unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch {
+            // SAFETY: the places are those of the parts, of which there is one.
+            let place = unsafe { *places.get_unchecked(0) };
+            ColumnFetch::new_mut(view, place, <$of>::ENABLEABLE, <$of>::TRACK_CHANGES)
+        }
+
+        one_column!(@rows);
+    };
+    (@rows) => {
+        #[inline(always)]
+        unsafe fn is_on(fetch: Self::Fetch, row: usize) -> bool {
+            // SAFETY: the chunk has this row.
+            unsafe { fetch.is_on(row) }
+        }
+    };
+}
+
+/// Implements `track` for data in a column, all rows of which count as changed when they are fetched.
+macro_rules! track_column {
+    ($of:ty) => {
+        const TRACKS: bool = <$of>::TRACK_CHANGES;
+
+        #[inline(always)]
+        unsafe fn track(fetch: Self::Fetch, first: usize, count: usize, _: bool) {
+            // SAFETY: the chunk has these rows.
+            unsafe { track_rows(fetch.written, first, count) }
+        }
+    };
+}
+
+pub(super) use {mark_one, one_column, one_part, track_column};
+
+/// Implements prefetching of a component.
+macro_rules! prefetch_column {
+    ($of:ty) => {
+        const ROW_BYTES: usize = size_of::<$of>();
+
+        #[inline(always)]
+        fn expect(memory: NonZero<usize>, places: &[Place], first: usize, count: usize) {
+            expect_column::<$of>(memory, places[0].offset, first, count);
+        }
+
+        #[inline(always)]
+        fn expect_row(fetch: Self::Fetch, row: usize) {
+            fetch_now(fetch.first.as_ptr().wrapping_add(row).cast());
+        }
+    };
+}
 
 // SAFETY: one part, at one place, which is read.
 unsafe impl<T: Component> QueryData for &T {
     type Item<'w> = &'w T;
     type Static = &'static T;
     type Fetch = ColumnFetch<T>;
-    const ROW_BYTES: usize = size_of::<T>();
-    one_part!(ComponentType::of::<T>(), Need::On, false, false);
-
-    #[inline(always)]
-    fn expect(memory: NonZero<usize>, places: &[Place], first: usize, count: usize) {
-        expect_column::<T>(memory, places[0].offset, first, count);
-    }
-
-    #[inline(always)]
-    fn expect_row(fetch: ColumnFetch<T>, row: usize) {
-        fetch_now(fetch.first.as_ptr().wrapping_add(row).cast());
-    }
-
-    #[inline(always)]
-    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
-        // SAFETY: the places are those of the parts, of which there is one.
-        ColumnFetch::new(view, unsafe { *places.get_unchecked(0) }, T::ENABLEABLE)
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
-        // SAFETY: the chunk has this row.
-        unsafe { fetch.is_on(row) }
-    }
+    one_column!(read ComponentType::of::<T>(), T);
+    prefetch_column!(T);
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w T {
@@ -471,31 +532,9 @@ unsafe impl<T: Component> QueryData for &mut T {
     type Item<'w> = &'w mut T;
     type Static = &'static mut T;
     type Fetch = ColumnFetch<T>;
-    const ROW_BYTES: usize = size_of::<T>();
-    one_part!(ComponentType::of::<T>(), Need::On, true, false, T::TRACK_CHANGES);
-
-    #[inline(always)]
-    fn expect(memory: NonZero<usize>, places: &[Place], first: usize, count: usize) {
-        expect_column::<T>(memory, places[0].offset, first, count);
-    }
-
-    #[inline(always)]
-    fn expect_row(fetch: ColumnFetch<T>, row: usize) {
-        fetch_now(fetch.first.as_ptr().wrapping_add(row).cast());
-    }
-
-    #[inline(always)]
-    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
-        // SAFETY: the places are those of the parts, of which there is one.
-        let place = unsafe { *places.get_unchecked(0) };
-        ColumnFetch::new_mut(view, place, T::ENABLEABLE, T::TRACK_CHANGES)
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
-        // SAFETY: the chunk has this row.
-        unsafe { fetch.is_on(row) }
-    }
+    one_column!(write ComponentType::of::<T>(), T);
+    track_column!(T);
+    prefetch_column!(T);
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> &'w mut T {
@@ -523,24 +562,11 @@ unsafe impl QueryData for Entity {
     type Item<'w> = Entity;
     type Static = Entity;
     type Fetch = *const Entity;
-    const PARTS: usize = 0;
     const ROW_BYTES: usize = size_of::<Entity>();
-    const WRITES: bool = false;
-    const MARKS: bool = false;
-    const TRACKS: bool = false;
-
-    fn parts(_: &mut dyn FnMut(Part)) {}
 
     #[inline(always)]
     fn expect(memory: NonZero<usize>, _: &[Place], first: usize, count: usize) {
         expect_column::<Entity>(memory, 0, first, count);
-    }
-
-    #[inline(always)]
-    unsafe fn mark(_: &mut ChunkMarks<'_>, _: &[Place]) {}
-
-    fn is_there(_: &[Place]) -> bool {
-        true
     }
 
     #[inline(always)]
@@ -549,18 +575,10 @@ unsafe impl QueryData for Entity {
     }
 
     #[inline(always)]
-    unsafe fn is_on(_: *const Entity, _: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
     unsafe fn get<'w>(fetch: *const Entity, row: usize) -> Self::Item<'w> {
         // SAFETY: ids are at the beginning of a chunk, one for each row.
         unsafe { *fetch.add(row) }
     }
-
-    #[inline(always)]
-    unsafe fn track(_: Self::Fetch, _: usize, _: usize, _: bool) {}
 }
 
 // SAFETY: the data is only read.
@@ -611,19 +629,10 @@ unsafe impl<D: QueryData> QueryData for Option<D> {
         }
     }
 
-    fn is_there(_: &[Place]) -> bool {
-        true
-    }
-
     #[inline(always)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Option<D::Fetch> {
         // SAFETY: the places are those of the parts of `D`, which the archetype has.
         D::is_there(places).then(|| unsafe { D::fetch(view, places) })
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(_: Option<D::Fetch>, _: usize) -> bool {
-        true
     }
 
     #[inline(always)]

@@ -6,13 +6,13 @@ use std::iter;
 use std::sync::OnceLock;
 
 use super::access::{Asked, sync_for_query};
-use super::cache::QueryCache;
 use super::chunk_filter::find_changed;
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::state::{Masks, Match, QueryState, matching_rows};
-use super::terms::{Need, Part, Plan, Term, Terms, refuse_not_enableable};
-use super::terms::{Options, Settings, Since};
+use super::terms::{
+    Need, Options, Part, Plan, Settings, Since, Term, Terms, refuse_not_enableable,
+};
 use super::view::Query;
 use super::walk::{SelectedChunks, Walk};
 use crate::component::ComponentType;
@@ -20,7 +20,6 @@ use crate::entity::Entity;
 use crate::field::EntityRemap;
 use crate::manager::{ArchetypeChunk, EntityManager};
 use crate::shared::SharedComponent;
-use crate::storage::Archetypes;
 use crate::version::Version;
 
 /// A description of a query as a value: of types known at compile time ([`of`](Self::of)), or of component types known only at
@@ -494,22 +493,14 @@ impl QueryDescriptor {
     }
 
     #[track_caller]
-    pub(super) fn matched<'w>(
-        &self,
-        states: &'w QueryCache,
-        archetypes: &'w Archetypes,
-    ) -> &'w QueryState {
+    pub(super) fn matched_in<'w>(&self, entities: &'w EntityManager) -> &'w QueryState {
+        let (states, archetypes) = (&entities.queries, &entities.storage.archetypes);
         match &self.source {
             &Source::Types { id, terms, name, options } => {
                 states.of_type(id, options, archetypes, || terms().into_plan(name(), options))
             }
             Source::Terms { .. } => states.of_plan(self.plan_of_terms(), archetypes),
         }
-    }
-
-    #[track_caller]
-    pub(super) fn matched_in<'w>(&self, entities: &'w EntityManager) -> &'w QueryState {
-        self.matched(&entities.queries, &entities.storage.archetypes)
     }
 
     /// Replaces the entities in the shared values.

@@ -1,7 +1,5 @@
 //! Filters: conditions on entities, options of a query, and alternatives.
 
-#![expect(unsafe_code, reason = "None")]
-
 use std::marker::PhantomData;
 
 use super::terms::{Options, Term};
@@ -59,9 +57,7 @@ use crate::set::ComponentSet;
 /// assert_eq!(world.query_filtered::<Entity, Wanted>().single(), Ok(suffering));
 /// ```
 ///
-/// # Safety
-///
-/// Not to be implemented outside of this crate.
+/// Sealed: implemented for types of this crate alone.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a filter of queries",
     label = "not a filter",
@@ -69,7 +65,7 @@ use crate::set::ComponentSet;
             tuple of components, each of which has `#[derive(Component)]`",
     note = "`Entity` is no component, since there is no entity without: ask for it as data, `query::<Entity>()`"
 )]
-pub unsafe trait QueryFilter: 'static {
+pub trait QueryFilter: 'static {
     /// Options of the whole query.
     #[doc(hidden)]
     const OPTIONS: Options = Options::NONE;
@@ -87,9 +83,8 @@ macro_rules! filter_of_each {
         pub struct $name<S>(PhantomData<fn() -> S>);
 
         // The compiler reports that the filter is not implemented, not that `S` is no set: the remedy depends on the filter.
-        // SAFETY: one condition per component.
         #[diagnostic::do_not_recommend]
-        unsafe impl<S: ComponentSet> QueryFilter for $name<S> {
+        impl<S: ComponentSet> QueryFilter for $name<S> {
             fn terms(each: &mut dyn FnMut(Term)) {
                 S::types(&mut |ty| each(Term::$term(ty)));
             }
@@ -104,9 +99,8 @@ macro_rules! filter_of_any {
         #[derive(Debug)]
         pub struct $name<S>(PhantomData<fn() -> S>);
 
-        // SAFETY: one condition at most.
         #[diagnostic::do_not_recommend]
-        unsafe impl<S: ComponentSet> QueryFilter for $name<S> {
+        impl<S: ComponentSet> QueryFilter for $name<S> {
             fn terms(each: &mut dyn FnMut(Term)) {
                 let types = types::<S>();
                 if !types.is_empty() {
@@ -307,8 +301,7 @@ filter_of_any! {
 #[derive(Debug)]
 pub struct OrderChanged(());
 
-// SAFETY: one condition.
-unsafe impl QueryFilter for OrderChanged {
+impl QueryFilter for OrderChanged {
     fn terms(each: &mut dyn FnMut(Term)) {
         each(Term::OrderChanged);
     }
@@ -321,8 +314,7 @@ macro_rules! option_filter {
         #[derive(Debug)]
         pub struct $name(());
 
-        // SAFETY: there are no conditions.
-        unsafe impl QueryFilter for $name {
+        impl QueryFilter for $name {
             const OPTIONS: Options = Options::$option;
 
             fn terms(_: &mut dyn FnMut(Term)) {}
@@ -501,8 +493,7 @@ pub struct Or<F>(PhantomData<fn() -> F>);
 /// Implements the filter for a tuple of elements with their indices.
 macro_rules! implement {
     ($($name:ident $index:tt,)+) => {
-        // SAFETY: one condition, made of those of the elements.
-        unsafe impl<$($name: QueryFilter),+> QueryFilter for Or<($($name,)+)> {
+        impl<$($name: QueryFilter),+> QueryFilter for Or<($($name,)+)> {
             fn terms(each: &mut dyn FnMut(Term)) {
                 const {
                     assert!(

@@ -1,4 +1,4 @@
-//! Iteration step by step: the cursor over matching chunks, and the iterator over items.
+//! Iteration step by step: the cursor over matching chunks, the iterator over items, and lists of entities and values.
 
 #![expect(
     unsafe_code,
@@ -7,18 +7,22 @@
 
 use std::any::type_name;
 use std::cell::Cell;
+use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::ops::{Deref, DerefMut};
-use std::{fmt, slice};
+use std::ops::{Deref, DerefMut, Range};
 
 use super::batch::{ChunkMarks, ChunkView};
 use super::chunk_filter::Runs;
-use super::data::{QueryData, track_rows};
+use super::data::{Column, QueryData};
+use super::filter::QueryFilter;
 use super::state::{Masks, Match, Place};
-use super::walk::{SelectedChunks, Walk, refuse};
+use super::view::Query;
+use super::walk::{SelectedChunks, Walk, succeed};
 use crate::component::{Component, ComponentType};
+use crate::entity::Entity;
+use crate::error::EntityError;
 use crate::storage::{Chunk, OutOfMemory};
 
 /// Iterator over the items of a query.
@@ -83,17 +87,15 @@ impl<'w, D: QueryData> QueryIter<'w, D> {
     #[inline]
     fn find_run(&mut self) -> bool {
         loop {
-            if let Some((first, end)) = self.cursor.next_run() {
-                (self.row, self.end) = (first as usize, end as usize);
+            if let Some(run) = self.cursor.next_run() {
+                (self.row, self.end) = (run.start as usize, run.end as usize);
                 return true;
             }
             if !self.cursor.next_chunk() {
-                return match self.cursor.end() {
-                    Ok(()) => false,
-                    Err(error) => refuse(error.into()),
-                };
+                succeed(self.cursor.end());
+                return false;
             }
-            let (view, places) = (self.cursor.view(), self.cursor.places());
+            let (view, places) = (self.cursor.view(), self.cursor.places);
             // SAFETY: these are the places of the data in the archetype of the chunk, which has the required components.
             self.fetch.write(unsafe { D::fetch(view, places) });
         }
@@ -160,11 +162,10 @@ impl<D: QueryData> fmt::Debug for QueryIter<'_, D> {
 }
 
 /// Position of a step-by-step walk over the matching chunks.
-pub(crate) struct Cursor<'w> {
+pub(super) struct Cursor<'w> {
     chunks: SelectedChunks<'w>,
-    /// Data that is unshared and marked.
-    writes: Writes,
-    marks: bool,
+    /// Data that is unshared and marked, if any.
+    writes: Option<Writes>,
     /// The error that ended the walk early.
     failure: Option<OutOfMemory>,
     /// The chunk that was found last.
@@ -176,34 +177,50 @@ pub(crate) struct Cursor<'w> {
 
 /// Data that a walk is going to write.
 #[derive(Clone, Copy)]
-pub(crate) enum Writes {
-    Nothing,
-    /// Data that the query fetches for writing.
-    Data {
-        /// Values in chunks, not only enabled bits.
-        values: bool,
-        /// Marks it in a chunk, as [`QueryData::mark`].
-        mark: unsafe fn(&mut ChunkMarks<'_>, &[Place]),
-    },
-    /// This component, which all entities have.
-    Only(ComponentType),
+pub(super) struct Writes {
+    /// Values in chunks, not only enabled bits.
+    values: bool,
+    /// Marks it in a chunk, as [`QueryData::mark`].
+    mark: unsafe fn(&mut ChunkMarks<'_>, &[Place]),
 }
 
 impl Writes {
     /// Returns the data that a query of this type fetches for writing.
-    pub(crate) fn of<D: QueryData>() -> Self {
-        if D::MARKS { Self::Data { values: D::WRITES, mark: D::mark } } else { Self::Nothing }
+    pub(super) fn of<D: QueryData>() -> Option<Self> {
+        D::MARKS.then_some(Self { values: D::WRITES, mark: D::mark })
+    }
+
+    /// Returns a component that all entities have.
+    fn only<T: Component>() -> Self {
+        /// # Safety
+        ///
+        /// - nothing else uses the versions of the column; nor the versions of other columns, unless they were written out
+        unsafe fn mark<T: Component>(marks: &mut ChunkMarks<'_>, _: &[Place]) {
+            let place = marks.chunk.find(ComponentType::of::<T>()).expect("all entities have it");
+            // SAFETY: the chunk has the column. Nothing else uses its versions, nor the versions of other columns unless they
+            // were written out.
+            unsafe { marks.begin(place.column) };
+        }
+        Self { values: true, mark: mark::<T> }
+    }
+
+    /// Returns the same data, which is unshared but not marked.
+    fn unmarked(self) -> Self {
+        Self { mark: |_, _| {}, ..self }
     }
 }
 
 impl<'w> Cursor<'w> {
-    /// Creates a cursor at the start of a walk. The walk must be one that writes, unless `writes` is `Nothing`.
+    /// Creates a cursor at the start of a walk.
+    ///
+    /// # Safety
+    ///
+    /// - the walk was made by [`Walk::writing`] if something is written
     #[inline]
-    pub(crate) fn new(walk: Walk<'w>, writes: Writes) -> Self {
+    pub(super) unsafe fn new(walk: Walk<'w>, writes: Option<Writes>) -> Self {
         Self {
             chunks: SelectedChunks::new(walk),
             writes,
-            marks: true,
             failure: None,
             chunk: std::ptr::null(),
             places: &[],
@@ -213,7 +230,7 @@ impl<'w> Cursor<'w> {
 
     /// Moves to the next chunk with matching rows. Returns `false` at the end or on an error, which [`end`](Self::end) returns.
     #[inline(never)]
-    pub(crate) fn next_chunk(&mut self) -> bool {
+    pub(super) fn next_chunk(&mut self) -> bool {
         // The rows of a chunk are yielded only once it is entered. That may panic or find no memory, and the caller may catch it and
         // go on: all rows of the chunk before were yielded.
         self.runs = Runs::NONE;
@@ -221,32 +238,21 @@ impl<'w> Cursor<'w> {
         // SAFETY: archetypes list existing chunks. Only the header of the chunk is borrowed here.
         let runs =
             Runs::new(&found.bits, unsafe { (*self.chunks.walk.chunks).get_unchecked(number) });
-        if !self.enter(found, number) {
-            return false;
-        }
-        self.runs = runs;
-        true
-    }
-
-    /// Enters a chunk of a match, from which nothing is fetched yet: unshares it if it is written, and marks the written columns.
-    /// Returns `false` if memory ran out.
-    #[inline]
-    pub(crate) fn enter(&mut self, found: &'w Match, number: u32) -> bool {
         if let Err(failure) = self.prepare(number, found) {
             self.failure = Some(failure);
             self.chunks.stop();
             return false;
         }
         // Not made from a reference: with several walks in turns, others mark the chunk in between.
-        // SAFETY: archetypes list existing chunks. The address is stable: no chunk is added or freed meanwhile.
-        self.chunk = unsafe { (*self.chunks.walk.chunks).as_ptr().add(number as usize) };
+        self.chunk = self.chunks.walk.all_chunks().wrapping_add(number as usize);
         self.places = &found.places;
+        self.runs = runs;
         true
     }
 
-    /// Returns the next run of contiguous matching rows in the chunk: the first row and the end.
+    /// Returns the next run of contiguous matching rows in the chunk.
     #[inline(always)]
-    pub(crate) fn next_run(&mut self) -> Option<(u32, u32)> {
+    pub(super) fn next_run(&mut self) -> Option<Range<u32>> {
         let run;
         if self.runs.is_whole() {
             (run, self.runs) = self.runs.whole();
@@ -257,11 +263,11 @@ impl<'w> Cursor<'w> {
             let masks = Masks { enabled, changed: &self.chunks.changed };
             (run, self.runs) = self.runs.next(&masks);
         }
-        (run.start < run.end).then_some((run.start, run.end))
+        (run.start < run.end).then_some(run)
     }
 
     /// Returns the number of matching rows of the chunk that were in no run yet.
-    pub(crate) fn count(&mut self) -> usize {
+    fn count(&mut self) -> usize {
         if self.runs.is_whole() {
             return self.runs.whole().0.len();
         }
@@ -271,70 +277,49 @@ impl<'w> Cursor<'w> {
         self.runs.count(&Masks { enabled, changed: &self.chunks.changed })
     }
 
+    /// Returns the number of matching rows of the remaining chunks.
+    pub(super) fn count_all(mut self) -> usize {
+        let mut count = 0;
+        while self.next_chunk() {
+            count += self.count();
+        }
+        count
+    }
+
     /// Returns the current chunk, to fetch data from.
     #[inline(always)]
-    pub(crate) fn view(&self) -> ChunkView<'_> {
-        debug_assert!(!self.chunk.is_null());
+    pub(super) fn view(&self) -> ChunkView<'_> {
+        assert!(!self.chunk.is_null());
         // SAFETY: the chunk exists, and its header does not change while this is borrowed.
         let chunk = unsafe { &*self.chunk };
         ChunkView { chunk, shared: self.chunks.walk.shared_of() }
     }
 
-    /// Returns the places of the parts in the current chunk.
-    #[inline(always)]
-    pub(crate) fn places(&self) -> &'w [Place] {
-        self.places
-    }
-
     /// Returns the error that ended the walk early.
     #[inline]
-    pub(crate) fn end(&mut self) -> Result<(), OutOfMemory> {
-        match self.failure.take() {
-            None => Ok(()),
-            Some(failure) => Err(failure),
-        }
+    fn end(&mut self) -> Result<(), OutOfMemory> {
+        self.failure.take().map_or(Ok(()), Err)
     }
 
     /// Unshares a chunk, and marks the written columns.
     #[inline(always)]
     fn prepare(&mut self, number: u32, found: &Match) -> Result<(), OutOfMemory> {
+        let Some(Writes { values, mark }) = self.writes else { return Ok(()) };
         let (chunks, version) = (self.chunks.walk.chunks, self.chunks.walk.version);
-        let is_written = match self.writes {
-            Writes::Nothing => return Ok(()),
-            Writes::Data { values, .. } => values,
-            Writes::Only(_) => true,
-        };
-        // SAFETY: archetypes list existing chunks. Nothing was fetched from the memory of this one yet, if it may be shared.
-        if is_written && unsafe { (*chunks).get_unchecked(number) }.may_be_shared() {
-            self.chunks.walk.unshare(number)?;
-        }
-        if !self.marks {
-            return Ok(());
-        }
-        // SAFETY: archetypes list existing chunks.
-        let chunk = unsafe { (*chunks).get_unchecked(number) };
-        match self.writes {
-            Writes::Nothing => {}
-            // SAFETY: these are the places of the data in the archetype of the chunk. Jobs that use the versions of its columns
-            // have completed, and for jobs that use other columns the versions were written out.
-            Writes::Data { mark, .. } => unsafe {
-                mark(&mut ChunkMarks { chunk, version }, &found.places);
-            },
-            Writes::Only(ty) => {
-                let column = chunk.find(ty).expect("all entities have it").column;
-                // SAFETY: the archetype has the column. Jobs that use its versions have completed, and for jobs that use other
-                // columns the versions were written out.
-                unsafe { chunk.begin_writing(column, version) };
+        // SAFETY: archetypes list existing chunks. Nothing was fetched from the memory of this one yet, if it may be shared, and
+        // the walk writes.
+        unsafe {
+            if values && (*chunks).get_unchecked(number).may_be_shared() {
+                self.chunks.walk.unshare(number)?;
             }
         }
+        // SAFETY: archetypes list existing chunks, and these are the places of the data in the archetype of this one. Jobs that use
+        // the versions of its columns have completed, and for jobs that use other columns the versions were written out.
+        unsafe {
+            let chunk = (*chunks).get_unchecked(number);
+            mark(&mut ChunkMarks { chunk, version }, &found.places);
+        }
         Ok(())
-    }
-
-    /// Unshares all chunks that are written, and marks nothing.
-    pub(crate) fn make_unique(mut self) -> Result<(), OutOfMemory> {
-        self.marks = false;
-        while self.next_chunk() {}
-        self.end()
     }
 }
 
@@ -351,59 +336,38 @@ pub(super) struct PooledCursor<'w> {
 ///
 /// It has no lifetime: dropping it does not use what the cursor borrows, and the world may be borrowed by other code by then, as
 /// with a box.
-struct FullSlot(ManuallyDrop<Box<CursorSlot>>);
+struct FullSlot(ManuallyDrop<CursorSlot>);
 
-/// Memory for a cursor.
-struct CursorSlot {
-    /// The layout does not depend on the lifetime.
-    cursor: MaybeUninit<Cursor<'static>>,
-    /// The next free slot, and the number of free slots from there on.
-    next: Option<Box<CursorSlot>>,
-    others: u32,
-}
+/// Memory for a cursor. The layout does not depend on the lifetime.
+type CursorSlot = Box<MaybeUninit<Cursor<'static>>>;
 
 /// Maximum number of spare slots of a thread: loops are rarely nested deeper.
-const MAX_SPARE: u32 = 16;
+const MAX_SPARE: usize = 16;
 
 thread_local! {
-    /// The free slots, as a linked list.
-    static SPARE: Cell<Option<Box<CursorSlot>>> = const { Cell::new(None) };
+    /// The free slots.
+    static SPARE: Cell<Vec<CursorSlot>> = const { Cell::new(Vec::new()) };
+}
+
+/// Calls a function with the free slots, unless the thread is ending, which has none.
+fn with_spare<R>(function: impl FnOnce(&mut Vec<CursorSlot>) -> R) -> Option<R> {
+    let with = |spare: &Cell<Vec<CursorSlot>>| {
+        let mut slots = spare.take();
+        let result = function(&mut slots);
+        spare.set(slots);
+        result
+    };
+    SPARE.try_with(with).ok()
 }
 
 impl<'w> PooledCursor<'w> {
     #[inline]
     pub(super) fn new(cursor: Cursor<'w>) -> Self {
-        let mut place = take();
+        let mut slot = with_spare(Vec::pop).flatten().unwrap_or_else(Box::new_uninit);
         // SAFETY: the slot has room for a cursor of any lifetime. It is accessed only with this lifetime.
-        unsafe { place.cursor.as_mut_ptr().cast::<Cursor<'w>>().write(cursor) };
-        Self { full: FullSlot(ManuallyDrop::new(place)), cursor: PhantomData }
+        unsafe { slot.as_mut_ptr().cast::<Cursor<'w>>().write(cursor) };
+        Self { full: FullSlot(ManuallyDrop::new(slot)), cursor: PhantomData }
     }
-}
-
-/// Returns an empty slot.
-fn take() -> Box<CursorSlot> {
-    // A thread that is ending has none.
-    let spare = SPARE.try_with(|spare| {
-        let mut place = spare.take()?;
-        spare.set(place.next.take());
-        Some(place)
-    });
-    let new = || Box::new(CursorSlot { cursor: MaybeUninit::uninit(), next: None, others: 0 });
-    spare.ok().flatten().unwrap_or_else(new)
-}
-
-/// Keeps an empty slot, unless there are enough.
-fn give_back(mut place: Box<CursorSlot>) {
-    _ = SPARE.try_with(|spare| {
-        let next = spare.take();
-        place.others = next.as_ref().map_or(0, |next| next.others + 1);
-        if place.others < MAX_SPARE {
-            place.next = next;
-            spare.set(Some(place));
-        } else {
-            spare.set(next);
-        }
-    });
 }
 
 impl<'w> Deref for PooledCursor<'w> {
@@ -412,7 +376,7 @@ impl<'w> Deref for PooledCursor<'w> {
     #[inline(always)]
     fn deref(&self) -> &Cursor<'w> {
         // SAFETY: the slot holds a cursor of this lifetime until this is dropped.
-        unsafe { &*self.full.0.cursor.as_ptr().cast() }
+        unsafe { &*self.full.0.as_ptr().cast() }
     }
 }
 
@@ -420,7 +384,7 @@ impl<'w> DerefMut for PooledCursor<'w> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut Cursor<'w> {
         // SAFETY: the slot holds a cursor of this lifetime until this is dropped.
-        unsafe { &mut *self.full.0.cursor.as_mut_ptr().cast() }
+        unsafe { &mut *self.full.0.as_mut_ptr().cast() }
     }
 }
 
@@ -428,59 +392,163 @@ impl Drop for FullSlot {
     fn drop(&mut self) {
         // SAFETY: the slot holds a cursor, which is not used afterwards. Its borrows are not accessed: only lists of numbers are
         // dropped.
-        unsafe { self.0.cursor.assume_init_drop() };
+        unsafe { self.0.assume_init_drop() };
         // SAFETY: the slot is not used afterwards.
-        give_back(unsafe { ManuallyDrop::take(&mut self.0) });
+        let slot = unsafe { ManuallyDrop::take(&mut self.0) };
+        with_spare(|spare| {
+            if spare.len() < MAX_SPARE {
+                spare.push(slot);
+            }
+        });
     }
 }
 
-impl Cursor<'_> {
-    /// Clones the values, in the order of the entities.
+impl<D: QueryData, F: QueryFilter> Query<'_, D, F> {
+    /// Returns the entities, in the order of iteration.
     ///
-    /// # Safety
+    /// # Determinism
     ///
-    /// - all matching entities have the component, and no other code writes its values meanwhile
-    pub(super) unsafe fn clone_values<T: Component + Clone>(mut self) -> Vec<T> {
-        let mut all = Vec::new();
-        while self.next_chunk() {
-            let chunk = self.view().chunk;
-            let found = chunk.find(ComponentType::of::<T>()).expect("the query asks for it");
-            let first = chunk.column(found.offset).cast_const().cast::<T>();
-            // SAFETY: each row has a value, and no other code writes it meanwhile.
-            let values = unsafe { slice::from_raw_parts(first, chunk.len as usize) };
-            while let Some((first, end)) = self.next_run() {
-                all.extend_from_slice(&values[first as usize..end as usize]);
+    /// Archetypes come in the order of their creation, then their chunks, then the rows of a chunk. The order depends on the
+    /// operations on the world and on nothing else.
+    ///
+    /// Structural changes reorder. An entity that gains or loses a component, or gets another shared value, moves to another chunk,
+    /// and the last entity of the old chunk takes its place. A list of values from before such a change is not in the order of the
+    /// query afterwards. To add a different value to each entity, use [`Batch::add_each`](crate::Batch::add_each), not `add` and
+    /// then [`copy_from`](Self::copy_from).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component)]
+    /// struct Dead;
+    ///
+    /// let mut world = World::new("Simulation");
+    /// let orc = world.spawn(Dead);
+    /// for entity in world.query::<&Dead>().to_entities() {
+    ///     world.despawn(entity).unwrap();
+    /// }
+    /// assert!(!world.exists(orc));
+    /// ```
+    pub fn to_entities(&self) -> Vec<Entity> {
+        let (mut cursor, mut all) = (self.finding(), Vec::new());
+        while cursor.next_chunk() {
+            while let Some(run) = cursor.next_run() {
+                let entities = cursor.view().chunk.entities();
+                all.extend_from_slice(&entities[run.start as usize..run.end as usize]);
             }
         }
         all
     }
 
-    /// Writes the values in the order of the entities. Their counts are equal.
+    /// Returns the values of a component, in the order of [`to_entities`](Self::to_entities).
     ///
-    /// # Safety
+    /// # Errors
     ///
-    /// - all matching entities have the component, and the walk unshares it
-    /// - no other code uses its values meanwhile
-    pub(super) unsafe fn write_values<T: Component + Copy>(
-        mut self,
-        values: &[T],
-    ) -> Result<(), OutOfMemory> {
-        let mut rest = values;
-        while self.next_chunk() {
-            let chunk = self.view().chunk;
-            let place = chunk.find(ComponentType::of::<T>()).expect("the query asks for it");
-            let column = chunk.column(place.offset).cast::<T>();
-            let written = chunk.tracked_column(place.column);
-            while let Some((first, end)) = self.next_run() {
-                let (now, later) = rest.split_at((end - first) as usize);
-                // SAFETY: the chunk has the rows, and no other code uses them. `Copy` values need no drop.
-                unsafe {
-                    track_rows(written, first as usize, now.len());
-                    column.add(first as usize).copy_from_nonoverlapping(now.as_ptr(), now.len());
-                }
+    /// - A0087 if the query does not require the component, so that entities without it may match
+    /// - A0135 if the query is one of several views and does not fetch the component: another view may be writing it
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_batch([Health(1), Health(2)]);
+    /// assert_eq!(world.query::<&Health>().to_components(), Ok(vec![Health(1), Health(2)]));
+    /// assert!(world.query::<()>().to_components::<Health>().is_err());
+    /// ```
+    pub fn to_components<T: Component + Clone>(&self) -> Result<Vec<T>, EntityError> {
+        let component = ComponentType::of::<T>();
+        if !self.is_alone {
+            self.require_fetched(component, false)?;
+        } else if !self.matched.plan.requires(component) {
+            return Err(EntityError::NotInQuery { component });
+        }
+        self.jobs().sync_for_read(component);
+        let (mut cursor, mut all) = (self.finding(), Vec::new());
+        while cursor.next_chunk() {
+            let column = Column::<T>::of(cursor.view().chunk);
+            while let Some(run) = cursor.next_run() {
+                // SAFETY: these are rows of the chunk. No other view can write the values: there is none, or this query fetches
+                // them. This query is borrowed, so that it writes nothing meanwhile.
+                all.extend_from_slice(unsafe { column.values(run) });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Writes the values of a component, in the order of [`to_entities`](Self::to_entities).
+    ///
+    /// # Errors
+    ///
+    /// - A0060 if there are not as many values as entities
+    /// - A0135 if the query does not fetch the component for writing
+    ///
+    /// Nothing is written then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_entities::{Component, World};
+    ///
+    /// #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new("Simulation");
+    /// world.spawn_many(Health(20), 2);
+    /// let mut query = world.query_mut::<&mut Health>();
+    /// query.copy_from(&[Health(1), Health(2)])?;
+    /// assert_eq!(query.to_components::<Health>()?, [Health(1), Health(2)]);
+    /// # Ok::<(), ancho_entities::EntityError>(())
+    /// ```
+    pub fn copy_from<T: Component + Copy>(&mut self, values: &[T]) -> Result<(), EntityError> {
+        let component = ComponentType::of::<T>();
+        // The plan of a descriptor can name components for writing that its data does not.
+        if !D::WRITES {
+            return Err(EntityError::NotGiven { component, to_change: true });
+        }
+        self.require_fetched(component, true)?;
+        let (expected, found) = (self.count(), values.len());
+        if expected != found {
+            return Err(EntityError::WrongCount { component, expected, found });
+        }
+        let writes = Writes::only::<T>();
+        self.unshare_for(Some(writes))?;
+        let (mut cursor, mut rest) = (self.cursor(Some(writes)), values);
+        while cursor.next_chunk() {
+            let column = Column::<T>::of(cursor.view().chunk);
+            while let Some(run) = cursor.next_run() {
+                let (now, later) = rest.split_at(run.len());
+                // SAFETY: these are rows of the chunk, which is unshared. The query fetches the values for writing, so that no
+                // other view has them, and it is borrowed mutably.
+                unsafe { column.write(run.start, now) };
                 rest = later;
             }
         }
-        self.end()
+        Ok(cursor.end()?)
+    }
+
+    /// Copies the chunks that are shared with a fork and in which this is written, and marks nothing.
+    pub(super) fn unshare_for(&mut self, writes: Option<Writes>) -> Result<(), EntityError> {
+        if self.storage().chunks.may_be_shared() {
+            let mut cursor = self.cursor(writes.map(Writes::unmarked));
+            while cursor.next_chunk() {}
+            cursor.end()?;
+        }
+        Ok(())
+    }
+
+    fn require_fetched(
+        &self,
+        component: ComponentType,
+        to_change: bool,
+    ) -> Result<(), EntityError> {
+        let gives = self.matched.plan.gives(component, to_change);
+        gives.then_some(()).ok_or(EntityError::NotGiven { component, to_change })
     }
 }

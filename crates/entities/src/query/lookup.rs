@@ -14,6 +14,7 @@ use super::batch::{ChunkMarks, ChunkView, SharedSource};
 use super::data::{QueryData, ReadOnlyData};
 use super::filter::QueryFilter;
 use super::state::{Match, QueryState};
+use super::system_query::SystemQuery;
 use super::terms::Options;
 use crate::buffer::{Buffer, BufferElement, BufferLayout, elements_of};
 use crate::component::{Component, ComponentType};
@@ -162,6 +163,27 @@ impl<'w, D: QueryData, F: QueryFilter> Lookup<'w, D, F> {
     #[inline]
     pub fn has(&self, entity: Entity) -> bool {
         self.state.find(entity).is_some()
+    }
+}
+
+impl SystemQuery {
+    /// Returns a view of the lookup.
+    ///
+    /// # Safety
+    ///
+    /// - the state was created for a lookup of this data and these filters, and just prepared for the manager
+    /// - the manager is borrowed mutably for the lifetime, and used only by views
+    /// - no other view reads or writes what this one can write, and no other view writes what it reads
+    /// - it was settled with all other views
+    #[inline]
+    pub(crate) unsafe fn lookup<'w, D: QueryData, F: QueryFilter>(
+        &self,
+        entities: NonNull<EntityManager>,
+    ) -> Lookup<'w, D, F> {
+        // SAFETY: the state is that of this lookup and was prepared for the manager, which is borrowed mutably and used only by
+        // views, so that no archetype is added. The views do not conflict, and `prepare` has unshared the chunks that can be
+        // written.
+        unsafe { Lookup::new(entities, self.state.state(), self.meets.clone()) }
     }
 }
 

@@ -10,7 +10,6 @@ mod bulk;
 mod chunk_filter;
 mod data;
 mod descriptor;
-mod extract;
 mod filter;
 mod iter;
 mod job;
@@ -47,11 +46,11 @@ pub use parallel::ParallelData;
 pub use special_data::{EnabledMut, EnabledRef, TrackedMut};
 pub use split::{SplitParts, Splitting};
 pub use state::{Place, QueryMask};
-pub use terms::{KnownGroups, Need, Options, Part, Term};
+pub use terms::{KnownGroups, Need, Options, Part};
 pub use tuples::ReadableData;
 pub use view::Query;
 
 pub(crate) use system_query::{Conflict, SystemQuery, conflict_of};
-pub(crate) use terms::Plan;
+pub(crate) use terms::{Plan, Term};
 
 use crate::matching::{cache, state, terms};

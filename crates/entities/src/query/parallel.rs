@@ -11,8 +11,7 @@ use super::batch::{Divide, Pick, Rows};
 use super::data::{ChunkData, QueryData};
 use super::filter::QueryFilter;
 use super::view::Query;
-use super::walk::Walk;
-use super::walk::refuse;
+use super::walk::{Walk, succeed};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::Jobs;
@@ -87,17 +86,20 @@ fn run_batches<C>(jobs: &Jobs, batches: usize, function: impl Fn(Range<usize>) +
     }
 }
 
-/// Calls a function for each entity of a walk, on all threads.
+/// Collects the rows of a walk, divides them into batches, and calls a function for ranges of these, on all threads. It receives the
+/// function of the user, which names the loop in profiles.
 ///
 /// # Safety
 ///
 /// - the walk is that of a query of this data, of these entities, and writes, unless the data is read-only
 /// - the walk is used once
 #[track_caller]
-unsafe fn each_row_parallel<'w, D: ParallelData, C: Fn(D::Item<'w>) + Sync>(
-    jobs: &Jobs,
-    walk: &Walk<'w>,
-    function: C,
+unsafe fn each_range<D: ParallelData, C: Sync>(
+    (jobs, walk): (&Jobs, &Walk<'_>),
+    pick: Option<Pick<'_>>,
+    divide: Divide,
+    user: C,
+    function: impl Fn(&Rows, Range<usize>, &C) + Sync,
 ) -> Result<(), OutOfMemory> {
     let mut pooled = jobs.rows().take();
     let rows = pooled.get_mut();
@@ -105,79 +107,15 @@ unsafe fn each_row_parallel<'w, D: ParallelData, C: Fn(D::Item<'w>) + Sync>(
     // SAFETY: the walk is that of a query of this data, it writes unless the data is read-only, and it is used once, so no fetched
     // data is in use. The world is borrowed for the lifetime.
     let count = unsafe {
-        rows.collect::<D>(walk)?;
-        rows.prepare::<D>(Divide::Rows)
+        rows.collect::<D>(walk, pick)?;
+        rows.prepare::<D>(divide)
     };
-    let (rows, function) = (&*rows, &function);
+    let rows = &*rows;
     run_batches::<C>(
         jobs,
         count,
         #[inline(always)]
-        // SAFETY: the rows are prepared for this data, and each batch is processed once.
-        |batches| unsafe { rows.each_row::<D>(batches, function) },
-    );
-    Ok(())
-}
-
-/// Calls a function with slices of contiguous entities, for some batches.
-///
-/// # Safety
-///
-/// - the rows are prepared for this data, in whole chunks, and nothing else uses what it writes for the lifetime
-/// - it is called once for each batch
-#[inline(always)]
-unsafe fn slices_of_batches<'w, D, C>(rows: &Rows, batches: Range<usize>, function: &C)
-where
-    D: ParallelData + ChunkData,
-    C: Fn(D::Slices<'w>) + Sync,
-{
-    for at in batches {
-        // SAFETY: the rows are prepared for this data, and the batch is opened once.
-        let batch = unsafe { rows.open::<D>(at) };
-        batch.each_run(
-            #[inline(always)]
-            |run| {
-                // SAFETY: these are rows of the chunk. Each comes once, so that nothing else uses what can be written, which is
-                // unshared.
-                function(unsafe { D::slices(batch.fetch, run.start as usize, run.len()) });
-            },
-        );
-    }
-}
-
-/// Calls a function with slices of contiguous entities of the chunks that are picked, on all threads.
-///
-/// # Safety
-///
-/// - the walk is that of a query of this data, of these entities, and writes, unless the data is read-only
-/// - the walk is used once
-#[track_caller]
-unsafe fn each_slices_parallel<'w, D, C>(
-    jobs: &Jobs,
-    walk: &Walk<'w>,
-    pick: Pick<'_>,
-    function: C,
-) -> Result<(), OutOfMemory>
-where
-    D: ParallelData + ChunkData,
-    C: Fn(D::Slices<'w>) + Sync,
-{
-    let mut pooled = jobs.rows().take();
-    let rows = pooled.get_mut();
-    rows.reads_versions = false;
-    // SAFETY: the walk is that of a query of this data, it writes unless the data is read-only, and it is used once, so no fetched
-    // data is in use. The world is borrowed for the lifetime.
-    let count = unsafe {
-        rows.collect_picked::<D>(walk, Some(pick))?;
-        rows.prepare::<D>(Divide::Slices)
-    };
-    let (rows, function) = (&*rows, &function);
-    run_batches::<C>(
-        jobs,
-        count,
-        #[inline(always)]
-        // SAFETY: the rows are prepared for this data, in whole chunks, and each batch is processed once.
-        |batches| unsafe { slices_of_batches::<D, C>(rows, batches, function) },
+        |batches| function(rows, batches, &user),
     );
     Ok(())
 }
@@ -232,10 +170,18 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once. Other views of the world are
         // not `Sync`, so that their users wait on this thread meanwhile: the items that they hold are other data, and if there are
-        // other views, the chunks that this query can write are unshared.
-        if let Err(error) = unsafe { each_row_parallel::<D, _>(self.jobs(), &walk, function) } {
-            refuse(error.into());
-        }
+        // other views, the chunks that this query can write are unshared. The rows are prepared for this data, and each batch is
+        // processed once.
+        succeed(unsafe {
+            each_range::<D, _>(
+                (self.jobs(), &walk),
+                None,
+                Divide::Rows,
+                function,
+                #[inline(always)]
+                |rows, batches, function| rows.each_row::<D>(batches, function),
+            )
+        });
     }
 
     /// Calls a function with slices of contiguous entities, on all threads, for those chunks that another function picks, and waits
@@ -283,8 +229,26 @@ impl<D: ParallelData, F: QueryFilter> Query<'_, D, F> {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once. Other views of the world are
         // not `Sync`, so that their users wait on this thread meanwhile: the items that they hold are other data, and if there are
-        // other views, the chunks that this query can write are unshared.
-        unsafe { each_slices_parallel::<D, _>(self.jobs(), &walk, &mut pick, function)? };
-        Ok(())
+        // other views, the chunks that this query can write are unshared. The rows are prepared for this data, in whole chunks, and
+        // each batch is opened once. Each row comes once.
+        let done = unsafe {
+            each_range::<D, _>(
+                (self.jobs(), &walk),
+                Some(&mut pick),
+                Divide::Slices,
+                function,
+                #[inline(always)]
+                |rows, batches, function| {
+                    for at in batches {
+                        let batch = rows.open::<D>(at);
+                        batch.each_run(
+                            #[inline(always)]
+                            |run| function(D::slices(batch.fetch, run.start as usize, run.len())),
+                        );
+                    }
+                },
+            )
+        };
+        Ok(done?)
     }
 }

@@ -8,7 +8,8 @@ use std::ops::{Deref, DerefMut};
 
 use super::batch::{ChunkMarks, ChunkView};
 use super::data::{
-    ChunkData, ColumnFetch, QueryData, ReadOnlyData, mask_words, one_part, track_rows,
+    ChunkData, ColumnFetch, QueryData, ReadOnlyData, mark_one, mask_words, one_column, one_part,
+    track_column, track_rows,
 };
 use super::parallel::ParallelData;
 use super::state::Place;
@@ -34,18 +35,7 @@ unsafe impl<T: BufferElement> QueryData for &Buffer<T> {
     type Item<'w> = &'w [T];
     type Static = &'static Buffer<T>;
     type Fetch = ColumnFetch<u8>;
-    one_part!(ComponentType::of_buffer::<T>(), Need::On, false, false);
-
-    #[inline(always)]
-    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<u8> {
-        ColumnFetch::new(view, places[0], T::ENABLEABLE)
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(fetch: ColumnFetch<u8>, row: usize) -> bool {
-        // SAFETY: the chunk has this row.
-        unsafe { fetch.is_on(row) }
-    }
+    one_column!(read ComponentType::of_buffer::<T>(), T);
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<u8>, row: usize) -> &'w [T] {
@@ -82,18 +72,8 @@ unsafe impl<T: BufferElement> QueryData for &mut Buffer<T> {
     type Item<'w> = DynamicBuffer<'w, T>;
     type Static = &'static mut Buffer<T>;
     type Fetch = ColumnFetch<u8>;
-    one_part!(ComponentType::of_buffer::<T>(), Need::On, true, false, T::TRACK_CHANGES);
-
-    #[inline(always)]
-    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<u8> {
-        ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, T::TRACK_CHANGES)
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(fetch: ColumnFetch<u8>, row: usize) -> bool {
-        // SAFETY: the chunk has this row.
-        unsafe { fetch.is_on(row) }
-    }
+    one_column!(write ComponentType::of_buffer::<T>(), T);
+    track_column!(T);
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<u8>, row: usize) -> DynamicBuffer<'w, T> {
@@ -128,11 +108,6 @@ unsafe impl<T: SharedComponent> QueryData for &Shared<T> {
         let value = view.shared_value(places[0].offset as usize);
         // SAFETY: the value exists as long as a chunk has it.
         unsafe { &*value }.downcast_ref::<T>().expect("a value of the type")
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(_: *const T, _: usize) -> bool {
-        true
     }
 
     #[inline(always)]
@@ -173,11 +148,6 @@ unsafe impl<T: Component + Default> QueryData for &PerChunk<T> {
     }
 
     #[inline(always)]
-    unsafe fn is_on(_: *const T, _: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
     unsafe fn get<'w>(fetch: *const T, _: usize) -> &'w T {
         // SAFETY: the chunk has a value of this type, and the query has declared that it reads it. Only a job could write it, which
         // would have to declare that, and would conflict.
@@ -202,23 +172,39 @@ unsafe impl<T: Component + Default> ChunkData for &PerChunk<T> {
     }
 }
 
+// SAFETY: one part, the value of a chunk, which is written. Nothing is yielded for rows: only a job that has the whole chunk
+// reaches the value, by `ChunkInJob`.
+unsafe impl<T: Component + Default> QueryData for &mut PerChunk<T> {
+    type Item<'w> = ();
+    type Static = &'static mut PerChunk<T>;
+    type Fetch = ();
+    one_part!(ComponentType::of_chunk::<T>(), Need::On, true, false);
+    mark_one!(false);
+
+    #[inline(always)]
+    unsafe fn fetch(_: ChunkView<'_>, _: &[Place]) {}
+
+    #[inline(always)]
+    unsafe fn get<'w>((): (), _: usize) -> Self::Item<'w> {}
+}
+
+// SAFETY: nothing is yielded.
+unsafe impl<T: Component + Default> ParallelData for &mut PerChunk<T> {}
+
+// SAFETY: nothing is yielded.
+unsafe impl<T: Component + Default> ChunkData for &mut PerChunk<T> {
+    type Slices<'w> = ();
+
+    #[inline(always)]
+    unsafe fn slices<'w>((): (), _: usize, _: usize) -> Self::Slices<'w> {}
+}
+
 // SAFETY: one part, at one place, which is read. Neither views nor iterators of queries are sent to other threads.
 unsafe impl<T: ManagedComponent> QueryData for &Managed<T> {
     type Item<'w> = &'w T;
     type Static = &'static Managed<T>;
     type Fetch = ColumnFetch<Box<T>>;
-    one_part!(ComponentType::of_managed::<T>(), Need::On, false, false);
-
-    #[inline(always)]
-    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
-        ColumnFetch::new(view, places[0], T::ENABLEABLE)
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(fetch: ColumnFetch<Box<T>>, row: usize) -> bool {
-        // SAFETY: the chunk has this row.
-        unsafe { fetch.is_on(row) }
-    }
+    one_column!(read ComponentType::of_managed::<T>(), T);
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w T {
@@ -236,18 +222,8 @@ unsafe impl<T: ManagedComponent> QueryData for &mut Managed<T> {
     type Item<'w> = &'w mut T;
     type Static = &'static mut Managed<T>;
     type Fetch = ColumnFetch<Box<T>>;
-    one_part!(ComponentType::of_managed::<T>(), Need::On, true, false, T::TRACK_CHANGES);
-
-    #[inline(always)]
-    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<Box<T>> {
-        ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, T::TRACK_CHANGES)
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(fetch: ColumnFetch<Box<T>>, row: usize) -> bool {
-        // SAFETY: the chunk has this row.
-        unsafe { fetch.is_on(row) }
-    }
+    one_column!(write ComponentType::of_managed::<T>(), T);
+    track_column!(T);
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<Box<T>>, row: usize) -> &'w mut T {
@@ -414,11 +390,6 @@ unsafe impl<T: Component> QueryData for EnabledRef<'_, T> {
     }
 
     #[inline(always)]
-    unsafe fn is_on(_: *mut u64, _: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
     unsafe fn get<'w>(fetch: *mut u64, row: usize) -> EnabledRef<'w, T> {
         EnabledRef { bit: Bit::of(fetch, row), world: PhantomData, of: PhantomData }
     }
@@ -435,16 +406,13 @@ unsafe impl<T: Component> QueryData for EnabledMut<'_, T> {
     type Item<'w> = EnabledMut<'w, T>;
     type Static = EnabledMut<'static, T>;
     type Fetch = ColumnFetch<T>;
-    one_part!(enableable::<T>(), Need::Present, true, true, T::TRACK_CHANGES);
+    one_part!(enableable::<T>(), Need::Present, true, true);
+    mark_one!(T::TRACK_CHANGES);
+    track_column!(T);
 
     #[inline(always)]
     unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
         ColumnFetch::new_mut(view, places[0], true, T::TRACK_CHANGES)
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(_: ColumnFetch<T>, _: usize) -> bool {
-        true
     }
 
     #[inline(always)]
@@ -558,35 +526,8 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
     type Item<'w> = TrackedMut<'w, T>;
     type Static = TrackedMut<'static, T>;
     type Fetch = ColumnFetch<T>;
-    const PARTS: usize = 1;
-    const WRITES: bool = true;
-    const MARKS: bool = true;
-    // The item records changes itself, when it is written.
-    const TRACKS: bool = false;
-
-    fn parts(each: &mut dyn FnMut(Part)) {
-        each(Part { ty: tracked::<T>(), need: Need::On, write: true, bits: false });
-    }
-
-    unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
-        // SAFETY: the places are those of the parts, of which there is one. No other code uses the versions of the column.
-        unsafe { marks.begin(places[0].column) };
-    }
-
-    fn is_there(places: &[Place]) -> bool {
-        places[0].is_there()
-    }
-
-    #[inline(always)]
-    unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> ColumnFetch<T> {
-        ColumnFetch::new_mut(view, places[0], T::ENABLEABLE, true)
-    }
-
-    #[inline(always)]
-    unsafe fn is_on(fetch: ColumnFetch<T>, row: usize) -> bool {
-        // SAFETY: the chunk has this row.
-        unsafe { fetch.is_on(row) }
-    }
+    // The item records changes itself, when it is written: the data does not track.
+    one_column!(write tracked::<T>(), T);
 
     #[inline(always)]
     unsafe fn get<'w>(fetch: ColumnFetch<T>, row: usize) -> TrackedMut<'w, T> {
@@ -594,7 +535,4 @@ unsafe impl<T: Component> QueryData for TrackedMut<'_, T> {
         let value = unsafe { &mut *fetch.first.as_ptr().add(row) };
         TrackedMut { value, written: fetch.written, row }
     }
-
-    #[inline(always)]
-    unsafe fn track(_: ColumnFetch<T>, _: usize, _: usize, _: bool) {}
 }

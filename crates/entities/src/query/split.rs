@@ -7,20 +7,21 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::access::{Disjoint, MOST_ALTERNATIVES, disjoint, has_too_many_alternatives};
-use super::access::{Meets, Viewed, add_copied, meets};
+use super::access::{
+    Disjoint, MOST_ALTERNATIVES, Meets, Viewed, disjoint, has_too_many_alternatives, make_unique,
+    meets,
+};
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::lookup::Lookup;
-use super::state::{Match, QueryState};
-use super::terms::{Options, Settings};
-use super::terms::{Part, Plan};
+use super::state::QueryState;
+use super::terms::{Options, Part, Plan, Settings};
 use super::view::{Others, Query, state_of};
 use super::walk::refuse;
 use crate::all_tuples::all_tuples;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
-use crate::storage::{OutOfMemory, unshare};
+use crate::storage::{InlineVec, OutOfMemory, Storage};
 
 /// Parts that a world can be [split](EntityManager::split) into: queries, lookups, and tuples of them.
 ///
@@ -80,7 +81,7 @@ pub unsafe trait SplitParts: Sized {
 /// A world that is being split.
 pub struct Splitting<'w> {
     entities: NonNull<EntityManager>,
-    parts: Parts<'w>,
+    parts: InlineVec<SplitPart<'w>, FEW>,
     /// Number of parts that have their views.
     viewed: usize,
     world: PhantomData<&'w mut EntityManager>,
@@ -102,26 +103,6 @@ impl<'w> SplitPart<'w> {
 /// Number of parts without an allocation: worlds are split in each frame.
 const FEW: usize = 8;
 
-/// Parts, in their order.
-#[derive(Default)]
-struct Parts<'w> {
-    few: [Option<SplitPart<'w>>; FEW],
-    more: Vec<SplitPart<'w>>,
-}
-
-impl<'w> Parts<'w> {
-    fn push(&mut self, part: SplitPart<'w>) {
-        match self.few.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some(part),
-            None => self.more.push(part),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &SplitPart<'w>> {
-        self.few.iter().flatten().chain(&self.more)
-    }
-}
-
 impl<'w> Splitting<'w> {
     /// Adds a part, with the state of its query.
     #[track_caller]
@@ -138,7 +119,7 @@ impl<'w> Splitting<'w> {
 
     /// Returns the next part, and the conflicts of a job of it with other views.
     fn next(&mut self) -> (NonNull<EntityManager>, &'w QueryState, Meets<'w>) {
-        let part = self.parts.iter().nth(self.viewed).expect("as many views as parts");
+        let part = self.parts.get(self.viewed).expect("as many views as parts");
         let meets = self.meets_others(self.viewed, part);
         self.viewed += 1;
         (self.entities, part.matched, meets)
@@ -177,35 +158,13 @@ impl<'w> Splitting<'w> {
 
     /// Unshares everything that can be written: later, other views have values in the same chunks.
     fn make_unique(&mut self) -> Result<(), OutOfMemory> {
-        let entities = self.entities.as_ptr();
-        // SAFETY: the world is borrowed mutably, and there are no views yet. These are three distinct fields.
-        let (chunks, archetypes, settings) = unsafe {
-            let storage = &raw mut (*entities).storage;
-            (&mut (*storage).chunks, &(*storage).archetypes, &(*storage).settings)
-        };
-        if !chunks.may_be_shared() {
-            return Ok(());
-        }
-        // SAFETY: the world is borrowed mutably, and there are no views yet. This is a fourth field.
-        let jobs = unsafe { &(*entities).jobs };
-        if jobs.are_live() {
-            jobs.sync_for_uses(|uses| {
-                let add = |part: &SplitPart<'_>| {
-                    add_copied(part.matched, archetypes, chunks, uses);
-                };
-                self.parts.iter().for_each(add);
-            });
-        }
-        for SplitPart { matched, .. } in self.parts.iter() {
-            // A walk does not test whether an archetype has an optional component that may be written.
-            if !matched.plan.parts.iter().any(|part| part.write && !part.bits) {
-                continue;
-            }
-            let chunks_of = |found: &Match| &archetypes[found.archetype].chunks;
-            for &number in matched.matches.iter().flat_map(chunks_of) {
-                if chunks[number].may_be_shared() {
-                    unshare(chunks, number, settings)?;
-                }
+        // SAFETY: the world is borrowed mutably, and there are no views yet. These are two distinct fields.
+        let (storage, jobs) =
+            unsafe { (&mut (*self.entities.as_ptr()).storage, &(*self.entities.as_ptr()).jobs) };
+        let Storage { chunks, archetypes, settings, .. } = storage;
+        if chunks.may_be_shared() {
+            for part in self.parts.iter() {
+                make_unique(chunks, archetypes, settings, jobs, part.matched)?;
             }
         }
         Ok(())
@@ -270,10 +229,9 @@ unsafe impl<D: QueryData, F: QueryFilter> SplitParts for Query<'_, D, F> {
 
     unsafe fn views<'w>(splitting: &mut Splitting<'w>) -> Query<'w, D, F> {
         let (entities, matched, meets) = splitting.next();
-        let others = if meets.is_nobody() { Others::Disjoint } else { Others::Conflicting };
         // SAFETY: the manager is borrowed mutably, the state belongs to this query, the parts do not conflict, and chunks that they
         // can write are unshared.
-        unsafe { Query::new(entities, matched, Settings::default(), others) }
+        unsafe { Query::new(entities, matched, Settings::default(), Others::met(&meets)) }
     }
 }
 
@@ -430,7 +388,7 @@ impl EntityManager {
     pub fn try_split<P: SplitParts>(&mut self) -> Result<P::Views<'_>, EntityError> {
         let mut splitting = Splitting {
             entities: NonNull::from(self),
-            parts: Parts::default(),
+            parts: InlineVec::new(),
             viewed: 0,
             world: PhantomData,
         };

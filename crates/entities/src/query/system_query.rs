@@ -1,13 +1,10 @@
 //! [`SystemQuery`]: the state of a `Query` or `Lookup` parameter between runs of a system.
 
-#![expect(unsafe_code, reason = "states of queries that are stored beside their world")]
-
 use std::any::TypeId;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::access::{Disjoint, disjoint};
-use super::access::{Meets, Viewed, add_copied, may_meet};
+use super::access::{Disjoint, Meets, Viewed, disjoint, make_unique, may_meet};
+use super::cache::{Key, QueryCache, StateHandle};
 use super::data::QueryData;
 use super::descriptor::QueryDescriptor;
 use super::descriptor::plan_of;
@@ -15,30 +12,23 @@ use super::filter::QueryFilter;
 use super::lookup::Lookup;
 use super::split::conflict;
 use super::state::QueryState;
-use super::terms::{Options, Settings, Since};
-use super::terms::{Part, Plan};
-use super::view::{Others, Query};
+use super::terms::{Options, Part, Plan};
 use crate::component::ComponentType;
 use crate::manager::EntityManager;
-use crate::storage::{OutOfMemory, unshare};
-use crate::version::Version;
+use crate::storage::{Archetypes, OutOfMemory, Storage};
 
 /// A query or a lookup of a system, with its cached state.
 pub(crate) struct SystemQuery {
-    /// Identity of the cache that has the state. It changes if the world's entities are replaced.
-    states: u64,
-    state: NonNull<QueryState>,
+    /// A handle of another cache if the world's entities were replaced.
+    pub(super) state: StateHandle,
     /// The key of the state. A description of run time has none, and is found by its plan.
-    key: Option<(TypeId, Options)>,
+    key: Option<Key>,
     plan: Plan,
     is_lookup: bool,
     writes: bool,
     /// The views of the system that a job of it conflicts with.
-    meets: Meets<'static>,
+    pub(super) meets: Meets<'static>,
 }
-
-// SAFETY: the state is used only together with its world, by the thread that has the world.
-unsafe impl Send for SystemQuery {}
 
 impl SystemQuery {
     /// Creates the state of a query.
@@ -71,16 +61,9 @@ impl SystemQuery {
     }
 
     #[track_caller]
-    fn of_plan(
-        entities: &EntityManager,
-        key: Option<(TypeId, Options)>,
-        plan: Plan,
-        is_lookup: bool,
-    ) -> Self {
-        let found = find(entities, key, &plan);
-        let writes = plan.parts.iter().any(|part| part.write && !part.bits);
-        let (states, state) = (entities.queries.id(), NonNull::from(found));
-        Self { states, state, key, plan, is_lookup, writes, meets: Meets::Nobody }
+    fn of_plan(entities: &EntityManager, key: Option<Key>, plan: Plan, is_lookup: bool) -> Self {
+        let (state, writes) = (entities.queries.handle(key, &plan), plan.writes_values());
+        Self { state, key, plan, is_lookup, writes, meets: Meets::Nobody }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -107,118 +90,53 @@ impl SystemQuery {
     /// Returns the state, updated with new archetypes.
     #[inline]
     pub(crate) fn matched<'w>(&mut self, entities: &'w EntityManager) -> &'w QueryState {
-        if entities.queries.id() != self.states {
-            self.find_again(entities);
+        self.matched_in(&entities.queries, &entities.storage.archetypes)
+    }
+
+    #[inline]
+    fn matched_in<'w>(
+        &mut self,
+        queries: &'w QueryCache,
+        archetypes: &'w Archetypes,
+    ) -> &'w QueryState {
+        match queries.get(&self.state, archetypes) {
+            Some(matched) => matched,
+            None => self.find_again(queries, archetypes),
         }
-        // SAFETY: the state is in this cache.
-        unsafe { entities.queries.again(self.state, &entities.storage.archetypes) }
     }
 
     #[cold]
-    fn find_again(&mut self, entities: &EntityManager) {
-        self.state = NonNull::from(find(entities, self.key, &self.plan));
-        self.states = entities.queries.id();
+    fn find_again<'w>(
+        &mut self,
+        queries: &'w QueryCache,
+        archetypes: &'w Archetypes,
+    ) -> &'w QueryState {
+        self.state = queries.handle(self.key, &self.plan);
+        queries.get(&self.state, archetypes).expect("a handle of this cache")
     }
 
     /// Prepares the state before there are views: adds new archetypes, and copies chunks that can be written and are shared
     /// with a fork.
     #[inline]
     pub(crate) fn prepare(&mut self, entities: &mut EntityManager) -> Result<(), OutOfMemory> {
-        let matched = NonNull::from(self.matched(entities));
-        if self.writes && entities.storage.chunks.may_be_shared() {
-            // SAFETY: states do not move, and this one does not change: no archetype is created meanwhile.
-            make_unique(entities, unsafe { matched.as_ref() })?;
+        let EntityManager { storage, jobs, queries, .. } = entities;
+        let Storage { archetypes, chunks, settings, .. } = storage;
+        let matched = self.matched_in(queries, archetypes);
+        if self.writes && chunks.may_be_shared() {
+            make_unique(chunks, archetypes, settings, jobs, matched)?;
         }
         Ok(())
     }
 
-    /// Returns a view of the query.
-    ///
-    /// # Safety
-    ///
-    /// - the state was created for this data and these filters, and just prepared for the manager
-    /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - no other view reads or writes what this one can write, and no other view writes what it reads
-    /// - it was settled with all other views
-    #[inline]
-    pub(crate) unsafe fn query<'w, D: QueryData, F: QueryFilter>(
-        &self,
-        entities: NonNull<EntityManager>,
-        since: Version,
-    ) -> Query<'w, D, F> {
-        let settings = Settings { since: Since(since), shared: None };
-        let others = match self.meets {
-            Meets::Nobody => Others::Disjoint,
-            _ => Others::Conflicting,
-        };
-        // SAFETY: the state is that of this query and was prepared for the manager, which is borrowed mutably and used only by
-        // views. The views do not conflict, and `prepare` has unshared the chunks that can be written.
-        unsafe { Query::new(entities, self.state.as_ref(), settings, others) }
-    }
-
-    /// Returns a view of the lookup.
-    ///
-    /// # Safety
-    ///
-    /// - the state was created for a lookup of this data and these filters, and just prepared for the manager
-    /// - the manager is borrowed mutably for the lifetime, and used only by views
-    /// - no other view reads or writes what this one can write, and no other view writes what it reads
-    /// - it was settled with all other views
-    #[inline]
-    pub(crate) unsafe fn lookup<'w, D: QueryData, F: QueryFilter>(
-        &self,
-        entities: NonNull<EntityManager>,
-    ) -> Lookup<'w, D, F> {
-        // SAFETY: the state is that of this lookup and was prepared for the manager, which is borrowed mutably and used only by
-        // views. The views do not conflict, and `prepare` has unshared the chunks that can be written.
-        unsafe { Lookup::new(entities, self.state.as_ref(), self.meets.clone()) }
-    }
-
     /// Returns whether a chunk matches, unfiltered.
     pub(crate) fn has_chunks(&mut self, entities: &EntityManager) -> bool {
-        let archetypes = &entities.storage.archetypes;
-        let matches = &self.matched(entities).matches;
-        matches.iter().any(|found| !archetypes[found.archetype].chunks.is_empty())
+        !self.matched(entities).has_no_chunks(&entities.storage)
     }
 
     /// Counts the entities, unfiltered.
     pub(crate) fn entity_count(&mut self, entities: &EntityManager) -> usize {
-        let storage = &entities.storage;
-        let matches = self.matched(entities).matches.iter();
-        let chunks = matches.flat_map(|found| &storage.archetypes[found.archetype].chunks);
-        chunks.map(|&number| storage.chunks[number].len as usize).sum()
+        self.matched(entities).count_rows(&entities.storage)
     }
-}
-
-#[track_caller]
-fn find<'w>(
-    entities: &'w EntityManager,
-    key: Option<(TypeId, Options)>,
-    plan: &Plan,
-) -> &'w QueryState {
-    let archetypes = &entities.storage.archetypes;
-    match key {
-        Some((id, options)) => entities.queries.of_type(id, options, archetypes, || plan.clone()),
-        None => entities.queries.of_plan(plan, archetypes),
-    }
-}
-
-/// Copies all chunks that are shared with a fork and that a query can write.
-#[cold]
-fn make_unique(entities: &mut EntityManager, matched: &QueryState) -> Result<(), OutOfMemory> {
-    let EntityManager { storage, jobs, .. } = entities;
-    let (archetypes, chunks) = (&storage.archetypes, &mut storage.chunks);
-    if jobs.are_live() {
-        jobs.sync_for_uses(|uses| add_copied(matched, archetypes, chunks, uses));
-    }
-    for found in &*matched.matches {
-        for &number in &archetypes[found.archetype].chunks {
-            if chunks[number].may_be_shared() {
-                unshare(chunks, number, &storage.settings)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The conflict of two queries of a system.

@@ -22,6 +22,25 @@ use crate::managed::{Managed, ManagedComponent};
 use crate::per_chunk::PerChunk;
 use crate::shared::{Shared, SharedComponent};
 
+/// Takes the first places off a list.
+#[inline(always)]
+fn take<'p>(places: &mut &'p [Place], count: usize) -> &'p [Place] {
+    places.split_off(..count).expect("places of all elements")
+}
+
+/// Takes the first places off a list.
+///
+/// # Safety
+///
+/// - there are as many
+#[inline(always)]
+unsafe fn take_unchecked<'p>(places: &mut &'p [Place], count: usize) -> &'p [Place] {
+    // SAFETY: there are as many places.
+    let (first, rest) = unsafe { places.split_at_unchecked(count) };
+    *places = rest;
+    first
+}
+
 /// Implements the traits for a tuple of elements with their indices.
 ///
 /// The places of an element follow those of the elements before it.
@@ -45,12 +64,7 @@ macro_rules! implement {
             #[inline(always)]
             fn expect(memory: NonZero<usize>, places: &[Place], first: usize, count: usize) {
                 let mut places = places;
-                $(
-                    let (own, rest) = places.split_at($name::PARTS);
-                    $name::expect(memory, own, first, count);
-                    places = rest;
-                )+
-                let _ = places;
+                $($name::expect(memory, take(&mut places, $name::PARTS), first, count);)+
             }
 
             #[inline(always)]
@@ -61,42 +75,22 @@ macro_rules! implement {
             #[inline(always)]
             unsafe fn mark(marks: &mut ChunkMarks<'_>, places: &[Place]) {
                 let mut places = places;
-                $(
-                    // SAFETY: the places are those of all elements, so there are enough.
-                    let (own, rest) = unsafe { places.split_at_unchecked($name::PARTS) };
-                    // SAFETY: these are the places of the element in the chunk's archetype, and no other code uses the versions of
-                    // its columns.
-                    unsafe { $name::mark(marks, own) };
-                    places = rest;
-                )+
-                let _ = places;
+                // SAFETY: the places are those of all elements, so there are enough. Those of an element are its own in the
+                // chunk's archetype, and no other code uses the versions of its columns.
+                unsafe { $($name::mark(marks, take_unchecked(&mut places, $name::PARTS));)+ }
             }
 
             fn is_there(places: &[Place]) -> bool {
                 let mut places = places;
-                $(
-                    let (own, rest) = places.split_at($name::PARTS);
-                    if !$name::is_there(own) {
-                        return false;
-                    }
-                    places = rest;
-                )+
-                places.is_empty()
+                true $(&& $name::is_there(take(&mut places, $name::PARTS)))+
             }
 
             #[inline(always)]
             unsafe fn fetch(view: ChunkView<'_>, places: &[Place]) -> Self::Fetch {
                 let mut places = places;
-                ($(
-                    {
-                        // SAFETY: the places are those of all elements, so there are enough.
-                        let (own, rest) = unsafe { places.split_at_unchecked($name::PARTS) };
-                        places = rest;
-                        let _ = places;
-                        // SAFETY: these are the places of the element in the chunk's archetype, which has the required components.
-                        unsafe { $name::fetch(view, own) }
-                    },
-                )+)
+                // SAFETY: the places are those of all elements, so there are enough. Those of an element are its own in the
+                // chunk's archetype, which has the required components.
+                unsafe { ($($name::fetch(view, take_unchecked(&mut places, $name::PARTS)),)+) }
             }
 
             #[inline(always)]
@@ -140,8 +134,7 @@ macro_rules! implement {
             }
         }
 
-        // SAFETY: the conditions of all elements.
-        unsafe impl<$($name: QueryFilter),+> QueryFilter for ($($name,)+) {
+        impl<$($name: QueryFilter),+> QueryFilter for ($($name,)+) {
             const OPTIONS: Options = Options::NONE$(.with($name::OPTIONS))+;
 
             fn terms(each: &mut dyn FnMut(Term)) {
@@ -158,33 +151,12 @@ unsafe impl QueryData for () {
     type Item<'w> = ();
     type Static = ();
     type Fetch = ();
-    const PARTS: usize = 0;
-    const WRITES: bool = false;
-    const MARKS: bool = false;
-    const TRACKS: bool = false;
-
-    fn parts(_: &mut dyn FnMut(Part)) {}
-
-    #[inline(always)]
-    unsafe fn mark(_: &mut ChunkMarks<'_>, _: &[Place]) {}
-
-    fn is_there(_: &[Place]) -> bool {
-        true
-    }
 
     #[inline(always)]
     unsafe fn fetch(_: ChunkView<'_>, _: &[Place]) {}
 
     #[inline(always)]
-    unsafe fn is_on((): (), _: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
     unsafe fn get<'w>((): (), _: usize) -> Self::Item<'w> {}
-
-    #[inline(always)]
-    unsafe fn track((): (), _: usize, _: usize, _: bool) {}
 }
 
 // SAFETY: the data has no parts.
@@ -193,8 +165,7 @@ unsafe impl ReadOnlyData for () {}
 // SAFETY: the data has no parts.
 unsafe impl ParallelData for () {}
 
-// SAFETY: the filter has no conditions.
-unsafe impl QueryFilter for () {
+impl QueryFilter for () {
     fn terms(_: &mut dyn FnMut(Term)) {}
 }
 

@@ -7,17 +7,15 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::access::{Asked, sync_for_query};
+use super::access::{Asked, Meets, sync_for_query};
 use super::data::{ChunkData, QueryData, ReadOnlyData};
 use super::descriptor::plan_of;
 use super::filter::QueryFilter;
-use super::iter::QueryIter;
-use super::iter::{Cursor, Writes};
-use super::state::QueryMask;
-use super::state::QueryState;
+use super::iter::{Cursor, QueryIter, Writes};
+use super::state::{QueryMask, QueryState};
+use super::system_query::SystemQuery;
 use super::terms::{Options, Settings, Since};
-use super::walk::Walk;
-use super::walk::{count, each_pair, each_row, each_slices, get, refuse};
+use super::walk::{Walk, each_pair, each_row, each_slices, succeed};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{EntityManager, Jobs};
@@ -108,6 +106,13 @@ pub(super) enum Others {
     Conflicting,
 }
 
+impl Others {
+    /// Returns the other views of a split, given those that a job of the query conflicts with.
+    pub(super) fn met(meets: &Meets<'_>) -> Self {
+        if matches!(meets, Meets::Nobody) { Self::Disjoint } else { Self::Conflicting }
+    }
+}
+
 impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// Creates a query of a manager.
     ///
@@ -133,6 +138,22 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
             is_alone: others == Others::None,
             world: PhantomData,
             of: PhantomData,
+        }
+    }
+
+    /// Creates the only query of a manager that can write, or one of several that read.
+    ///
+    /// # Safety
+    ///
+    /// - the manager is borrowed for the lifetime: mutably by this query alone, or shared if the data is read-only
+    #[inline]
+    #[track_caller]
+    unsafe fn of_all(entities: NonNull<EntityManager>) -> Self {
+        // SAFETY: the manager is borrowed, which forbids structural changes and conflicting views. The state is that of this data
+        // and these filters.
+        unsafe {
+            let matched = state_of::<D, F>(entities, Options::NONE);
+            Self::new(entities, matched, Settings::default(), Others::None)
         }
     }
 
@@ -231,7 +252,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// Linear in the number of chunks.
     pub fn count(&self) -> usize {
-        count(self.finding())
+        self.finding().count_all()
     }
 
     /// Returns `true` if no entity matches.
@@ -322,14 +343,6 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         self.unshare_for(Writes::of::<D>())
     }
 
-    #[inline]
-    pub(super) fn unshare_for(&mut self, writes: Writes) -> Result<(), EntityError> {
-        if self.storage().chunks.may_be_shared() {
-            self.cursor(writes).make_unique()?;
-        }
-        Ok(())
-    }
-
     /// Tests whether an entity matches.
     ///
     /// # Examples
@@ -407,7 +420,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         D: ReadOnlyData,
     {
         // SAFETY: the cursor belongs to this query, whose data is read-only.
-        unsafe { QueryIter::new(self.cursor(Writes::Nothing)) }
+        unsafe { QueryIter::new(self.cursor(None)) }
     }
 
     /// Returns an iterator over the items.
@@ -472,9 +485,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     pub fn for_each<'v>(&'v mut self, function: impl FnMut(D::Item<'v>)) {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
-        if let Err(error) = unsafe { each_row::<D, _>(&walk, function) } {
-            refuse(error.into());
-        }
+        succeed(unsafe { each_row::<D, _>(&walk, function) });
     }
 
     /// Calls a function with slices of contiguous entities.
@@ -507,9 +518,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     {
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
-        if let Err(error) = unsafe { each_slices::<D, _>(&walk, function) } {
-            refuse(error.into());
-        }
+        succeed(unsafe { each_slices::<D, _>(&walk, function) });
     }
 
     /// Calls a function with slices of contiguous entities, as [`for_each_chunk`](Self::for_each_chunk) does. The slices can be kept
@@ -521,9 +530,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         D: ChunkData,
     {
         // SAFETY: the walk belongs to this query, which is consumed. It is used once.
-        if let Err(error) = unsafe { each_slices::<D, _>(&self.walk(), function) } {
-            refuse(error.into());
-        }
+        succeed(unsafe { each_slices::<D, _>(&self.walk(), function) });
     }
 
     /// Calls a function with the items of each pair of entities.
@@ -555,9 +562,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     #[track_caller]
     pub fn for_each_pair(&mut self, function: impl for<'p> FnMut(D::Item<'p>, D::Item<'p>)) {
         // SAFETY: the walk belongs to this query, which is borrowed mutably for as long. It is used once.
-        if let Err(error) = unsafe { each_pair::<D, _>(&self.walk(), function) } {
-            refuse(error.into());
-        }
+        succeed(unsafe { each_pair::<D, _>(&self.walk(), function) });
     }
 
     /// Returns the read-only item of the only entity.
@@ -626,14 +631,14 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         if !cursor.next_chunk() {
             return Err(0);
         }
-        let Some((row, end)) = cursor.next_run() else { return Err(0) };
-        let entity = cursor.view().chunk.entities()[row as usize];
-        if end - row > 1 || cursor.next_run().is_some() || cursor.next_chunk() {
+        let Some(run) = cursor.next_run() else { return Err(0) };
+        let entity = cursor.view().chunk.entities()[run.start as usize];
+        if run.len() > 1 || cursor.next_run().is_some() || cursor.next_chunk() {
             return Err(self.count());
         }
         drop(cursor);
-        // SAFETY: the query is consumed, and the data that is fetched is marked.
-        unsafe { self.get_with(entity, Writes::of::<D>()) }.ok_or(0)
+        // SAFETY: the query is consumed.
+        unsafe { self.get_unchecked(entity) }.ok_or(0)
     }
 
     /// Returns the read-only item of an entity, or `None` if the entity does not match.
@@ -643,7 +648,7 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         D: ReadOnlyData,
     {
         // SAFETY: the data is read-only.
-        unsafe { self.get_with(entity, Writes::Nothing) }
+        unsafe { self.get_unchecked(entity) }
     }
 
     /// Returns the item of an entity, or `None` if the entity does not match.
@@ -676,17 +681,17 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     /// ```
     #[track_caller]
     pub fn get_mut(&mut self, entity: Entity) -> Option<D::Item<'_>> {
-        // SAFETY: the query is borrowed mutably for as long, and the data that is fetched is marked.
-        unsafe { self.get_with(entity, Writes::of::<D>()) }
+        // SAFETY: the query is borrowed mutably for as long.
+        unsafe { self.get_unchecked(entity) }
     }
 
     /// Returns the item of an entity.
     ///
     /// # Safety
     ///
-    /// - the data is read-only, or this query is not used otherwise for the lifetime and `writes` marks the data
+    /// - the data is read-only, or this query is not used otherwise for the lifetime
     #[track_caller]
-    unsafe fn get_with<'v>(&self, entity: Entity, writes: Writes) -> Option<D::Item<'v>>
+    unsafe fn get_unchecked<'v>(&self, entity: Entity) -> Option<D::Item<'v>>
     where
         'w: 'v,
     {
@@ -695,12 +700,14 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         let archetype = storage.archetype_at(at);
         let walk: Walk<'v> = self.walk();
         // SAFETY: the walk belongs to this query and is used once. The entity table says that the row exists.
-        unsafe { get::<D>(walk, writes, archetype, at) }
+        unsafe { walk.get::<D>(archetype, at) }
     }
 
-    /// Returns the manager, the state, the settings, and whether a job of the query conflicts with other views.
-    pub(super) fn into_parts(self) -> (NonNull<EntityManager>, &'w QueryState, Settings, bool) {
-        (self.entities, self.matched, self.settings, self.conflicts)
+    /// Returns the same query with `'static` data, and without the type of its filters.
+    pub(super) fn into_static(self) -> Query<'w, D::Static> {
+        let others = self.others();
+        // SAFETY: the copy has the borrow, the state and the chunks of this query, which is consumed. Its data is the same.
+        unsafe { Query::new(self.entities, self.matched, self.settings, others) }
     }
 
     #[inline]
@@ -712,6 +719,12 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     fn walk_for(&self, asked: Asked) -> Walk<'w> {
         // SAFETY: the manager is borrowed, and views have no mutable references to it.
         sync_for_query(unsafe { self.entities.as_ref() }, self.matched, asked);
+        self.walk_beside_jobs()
+    }
+
+    /// Returns a walk, without waiting for jobs.
+    #[inline]
+    pub(super) fn walk_beside_jobs(&self) -> Walk<'w> {
         // SAFETY:
         // - the manager is borrowed for the lifetime: mutably, unless the data is read-only, so that the walk writes nothing
         // - only views use it, on this thread, since they are not `Send`; each reads and writes its own data, and if there are
@@ -722,12 +735,14 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
 
     /// Returns a cursor over the matching rows that fetches no data.
     pub(super) fn finding(&self) -> Cursor<'w> {
-        Cursor::new(self.walk_for(Asked::Found), Writes::Nothing)
+        // SAFETY: nothing is written.
+        unsafe { Cursor::new(self.walk_for(Asked::Found), None) }
     }
 
     #[inline]
-    pub(super) fn cursor(&self, writes: Writes) -> Cursor<'w> {
-        Cursor::new(self.walk(), writes)
+    pub(super) fn cursor(&self, writes: Option<Writes>) -> Cursor<'w> {
+        // SAFETY: if the data can be written, the manager is borrowed mutably, and the walk is one that writes.
+        unsafe { Cursor::new(self.walk(), writes.filter(|_| D::MARKS)) }
     }
 
     /// Returns the storage. The reference can be kept while other views are used, as a mask does.
@@ -737,8 +752,8 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
         unsafe { &(*self.entities.as_ptr()).storage }
     }
 
-    pub(super) fn jobs(&self) -> &Jobs {
-        // SAFETY: the manager is borrowed, and views have no mutable references to its jobs.
+    pub(super) fn jobs(&self) -> &'w Jobs {
+        // SAFETY: the manager is borrowed for the lifetime, and views have no mutable references to its jobs.
         unsafe { &(*self.entities.as_ptr()).jobs }
     }
 }
@@ -807,6 +822,29 @@ pub(super) unsafe fn state_of<'w, D: QueryData, F: QueryFilter>(
     queries.of_type(id, options, archetypes, || plan_of::<D, F>(options))
 }
 
+impl SystemQuery {
+    /// Returns a view of the query.
+    ///
+    /// # Safety
+    ///
+    /// - the state was created for this data and these filters, and just prepared for the manager
+    /// - the manager is borrowed mutably for the lifetime, and used only by views
+    /// - no other view reads or writes what this one can write, and no other view writes what it reads
+    /// - it was settled with all other views
+    #[inline]
+    pub(crate) unsafe fn query<'w, D: QueryData, F: QueryFilter>(
+        &self,
+        entities: NonNull<EntityManager>,
+        since: Version,
+    ) -> Query<'w, D, F> {
+        let settings = Settings { since: Since(since), shared: None };
+        // SAFETY: the state is that of this query and was prepared for the manager, which is borrowed mutably and used only by
+        // views, so that no archetype is added. The views do not conflict, and `prepare` has unshared the chunks that can be
+        // written.
+        unsafe { Query::new(entities, self.state.state(), settings, Others::met(&self.meets)) }
+    }
+}
+
 impl<'w> Query<'w, Entity> {
     /// Creates a query whose conditions are not known by type. The state belongs to the manager.
     pub(super) fn described(
@@ -870,13 +908,9 @@ impl EntityManager {
     #[inline]
     #[track_caller]
     pub fn query_filtered<D: ReadOnlyData, F: QueryFilter>(&self) -> Query<'_, D, F> {
-        let entities = NonNull::from(self);
         // SAFETY: the manager is borrowed for the lifetime, which forbids structural changes. The data is read-only, and views that
-        // can write need a mutable borrow. The state is that of this data and these filters.
-        unsafe {
-            let matched = state_of::<D, F>(entities, Options::NONE);
-            Query::new(entities, matched, Settings::default(), Others::None)
-        }
+        // can write need a mutable borrow.
+        unsafe { Query::of_all(NonNull::from(self)) }
     }
 
     /// Returns a query of all entities with these components, which reads and writes.
@@ -930,12 +964,7 @@ impl EntityManager {
     #[inline]
     #[track_caller]
     pub fn query_filtered_mut<D: QueryData, F: QueryFilter>(&mut self) -> Query<'_, D, F> {
-        let entities = NonNull::from(self);
-        // SAFETY: the manager is borrowed mutably for the lifetime, by this query alone. The state is that of this data and these
-        // filters.
-        unsafe {
-            let matched = state_of::<D, F>(entities, Options::NONE);
-            Query::new(entities, matched, Settings::default(), Others::None)
-        }
+        // SAFETY: the manager is borrowed mutably for the lifetime, by this query alone.
+        unsafe { Query::of_all(NonNull::from(self)) }
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "chunks of a borrowed world, while items of it are alive")]
 
+use std::fmt;
 use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::num::NonZero;
@@ -10,15 +11,15 @@ use std::slice;
 
 use ancho_burst::{CpuLevel, dispatch_as};
 
+use super::access::{Asked, sync_for_query};
 use super::batch::{ChunkMarks, ChunkView, SharedSource};
 pub(super) use super::cache::PREFETCH_MIN_CHUNKS;
-use super::chunk_filter::{ChunkFilter, Runs, has_changed_row};
+use super::chunk_filter::{ChunkFilter, Runs, each_run, has_changed_row};
 use super::data::{ChunkData, QueryData};
-use super::iter::{Cursor, Writes};
+use super::descriptor::QueryDescriptor;
 use super::state::{Bit, Masks, Match, Place, QueryState, matching_rows, rows_there};
 use super::terms::Settings;
 use crate::component::{ComponentType, SharedValue};
-use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::EntityManager;
 use crate::storage::{
@@ -168,17 +169,13 @@ impl<'w> Walk<'w> {
                 unsafe { prefetch_marks::<D>(std::mem::replace(&mut next, soon), soon) };
                 let number = self.next_chosen(&mut list, found, &mut changed);
                 let Some(number) = number else { break };
-                self.prepare::<D>(number)?;
-                // SAFETY: archetypes list existing chunks.
-                let place = unsafe { self.all_chunks().add(number as usize) };
-                // SAFETY: the match is that of the chunk's archetype, and the chunk is unshared by now.
-                let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
-                let rows = 0..chunk.len;
+                // SAFETY: archetypes list existing chunks, and the match is that of the chunk's archetype.
+                let (fetch, place, rows) = unsafe { self.enter::<D>(found, number)? };
                 // SAFETY: the chunk exists and was fetched from, these are its rows, and no other thread writes its enabled bits.
                 unsafe {
                     rows_of_chunk::<D, true>(
                         found,
-                        (place, fetch, rows),
+                        (place, fetch, 0..rows),
                         &changed,
                         soon,
                         #[inline(always)]
@@ -215,20 +212,21 @@ impl<'w> Walk<'w> {
         for found in matches {
             let mut list = self.archetypes[found.archetype].chunks.iter();
             while let Some(number) = self.next_chosen(&mut list, found, &mut changed) {
-                self.prepare::<D>(number)?;
-                // SAFETY: archetypes list existing chunks.
-                let place = unsafe { self.all_chunks().add(number as usize) };
-                // SAFETY: the match is that of the chunk's archetype, and the chunk is unshared by now.
-                let (fetch, chunk) = unsafe { self.open::<D>(found, place) };
-                let masks = Masks { enabled: &chunk.enabled, changed: &changed };
-                let (mut run, mut runs) = Runs::new(&found.bits, chunk).next(&masks);
-                while run.start < run.end {
+                // SAFETY: archetypes list existing chunks, and the match is that of the chunk's archetype.
+                let (fetch, place, _) = unsafe { self.enter::<D>(found, number)? };
+                // SAFETY: the chunk exists.
+                let mut runs = Runs::new(&found.bits, unsafe { &*place });
+                loop {
+                    // SAFETY: the chunk exists, and no other thread writes its enabled bits.
+                    let masks = Masks { enabled: unsafe { &(*place).enabled }, changed: &changed };
+                    let run;
+                    (run, runs) = runs.next(&masks);
+                    if run.is_empty() {
+                        break;
+                    }
                     // SAFETY: these are rows of the fetched chunk, which are yielded now.
                     unsafe { track::<D, AS_SLICES>(fetch, run.clone()) };
                     function(fetch, run.start as usize, run.end as usize);
-                    // SAFETY: the chunk exists, and no other thread writes its enabled bits.
-                    let masks = Masks { enabled: unsafe { &(*place).enabled }, changed: &changed };
-                    (run, runs) = runs.next(&masks);
                 }
             }
         }
@@ -258,7 +256,8 @@ impl<'w> Walk<'w> {
         let (archetypes, chunks) = (self.archetypes.as_slice(), self.all_chunks());
         let mut kept = self.matched.chunks.get(self.archetypes);
         debug_assert!(kept.is_none_or(|kept| kept.is_of(self.archetypes, self.matches)));
-        debug_assert_eq!(self.matched.plan.parts.len(), D::PARTS);
+        // Entities, which have no parts, are fetched with the state of any query.
+        debug_assert!(D::PARTS == 0 || self.matched.plan.parts.len() == D::PARTS);
         loop {
             // The chunks of all matches with places per chunk, or those of the next match with the same places for all.
             let (list, mut places, step) = if let Some(kept) = kept.take() {
@@ -280,7 +279,7 @@ impl<'w> Walk<'w> {
                 // belongs to a query of this data. The list is current for the archetypes, so it has the same chunks.
                 let here = unsafe { slice::from_raw_parts(places, D::PARTS) };
                 // SAFETY: archetypes list existing chunks, which are unshared, and the places are those of the chunk's archetype.
-                let (fetch, chunk) = unsafe { self.open_at::<D>(here, chunk) };
+                let (fetch, chunk) = unsafe { self.open::<D>(here, chunk) };
                 places = places.wrapping_byte_add(step);
                 let rows = chunk.len;
                 // SAFETY: archetypes list no chunks without rows.
@@ -291,13 +290,42 @@ impl<'w> Walk<'w> {
     }
 
     /// Unshares a chunk, if it is written.
+    ///
+    /// # Safety
+    ///
+    /// - the walk was made by `writing` if the data can be written
+    /// - the chunk exists, and no reference to a chunk is alive; nothing was fetched from its memory if it is shared
     #[inline(always)]
-    pub(super) fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
-        // SAFETY: archetypes list existing chunks. Only the header of the chunk is borrowed.
-        if D::WRITES && unsafe { (*self.chunks).get_unchecked(number) }.may_be_shared() {
-            self.unshare(number)?;
+    pub(super) unsafe fn prepare<D: QueryData>(&self, number: u32) -> Result<(), OutOfMemory> {
+        // SAFETY: the chunk exists, the walk writes, and no reference to a chunk is alive.
+        unsafe {
+            if D::WRITES && (*self.chunks).get_unchecked(number).may_be_shared() {
+                self.unshare(number)?;
+            }
         }
         Ok(())
+    }
+
+    /// Unshares a chunk if it is written, marks its written columns, and fetches from it. Also returns its address, and the number
+    /// of its rows.
+    ///
+    /// # Safety
+    ///
+    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+    /// - the match is one of the query, and the chunk is one of its archetype
+    #[inline(always)]
+    unsafe fn enter<D: QueryData>(
+        &self,
+        found: &Match,
+        number: u32,
+    ) -> Result<(D::Fetch, *const Chunk, u32), OutOfMemory> {
+        // SAFETY: the chunk exists, and the walk writes what the data does. No reference to a chunk is alive, and nothing was
+        // fetched from this one if it is shared: each is entered once, or is unshared by then.
+        unsafe { self.prepare::<D>(number)? };
+        let place = self.all_chunks().wrapping_add(number as usize);
+        // SAFETY: the places are those of the chunk's archetype, and the chunk is unshared by now.
+        let (fetch, chunk) = unsafe { self.open::<D>(&found.places, place) };
+        Ok((fetch, place, chunk.len))
     }
 
     /// Returns the address of the chunks, indexed by chunk number. No chunk is added or freed while the world is borrowed.
@@ -305,23 +333,6 @@ impl<'w> Walk<'w> {
     pub(super) fn all_chunks(&self) -> *const Chunk {
         // SAFETY: only the headers of chunks are borrowed.
         unsafe { (*self.chunks).as_ptr() }
-    }
-
-    /// Marks the written columns of a chunk, and fetches from it.
-    ///
-    /// # Safety
-    ///
-    /// - the match is one of a query of this data, and the chunk one of its archetype, which exists for the lifetime
-    /// - unless the data is read-only: the memory of the chunk is unshared, and no other code uses the versions of columns that can
-    ///   be written; nor of other columns, unless their versions were written out
-    #[inline(always)]
-    unsafe fn open<'c, D: QueryData>(
-        &self,
-        found: &Match,
-        chunk: *const Chunk,
-    ) -> (D::Fetch, &'c Chunk) {
-        // SAFETY: the places are those of the match, and the chunk is unshared with unused versions unless the data is read-only.
-        unsafe { self.open_at::<D>(&found.places, chunk) }
     }
 
     /// Marks the written columns of a chunk whose archetype has these places, and fetches from it.
@@ -333,50 +344,22 @@ impl<'w> Walk<'w> {
     /// - unless the data is read-only: the memory of the chunk is unshared, and no other code uses the versions of columns that can
     ///   be written; nor of other columns, unless their versions were written out
     #[inline(always)]
-    unsafe fn open_at<'c, D: QueryData>(
+    unsafe fn open<'c, D: QueryData>(
         &self,
         places: &[Place],
         chunk: *const Chunk,
     ) -> (D::Fetch, &'c Chunk) {
-        // SAFETY: the places are those of the chunk's archetype, and the chunk is unshared with unused versions unless the data is
-        // read-only.
-        unsafe {
-            self.mark::<D>(places, chunk);
-            (self.fetch::<D>(places, chunk), &*chunk)
-        }
-    }
-
-    /// Marks the written columns of a chunk whose archetype has these places.
-    ///
-    /// # Safety
-    ///
-    /// - the places are those of a match of a query of this data, and the chunk is one of its archetype
-    /// - unless the data is read-only: no other code uses the versions of columns that can be written; nor of other columns, unless
-    ///   their versions were written out
-    #[inline(always)]
-    unsafe fn mark<D: QueryData>(&self, places: &[Place], chunk: *const Chunk) {
+        // SAFETY: the chunk exists, and its header does not change while this is borrowed.
+        let chunk = unsafe { &*chunk };
         if D::MARKS {
-            // SAFETY: the chunk exists.
-            let chunk = unsafe { &*chunk };
             let mut marks = ChunkMarks { chunk, version: self.version };
             // SAFETY: these are the places in the archetype of the chunk. Jobs that use the versions of its columns have completed,
             // and for jobs that use other columns the versions were written out.
             unsafe { D::mark(&mut marks, places) };
         }
-    }
-
-    /// Fetches from a chunk.
-    ///
-    /// # Safety
-    ///
-    /// - these are the places of a match of a query of this data, and the chunk is one of its archetype
-    #[inline(always)]
-    unsafe fn fetch<D: QueryData>(&self, places: &[Place], chunk: *const Chunk) -> D::Fetch {
-        // SAFETY: the chunk exists, and its header does not change while this is borrowed.
-        let chunk = unsafe { &*chunk };
         let view = ChunkView { chunk, shared: self.shared_of() };
         // SAFETY: these are the places of the data in the archetype of the chunk, which has the required components.
-        unsafe { D::fetch(view, places) }
+        (unsafe { D::fetch(view, places) }, chunk)
     }
 
     /// Returns the source of shared values.
@@ -465,12 +448,86 @@ impl<'w> Walk<'w> {
             }
     }
 
-    /// Unshares a chunk. The walk writes, and nothing was fetched from the memory of the chunk yet if it is shared.
+    /// Unshares a chunk.
+    ///
+    /// # Safety
+    ///
+    /// - the walk was made by `writing`
+    /// - the chunk exists, and no reference to a chunk is alive; nothing was fetched from its memory if it is shared
     #[cold]
-    pub(super) fn unshare(&self, number: u32) -> Result<(), OutOfMemory> {
+    pub(super) unsafe fn unshare(&self, number: u32) -> Result<(), OutOfMemory> {
         // SAFETY: the world is borrowed mutably, and no reference to the chunks is alive.
         unshare(unsafe { &mut *self.chunks }, number, self.settings)
     }
+
+    /// Returns the item of a row, if the row matches.
+    ///
+    /// # Safety
+    ///
+    /// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
+    /// - the walk is used once, and the chunk, one of this archetype, has such a row
+    #[track_caller]
+    pub(super) unsafe fn get<D: QueryData>(
+        self,
+        archetype: u32,
+        Location { chunk, row }: Location,
+    ) -> Option<D::Item<'w>> {
+        let found = self.matched.find(archetype)?;
+        if !self.has_row(found, chunk, row) {
+            return None;
+        }
+        // SAFETY: the chunk is of the match and has this row. No other code uses it, and it is unshared when it is entered.
+        unsafe {
+            let (fetch, ..) = succeed(self.enter::<D>(found, chunk));
+            track::<D, false>(fetch, row..row + 1);
+            Some(D::get(fetch, row as usize))
+        }
+    }
+}
+
+/// Enables or disables a component of all entities that match a query. Returns their number.
+pub(super) fn set_enabled(
+    entities: &mut EntityManager,
+    query: &QueryDescriptor,
+    component: ComponentType,
+    enabled: bool,
+) -> usize {
+    let (entities, mut switched) = (&*entities, 0);
+    let matched = query.matched_in(entities);
+    entities.sync_for_set_enabled(component);
+    sync_for_query(entities, matched, Asked::Data);
+    let version = entities.storage.version;
+    let mut chunks = SelectedChunks::new(Walk::reading(entities, matched, query.settings()));
+    while let Some((found, number)) = chunks.next() {
+        let chunk = &entities.storage.chunks[number];
+        let place = chunk.find(component).and_then(|at| Some((at.column, at.mask()?)));
+        let Some((column, mask)) = place else { continue };
+        if found.bits.is_empty() {
+            // SAFETY: the manager is borrowed mutably, and no item of it is alive. Jobs that use the component, or read whether it
+            // is enabled, have completed, and other jobs do not see its versions.
+            unsafe {
+                chunk.enabled.set_rows(mask, 0, chunk.len, enabled);
+                chunk.note_written_beside(column, 0, chunk.len, version);
+            }
+            switched += chunk.len as usize;
+            continue;
+        }
+        // Matching depends on the bits of one word at a time, so earlier writes do not matter.
+        for word in 0..chunk.len.div_ceil(u64::BITS) {
+            let masks = Masks { enabled: &chunk.enabled, changed: &chunks.changed };
+            let rows = matching_rows(&found.bits, &masks, word, chunk.len);
+            if rows != 0 {
+                // SAFETY: the manager is borrowed mutably, and no item of it is alive. Jobs that use the component, or read whether
+                // it is enabled, have completed, and other jobs do not see its versions. The borrow for matching has ended.
+                unsafe {
+                    chunk.enabled.set_bits(mask, word, rows, enabled);
+                    chunk.note_written_bits(column, word, rows, version);
+                }
+                switched += rows.count_ones() as usize;
+            }
+        }
+    }
+    switched
 }
 
 /// The chunks of a walk that have matching rows, one after the other.
@@ -506,6 +563,22 @@ impl<'w> SelectedChunks<'w> {
             self.found = Some(found);
             self.list = self.walk.archetypes[found.archetype].chunks.iter();
         }
+    }
+
+    /// Calls a function with each run of contiguous matching rows of the chunk that was found last. The chunk that is `ahead` of it
+    /// in its list is prefetched: other work may have evicted the chunks from the cache.
+    pub(super) fn each_run(
+        &self,
+        (found, number): (&Match, u32),
+        ahead: usize,
+        function: impl FnMut(Range<u32>),
+    ) {
+        // SAFETY: the headers of chunks do not change while the walk is borrowed.
+        let chunks = unsafe { &*self.walk.chunks };
+        if let Some(&later) = self.list.as_slice().get(ahead - 1) {
+            chunks.prefetch(later);
+        }
+        each_run(&found.bits, &chunks[number], &self.changed, function);
     }
 
     /// Yields no more chunks.
@@ -760,10 +833,21 @@ fn has_word(words: u64, row: usize) -> bool {
     words >> (row / WORD).min(LAST as usize) & 1 != 0
 }
 
+/// Panics with the message of an error, which begins with its code.
 #[cold]
 #[track_caller]
-pub(super) fn refuse(error: EntityError) -> ! {
+pub(super) fn refuse(error: impl fmt::Display) -> ! {
     panic!("{error}")
+}
+
+/// Returns a result, or panics with the message of its error.
+#[inline]
+#[track_caller]
+pub(super) fn succeed<T>(result: Result<T, OutOfMemory>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => refuse(EntityError::from(error)),
+    }
 }
 
 /// Calls a function for all matching rows of a walk, compiled for several CPU levels.
@@ -822,59 +906,6 @@ pub(super) unsafe fn each_slices<'w, D: ChunkData, C: FnMut(D::Slices<'w>)>(
             }
         },
     )
-}
-
-/// Returns the item of a row, if the row matches.
-///
-/// # Safety
-///
-/// - the walk is that of a query of this data, and was made by `writing` unless the data is read-only
-/// - the walk is used once, and the chunk has such a row
-#[track_caller]
-pub(super) unsafe fn get<'w, D: QueryData>(
-    walk: Walk<'w>,
-    writes: Writes,
-    archetype: u32,
-    at: Location,
-) -> Option<D::Item<'w>> {
-    let found = walk.matched.find(archetype)?;
-    if !walk.has_row(found, at.chunk, at.row) {
-        return None;
-    }
-    let mut cursor = Cursor::new(walk, writes);
-    cursor.enter(found, at.chunk);
-    if let Err(error) = cursor.end() {
-        refuse(error.into());
-    }
-    // SAFETY: the chunk is of the match and has this row. No other code uses it, and the cursor has unshared it.
-    unsafe {
-        let fetch = D::fetch(cursor.view(), cursor.places());
-        if D::TRACKS {
-            D::track(fetch, at.row as usize, 1, false);
-        }
-        Some(D::get(fetch, at.row as usize))
-    }
-}
-
-/// Returns the number of rows of a cursor.
-pub(super) fn count(mut cursor: Cursor<'_>) -> usize {
-    let mut count = 0;
-    while cursor.next_chunk() {
-        count += cursor.count();
-    }
-    count
-}
-
-/// Returns the matching entities of a cursor.
-pub(super) fn entities(mut cursor: Cursor<'_>) -> Vec<Entity> {
-    let mut all = Vec::new();
-    while cursor.next_chunk() {
-        while let Some((first, end)) = cursor.next_run() {
-            let entities = cursor.view().chunk.entities();
-            all.extend_from_slice(&entities[first as usize..end as usize]);
-        }
-    }
-    all
 }
 
 /// Calls a function with the items of each pair of rows, compiled for several CPU levels.

@@ -1,10 +1,11 @@
 //! Queries by types known only at run time.
 
 use ancho_entities::{
-    Absent, Any, Changed, ComponentType, EntityCommandBuffer, EntityError, IgnoreEnabled,
-    IncludeDisabled, IncludePrefabs, IsDisabled, Present, QueryDescriptor, QueryFilter,
-    RuntimeType, Shared, Version, With, Without, World,
+    Absent, Any, Changed, ChunkInJob, ComponentType, Entity, EntityAt, EntityCommandBuffer,
+    EntityError, EntityJob, IgnoreEnabled, IncludeDisabled, IncludePrefabs, IsDisabled, PerChunk,
+    Present, QueryDescriptor, QueryFilter, RuntimeType, Shared, Version, With, Without, World,
 };
+use ancho_jobs::{JobSlice, ParallelJobStruct};
 
 use crate::common::*;
 
@@ -191,4 +192,76 @@ fn types_of_the_run_time_and_archetypes_that_come_later() {
 fn what_cannot_be_off_is_refused() {
     let said = panic_message(|| QueryDescriptor::new().disabled([x(), a()]));
     assert!(said.starts_with("A0070: `queries::A` cannot be"), "{said}");
+}
+
+/// Descriptions that name components for writing, although their queries only read.
+fn described_writes() -> [QueryDescriptor; 2] {
+    [QueryDescriptor::of::<&mut A, ()>(), QueryDescriptor::new().all_mut([a()])]
+}
+
+#[test]
+fn a_described_query_is_read_in_every_way() {
+    let world = crowd(10);
+    let expected: Vec<_> = world.query::<&A>().to_entities();
+    for query in described_writes() {
+        let mut found = Vec::new();
+        query.query(&world).for_each(|entity| found.push(entity));
+        assert_eq!(found, expected);
+        found.clear();
+        query.query(&world).for_each_chunk(|entities| found.extend_from_slice(entities));
+        assert_eq!(found, expected);
+        let mut pairs = 0;
+        query.query(&world).for_each_pair(|_, _| pairs += 1);
+        assert_eq!(pairs, expected.len() * (expected.len() - 1) / 2);
+        assert!(query.query(&world).iter().eq(expected.iter().copied()));
+        assert!(expected.iter().all(|&entity| query.query(&world).get(entity) == Some(entity)));
+    }
+}
+
+#[test]
+fn a_job_over_a_described_query_writes_no_values() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(A(1));
+    let fork = world.fork().unwrap();
+    for query in described_writes() {
+        // The world is borrowed to be read, and so is the value.
+        let value = world.get::<A>(entity).unwrap();
+        let values = JobSlice::from(vec![A(2)]);
+        let job = query.query(&world).job();
+        let refused = panic_message(|| job.schedule_copy_from(values.read()));
+        assert!(refused.starts_with("A0135: "), "{refused}");
+        assert_eq!(value, &A(1));
+        assert_eq!(fork.get::<A>(entity), Ok(&A(1)));
+    }
+}
+
+#[derive(ancho_entities::Component, Clone, Copy, Debug, Default, PartialEq)]
+struct Sum(u32);
+
+#[derive(ParallelJobStruct)]
+struct WriteSum {}
+
+impl EntityJob for WriteSum {
+    type Query = Entity;
+
+    fn execute(_: &mut WriteSumBatch<'_>, _: Entity, _: EntityAt) {}
+
+    fn begin_chunk(_: &mut WriteSumBatch<'_>, chunk: &mut ChunkInJob<'_>) -> bool {
+        assert_eq!(chunk.chunk_component::<Sum>(), Some(&Sum(1)), "it can be read");
+        chunk.chunk_component_mut::<Sum>().unwrap().0 = 2;
+        true
+    }
+}
+
+#[test]
+fn a_job_over_a_described_query_writes_no_chunk_component() {
+    let mut world = World::new("Simulation");
+    let entity = world.spawn((A(1), PerChunk::<Sum>::new()));
+    world.set_chunk_component(entity, Sum(1)).unwrap();
+    let query = QueryDescriptor::of::<&mut PerChunk<Sum>, ()>();
+    // The world is borrowed to be read, and so is the value.
+    let value = world.chunk_component::<Sum>(entity).unwrap();
+    let refused = panic_message(|| query.query(&world).job().run_job(WriteSum {}));
+    assert!(refused.starts_with("A0135: "), "{refused}");
+    assert_eq!(value, &Sum(1));
 }

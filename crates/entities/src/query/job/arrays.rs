@@ -9,7 +9,6 @@ use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::slice;
 
 use ancho_collections::List;
 use ancho_jobs::{
@@ -17,17 +16,16 @@ use ancho_jobs::{
     ParallelJobData, ScheduleError, SliceRead,
 };
 
-use super::{QueryJob, refuse};
+use super::QueryJob;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
 use crate::error::EntityError;
 use crate::manager::{Jobs, Resource};
-use crate::query::batch::Pooled;
-use crate::query::batch::{OpenBatch, Rows};
-use crate::query::data::{QueryData, ReadOnlyData, track_rows};
+use crate::query::batch::{OpenBatch, Pooled, Rows};
+use crate::query::data::{Column, QueryData, ReadOnlyData};
 use crate::query::parallel::ParallelData;
-use crate::query::terms::Options;
-use crate::query::terms::{Need, Part};
+use crate::query::terms::{Need, Options, Part};
+use crate::query::walk::refuse;
 
 /// The entities of a query by index, which an ordinary [parallel job](ancho_jobs::ParallelFor) captures.
 ///
@@ -303,14 +301,14 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         D: ParallelData,
     {
         // The enabled state of an optional part is read for each entity, in any batch, while another batch may write it.
-        let plan = &self.matched.plan;
+        let plan = &self.query.matched.plan;
         let ignores = plan.options.has(Options::IGNORE_ENABLED);
         let asks = |part: &Part| {
             part.bits && part.write
                 || part.need == Need::Optional && part.ty.is_enableable() && !ignores
         };
         let asks = plan.parts.iter().any(asks);
-        if self.matched.asks_for_changes || self.matched.asks_for_bits || asks {
+        if !self.query.matched.is_plain() || asks {
             panic!(
                 "A0076: which entities the query of `{}` finds depends on what is switched off or has changed, so that \
                  they have no numbers before the job runs; say `ignore_enabled`, leave out filters of changes, or schedule a \
@@ -318,7 +316,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
                 type_name::<D>()
             );
         }
-        let token = self.token::<(), ()>(());
+        let token = self.task::<(), (), ()>(()).token;
         let (mut rows, jobs) = (token.rows, token.jobs);
         rows.get_mut().take_whole();
         let label = ContainerLabel::of::<QueryArray<'static, D>>();
@@ -356,8 +354,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     #[track_caller]
     pub fn schedule_to_entities(self, list: CellWrite<'_, List<Entity>>) -> JobHandle {
         let name = self.name.unwrap_or("to_entities");
-        let token = self.token_to_find(None, list);
-        self.submit_single(name, token, |whole| {
+        self.task_to_find(name, None, list).schedule(|whole| {
             let (rows, count, list) = whole.chunks();
             let list: &mut List<Entity> = list;
             list.clear();
@@ -405,18 +402,16 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let component = self.require::<T>(false);
         let name = self.name.unwrap_or("to_components");
         let values = (Resource::Values(component), Access::Read);
-        let token = self.token_to_find(Some(values), list);
-        self.submit_single(name, token, |whole| {
+        self.task_to_find(name, Some(values), list).schedule(|whole| {
             let (rows, count, list) = whole.chunks();
             let list: &mut List<T> = list;
             list.clear();
             each_chunk(rows, count, |chunk| {
-                let column = Column::<T>::of(&chunk);
+                let column = Column::<T>::of(chunk.chunk);
                 chunk.each_run(|run| {
-                    let first = column.first.wrapping_add(run.start as usize).cast_const();
                     // SAFETY: these are rows of the chunk. Every write to them waits for the job, which has declared that it
                     // reads them.
-                    let values = unsafe { slice::from_raw_parts(first, run.len()) };
+                    let values = unsafe { column.values(run) };
                     list.reserve(values.len());
                     list.extend(values.iter().cloned());
                 });
@@ -460,8 +455,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     {
         let component = self.require::<T>(true);
         let name = self.name.unwrap_or("copy_from");
-        let token = self.token_to_write((Resource::Values(component), Access::Write), values);
-        self.submit_single(name, token, move |whole| {
+        let written = (Resource::Values(component), Access::Write);
+        self.task_to_write(name, written, values).schedule(move |whole| {
             let (rows, count, values) = whole.chunks();
             let values: &[T] = values;
             let mut expected = 0;
@@ -472,20 +467,15 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             }
             let mut rest = values;
             each_chunk(rows, count, |chunk| {
-                let column = Column::<T>::of(&chunk);
+                let column = Column::<T>::of(chunk.chunk);
                 // SAFETY: every other use of the values, or of their versions, waits for the job, which has declared that it
                 // writes them. Versions were written out, since the query's data marks.
                 unsafe { chunk.chunk.begin_writing(column.number, rows.version()) };
-                let written = chunk.chunk.tracked_column(column.number);
                 chunk.each_run(|run| {
                     let (now, later) = rest.split_at(run.len());
-                    let first = run.start as usize;
                     // SAFETY: every other use of the values waits for the job. These are rows of the chunk, which was unshared
-                    // when the job was scheduled. `Copy` values need no drop.
-                    unsafe {
-                        track_rows(written, first, now.len());
-                        column.first.add(first).copy_from_nonoverlapping(now.as_ptr(), now.len());
-                    }
+                    // when the job was scheduled.
+                    unsafe { column.write(run.start, now) };
                     rest = later;
                 });
             });
@@ -500,7 +490,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     #[track_caller]
     fn require<T: Component>(&self, to_change: bool) -> ComponentType {
         let component = ComponentType::of::<T>();
-        if !self.matched.plan.gives(component, to_change) {
+        // The plan of a descriptor can name components for writing that its data does not.
+        let can_write = D::WRITES || !to_change;
+        if !can_write || !self.query.matched.plan.gives(component, to_change) {
             refuse(EntityError::NotGiven { component, to_change });
         }
         component
@@ -512,19 +504,5 @@ fn each_chunk(rows: &Rows, count: usize, mut function: impl FnMut(OpenBatch<'_, 
     for at in 0..count {
         // SAFETY: the rows are prepared for no data, of which nothing can be written.
         function(unsafe { rows.open::<()>(at) });
-    }
-}
-
-/// A column of a chunk.
-struct Column<T> {
-    number: u32,
-    first: *mut T,
-}
-
-impl<T: Component> Column<T> {
-    /// Finds the column in a chunk whose archetype has the component.
-    fn of(batch: &OpenBatch<'_, ()>) -> Self {
-        let place = batch.chunk.find(ComponentType::of::<T>()).expect("the query requires it");
-        Self { number: place.column, first: batch.chunk.column(place.offset).cast() }
     }
 }

@@ -1,24 +1,14 @@
 //! [`ChunkInJob`]: the chunk that a job struct is called for.
 
-#![expect(unsafe_code, reason = "values of chunks that the job has declared to use")]
-
 use std::any::type_name;
 use std::fmt;
 use std::ops::Range;
-use std::ptr::NonNull;
 
-use super::refuse;
 use crate::component::{Component, ComponentType};
 use crate::entity::Entity;
-use crate::error::EntityError;
-use crate::manager::Resource;
-use crate::per_chunk::PerChunk;
-use crate::query::batch::{ChunkMarks, ChunkView};
-use crate::query::batch::{OpenBatch, Rows};
-use crate::query::data::{ChunkData, QueryData, one_part};
+use crate::query::batch::OpenBatch;
+use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
-use crate::query::state::Place;
-use crate::query::terms::{Need, Part};
 use crate::set::ComponentSet;
 use crate::shared::SharedComponent;
 use crate::version::Version;
@@ -65,14 +55,16 @@ use crate::version::Version;
 /// ```
 pub struct ChunkInJob<'c, D: QueryData = ()> {
     batch: OpenBatch<'c, D>,
-    rows: &'c Rows,
-    /// Index of the batch.
-    at: usize,
 }
 
 impl<'c, D: QueryData> ChunkInJob<'c, D> {
-    pub(super) fn new(batch: OpenBatch<'c, D>, rows: &'c Rows, at: usize) -> Self {
-        Self { batch, rows, at }
+    pub(super) fn new(batch: OpenBatch<'c, D>) -> Self {
+        Self { batch }
+    }
+
+    /// Records that the chunk's values are yielded for writing.
+    pub(super) fn note_yielded(&self) {
+        self.batch.note_yielded();
     }
 
     /// Returns the index of the chunk among all chunks of the matching archetypes, without filters by change, enabled state and
@@ -113,10 +105,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
 
     /// Returns the chunk's value of a shared component, or `None` if its archetype does not have it.
     pub fn shared<T: SharedComponent>(&self) -> Option<&T> {
-        let value = self.rows.shared_value(self.at, ComponentType::of_shared::<T>())?;
-        // SAFETY: a chunk keeps its shared values as long as its rows stay, and the job has declared that it reads the rows.
-        // Shared values are `Sync` and never written.
-        unsafe { &*value }.downcast_ref()
+        self.batch.shared_value(ComponentType::of_shared::<T>())?.downcast_ref()
     }
 
     /// Returns the chunk's value of a [chunk component](PerChunk), or `None` if its archetype does not have it.
@@ -126,10 +115,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     /// With A0135 unless the query's data has `&PerChunk<T>` or `&mut PerChunk<T>`, perhaps in an `Option`.
     #[track_caller]
     pub fn chunk_component<T: Component + Default>(&self) -> Option<&T> {
-        let value = self.chunk_value::<T>(false)?;
-        // SAFETY: there is a value of this type. The job has declared that it uses the chunk's values, and a reference that can
-        // write one borrows this mutably.
-        Some(unsafe { value.as_ref() })
+        self.batch.chunk_value()
     }
 
     /// Returns the chunk's value of a [chunk component](PerChunk) for writing, or `None` if its archetype does not have it.
@@ -141,11 +127,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     /// With A0135 unless the query's data has `&mut PerChunk<T>`, perhaps in an `Option`.
     #[track_caller]
     pub fn chunk_component_mut<T: Component + Default>(&mut self) -> Option<&mut T> {
-        let mut value = self.chunk_value::<T>(true)?;
-        self.rows.note_yielded(self.at);
-        // SAFETY: there is a value of this type. The job has declared that it writes the chunk's values; the chunk is in one
-        // batch, which was opened once, and this is borrowed mutably as long as the reference lives.
-        Some(unsafe { value.as_mut() })
+        self.batch.chunk_value_mut()
     }
 
     /// Returns the version of the last write to a component in the chunk, or `None` if its archetype does not have it.
@@ -158,7 +140,7 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     #[track_caller]
     pub fn change_version<T: Component>(&self) -> Option<Version> {
         let ty = ComponentType::of::<T>();
-        self.require(ty, false);
+        self.batch.require(ty, false);
         let found = self.batch.chunk.find(ty)?;
         Some(self.batch.chunk.versions.version(found.column))
     }
@@ -177,22 +159,6 @@ impl<'c, D: QueryData> ChunkInJob<'c, D> {
     pub fn order_version(&self) -> Version {
         self.batch.chunk.order_version
     }
-
-    #[track_caller]
-    fn chunk_value<T: Component + Default>(&self, write: bool) -> Option<NonNull<T>> {
-        let ty = ComponentType::of_chunk::<T>();
-        self.require(ty, write);
-        let (_, value) = self.batch.chunk.find_value(ty)?;
-        Some(value.cast())
-    }
-
-    /// Refuses to use the values of a component, or their versions, that the job has not declared.
-    #[track_caller]
-    fn require(&self, component: ComponentType, write: bool) {
-        if !self.rows.uses(Resource::Values(component), write) {
-            refuse(EntityError::NotGiven { component, to_change: write });
-        }
-    }
 }
 
 impl<D: ParallelData + ChunkData> ChunkInJob<'_, D> {
@@ -203,7 +169,7 @@ impl<D: ParallelData + ChunkData> ChunkInJob<'_, D> {
 
     /// Calls a function with slices of contiguous entities that match, and with their rows in the chunk.
     pub fn for_each_run_at(&mut self, function: impl FnMut(D::Slices<'_>, Range<usize>)) {
-        self.rows.note_yielded(self.at);
+        self.batch.note_yielded();
         self.batch.each_slices(function);
     }
 }
@@ -212,35 +178,4 @@ impl<D: QueryData> fmt::Debug for ChunkInJob<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ChunkInJob<{}>({}, {:?})", type_name::<D>(), self.index(), self.in_query())
     }
-}
-
-// SAFETY: one part, the value of a chunk, which is written. Nothing is yielded for rows: only a job that has the whole chunk
-// reaches the value, by `ChunkInJob`.
-unsafe impl<T: Component + Default> QueryData for &mut PerChunk<T> {
-    type Item<'w> = ();
-    type Static = &'static mut PerChunk<T>;
-    type Fetch = ();
-    one_part!(ComponentType::of_chunk::<T>(), Need::On, true, false);
-
-    #[inline(always)]
-    unsafe fn fetch(_: ChunkView<'_>, _: &[Place]) {}
-
-    #[inline(always)]
-    unsafe fn is_on((): (), _: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn get<'w>((): (), _: usize) -> Self::Item<'w> {}
-}
-
-// SAFETY: nothing is yielded.
-unsafe impl<T: Component + Default> ParallelData for &mut PerChunk<T> {}
-
-// SAFETY: nothing is yielded.
-unsafe impl<T: Component + Default> ChunkData for &mut PerChunk<T> {
-    type Slices<'w> = ();
-
-    #[inline(always)]
-    unsafe fn slices<'w>((): (), _: usize, _: usize) -> Self::Slices<'w> {}
 }

@@ -4,7 +4,7 @@ use ancho_jobs::{JobHandle, ParallelJobStruct};
 
 use super::QueryJob;
 use super::chunk::ChunkInJob;
-use super::schedule::{BatchWork, MarkRows, MarkSlices};
+use super::schedule::{BatchWork, MarkRows, MarkSlices, Task};
 use crate::query::batch::Divide;
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
@@ -168,17 +168,17 @@ pub trait ChunkJob: ParallelJobStruct {
 /// Calls a job for each entity of a chunk.
 #[inline(always)]
 fn each_entity<J: EntityJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
-    let (rows, at) = work.place();
-    let (mut batch, captures) = work.open_with(false);
+    let (batch, captures) = work.open_with(false);
     let mut job = J::batch(captures);
-    let mut chunk = ChunkInJob::new(batch.without_data(), rows, at);
+    let (mut items, chunk) = batch.split();
+    let mut chunk = ChunkInJob::new(chunk);
     if !J::begin_chunk(&mut job, &mut chunk) {
         return;
     }
-    rows.note_yielded(at);
+    chunk.note_yielded();
     let (index, first) = (chunk.index(), chunk.in_query().start);
     let mut in_batch = 0;
-    batch.each_item(
+    items.each_item(
         #[inline(always)]
         |item, row| {
             let at = EntityAt { in_query: first + in_batch, row, in_batch, chunk: index };
@@ -192,9 +192,8 @@ fn each_entity<J: EntityJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
 /// Calls a job for a chunk.
 #[inline(always)]
 fn whole_chunk<J: ChunkJob>(work: BatchWork<'_, '_, J::Query, J::Data>) {
-    let (rows, at) = work.place();
     let (batch, captures) = work.open_with(true);
-    J::execute(&mut J::batch(captures), ChunkInJob::new(batch, rows, at));
+    J::execute(&mut J::batch(captures), ChunkInJob::new(batch));
 }
 
 /// Job structs.
@@ -206,10 +205,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     /// Schedules an [`EntityJob`] of one thread, in the order of the chunks.
     #[track_caller]
     pub fn schedule_job<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
-        let name = self.name_or::<J>();
-        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
-        self.check_count(&mut token, name);
-        self.submit_single(name, token, |whole| {
+        self.entity_task(job).schedule(|whole| {
             whole.each_batch(Divide::NumberedChunks, each_entity::<J>);
         })
     }
@@ -217,10 +213,8 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     /// Schedules an [`EntityJob`] of all threads. Each chunk is processed by one thread.
     #[track_caller]
     pub fn schedule_job_parallel<J: EntityJob<Query = D>>(self, job: J) -> JobHandle {
-        let name = self.name_or::<J>();
-        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
-        self.check_count(&mut token, name);
-        self.submit(name, token, Divide::NumberedChunks, |work| each_entity::<J>(work))
+        let task = self.entity_task(job);
+        task.schedule_parallel(Divide::NumberedChunks, |work| each_entity::<J>(work))
     }
 
     /// Runs an [`EntityJob`] now, on this thread.
@@ -230,10 +224,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     /// Also if the job panics.
     #[track_caller]
     pub fn run_job<J: EntityJob<Query = D>>(self, job: J) {
-        let name = self.name_or::<J>();
-        let mut token = self.token::<_, MarkRows<D>>(job.into_data());
-        self.check_count(&mut token, name);
-        self.run_single(name, token, |whole| {
+        self.entity_task(job).run(|whole| {
             whole.each_batch(Divide::NumberedChunks, each_entity::<J>);
         });
     }
@@ -241,10 +232,7 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     /// Schedules a [`ChunkJob`] of one thread, in the order of the chunks.
     #[track_caller]
     pub fn schedule_chunk_job<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
-        let (name, captures) = (self.name_or::<J>(), job.into_data());
-        self.check_chunk_count(&captures, name);
-        let token = self.token::<_, MarkSlices<D>>(captures);
-        self.submit_single(name, token, |whole| {
+        self.chunk_task(job).schedule(|whole| {
             whole.each_batch(Divide::NumberedSlices, whole_chunk::<J>);
         })
     }
@@ -252,10 +240,8 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     /// Schedules a [`ChunkJob`] of all threads.
     #[track_caller]
     pub fn schedule_chunk_job_parallel<J: ChunkJob<Query = D>>(self, job: J) -> JobHandle {
-        let (name, captures) = (self.name_or::<J>(), job.into_data());
-        self.check_chunk_count(&captures, name);
-        let token = self.token::<_, MarkSlices<D>>(captures);
-        self.submit(name, token, Divide::NumberedSlices, |work| whole_chunk::<J>(work))
+        let task = self.chunk_task(job);
+        task.schedule_parallel(Divide::NumberedSlices, |work| whole_chunk::<J>(work))
     }
 
     /// Runs a [`ChunkJob`] now, on this thread.
@@ -265,11 +251,24 @@ impl<D: ParallelData + 'static> QueryJob<'_, D> {
     /// Also if the job panics.
     #[track_caller]
     pub fn run_chunk_job<J: ChunkJob<Query = D>>(self, job: J) {
-        let (name, captures) = (self.name_or::<J>(), job.into_data());
-        self.check_chunk_count(&captures, name);
-        let token = self.token::<_, MarkSlices<D>>(captures);
-        self.run_single(name, token, |whole| {
+        self.chunk_task(job).run(|whole| {
             whole.each_batch(Divide::NumberedSlices, whole_chunk::<J>);
         });
+    }
+}
+
+impl<'w, D: ParallelData + 'static> QueryJob<'w, D> {
+    #[track_caller]
+    fn entity_task<J: EntityJob<Query = D>>(self, job: J) -> Task<'w, D, D, J::Data, MarkRows<D>> {
+        let mut task = self.task::<J, _, MarkRows<D>>(job.into_data());
+        task.check_count();
+        task
+    }
+
+    #[track_caller]
+    fn chunk_task<J: ChunkJob<Query = D>>(self, job: J) -> Task<'w, D, D, J::Data, MarkSlices<D>> {
+        let task = self.task::<J, _, MarkSlices<D>>(job.into_data());
+        task.check_chunk_count();
+        task
     }
 }

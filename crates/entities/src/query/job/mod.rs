@@ -1,5 +1,4 @@
 #![doc = include_str!("README.md")]
-#![expect(unsafe_code, reason = "promises which query a job is of")]
 
 mod arrays;
 mod chunk;
@@ -9,8 +8,6 @@ mod schedule;
 
 use std::any::type_name;
 use std::fmt;
-use std::marker::PhantomData;
-use std::ptr::NonNull;
 
 use ancho_jobs::{JobBuilder, JobData, JobHandle, ScheduleError};
 
@@ -26,15 +23,13 @@ use super::batch::{Pool, Rows};
 use super::data::QueryData;
 use super::filter::QueryFilter;
 use super::parallel::ParallelData;
-use super::state::QueryState;
-use super::terms::Settings;
 use super::view::Query;
-use crate::manager::{EntityManager, Jobs};
+use super::walk::refuse;
 
 /// Builder of a job over the entities of a query.
 ///
 /// From [`Query::job`](crate::Query::job). A scheduled job runs in the background, on the threads of the world's
-/// [jobs](EntityManager::jobs). It starts at the next [`flush`](ancho_jobs::JobScheduler::flush), or when something waits for it.
+/// [jobs](crate::EntityManager::jobs). It starts at the next [`flush`](ancho_jobs::JobScheduler::flush), or when something waits for it.
 /// Its handle may be ignored: the world orders the job and completes it.
 ///
 /// Dependencies follow from the query. Jobs that read the same components run in parallel. A job that writes a component waits
@@ -83,49 +78,14 @@ use crate::manager::{EntityManager, Jobs};
 /// ```
 #[must_use = "nothing is scheduled until one of the `schedule` calls"]
 pub struct QueryJob<'w, D> {
-    /// Borrowed for the lifetime: mutably, unless the query is read-only.
-    entities: NonNull<EntityManager>,
-    matched: &'w QueryState,
-    settings: Settings,
-    /// Runs immediately, since other views of the world conflict with it.
-    at_once: bool,
+    query: Query<'w, D>,
     name: Option<&'static str>,
     dependencies: &'w [JobHandle],
     after: &'w [JobHandle],
     waits_for_containers: bool,
-    world: PhantomData<&'w mut EntityManager>,
-    /// Invariant in `D`: the columns of a subtype may be laid out differently.
-    of: PhantomData<fn(D) -> D>,
 }
 
 impl<'w, D: QueryData> QueryJob<'w, D> {
-    /// Creates a builder.
-    ///
-    /// # Safety
-    ///
-    /// - the manager is borrowed for the lifetime: mutably, unless the query is read-only
-    /// - no other view uses what the query can write for the lifetime, or the job runs immediately
-    /// - the state is the manager's, and that of a query of this data with these settings
-    unsafe fn new(
-        entities: NonNull<EntityManager>,
-        matched: &'w QueryState,
-        settings: Settings,
-        at_once: bool,
-    ) -> Self {
-        Self {
-            entities,
-            matched,
-            settings,
-            at_once,
-            name: None,
-            dependencies: &[],
-            after: &[],
-            waits_for_containers: false,
-            world: PhantomData,
-            of: PhantomData,
-        }
-    }
-
     /// Names the job, for errors and tools. The default is the type of its function.
     pub fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
@@ -212,17 +172,8 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         QueryJobWith { job: self, captures }
     }
 
-    fn name_or<C>(&self) -> &'static str {
-        self.name.unwrap_or_else(type_name::<C>)
-    }
-
-    fn jobs(&self) -> &'w Jobs {
-        // SAFETY: the manager is borrowed for the lifetime, and views have no mutable references to its jobs.
-        unsafe { &(*self.entities.as_ptr()).jobs }
-    }
-
     fn builder(&self, name: &'static str) -> JobBuilder<'w> {
-        let job = self.jobs().scheduler().named(name).after(self.after);
+        let job = self.query.jobs().scheduler().named(name).after(self.after);
         if self.waits_for_containers { job.in_turn() } else { job }
     }
 
@@ -235,19 +186,12 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     fn record(&self, name: &'static str, scheduled: Result<JobHandle, ScheduleError>) -> JobHandle {
         match scheduled {
             Ok(handle) => {
-                self.jobs().after_scheduling(handle, name);
+                self.query.jobs().after_scheduling(handle, name);
                 handle
             }
             Err(error) => refuse(error),
         }
     }
-}
-
-/// Panics with the message of an error, which begins with its code.
-#[cold]
-#[track_caller]
-fn refuse(error: impl fmt::Display) -> ! {
-    panic!("{error}")
 }
 
 impl<D> fmt::Debug for QueryJob<'_, D> {
@@ -261,12 +205,13 @@ impl<'w, D: QueryData, F: QueryFilter> Query<'w, D, F> {
     ///
     /// To use the query afterwards, [`reborrow`](Self::reborrow) it first.
     pub fn job(self) -> QueryJob<'w, D::Static> {
-        let (entities, matched, settings, meets) = self.into_parts();
-        // SAFETY:
-        // - the world is borrowed mutably for the lifetime
-        // - no other view uses what this one can write, or the job runs immediately; chunks that it can write are unshared
-        // - the state is that of this query
-        unsafe { QueryJob::new(entities, matched, settings, meets) }
+        QueryJob {
+            query: self.into_static(),
+            name: None,
+            dependencies: &[],
+            after: &[],
+            waits_for_containers: false,
+        }
     }
 
     /// Schedules a job of one thread. The handle may be ignored. See [`QueryJob::schedule`].

@@ -18,15 +18,14 @@ use ancho_jobs::{
     thread_index,
 };
 
-use super::{QueryJob, refuse};
+use super::QueryJob;
 use crate::manager::{Jobs, Resource, ResourceUse};
 use crate::query::access::{Asked, add, add_copied, add_uses};
-use crate::query::batch::Pooled;
-use crate::query::batch::{Divide, OpenBatch, Rows};
+use crate::query::batch::{Divide, OpenBatch, Pooled, Rows};
 use crate::query::data::{ChunkData, QueryData};
 use crate::query::parallel::ParallelData;
 use crate::query::terms::Plan;
-use crate::query::walk::Walk;
+use crate::query::walk::{refuse, succeed};
 
 /// Builder of a job over the entities of a query, with captures. From [`QueryJob::with`].
 #[must_use = "nothing is scheduled until one of the `schedule` calls"]
@@ -65,9 +64,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         D: ParallelData + 'static,
         C: FnMut(D::Item<'_>) + Send + 'static,
     {
-        let name = self.name_or::<C>();
-        let token = self.token::<_, ()>(());
-        self.submit_single(name, token, move |whole| {
+        self.task::<C, _, ()>(()).schedule(move |whole| {
             whole.each_item::<C>(
                 #[inline(always)]
                 move |item, ()| function(item),
@@ -92,11 +89,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         D: ParallelData + 'static,
         C: Fn(D::Item<'_>) + Send + Sync + 'static,
     {
-        let name = self.name_or::<C>();
-        let token = self.token::<_, ()>(());
-        self.submit(
-            name,
-            token,
+        self.task::<C, _, ()>(()).schedule_parallel(
             Divide::Rows,
             #[inline(always)]
             move |work| {
@@ -141,11 +134,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         D: ParallelData + ChunkData + 'static,
         C: Fn(D::Slices<'_>) + Send + Sync + 'static,
     {
-        let name = self.name_or::<C>();
-        let token = self.token::<_, ()>(());
-        self.submit(
-            name,
-            token,
+        self.task::<C, _, ()>(()).schedule_parallel(
             Divide::Slices,
             #[inline(always)]
             move |work| {
@@ -168,9 +157,7 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         D: ParallelData + 'static,
         C: FnMut(D::Item<'_>),
     {
-        let name = self.name_or::<C>();
-        let token = self.token::<_, ()>(());
-        self.run_single(name, token, move |whole| {
+        self.task::<C, _, ()>(()).run(move |whole| {
             whole.each_item::<C>(
                 #[inline(always)]
                 move |item, ()| function(item),
@@ -178,31 +165,33 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         });
     }
 
-    /// Collects the rows and the uses of the query's data, for a job with captures.
+    /// Collects the rows and the uses of the query's data, for a job with captures. `N` names the job.
     ///
     /// # Panics
     ///
     /// If memory for copies of shared chunks runs out.
     #[track_caller]
-    pub(super) fn token<X: JobData, L: MarksLate>(&self, captures: X) -> QueryToken<'w, D, X, L> {
+    pub(super) fn task<N, X: JobData, L: MarksLate>(self, captures: X) -> Task<'w, D, D, X, L> {
         // SAFETY: it is the data of the query.
         let mut rows = unsafe { self.collect::<D>(Asked::Data, None, L::SEES_CHUNKS) };
         if X::USES_CONTAINERS {
             rows.get_mut().mark_first();
         }
-        self.token_of(rows, captures)
+        let name = self.name.unwrap_or_else(type_name::<N>);
+        Task::new(self, name, rows, captures)
     }
 
     /// Collects the rows, and the uses of the query's filters and one more, for a job that does not use the query's data.
     #[track_caller]
-    pub(super) fn token_to_find<X>(
-        &self,
+    pub(super) fn task_to_find<X>(
+        self,
+        name: &'static str,
         also: Option<ResourceUse>,
         captures: X,
-    ) -> QueryToken<'w, (), X, ()> {
+    ) -> Task<'w, D, (), X, ()> {
         // SAFETY: no data.
         let rows = unsafe { self.collect::<()>(Asked::Found, also, false) };
-        self.token_of(rows, captures)
+        Task::new(self, name, rows, captures)
     }
 
     /// Collects the rows, and the uses of the query's filters and one more, for a job that writes one component of the query's
@@ -212,19 +201,15 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// If memory for copies of shared chunks runs out.
     #[track_caller]
-    pub(super) fn token_to_write<X>(
-        &self,
+    pub(super) fn task_to_write<X>(
+        self,
+        name: &'static str,
         written: ResourceUse,
         captures: X,
-    ) -> QueryToken<'w, D, X, ()> {
+    ) -> Task<'w, D, D, X, ()> {
         // SAFETY: it is the data of the query.
         let rows = unsafe { self.collect::<D>(Asked::Found, Some(written), false) };
-        self.token_of(rows, captures)
-    }
-
-    fn token_of<W, X, L>(&self, rows: Pooled<Rows>, captures: X) -> QueryToken<'w, W, X, L> {
-        let (plan, jobs) = (&self.matched.plan, self.jobs());
-        QueryToken { rows, plan, jobs, captures, of: PhantomData, marks: PhantomData }
+        Task::new(self, name, rows, captures)
     }
 
     /// Collects the chunks that the query may match, and the uses of its data or only of its filters, and perhaps one more.
@@ -243,10 +228,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         also: Option<ResourceUse>,
         reads_versions: bool,
     ) -> Pooled<Rows> {
-        let (matched, jobs) = (self.matched, self.jobs());
+        let (matched, jobs, storage) =
+            (self.query.matched, self.query.jobs(), self.query.storage());
         jobs.begin_declaring();
-        // SAFETY: the manager is borrowed for the lifetime. Views that use other parts of it have references only during a call.
-        let storage = unsafe { &(*self.entities.as_ptr()).storage };
         if W::WRITES && storage.chunks.may_be_shared() && jobs.are_live() {
             jobs.sync_for_uses(|uses| {
                 add_copied(matched, &storage.archetypes, &storage.chunks, uses);
@@ -255,25 +239,38 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         storage.chunks.stay();
         let mut pooled = jobs.rows().take();
         let rows = pooled.get_mut();
-        (rows.at_once, rows.reads_versions) = (self.at_once, reads_versions);
+        (rows.at_once, rows.reads_versions) = (self.query.conflicts, reads_versions);
         rows.uses.clear();
         add_uses(matched, &storage.archetypes, asked, &mut rows.uses);
+        // A description may name components for writing. Its query only reads, and may have borrowed the world shared.
+        if !D::MARKS {
+            rows.uses.iter_mut().for_each(|(_, access)| *access = Access::Read);
+        }
         if let Some((resource, access)) = also {
             add(&mut rows.uses, resource, access);
         }
         let used = matched.matches.iter().map(|found| found.archetype);
         let used = used.filter(|&archetype| !storage.archetypes[archetype].chunks.is_empty());
         rows.uses.extend(used.map(|archetype| (Resource::Rows(archetype), Access::Read)));
-        // SAFETY: the walk is that of this query, which `new` requires, and writes nothing if the query is read-only. Every query
-        // is also a query of no data.
-        let collected = unsafe {
-            let walk = Walk::writing(self.entities.as_ptr(), matched, &self.settings);
-            rows.collect::<W>(&walk)
-        };
-        match collected {
-            Ok(()) => pooled,
-            Err(error) => refuse(error),
-        }
+        // SAFETY: the walk is that of this query, and writes nothing if the query is read-only. Every query is also a query of no
+        // data. Nothing that was fetched is in use, since the query has become a job.
+        succeed(unsafe { rows.collect::<W>(&self.query.walk_beside_jobs(), None) });
+        pooled
+    }
+}
+
+/// A job over the entities of a query that is about to be scheduled or run.
+pub(super) struct Task<'w, D, W, X, L> {
+    job: QueryJob<'w, D>,
+    name: &'static str,
+    pub(super) token: QueryToken<'w, W, X, L>,
+}
+
+impl<'w, D: QueryData, W, X, L> Task<'w, D, W, X, L> {
+    fn new(job: QueryJob<'w, D>, name: &'static str, rows: Pooled<Rows>, captures: X) -> Self {
+        let (plan, jobs) = (&job.query.matched.plan, job.query.jobs());
+        let token = QueryToken { rows, plan, jobs, captures, of: PhantomData, marks: PhantomData };
+        Self { job, name, token }
     }
 
     /// Refuses captures that have too few elements for the entities, if the count of entities is known now.
@@ -282,16 +279,15 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// With A0010.
     #[track_caller]
-    pub(super) fn check_count<W, X: ParallelJobData, L>(
-        &self,
-        token: &mut QueryToken<'_, W, X, L>,
-        name: &'static str,
-    ) {
-        let is_known = !self.matched.asks_for_changes && !self.matched.asks_for_bits;
+    pub(super) fn check_count(&mut self)
+    where
+        X: ParallelJobData,
+    {
+        let matched = self.job.query.matched;
         // `()` fits any count: skip counting, which visits each chunk.
-        if is_known && (X::USES_CONTAINERS || size_of::<X>() > 0) {
-            let count = token.rows.get_mut().count_all();
-            if let Err(error) = token.captures.check_count(name, count) {
+        if matched.is_plain() && (X::USES_CONTAINERS || size_of::<X>() > 0) {
+            let count = self.token.rows.get_mut().count_all();
+            if let Err(error) = self.token.captures.check_count(self.name, count) {
                 refuse(error);
             }
         }
@@ -303,10 +299,12 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
     ///
     /// With A0158.
     #[track_caller]
-    pub(super) fn check_chunk_count<X: ParallelJobData>(&self, captures: &X, name: &'static str) {
-        // SAFETY: the manager is borrowed for the lifetime, and other views have no mutable references to it.
-        let storage = unsafe { &(*self.entities.as_ptr()).storage };
-        match captures.check_count(name, self.matched.count_chunks(storage)) {
+    pub(super) fn check_chunk_count(&self)
+    where
+        X: ParallelJobData,
+    {
+        let count = self.job.query.count_chunks_unfiltered();
+        match self.token.captures.check_count(self.name, count) {
             Ok(()) => {}
             Err(ScheduleError::TooShort { container, job, length, count }) => panic!(
                 "A0158: chunk job `{job}` writes an element for each of {count} chunks, but {container} has {length} elements; \
@@ -315,24 +313,25 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
             Err(error) => refuse(error),
         }
     }
+}
 
+impl<'w, D, W, X, L> Task<'w, D, W, X, L>
+where
+    D: QueryData,
+    W: QueryData + 'static,
+    X: JobData,
+    L: MarksLate,
+{
     /// Schedules a job of all threads, which calls the function for each batch.
     #[track_caller]
-    pub(super) fn submit<W, X, L, C>(
-        self,
-        name: &'static str,
-        token: QueryToken<'w, W, X, L>,
-        divide: Divide,
-        function: C,
-    ) -> JobHandle
+    pub(super) fn schedule_parallel<C>(self, divide: Divide, function: C) -> JobHandle
     where
-        W: QueryData + 'static,
         X: ParallelJobData,
-        L: MarksLate,
         C: for<'b, 'v> Fn(BatchWork<'b, 'v, W, X>) + Send + Sync + 'static,
     {
-        let scheduled = self.builder(name).schedule_deferred(
-            self.dependencies,
+        let Self { job, name, token } = self;
+        let scheduled = job.builder(name).schedule_deferred(
+            job.dependencies,
             token,
             move |whole: QueryWhole<'_, W, X>| whole.prepare(divide),
             1,
@@ -349,41 +348,24 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
                 );
             },
         );
-        self.record(name, scheduled)
+        job.record(name, scheduled)
     }
 
     /// Schedules a job of one thread, which calls the function once.
     #[track_caller]
-    pub(super) fn submit_single<W, X, L, C>(
-        self,
-        name: &'static str,
-        token: QueryToken<'w, W, X, L>,
-        function: C,
-    ) -> JobHandle
+    pub(super) fn schedule<C>(self, function: C) -> JobHandle
     where
-        W: QueryData + 'static,
-        X: JobData,
-        L: MarksLate,
         C: for<'v> FnOnce(QueryWhole<'v, W, X>) + Send + 'static,
     {
-        let scheduled = self.builder(name).schedule(self.dependencies, token, function);
-        self.record(name, scheduled)
+        let Self { job, name, token } = self;
+        job.record(name, job.builder(name).schedule(job.dependencies, token, function))
     }
 
     /// Calls the function now, on this thread.
     #[track_caller]
-    pub(super) fn run_single<W, X, L, C>(
-        self,
-        name: &'static str,
-        token: QueryToken<'w, W, X, L>,
-        function: C,
-    ) where
-        W: QueryData + 'static,
-        X: JobData,
-        L: MarksLate,
-        C: for<'v> FnOnce(QueryWhole<'v, W, X>),
-    {
-        if let Err(error) = self.builder(name).run(token, function) {
+    pub(super) fn run(self, function: impl for<'v> FnOnce(QueryWhole<'v, W, X>)) {
+        let Self { job, name, token } = self;
+        if let Err(error) = job.builder(name).run(token, function) {
             refuse(error);
         }
     }
@@ -419,10 +401,8 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     where
         C: FnMut(D::Item<'_>, &mut X::Whole<'_>) + Send + 'static,
     {
-        let Self { job, captures } = self;
-        let name = job.name_or::<C>();
-        let token = job.token::<_, ()>(captures);
-        job.submit_single(name, token, move |whole| whole.each_item::<C>(function))
+        let task = self.job.task::<C, _, ()>(self.captures);
+        task.schedule(move |whole| whole.each_item::<C>(function))
     }
 
     /// Schedules a job of all threads, which calls the function for each entity. See [`QueryJob::with`] for an example.
@@ -437,13 +417,9 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
         X: ParallelJobData,
         C: Fn(D::Item<'_>, X::Item<'_>) + Send + Sync + 'static,
     {
-        let Self { job, captures } = self;
-        let name = job.name_or::<C>();
-        let mut token = job.token::<_, ()>(captures);
-        job.check_count(&mut token, name);
-        job.submit(
-            name,
-            token,
+        let mut task = self.job.task::<C, _, ()>(self.captures);
+        task.check_count();
+        task.schedule_parallel(
             Divide::Numbered,
             #[inline(always)]
             move |work| {
@@ -471,10 +447,7 @@ impl<'w, D: ParallelData + 'static, X: JobData> QueryJobWith<'w, D, X> {
     where
         C: FnMut(D::Item<'_>, &mut X::Whole<'_>),
     {
-        let Self { job, captures } = self;
-        let name = job.name_or::<C>();
-        let token = job.token::<_, ()>(captures);
-        job.run_single(name, token, move |whole| whole.each_item::<C>(function));
+        self.job.task::<C, _, ()>(self.captures).run(move |whole| whole.each_item::<C>(function));
     }
 }
 
@@ -712,12 +685,6 @@ impl<'v, W: QueryData, X: ParallelJobData> QueryBatch<'v, W, X> {
 }
 
 impl<'b, 'v, W: QueryData, X: ParallelJobData> BatchWork<'b, 'v, W, X> {
-    /// Returns the rows, and the index of the batch.
-    #[inline(always)]
-    pub(super) fn place(&self) -> (&'v Rows, usize) {
-        (self.view.rows, self.at)
-    }
-
     /// Calls the function for each entity of the batch.
     #[inline(always)]
     fn each_item(self, function: impl FnMut(W::Item<'b>)) {
