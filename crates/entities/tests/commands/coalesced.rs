@@ -29,10 +29,10 @@ fn what_cancels_out_does_no_work() {
     world.advance_version();
     let ledger = Ledger::new();
     play(&mut world, |commands| {
-        commands.add(old, B("b".into()));
+        commands.add(old, Text("b".into()));
         let brief = commands.spawn((A(2), ledger.value(1)));
         commands.add(brief, Tag);
-        commands.remove::<B>(old);
+        commands.remove::<Text>(old);
         commands.set(brief, A(3));
         commands.despawn(brief);
         commands.add(old, (Tag, ledger.value(2)));
@@ -81,13 +81,13 @@ fn shared_values_go_along_with_their_entities() {
         let archetypes = world.archetype_count();
         play(&mut world, |commands| {
             for (at, &entity) in all.iter().enumerate() {
-                commands.add(entity, B("b".into()));
+                commands.add(entity, Text("b".into()));
                 commands.set(entity, A(at as u32));
                 match at % 5 {
-                    0 => commands.remove::<B>(entity),
+                    0 => commands.remove::<Text>(entity),
                     1 => {
                         commands.add(entity, Glow(1));
-                        commands.remove::<(A, B)>(entity);
+                        commands.remove::<(A, Text)>(entity);
                     }
                     2 => commands.despawn(entity),
                     3 => commands.remove::<A>(entity),
@@ -101,11 +101,11 @@ fn shared_values_go_along_with_their_entities() {
             }
         })
         .unwrap();
-        // No archetype was made for `A`, `B` and `Glow` together, nor for `A` and `B`.
+        // No archetype was made for `A`, `Text` and `Glow` together, nor for `A` and `Text`.
         assert_eq!(world.archetype_count(), archetypes + 3, "{limit}");
         for (at, &entity) in all.iter().enumerate() {
             let has = |kinds: [bool; 4]| {
-                let has = [world.has::<A>(entity), world.has::<B>(entity)];
+                let has = [world.has::<A>(entity), world.has::<Text>(entity)];
                 has.into_iter()
                     .chain([world.has::<Glow>(entity), world.has::<Tag>(entity)])
                     .eq(kinds)
@@ -320,21 +320,21 @@ fn ids_are_handed_out_afterwards_as_one_by_one() {
 #[test]
 fn forks_do_not_see_what_is_carried_out_together() {
     let mut world = chunks_of(3);
-    let all: Vec<_> = world.spawn_batch((0..8).map(|at| (A(at), B(at.to_string())))).collect();
+    let all: Vec<_> = world.spawn_batch((0..8).map(|at| (A(at), Text(at.to_string())))).collect();
     let mut fork = Checked(world.fork().unwrap());
     let hash = fork.state_hash();
     let record = |commands: &mut ancho_entities::CommandRecorder| {
         commands.set(all[0], A(10));
         commands.add(all[1], Tag);
         commands.despawn(all[2]);
-        commands.set(all[3], B("other".into()));
-        commands.remove::<B>(all[4]);
-        commands.spawn((A(9), B("new".into())));
+        commands.set(all[3], Text("other".into()));
+        commands.remove::<Text>(all[4]);
+        commands.spawn((A(9), Text("new".into())));
         commands.despawn(all[7]);
     };
     play(&mut world, record).unwrap();
     assert_eq!(fork.state_hash(), hash);
-    assert_eq!(world.get(all[3]), Ok(&B("other".into())));
+    assert_eq!(world.get(all[3]), Ok(&Text("other".into())));
     play(&mut fork, record).unwrap();
     assert_eq!(fork.state_hash(), world.state_hash());
 }
@@ -371,14 +371,16 @@ fn values_that_panic_when_they_are_dropped_leave_all_done() {
 #[test]
 fn types_are_removed_together_with_others() {
     let mut world = world();
-    let entity = world.spawn((A(1), B("b".into()), Tag));
+    let entity = world.spawn((A(1), Text("b".into()), Tag));
     play(&mut world, |commands| {
         commands.add(entity, Glow(1));
-        commands.remove_types(entity, &[ComponentType::of::<B>(), ComponentType::of::<Glow>()]);
+        commands.remove_types(entity, &[ComponentType::of::<Text>(), ComponentType::of::<Glow>()]);
         commands.set(entity, A(2));
     })
     .unwrap();
-    assert!(world.has::<(A, Tag)>(entity) && !world.has::<B>(entity) && !world.has::<Glow>(entity));
+    assert!(
+        world.has::<(A, Tag)>(entity) && !world.has::<Text>(entity) && !world.has::<Glow>(entity)
+    );
     assert_eq!(world.get(entity), Ok(&A(2)));
 }
 
@@ -389,14 +391,14 @@ fn types_that_no_memory_has_room_for_are_removed_with_others() {
         ComponentType::register(RuntimeType::new(name, usize::MAX / 2 + 1, 1)).unwrap()
     });
     let mut world = world();
-    let entity = world.spawn((A(1), B("b".into()), Tag));
+    let entity = world.spawn((A(1), Text("b".into()), Tag));
     play(&mut world, |commands| {
         commands.add(entity, Glow(1));
-        commands.remove_types(entity, &[ComponentType::of::<B>(), huge[0], huge[1]]);
+        commands.remove_types(entity, &[ComponentType::of::<Text>(), huge[0], huge[1]]);
         commands.set(entity, A(2));
     })
     .unwrap();
-    assert!(world.has::<(A, Tag, Glow)>(entity) && !world.has::<B>(entity));
+    assert!(world.has::<(A, Tag, Glow)>(entity) && !world.has::<Text>(entity));
     assert_eq!(world.get(entity), Ok(&A(2)));
 }
 
@@ -417,8 +419,8 @@ fn more_commands_than_are_carried_out_together_come_to_what_one_by_one_they_come
         expected.set(same[half], A(at + 1)).unwrap();
         commands.remove::<Glow>(new[third]);
         expected.remove::<Glow>(same[third]).unwrap();
-        commands.add(new[fourth], B(at.to_string()));
-        expected.add(same[fourth], B(at.to_string())).unwrap();
+        commands.add(new[fourth], Text(at.to_string()));
+        expected.add(same[fourth], Text(at.to_string())).unwrap();
     }
     for at in (0..15_000).step_by(7) {
         commands.despawn(new[at]);
@@ -431,7 +433,7 @@ fn more_commands_than_are_carried_out_together_come_to_what_one_by_one_they_come
         let entity = buffer.resolve(new).unwrap();
         assert_eq!(world.exists(entity), expected.exists(same));
         assert_eq!(world.get::<A>(entity).ok(), expected.get::<A>(same).ok());
-        assert_eq!(world.get::<B>(entity).ok(), expected.get::<B>(same).ok());
+        assert_eq!(world.get::<Text>(entity).ok(), expected.get::<Text>(same).ok());
         assert_eq!(world.get::<Glow>(entity).ok(), expected.get::<Glow>(same).ok());
     }
 }

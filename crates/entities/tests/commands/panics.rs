@@ -83,7 +83,7 @@ const RECORD: &[(&str, Record)] = &[
     }),
     ("by query", |c, ledger, _| {
         c.batch(QueryDescriptor::of::<&A, ()>()).add((ledger.value(6), Tag));
-        c.batch(QueryDescriptor::of::<&A, ()>()).add(B("b".into()));
+        c.batch(QueryDescriptor::of::<&A, ()>()).add(Text("b".into()));
         c.batch(QueryDescriptor::of::<&A, ()>()).remove::<Counted>();
     }),
     ("despawn by query", |c, _, _| c.batch(QueryDescriptor::of::<&A, ()>()).despawn()),
@@ -418,7 +418,7 @@ fn a_function_may_take_ids_and_destroy_everything() {
     let commands = buffer.commands().unwrap();
     let first = commands.spawn(A(1));
     commands.run("spawn others", |entities| {
-        entities.spawn_many(B("other".into()), 10);
+        entities.spawn_many(Text("other".into()), 10);
         entities.despawn_all()?;
         entities.spawn_many(Tag, 3);
         Ok(())

@@ -15,7 +15,7 @@ fn instances_see_what_was_done_to_the_source_in_between() {
     let first = commands.instantiate_many(source, 2);
     commands.set(source, A(2));
     let second = commands.instantiate(source);
-    commands.add(source, B("b".into()));
+    commands.add(source, Text("b".into()));
     let third = commands.instantiate(source);
     commands.set_component_enabled::<Lamp>(source, false);
     let fourth = commands.instantiate(source);
@@ -24,7 +24,7 @@ fn instances_see_what_was_done_to_the_source_in_between() {
     commands.batch(QueryDescriptor::of::<(), ()>()).add(Tag);
     let sixth = commands.instantiate(source);
     commands.run("change", move |entities| {
-        entities.get_mut::<B>(source)?.0 = "run".into();
+        entities.get_mut::<Text>(source)?.0 = "run".into();
         Ok(())
     });
     let seventh = commands.instantiate(source);
@@ -33,13 +33,13 @@ fn instances_see_what_was_done_to_the_source_in_between() {
     let is_on = |entity| world.is_component_enabled::<Lamp>(id(entity)).unwrap();
     assert!(first.iter().all(|entity| world.get(id(entity)) == Ok(&A(1))));
     assert_eq!(world.get(id(second)), Ok(&A(2)));
-    assert!(!world.has::<B>(id(second)) && world.has::<B>(id(third)));
+    assert!(!world.has::<Text>(id(second)) && world.has::<Text>(id(third)));
     assert!(is_on(third) && !is_on(fourth) && !is_on(fifth));
     assert!(world.has::<A>(id(fourth)) && !world.has::<A>(id(fifth)));
     // A query also finds entities that earlier commands created and enabled.
     assert!(world.has::<Tag>(id(first.get(0).unwrap())) && world.has::<Tag>(id(sixth)));
-    assert_eq!(world.get(id(sixth)), Ok(&B("b".into())));
-    assert_eq!(world.get(id(seventh)), Ok(&B("run".into())));
+    assert_eq!(world.get(id(sixth)), Ok(&Text("b".into())));
+    assert_eq!(world.get(id(seventh)), Ok(&Text("run".into())));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn runs_of_each_command_over_more_than_a_chunk_come_out_as_one_by_one() {
     // The entities of the run go to several archetypes, some twice, and in no order.
     let order: Vec<_> = (0..COUNT).map(|at| at * 277 % COUNT).collect();
     for &at in &order {
-        commands.add(all[at as usize], B(at.to_string()));
+        commands.add(all[at as usize], Text(at.to_string()));
     }
     for &at in &order {
         commands.set(all[at as usize], A(at + 1));
@@ -117,7 +117,7 @@ fn runs_of_each_command_over_more_than_a_chunk_come_out_as_one_by_one() {
     world.play(&mut buffer).unwrap();
     let entity = |at: u32| all[at as usize];
     for &at in &order {
-        expected.add(entity(at), B(at.to_string())).unwrap();
+        expected.add(entity(at), Text(at.to_string())).unwrap();
     }
     for &at in &order {
         expected.set(entity(at), A(at + 1)).unwrap();
@@ -158,7 +158,7 @@ fn same(world: &World, expected: &World) {
             let items = world.buffer::<Item>(entity).ok().map(<[_]>::to_vec);
             let is_on = world.is_component_enabled::<Lamp>(entity).ok();
             let (a, b) =
-                (world.get::<A>(entity).ok().copied(), world.get::<B>(entity).ok().cloned());
+                (world.get::<A>(entity).ok().copied(), world.get::<Text>(entity).ok().cloned());
             (a, b, items, is_on, world.has::<Tag>(entity))
         };
         assert_eq!(of(world), of(expected), "{entity}");
@@ -173,13 +173,13 @@ fn one_entity_again_and_again_in_a_run() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     for at in 0..1000 {
-        commands.add(if at % 3 == 0 { other } else { one }, (A(at), B(at.to_string())));
+        commands.add(if at % 3 == 0 { other } else { one }, (A(at), Text(at.to_string())));
     }
     for _ in 0..10 {
         commands.remove::<A>(one);
     }
     world.play(&mut buffer).unwrap();
-    assert_eq!(world.get(one), Ok(&B("998".into())));
+    assert_eq!(world.get(one), Ok(&Text("998".into())));
     assert!(!world.has::<A>(one));
     assert_eq!(world.get(other), Ok(&A(999)));
 }
@@ -198,7 +198,7 @@ fn entities_have_what_one_by_one_they_would_have() {
             }
         };
         for at in [3, 17, 4, 33, 0] {
-            buffer.commands().unwrap().add(all[at], B("b".into()));
+            buffer.commands().unwrap().add(all[at], Text("b".into()));
             next(&mut buffer, false);
         }
         for at in [20, 5] {
@@ -207,7 +207,7 @@ fn entities_have_what_one_by_one_they_would_have() {
         }
         buffer.commands().unwrap().set(all[7], A(70));
         next(&mut buffer, true);
-        let query = world.query::<(Entity, &A, Option<&B>)>();
+        let query = world.query::<(Entity, &A, Option<&Text>)>();
         let all = query.iter().map(|(entity, a, b)| (entity, a.0, b.cloned()));
         let mut all: Vec<_> = all.collect();
         all.sort_unstable_by_key(|&(entity, ..)| entity);

@@ -1,5 +1,4 @@
 //! The error messages of refused calls, word for word.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 
@@ -300,7 +299,7 @@ fn a0086_a_component_twice() {
             let twice = QueryDescriptor::of::<(&mut Health, Entity, &Health), ()>();
             twice.query(&World::new("Simulation")).count()
         },
-        "A0086: the query `(&mut components::messages::Health, ancho_entities::entity::Entity, &components::messages::Health)` has `game::Health` as \
+        "A0086: the query `(&mut entities::error_messages::Health, ancho_entities::entity::Entity, &entities::error_messages::Health)` has `game::Health` as \
          component 1 and again as component 2, and one of them can be changed; leave one of them out",
     );
 }
@@ -320,13 +319,13 @@ fn a0088_not_one() {
     let mut world = World::new("Simulation");
     reads(
         &world.query::<&Health>().single().unwrap_err(),
-        "A0088: the query for `&components::messages::Health` finds no entity, and one was expected; ask with `is_empty`, or use \
+        "A0088: the query for `&entities::error_messages::Health` finds no entity, and one was expected; ask with `is_empty`, or use \
          `iter().next()`",
     );
     world.spawn_many(Health(1), 3);
     reads(
         &world.query::<&Health>().single().unwrap_err(),
-        "A0088: the query for `&components::messages::Health` finds 3 entities, and one was expected; filter out the others, or use `iter`",
+        "A0088: the query for `&entities::error_messages::Health` finds 3 entities, and one was expected; filter out the others, or use `iter`",
     );
 }
 
@@ -404,8 +403,8 @@ fn a0092_a_part_that_changes_what_another_has() {
     let mut world = World::new("Simulation");
     panics(
         || drop(world.split::<(Query<&mut Health>, Lookup<&Health>)>()),
-        "A0092: the world cannot be split so: part 1, `Query<&mut components::messages::Health, ()>`, changes and part 2, \
-         `Lookup<&components::messages::Health, ()>`, reads the values of `game::Health`, perhaps of one entity; ask for it in one part, \
+        "A0092: the world cannot be split so: part 1, `Query<&mut entities::error_messages::Health, ()>`, changes and part 2, \
+         `Lookup<&entities::error_messages::Health, ()>`, reads the values of `game::Health`, perhaps of one entity; ask for it in one part, \
          or filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart",
     );
 }
@@ -415,9 +414,9 @@ fn a0093_parts_that_a_switch_tells_apart() {
     let mut world = World::new("Simulation");
     panics(
         || drop(world.split::<(Query<&mut Health, With<Awake>>, Query<&Health, Without<Awake>>)>()),
-        "A0093: the world cannot be split so: part 1, `Query<&mut components::messages::Health, \
-         ancho_entities::query::filter::With<components::messages::Awake>>`, changes and part 2, `Query<&components::messages::Health, \
-         ancho_entities::query::filter::Without<components::messages::Awake>>`, reads the values of `game::Health`, and only \
+        "A0093: the world cannot be split so: part 1, `Query<&mut entities::error_messages::Health, \
+         ancho_entities::query::filter::With<entities::error_messages::Awake>>`, changes and part 2, `Query<&entities::error_messages::Health, \
+         ancho_entities::query::filter::Without<entities::error_messages::Awake>>`, reads the values of `game::Health`, and only \
          `game::Awake` tells their entities apart, which can be switched off and on; filter by `Absent<game::Awake>` instead \
          of `Without<game::Awake>`, or by a component that cannot be switched off",
     );

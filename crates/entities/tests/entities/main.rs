@@ -1,54 +1,44 @@
-//! Behaviour of entities, components, archetypes, chunks and versions, by the rows of the specification.
+//! Entities and their components: one module for each concept.
 //!
-//! Each test names the rows it was written from. `README.md` lists the parts that are not covered here.
-#![cfg(feature = "derive")]
-#![forbid(unsafe_code)]
+//! `README.md` lists the modules, and the parts of Unity's reference manual that are not tested here.
 #![deny(warnings)]
 
+#[cfg(feature = "derive")]
+#[path = "../fixtures/mod.rs"]
+mod fixtures;
+
+#[cfg(feature = "derive")]
 mod common;
 
-mod all_entities;
-mod entity_changes;
-mod entity_create;
-mod entity_destroy;
-mod entity_ids;
-mod entity_names;
-mod entity_sizes;
+mod fields;
 
-mod component_add;
-mod component_get;
-mod component_remove;
-mod component_swap;
-mod component_tags;
-mod component_types;
-mod set_archetype;
-
-mod cleanup;
-mod cleanup_pattern;
-mod copy_entities;
-mod enabled_bits;
-mod enabled_model;
-mod instantiate;
-mod linked_groups;
-mod managed_components;
-mod managed_panics;
-mod prefabs;
-mod shared_components;
-mod shared_slices;
-mod shared_together;
-mod shared_values;
-mod together;
-mod together_model;
-
+#[cfg(feature = "derive")]
+mod all_kinds;
+#[cfg(feature = "derive")]
 mod archetypes;
-mod batches;
-mod chunk_capacity;
-mod chunk_components;
-mod chunk_components_panics;
-mod chunk_lists;
-mod chunk_views;
-
-mod change_versions;
-mod order_versions;
-
-mod invariants;
+#[cfg(feature = "derive")]
+mod buffers;
+#[cfg(feature = "derive")]
+mod change_detection;
+#[cfg(feature = "derive")]
+mod chunks;
+#[cfg(feature = "derive")]
+mod components;
+#[cfg(feature = "derive")]
+mod despawn;
+#[cfg(feature = "derive")]
+mod enabled;
+#[cfg(feature = "derive")]
+mod entity;
+#[cfg(feature = "derive")]
+mod error_messages;
+#[cfg(feature = "derive")]
+mod instantiate;
+#[cfg(feature = "derive")]
+mod limits;
+#[cfg(feature = "derive")]
+mod managed;
+#[cfg(feature = "derive")]
+mod shared;
+#[cfg(feature = "derive")]
+mod spawn;

@@ -27,12 +27,12 @@ fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
 
 #[test]
 fn a_component_twice_of_which_one_is_written() {
-    refused::<(&mut A, &A)>(1, 2, "queries::A");
-    refused::<(&A, &B, &mut A)>(1, 3, "queries::A");
-    refused::<(&mut A, &mut A)>(1, 2, "queries::A");
-    refused::<(&mut A, Option<&A>)>(1, 2, "queries::A");
-    refused::<(Entity, (&B, (&A, ())), Option<(&X, &mut A)>)>(2, 4, "queries::A");
-    refused::<(&mut Buffer<Item>, &Buffer<Item>)>(1, 2, "Buffer<queries::Item>");
+    refused::<(&mut A, &A)>(1, 2, "game::A");
+    refused::<(&A, &B, &mut A)>(1, 3, "game::A");
+    refused::<(&mut A, &mut A)>(1, 2, "game::A");
+    refused::<(&mut A, Option<&A>)>(1, 2, "game::A");
+    refused::<(Entity, (&B, (&A, ())), Option<(&X, &mut A)>)>(2, 4, "game::A");
+    refused::<(&mut Buffer<Item>, &Buffer<Item>)>(1, 2, "Buffer<game::Item>");
     refused::<(EnabledMut<X>, EnabledRef<X>)>(1, 2, "queries::X");
 }
 
@@ -52,7 +52,7 @@ fn what_does_not_overlap_is_allowed() {
 #[test]
 fn what_cannot_be_off_is_not_asked_to_be() {
     let world = world();
-    let expected = "A0070: `queries::A` cannot be switched off and on; write `#[component(enableable)]` on the type";
+    let expected = "A0070: `game::A` cannot be switched off and on; write `#[component(enableable)]` on the type";
     assert_eq!(
         panic_message(|| QueryDescriptor::of::<(), IsDisabled<A>>().query(&world).count()),
         expected

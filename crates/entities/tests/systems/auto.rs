@@ -1,5 +1,4 @@
 //! Systems that a world collects automatically.
-#![cfg(feature = "auto")]
 // The generated code compiles where unsafe code is forbidden.
 #![forbid(unsafe_code)]
 
@@ -86,14 +85,14 @@ fn game(bootstrap: Bootstrap) -> World {
 }
 
 const PATHS: [&str; 8] = [
-    "systems_auto::Draw",
-    "systems_auto::actors::act",
-    "systems_auto::actors::births",
-    "systems_auto::actors::collide",
-    "systems_auto::actors::think",
-    "systems_auto::groups::Inner",
-    "systems_auto::groups::Physics",
-    "systems_auto::points::Births",
+    "systems::auto::Draw",
+    "systems::auto::actors::act",
+    "systems::auto::actors::births",
+    "systems::auto::actors::collide",
+    "systems::auto::actors::think",
+    "systems::auto::groups::Inner",
+    "systems::auto::groups::Physics",
+    "systems::auto::points::Births",
 ];
 
 fn paths(systems: &[&AutoSystem]) -> Vec<&'static str> {
@@ -134,7 +133,7 @@ fn every_world_has_its_own() {
 #[test]
 fn systems_are_left_out() {
     let mut world = Bootstrap::new("Server")
-        .without("systems_auto::Draw")
+        .without("systems::auto::Draw")
         .retain(|system| !system.path().ends_with("::births"))
         .build();
     world.insert_resource(Log(Vec::new()));
@@ -156,7 +155,7 @@ fn leaving_out_what_is_not_there_is_an_error() {
 
 #[test]
 fn a_group_that_was_left_out_is_missed() {
-    let refused = Bootstrap::new("Server").without("systems_auto::groups::Physics").try_build();
+    let refused = Bootstrap::new("Server").without("systems::auto::groups::Physics").try_build();
     let told = refused.unwrap_err().to_string();
     assert!(told.starts_with("A0110: "), "{told}");
     assert!(told.contains("Physics"), "{told}");

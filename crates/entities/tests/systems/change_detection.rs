@@ -5,7 +5,7 @@ use ancho_entities::{
     SystemResult, Version, World,
 };
 
-use crate::common::{A, B, Log, Shared, say, take, world};
+use crate::common::{A, Log, Shared, say, take, world};
 
 /// Logs the entities in chunks with a changed `A`, and in reordered chunks.
 fn watch(changed: Query<(), Changed<A>>, moved: Query<&A, OrderChanged>, mut log: ResMut<Log>) {
@@ -168,38 +168,6 @@ fn what_is_changed_between_updates_is_new_for_all() {
     world.update_system(id).unwrap();
     world.try_update(0.1).unwrap();
     assert_eq!(take(&mut world), ["1 1", "1 0", "0 0", "1 0", "0 0"]);
-}
-
-#[test]
-fn what_jobs_change_after_their_system_is_new_for_all_and_once() {
-    let mut world = world();
-    world.spawn((A(1), B(1)));
-    world.add_system(watch.named("before"));
-    let mut frame = 0;
-    let schedule = move |mut all: Query<&mut A>| {
-        frame += 1;
-        if frame == 2 {
-            all.schedule(|a| a.0 += 1);
-        }
-    };
-    world.add_system(schedule.after("before"));
-    world.add_system(watch.named("after").last());
-    (0..4).for_each(|_| world.try_update(0.1).unwrap());
-    let frames = ["1 1", "1 1", "0 0", "1 0", "1 0", "0 0", "0 0", "0 0"];
-    assert_eq!(take(&mut world), frames);
-}
-
-#[test]
-fn jobs_of_hooks_are_new_for_the_system_before_it() {
-    let mut world = world();
-    world.spawn(A(1));
-    world.add_system(watch);
-    fn schedule(world: &mut World) {
-        let _ = world.query_mut::<&mut A>().schedule(|a| a.0 += 1);
-    }
-    world.add_system(Hooks { start: Some(schedule), ..Hooks::default() });
-    (0..3).for_each(|_| world.try_update(0.1).unwrap());
-    assert_eq!(take(&mut world), ["1 1", "1 0", "0 0"]);
 }
 
 #[test]

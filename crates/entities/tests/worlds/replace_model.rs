@@ -7,9 +7,9 @@ use ancho_entities::{Changed, Entity, IncludeDisabled, IncludePrefabs, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::cases;
 use crate::common::*;
-use crate::lives::{Step, live, owned, step};
+use crate::fixtures::model::{cases, time_is_up};
+use crate::random_steps::{Step, live, owned, step};
 
 /// Returns the observable state of a world, in iteration order.
 fn seen(world: &World) -> Vec<(Entity, Portrait, Option<Focus>)> {
@@ -130,9 +130,9 @@ fn check(rounds: &[Round], limit: usize) -> Vec<u64> {
 fn the_world_is_like_the_other_whatever_both_were() {
     let limit = prop_oneof![Just(1_usize), Just(2), Just(5), Just(1000)];
     let strategy = (vec(round(), 1..6), limit);
-    let mut runner = proptest::test_runner::TestRunner::new(cases::cases(96));
+    let mut runner = proptest::test_runner::TestRunner::new(cases(96));
     let result = runner.run(&strategy, |(rounds, limit)| {
-        if cases::time_is_up() {
+        if time_is_up() {
             return Ok(());
         }
         let first = check(&rounds, limit);

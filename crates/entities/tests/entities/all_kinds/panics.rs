@@ -14,7 +14,7 @@ use ancho_entities::{
 };
 
 use crate::common::{A, B, Stays, Text};
-use crate::no_memory::CHUNK;
+use crate::fixtures::limited_memory::CHUNK;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {
@@ -68,27 +68,27 @@ impl Drop for Touchy {
 
 /// A chunk component.
 #[derive(Component, Clone, Default)]
-#[component(name = "together::Bounds")]
+#[component(name = "panics::Bounds")]
 struct Bounds(#[field(opaque)] Touchy);
 
 /// A managed component.
 #[derive(ManagedComponent, Clone, Default)]
-#[managed(name = "together::Script")]
+#[managed(name = "panics::Script")]
 struct Script(#[field(opaque)] Touchy);
 
 /// A plain component.
 #[derive(Component, Clone, Default)]
-#[component(name = "together::Word")]
+#[component(name = "panics::Word")]
 struct Word(#[field(opaque)] Touchy);
 
 /// A buffer element.
 #[derive(BufferElement, Clone)]
-#[buffer(name = "together::Item", inline = 1)]
+#[buffer(name = "panics::Item", inline = 1)]
 struct Item(#[field(opaque)] Touchy);
 
 /// A shared component.
 #[derive(SharedComponent)]
-#[shared(name = "together::Flag")]
+#[shared(name = "panics::Flag")]
 struct Flag(u32, #[field(opaque)] Touchy);
 
 impl PartialEq for Flag {
@@ -110,7 +110,7 @@ fn flag(number: u32) -> Shared<Flag> {
 }
 
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[shared(name = "together::Team")]
+#[shared(name = "panics::Team")]
 struct Team(u32);
 
 fn team(number: u32) -> Shared<Team> {

@@ -46,7 +46,7 @@ fn archetypes_that_a_fork_was_made_with_are_its_own() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let before = world.archetype::<(A, B)>();
-        let mut fork = world.fork().unwrap();
+        let mut fork = world.fork();
         fork.create(before).unwrap();
         fork.set_archetype(entity, before).unwrap();
         world.create(before).unwrap();
@@ -61,7 +61,7 @@ fn archetypes_made_after_a_fork_are_not_the_others() {
 
     for mut world in both() {
         let entity = world.spawn(A(1));
-        let mut fork = world.fork().unwrap();
+        let mut fork = world.fork();
         let ours = world.archetype::<(A, Text)>();
         let theirs = fork.archetype::<(A, Tag)>();
         refused_by(&mut world, entity, theirs);

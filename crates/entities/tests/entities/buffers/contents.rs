@@ -1,7 +1,6 @@
 //! Dynamic buffers: contents, growth, refused calls, and moves of their entities.
 //!
 //! The row numbers are those of the catalogue of behaviour that ancho is built from.
-#![cfg(feature = "derive")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use ancho_entities::{
 };
 
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-#[buffer(inline = 8, name = "components::buffers::Eight")]
+#[buffer(inline = 8, name = "entities::buffers::contents::Eight")]
 struct Eight(u32);
 
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
@@ -121,7 +120,7 @@ fn a_capacity_below_the_length_is_refused() {
         let message = refused(|| buffer.set_capacity(4));
         assert_eq!(
             message,
-            "A0067: a buffer of `components::buffers::Eight` with 5 elements cannot have a capacity of 4; `truncate` it first, or \
+            "A0067: a buffer of `entities::buffers::contents::Eight` with 5 elements cannot have a capacity of 4; `truncate` it first, or \
              use `shrink_to_fit`"
         );
         assert_eq!((buffer.len(), buffer.capacity()), (5, 8));
@@ -222,13 +221,13 @@ fn what_is_out_of_range_is_refused_and_changes_nothing() {
         let message = refused(|| buffer.insert(4, Eight(9)));
         assert_eq!(
             message,
-            "A0066: nothing can be inserted at 4 in a buffer of `components::buffers::Eight` with 3 elements; insert at 0 to 3, or \
+            "A0066: nothing can be inserted at 4 in a buffer of `entities::buffers::contents::Eight` with 3 elements; insert at 0 to 3, or \
              use `push`"
         );
         let message = refused(|| assert_eq!(buffer.remove(3), Eight(0)));
         assert_eq!(
             message,
-            "A0066: there is no element 3 in a buffer of `components::buffers::Eight` with 3 elements; compare the index with \
+            "A0066: there is no element 3 in a buffer of `entities::buffers::contents::Eight` with 3 elements; compare the index with \
              `len()` first"
         );
         assert!(
@@ -237,7 +236,7 @@ fn what_is_out_of_range_is_refused_and_changes_nothing() {
         let message = refused(|| buffer.remove_range(1..4));
         assert_eq!(
             message,
-            "A0066: there is no range 1..4 in a buffer of `components::buffers::Eight` with 3 elements; it begins before it ends, \
+            "A0066: there is no range 1..4 in a buffer of `entities::buffers::contents::Eight` with 3 elements; it begins before it ends, \
              and ends at 3 at the latest"
         );
         assert!(refused(|| buffer.remove_range(2..1)).starts_with("A0066: "));
@@ -383,7 +382,7 @@ fn missing_buffers_are_errors_and_only_writing_marks() {
     assert!(matches!(world.add_buffer::<Eight>(gone), Err(EntityError::NoSuchEntity { .. })));
     assert_eq!(
         missing.to_string(),
-        "A0051: entity 1v1 has no `Buffer<components::buffers::Eight>`; add it first, or ask with `has`"
+        "A0051: entity 1v1 has no `Buffer<entities::buffers::contents::Eight>`; add it first, or ask with `has`"
     );
 
     let version = |world: &World| {

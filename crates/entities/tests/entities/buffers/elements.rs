@@ -1,5 +1,4 @@
 //! Buffer elements of every kind: with references, zero-sized, huge, aligned, generic.
-#![cfg(feature = "derive")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -2,18 +2,14 @@
 //!
 //! Elements are of every kind; elements with a destructor are counted. `PROPTEST_CASES=10000` makes it a long run.
 
-// One thread at a time: nothing for ThreadSanitizer to find.
-#![cfg(all(feature = "derive", not(tsan)))]
-
-use crate::cases;
-
 use std::cell::Cell;
 
 use ancho_entities::{
     Buffer, BufferElement, Component, DynamicBuffer, Entity, World, WorldSettings,
 };
-use cases::{cases, time_is_up};
 use proptest::prelude::*;
+
+use crate::fixtures::model::{cases, time_is_up};
 
 thread_local! {
     /// The number of live values that have a destructor.

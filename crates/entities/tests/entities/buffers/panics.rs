@@ -1,7 +1,6 @@
 //! Elements whose code panics: in clone, in construction or in drop.
 //!
 //! Wherever it happens, nothing leaks, nothing is dropped twice, and the world still works.
-#![cfg(feature = "derive")]
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -20,7 +20,7 @@ fn formula(types: &[ComponentType], chunk: usize) -> usize {
 }
 
 fn runtime(size: usize, align: usize) -> ComponentType {
-    let name = format!("unity::capacity::{size}/{align}");
+    let name = format!("game::capacity::{size}/{align}");
     ComponentType::register(RuntimeType::new(name, size, align)).unwrap()
 }
 
@@ -147,37 +147,37 @@ mod limited {
     use super::*;
 
     #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-    #[component(name = "unity::Sixteen", maximum_chunk_capacity = 16)]
+    #[component(name = "game::Sixteen", maximum_chunk_capacity = 16)]
     pub(super) struct Sixteen(pub(super) u32);
 
     #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-    #[component(name = "unity::Seven", maximum_chunk_capacity = 7)]
+    #[component(name = "game::Seven", maximum_chunk_capacity = 7)]
     pub(super) struct Seven;
 
     #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-    #[component(name = "unity::Five", enableable, maximum_chunk_capacity = 5)]
+    #[component(name = "game::Five", enableable, maximum_chunk_capacity = 5)]
     pub(super) struct Five(pub(super) u32);
 
     #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-    #[buffer(name = "unity::Four", maximum_chunk_capacity = 4)]
+    #[buffer(name = "game::Four", maximum_chunk_capacity = 4)]
     pub(super) struct Four(pub(super) u32);
 
     #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[shared(name = "unity::Three", maximum_chunk_capacity = 3)]
+    #[shared(name = "game::Three", maximum_chunk_capacity = 3)]
     pub(super) struct Three(pub(super) u32);
 
     #[derive(ManagedComponent, Clone, Debug, PartialEq)]
-    #[managed(name = "unity::Two", maximum_chunk_capacity = 2)]
+    #[managed(name = "game::Two", maximum_chunk_capacity = 2)]
     pub(super) struct Two(pub(super) String);
 
     /// A maximum larger than the chunk's capacity.
     #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-    #[component(name = "unity::Many", maximum_chunk_capacity = 4_000_000_000)]
+    #[component(name = "game::Many", maximum_chunk_capacity = 4_000_000_000)]
     pub(super) struct Many(pub(super) [u64; 32]);
 
     /// A component that stays when its entity is despawned.
     #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-    #[component(name = "unity::StaysInOnes", cleanup, maximum_chunk_capacity = 1)]
+    #[component(name = "game::StaysInOnes", cleanup, maximum_chunk_capacity = 1)]
     pub(super) struct StaysInOnes;
 }
 

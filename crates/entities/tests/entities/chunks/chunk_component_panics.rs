@@ -88,11 +88,11 @@ impl<const N: usize> Drop for Fragile<N> {
 
 /// A wrapper: the derive makes generic types neither cloneable nor default.
 #[derive(Component, Clone, Default)]
-#[component(name = "unity::Left")]
+#[component(name = "game::Left")]
 struct Left(#[field(opaque)] Fragile<0>);
 
 #[derive(Component, Clone, Default)]
-#[component(name = "unity::Right")]
+#[component(name = "game::Right")]
 struct Right(#[field(opaque)] Fragile<1>);
 
 type Marks = (PerChunk<Left>, PerChunk<Right>);

@@ -15,7 +15,7 @@ use crate::common::{A, B, C, Checked, Hundred, Tag, Text, both, chunk_entities, 
 
 /// A component that owns memory, and counts its instances by its owner.
 #[derive(Component, Clone, Debug, Default)]
-#[component(name = "unity::chunk::Note")]
+#[component(name = "game::chunk::Note")]
 struct Note {
     text: String,
     #[field(opaque)]
@@ -24,11 +24,11 @@ struct Note {
 
 /// A component that can be neither copied nor cloned.
 #[derive(Component, Debug, Default, PartialEq)]
-#[component(name = "unity::chunk::Unique")]
+#[component(name = "game::chunk::Unique")]
 struct Unique(u32);
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "unity::chunk::Large")]
+#[component(name = "game::chunk::Large")]
 struct Large([u8; 10 << 10]);
 
 impl Default for Large {
@@ -39,11 +39,11 @@ impl Default for Large {
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(512))]
-#[component(name = "unity::chunk::Line")]
+#[component(name = "game::chunk::Line")]
 struct Line(u8);
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "unity::chunk::Target")]
+#[component(name = "game::chunk::Target")]
 struct Target(Entity);
 
 fn per<T: Component + Default>() -> PerChunk<T> {
@@ -60,10 +60,10 @@ fn a_type_of_its_own() {
     // Part of the archetype as a type other than `T`.
     let (chunk, entity) = (ComponentType::of_chunk::<A>(), ComponentType::of::<A>());
     assert_ne!(chunk, entity);
-    assert_eq!((chunk.name(), chunk.size(), chunk.align()), ("PerChunk<unity::A>", 0, 1));
+    assert_eq!((chunk.name(), chunk.size(), chunk.align()), ("PerChunk<game::A>", 0, 1));
     assert!(chunk.is_chunk_component() && !entity.is_chunk_component());
     assert!(!chunk.is_tag() && !chunk.is_cleanup() && !chunk.is_enableable());
-    assert_eq!(ComponentType::find("PerChunk<unity::A>"), Some(chunk));
+    assert_eq!(ComponentType::find("PerChunk<game::A>"), Some(chunk));
     let mut world = world();
     let entities = &mut world;
     let both = entities.archetype::<(A, PerChunk<A>)>();
@@ -235,7 +235,7 @@ fn what_is_not_there_is_an_error() {
         assert_eq!(
             missing.to_string(),
             format!(
-                "A0051: entity {plain} has no `PerChunk<unity::chunk::Note>`; add it first, or ask with `has`"
+                "A0051: entity {plain} has no `PerChunk<game::chunk::Note>`; add it first, or ask with `has`"
             )
         );
         for gone in [dead, Entity::from_parts(900, 1), Entity::NULL] {
@@ -392,7 +392,7 @@ fn types_as_values() {
 }
 
 #[derive(ManagedComponent, Clone, Debug)]
-#[managed(name = "unity::Cached")]
+#[managed(name = "game::Cached")]
 struct Cached(#[field(opaque)] std::cell::Cell<u32>);
 
 #[test]

@@ -6,12 +6,12 @@ use crate::common::{A, Link, Tag, Text, both};
 
 /// Bytes other than 0 and 1 are no valid value.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "bad_input::Switch")]
+#[component(name = "game::Switch")]
 struct Switch(bool);
 
 /// A struct with padding between its fields.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "bad_input::Padded")]
+#[component(name = "game::Padded")]
 struct Padded {
     small: u8,
     large: u32,
@@ -19,13 +19,13 @@ struct Padded {
 
 /// Its field has no shape.
 #[derive(Component, Clone, Copy, Debug, Default)]
-#[component(name = "bad_input::Opaque")]
+#[component(name = "game::Opaque")]
 struct Opaque(#[field(opaque)] u32);
 
 #[test]
 fn bytes_have_to_be_as_many_as_the_component_takes() {
     for mut world in both() {
-        let fuel = ComponentType::register(RuntimeType::new("bad_input::Fuel", 4, 4)).unwrap();
+        let fuel = ComponentType::register(RuntimeType::new("game::Fuel", 4, 4)).unwrap();
         let entity = world.spawn(());
         for found in [0, 1, 3, 5, 8, 4096] {
             let refused = EntityError::WrongLength { component: fuel, expected: 4, found };
@@ -115,7 +115,7 @@ fn fields_that_do_not_lie_in_their_type_are_refused() {
         (FieldKind::U8, usize::MAX),
     ];
     for (kind, offset) in fields {
-        let ty = RuntimeType::new("bad_input::fields", 8, 4).field("field", offset, kind);
+        let ty = RuntimeType::new("game::fields", 8, 4).field("field", offset, kind);
         let refused = ComponentType::register(ty);
         // Misaligned, or out of range.
         let inside = offset.checked_add(4).is_some_and(|end| end <= 8);
@@ -124,20 +124,22 @@ fn fields_that_do_not_lie_in_their_type_are_refused() {
             assert!(refused.to_string().starts_with("A0063: "), "{refused}");
         }
     }
-    let overlap = RuntimeType::new("bad_input::overlap", 8, 4)
-        .field("one", 0, FieldKind::U32)
-        .field("other", 2, FieldKind::U16);
+    let overlap = RuntimeType::new("game::overlap", 8, 4).field("one", 0, FieldKind::U32).field(
+        "other",
+        2,
+        FieldKind::U16,
+    );
     assert!(ComponentType::register(overlap).is_err());
-    assert_eq!(ComponentType::find("bad_input::overlap"), None);
+    assert_eq!(ComponentType::find("game::overlap"), None);
 }
 
 #[test]
 fn a_runtime_type_cannot_pass_for_another() {
     ComponentType::of::<A>();
-    let pun = RuntimeType::new("bad_input::A", 4, 4);
+    let pun = RuntimeType::new("game::A", 4, 4);
     assert!(ComponentType::register(pun).is_err());
-    ComponentType::register(RuntimeType::new("bad_input::pun", 4, 4)).unwrap();
-    assert!(ComponentType::register(RuntimeType::new("bad_input::pun", 8, 4)).is_err());
-    let with_field = RuntimeType::new("bad_input::pun", 4, 4).field("x", 0, FieldKind::F32);
+    ComponentType::register(RuntimeType::new("game::pun", 4, 4)).unwrap();
+    assert!(ComponentType::register(RuntimeType::new("game::pun", 8, 4)).is_err());
+    let with_field = RuntimeType::new("game::pun", 4, 4).field("x", 0, FieldKind::F32);
     assert!(ComponentType::register(with_field).is_err());
 }

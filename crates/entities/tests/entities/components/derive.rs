@@ -1,5 +1,4 @@
 //! Properties that `#[derive(Component)]` and `#[derive(ManagedComponent)]` derive from types.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 

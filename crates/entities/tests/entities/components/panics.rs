@@ -2,7 +2,6 @@
 //!
 //! Clone, Default, Drop and iterators are user code. Wherever they panic, worlds stay consistent: nothing leaks,
 //! nothing is dropped twice, and nothing is half done.
-#![cfg(feature = "derive")]
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

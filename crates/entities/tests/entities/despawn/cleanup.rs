@@ -6,24 +6,22 @@ use ancho_entities::{
     ChunkArena, Component, ComponentType, Entity, EntityError, EntityTracker, WorldSettings,
 };
 
-use crate::common::{A, B, Checked, Tag, Text, both, chunk_entities, chunks_of, strict, world};
+use crate::common::{
+    A, B, Checked, Owned, Tag, Text, both, chunk_entities, chunks_of, strict, world,
+};
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "unity::Handle", cleanup)]
+#[component(name = "game::Handle", cleanup)]
 struct Handle(u32);
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "unity::Registered", cleanup)]
+#[component(name = "game::Registered", cleanup)]
 struct Registered;
 
 /// A component that counts its instances, to detect drops.
 #[derive(Component, Clone, Debug)]
-#[component(name = "unity::Resource", cleanup)]
+#[component(name = "game::Resource", cleanup)]
 struct Resource(#[field(opaque)] Arc<()>);
-
-#[derive(Component, Clone, Debug)]
-#[component(name = "unity::Owned")]
-struct Owned(#[field(opaque)] Arc<()>);
 
 #[test]
 fn despawning_leaves_what_stays() {
@@ -389,7 +387,7 @@ fn instances_do_not_have_what_stays_and_what_is_left_has_none() {
 #[test]
 fn what_stays_and_cannot_be_duplicated_is_no_hindrance() {
     #[derive(Component)]
-    #[component(name = "unity::Unique", cleanup)]
+    #[component(name = "game::Unique", cleanup)]
     struct Unique(u32);
 
     let mut world = world();

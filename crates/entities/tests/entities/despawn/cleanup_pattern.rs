@@ -8,12 +8,12 @@ use crate::common::{A, Checked, both};
 
 /// A component that other code adds and removes.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "unity::Sound")]
+#[component(name = "game::Sound")]
 struct Sound(u32);
 
 /// The state kept for each sound: the number of its voice.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "unity::Voice", cleanup)]
+#[component(name = "cleanup::Voice", cleanup)]
 struct Voice(u32);
 
 /// Returns the entities that have one component and not another.

@@ -10,7 +10,7 @@ use ancho_entities::{
 };
 
 use crate::common::{A, Stays, ignore};
-use crate::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
+use crate::fixtures::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
 
 type Action = fn(&mut World, &[Entity]);
 

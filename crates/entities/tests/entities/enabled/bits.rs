@@ -10,20 +10,20 @@ use ancho_entities::{
 use crate::common::{A, B, Checked, both, chunks_of, world};
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "unity::Engine", enableable)]
+#[component(name = "game::Engine", enableable)]
 pub(crate) struct Engine(pub(crate) u32);
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "unity::Lit", enableable)]
+#[component(name = "game::Lit", enableable)]
 pub(crate) struct Lit;
 
 /// A component that owns memory.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
-#[component(name = "unity::Label", enableable)]
+#[component(name = "game::Label", enableable)]
 struct Label(String);
 
 pub(crate) static AIM: LazyLock<ComponentType> = LazyLock::new(|| {
-    ComponentType::register(RuntimeType::new("unity::Aim", 8, 4).enableable()).unwrap()
+    ComponentType::register(RuntimeType::new("game::Aim", 8, 4).enableable()).unwrap()
 });
 
 #[test]
@@ -107,12 +107,12 @@ fn what_cannot_be_switched_is_refused() {
 
 #[test]
 fn a_runtime_type_is_enableable_or_not_for_good() {
-    let aim = RuntimeType::new("unity::Aim", 8, 4);
+    let aim = RuntimeType::new("game::Aim", 8, 4);
     assert_eq!(ComponentType::register(aim.clone().enableable()), Ok(*AIM));
     let refused = ComponentType::register(aim).unwrap_err();
     assert!(!matches!(refused, RegisterError::BadLayout { .. } | RegisterError::BadField { .. }));
     let mut world = world();
-    let plain = ComponentType::register(RuntimeType::new("unity::Plain", 8, 4)).unwrap();
+    let plain = ComponentType::register(RuntimeType::new("game::Plain", 8, 4)).unwrap();
     let entity = world.spawn(());
     let entities = &mut world;
     entities.add_types(entity, &[plain]).unwrap();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ancho_entities::{ArchetypeChunk, Component, ComponentType, Entity, Version};
 
 use crate::common::{A, Checked, Tag, Text, chunks_of, ignore};
-use crate::enabled_bits::{AIM, Engine, Lit};
+use crate::enabled::bits::{AIM, Engine, Lit};
 
 /// The number of component kinds; those before `ALWAYS_ON` are enableable.
 const KINDS: usize = 6;

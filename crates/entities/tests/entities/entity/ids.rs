@@ -85,29 +85,6 @@ fn the_index_that_was_freed_last_is_used_first() {
 }
 
 #[test]
-fn ids_follow_from_the_operations_alone() {
-    let run = || {
-        let mut world = world();
-        let mut all: Vec<_> = world.spawn_many(A(0), 500).collect();
-        world.batch(&all.split_off(250)).despawn().unwrap();
-        for entity in all.iter().step_by(3) {
-            world.despawn(*entity).unwrap();
-        }
-        world.spawn_batch((0..300).map(A));
-        let archetype = world.archetype::<Text>();
-        world.create_many(archetype, 100).unwrap();
-        for entity in all.iter().skip(1).step_by(3) {
-            world.add(*entity, Text("moved".into())).unwrap();
-        }
-        world.all_entities()
-    };
-    let first = run();
-    assert_eq!(first, run());
-    let other_thread = std::thread::spawn(move || assert_eq!(first, run()));
-    other_thread.join().unwrap();
-}
-
-#[test]
 fn the_table_never_shrinks_and_its_indices_are_used_again() {
     let mut world = world();
     for round in 1..=3 {

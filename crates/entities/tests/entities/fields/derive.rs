@@ -1,7 +1,6 @@
 //! Implementations that `#[derive(Field)]` generates for structs and enums.
 //!
 //! The crate forbids `unsafe` and warnings, as a user's crate may; the derive compiles all the same.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 

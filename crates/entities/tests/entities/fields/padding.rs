@@ -1,5 +1,4 @@
 //! Padding bytes are never hashed.
-#![cfg(feature = "derive")]
 #![expect(unsafe_code, reason = "values in memory that was something else before, as in a chunk")]
 
 use std::mem::MaybeUninit;

@@ -3,7 +3,7 @@
 use ancho_entities::{ComponentType, Entity, World};
 
 use crate::common::{A, B, ignore};
-use crate::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
+use crate::fixtures::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
 
 #[test]
 fn nothing_leaks_when_many_are_made_of_one() {

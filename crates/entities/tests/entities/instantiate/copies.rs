@@ -10,10 +10,10 @@ use ancho_entities::{
 };
 
 use crate::common::{A, Tag, Text, both, chunks_of, world};
-use crate::enabled_bits::Engine;
+use crate::enabled::bits::Engine;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "unity::copies::Links")]
+#[component(name = "game::copies::Links")]
 struct Links {
     inside: Entity,
     outside: Entity,
@@ -21,24 +21,24 @@ struct Links {
 }
 
 #[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-#[buffer(name = "unity::copies::Friend", inline = 1)]
+#[buffer(name = "game::copies::Friend", inline = 1)]
 struct Friend(Entity);
 
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[shared(name = "unity::copies::Side")]
+#[shared(name = "game::copies::Side")]
 struct Side(u32);
 
 #[derive(ManagedComponent, Clone, Debug, PartialEq)]
-#[managed(name = "unity::copies::Script")]
+#[managed(name = "game::copies::Script")]
 struct Script(Entity);
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "unity::copies::Stays", cleanup)]
+#[component(name = "game::copies::Stays", cleanup)]
 struct Stays(u32);
 
 /// A component that can be neither copied nor cloned.
 #[derive(Component, Debug)]
-#[component(name = "unity::copies::Alone")]
+#[component(name = "game::copies::Alone")]
 struct Alone;
 
 #[test]
@@ -157,7 +157,7 @@ fn a_copy_that_cannot_be_made_leaves_nothing() {
 
 /// A component that panics at the clone with the given number.
 #[derive(Component)]
-#[component(name = "unity::copies::Fuse")]
+#[component(name = "game::copies::Fuse")]
 struct Fuse(#[field(opaque)] Arc<AtomicUsize>);
 
 impl Clone for Fuse {

@@ -8,15 +8,15 @@ use ancho_entities::{
 };
 
 use crate::common::{A, B, C, Checked, Tag, Text, both, chunk_entities, chunks_of, world};
-use crate::enabled_bits::{AIM, Engine, Lit};
+use crate::enabled::bits::{AIM, Engine, Lit};
 
 /// A component that counts its instances.
 #[derive(Component, Clone, Debug)]
-#[component(name = "unity::Shared")]
+#[component(name = "game::Shared")]
 struct Counted(#[field(opaque)] Arc<()>);
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "unity::Links")]
+#[component(name = "game::Links")]
 struct Links {
     own: Entity,
     others: [Entity; 2],
@@ -24,12 +24,12 @@ struct Links {
 
 /// A component that owns memory with entities.
 #[derive(Component, Clone, Debug, PartialEq)]
-#[component(name = "unity::Members")]
+#[component(name = "game::Members")]
 struct Members(Vec<Entity>);
 
 /// A component that can be neither copied nor cloned.
 #[derive(Component, Debug)]
-#[component(name = "unity::Alone")]
+#[component(name = "game::Alone")]
 struct Alone(u32);
 
 #[test]
@@ -162,7 +162,7 @@ fn references_of_others_to_the_source_stay() {
 
 #[test]
 fn references_in_runtime_types_are_followed() {
-    let ty = RuntimeType::new("unity::Script", 24, 8).field("target", 8, FieldKind::Entity).field(
+    let ty = RuntimeType::new("game::Script", 24, 8).field("target", 8, FieldKind::Entity).field(
         "number",
         16,
         FieldKind::U64,

@@ -11,8 +11,8 @@ use ancho_entities::{
 };
 
 use crate::common::{A, B, Link, Stays, Tag, both, ignore, panic_message};
-use crate::fragile::{Call, Scene, survives};
-use crate::no_memory::{CHUNK, refused};
+use crate::fixtures::fragile::{Call, Scene, survives};
+use crate::fixtures::limited_memory::{CHUNK, refused};
 
 fn make_group(world: &mut World, members: &[Entity]) {
     let group: Buffer<_> = members.iter().copied().map(LinkedEntityGroup).collect();

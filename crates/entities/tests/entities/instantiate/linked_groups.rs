@@ -8,16 +8,16 @@ use ancho_entities::{
 use crate::common::{A, Checked, both, world};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "unity::Refers")]
+#[component(name = "game::Refers")]
 struct Refers(Entity, Entity);
 
 /// A component that can be neither copied nor cloned.
 #[derive(Component, Debug)]
-#[component(name = "unity::Ticket")]
+#[component(name = "groups::Ticket")]
 struct Ticket;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "unity::LeftOver", cleanup)]
+#[component(name = "game::LeftOver", cleanup)]
 struct LeftOver(u32);
 
 /// Gives an entity a group of itself and others.

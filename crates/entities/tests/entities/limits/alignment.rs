@@ -83,7 +83,7 @@ fn runtime_components_are_aligned() {
     let mut world = World::new("Simulation");
     let types: Vec<_> = [1, 2, 4, 8, 16, 32, 64, 128, 256]
         .iter()
-        .map(|align| RuntimeType::new(format!("bad_input::aligned::{align}"), *align, *align))
+        .map(|align| RuntimeType::new(format!("game::aligned::{align}"), *align, *align))
         .map(|ty| ComponentType::register(ty).unwrap())
         .collect();
     let archetype = world.archetype_of(&types).unwrap();
@@ -112,7 +112,7 @@ fn runtime_components_are_aligned() {
 #[test]
 fn a_page_is_the_most() {
     // On request a chunk is aligned to its size, and the smallest has 4096 bytes.
-    let page = RuntimeType::new("bad_input::page", 4096, 4096);
+    let page = RuntimeType::new("game::page", 4096, 4096);
     let page = ComponentType::register(page).unwrap();
     let mut world = World::new("Simulation");
     let entity = world.spawn(A(1));
@@ -126,7 +126,7 @@ fn a_page_is_the_most() {
     let entity = small.spawn(A(1));
     let refused = small.add_types(entity, &[page]).unwrap_err();
     assert!(matches!(refused, EntityError::DoesNotFit { .. }), "{refused}");
-    let tag = RuntimeType::new("bad_input::page of nothing", 0, 4096);
+    let tag = RuntimeType::new("game::page of nothing", 0, 4096);
     if let Ok(tag) = ComponentType::register(tag) {
         assert_eq!(small.add_types(entity, &[tag]), Ok(true));
     }

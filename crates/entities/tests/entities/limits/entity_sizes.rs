@@ -5,11 +5,11 @@ use ancho_entities::{Component, ComponentType, EntityError, RuntimeType, World, 
 use crate::common::{A, Checked, both, panic_message, world};
 
 #[derive(Component, Clone, Copy)]
-#[component(name = "unity::Large")]
+#[component(name = "game::Large")]
 struct Large([u8; 10 * 1024]);
 
 #[derive(Component, Clone, Copy)]
-#[component(name = "unity::AlsoLarge")]
+#[component(name = "game::AlsoLarge")]
 struct AlsoLarge([u8; 10 * 1024]);
 
 const LARGE: Large = Large([1; 10 * 1024]);
@@ -81,7 +81,7 @@ fn components_are_aligned_as_they_ask_for() {
 fn there_may_be_more_than_8192_types() {
     // DIFFERENCE: the number of types is not limited.
     let types: Vec<_> = (0..9000)
-        .map(|number| RuntimeType::new(format!("unity::sizes::{number}"), 4, 4))
+        .map(|number| RuntimeType::new(format!("game::sizes::{number}"), 4, 4))
         .map(|ty| ComponentType::register(ty).unwrap())
         .collect();
     let mut world = World::new("Simulation");

@@ -6,7 +6,7 @@ use crate::common::{A, both};
 
 fn thousand() -> Vec<ComponentType> {
     (0..1000)
-        .map(|number| RuntimeType::new(format!("bad_input::many::{number}"), 4, 4))
+        .map(|number| RuntimeType::new(format!("game::many::{number}"), 4, 4))
         .map(|ty| ComponentType::register(ty).unwrap())
         .collect()
 }
@@ -97,7 +97,7 @@ fn with_one_of_them_twice_are_refused() {
 #[test]
 fn without_bytes_take_no_room() {
     let tags: Vec<_> = (0..1000)
-        .map(|number| RuntimeType::new(format!("bad_input::tags::{number}"), 0, 1))
+        .map(|number| RuntimeType::new(format!("game::tags::{number}"), 0, 1))
         .map(|ty| ComponentType::register(ty).unwrap())
         .collect();
     let mut world = World::new("Simulation");

@@ -3,91 +3,11 @@
 use std::sync::Arc;
 
 use ancho_entities::{
-    ChunkArena, Component, ComponentType, Entity, EntityError, OutOfMemory, RuntimeType, Version,
-    World, WorldSettings,
+    ChunkArena, ComponentType, Entity, EntityError, RuntimeType, World, WorldSettings,
 };
 
-use crate::common::{A, B, Link, Tag, Text, panic_message};
-
-pub(crate) const CHUNK: usize = 16 * 1024;
-
-/// A component that counts its instances, to detect drops.
-#[derive(Component, Clone, Debug)]
-pub(crate) struct Owned(#[field(opaque)] pub(crate) Arc<()>);
-
-/// Components of the entities in these tests.
-pub(crate) type Set = (A, Text, Link, Owned);
-
-pub(crate) fn set(number: u32, owner: &Arc<()>) -> Set {
-    (A(number), Text(number.to_string()), Link(Entity::NULL), Owned(owner.clone()))
-}
-
-/// Creates a world with the given number of entities, four in a chunk, in an arena of the given number of chunks.
-pub(crate) fn limited(
-    entities: u32,
-    chunks: usize,
-    owner: &Arc<()>,
-) -> (World, Vec<Entity>, ChunkArena) {
-    let arena = ChunkArena::with_limit(chunks * CHUNK);
-    let settings = WorldSettings::new().chunk_capacity_limit(4).arena(arena.clone());
-    let mut world = World::with_settings("Simulation", settings);
-    let all = world.spawn_batch((0..entities).map(|number| set(number, owner))).collect();
-    (world, all, arena)
-}
-
-/// The observable state of a world.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Seen {
-    hash: u64,
-    entities: Vec<Entity>,
-    orders: [u32; 4],
-    chunks: Vec<(u64, Version, Option<Version>, Option<Version>)>,
-    used: usize,
-}
-
-pub(crate) fn look(world: &World, arena: &ChunkArena) -> Seen {
-    world.check_invariants().unwrap();
-    let entities = world;
-    Seen {
-        hash: world.state_hash(),
-        entities: entities.all_entities(),
-        orders: [
-            entities.component_order_version::<A>(),
-            entities.component_order_version::<B>(),
-            entities.component_order_version::<Text>(),
-            entities.component_order_version::<Tag>(),
-        ],
-        chunks: entities
-            .chunks()
-            .map(|chunk| {
-                let (a, text) = (chunk.change_version::<A>(), chunk.change_version::<Text>());
-                (chunk.sequence_number(), chunk.order_version(), a, text)
-            })
-            .collect(),
-        used: arena.stats().used,
-    }
-}
-
-/// Makes a call that needs a chunk, and checks that it is refused and nothing changes.
-#[track_caller]
-pub(crate) fn refused<R>(
-    what: &str,
-    world: &mut World,
-    arena: &ChunkArena,
-    call: impl FnOnce(&mut World) -> Result<R, EntityError>,
-) {
-    world.advance_version();
-    let before = look(world, arena);
-    let Err(error) = call(world) else {
-        panic!("{what} was not refused");
-    };
-    let EntityError::OutOfMemory(OutOfMemory { requested, limit }) = error else {
-        panic!("{what}: {error}");
-    };
-    assert_eq!((requested, limit.is_some()), (CHUNK, true), "{what}");
-    assert!(error.to_string().starts_with("A0056: "));
-    assert_eq!(look(world, arena), before, "{what}");
-}
+use crate::common::{A, B, Link, Owned, Tag, Text, panic_message};
+use crate::fixtures::limited_memory::{CHUNK, Set, limited, look, refused, set};
 
 #[test]
 fn creating_is_refused() {
@@ -194,7 +114,7 @@ fn a_batch_keeps_those_that_had_room_or_none() {
 fn moving_is_refused() {
     let owner = Arc::new(());
     let (mut world, all, arena) = limited(4, 1, &owner);
-    let fuel = ComponentType::register(RuntimeType::new("bad_input::memory", 4, 4)).unwrap();
+    let fuel = ComponentType::register(RuntimeType::new("game::memory", 4, 4)).unwrap();
     let [b, a] = [ComponentType::of::<B>(), ComponentType::of::<A>()];
     let archetype = world.archetype::<(A, Tag)>();
     let count = Arc::strong_count(&owner);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ancho_entities::{ChunkArena, ComponentType, Entity, EntityError, World};
 
 use crate::common::{A, B, Link, Tag, Text, panic_message};
-use crate::no_memory::{CHUNK, Set, limited, look, refused, set};
+use crate::fixtures::limited_memory::{CHUNK, Set, limited, look, refused, set};
 
 type Write = (&'static str, fn(&mut World, &[Entity]) -> Result<(), EntityError>);
 

@@ -8,7 +8,7 @@ use ancho_entities::{Component, ComponentType, EntityError, RuntimeType, World};
 use crate::common::{A, both, panic_message};
 
 #[derive(Component, Clone)]
-#[component(name = "bad_input::TooLarge")]
+#[component(name = "game::TooLarge")]
 struct TooLarge {
     bytes: [u8; 16 * 1024],
     #[field(opaque)]
@@ -16,7 +16,7 @@ struct TooLarge {
 }
 
 #[derive(Component, Clone, Copy)]
-#[component(name = "bad_input::Whole")]
+#[component(name = "game::Whole")]
 struct Whole([u8; 16 * 1024]);
 
 fn too_large(owner: &Arc<()>) -> TooLarge {
@@ -77,7 +77,7 @@ fn panics_where_values_cannot_be_given_back() {
         ];
         for said in said {
             assert!(said.starts_with("A0054: "), "{said}");
-            assert!(said.contains("`bad_input::TooLarge`"), "{said}");
+            assert!(said.contains("`game::TooLarge`"), "{said}");
         }
         assert_eq!((world.state_hash(), Arc::strong_count(&owner)), (hash, 1));
         world.check_invariants().unwrap();
@@ -89,7 +89,7 @@ fn types_that_are_added_are_refused_too() {
     for mut world in both() {
         let entity = world.spawn(A(1));
         let hash = world.state_hash();
-        let large = RuntimeType::new("bad_input::too large at run time", 16 * 1024, 4);
+        let large = RuntimeType::new("game::too large at run time", 16 * 1024, 4);
         let large = ComponentType::register(large).unwrap();
         let refused = world.add_types(entity, &[large]).unwrap_err();
         assert!(matches!(refused, EntityError::DoesNotFit { .. }), "{refused}");
@@ -115,7 +115,7 @@ fn sizes_beyond_reason_are_refused() {
     let mut world = World::new("Simulation");
     let entity = world.spawn(());
     for (size, align) in [(usize::MAX, 1), (1 << 40, 8), (u32::MAX as usize, 1), (1 << 32, 4096)] {
-        let name = format!("bad_input::beyond {size}");
+        let name = format!("game::beyond {size}");
         // Either the type is refused, or an entity with it.
         if let Ok(ty) = ComponentType::register(RuntimeType::new(name, size, align)) {
             let refused = world.add_types(entity, &[ty]).unwrap_err();
@@ -124,7 +124,7 @@ fn sizes_beyond_reason_are_refused() {
         }
     }
     for (size, align) in [(8, 0), (8, 3), (4, 8), (8192, 8192), (12, 8), (0, 0)] {
-        let name = format!("bad_input::layout {size}/{align}");
+        let name = format!("game::layout {size}/{align}");
         let refused = ComponentType::register(RuntimeType::new(&name, size, align)).unwrap_err();
         assert!(refused.to_string().starts_with("A0063: "));
         assert_eq!(ComponentType::find(&name), None);

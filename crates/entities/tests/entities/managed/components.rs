@@ -12,7 +12,7 @@ use crate::common::{A, B, Checked, Text, both, chunks_of, strict, world};
 
 /// A value that is not `Sync`, and counted by its owner.
 #[derive(ManagedComponent, Clone, Debug, Default)]
-#[managed(name = "unity::Voice")]
+#[managed(name = "game::Voice")]
 struct Voice {
     text: String,
     #[field(opaque)]
@@ -27,11 +27,11 @@ fn voice(text: &str, owner: &Arc<()>) -> Managed<Voice> {
 
 /// A value that can be neither copied nor cloned, and has no default.
 #[derive(ManagedComponent, Debug)]
-#[managed(name = "unity::Handle of a window")]
+#[managed(name = "game::Handle of a window")]
 struct Window(#[field(opaque)] Arc<()>);
 
 #[derive(ManagedComponent, Clone, Debug, PartialEq)]
-#[managed(name = "unity::Party")]
+#[managed(name = "game::Party")]
 struct Party {
     leader: Entity,
     members: Vec<Option<Entity>>,
@@ -39,21 +39,21 @@ struct Party {
 
 /// A value that is copied as bytes.
 #[derive(ManagedComponent, Clone, Copy, Debug, Default, PartialEq)]
-#[managed(name = "unity::Level", enableable)]
+#[managed(name = "game::Level", enableable)]
 struct Level(u32);
 
 /// A zero-sized value.
 #[derive(ManagedComponent, Clone, Debug, Default, PartialEq)]
-#[managed(name = "unity::Nothing")]
+#[managed(name = "game::Nothing")]
 struct Nothing;
 
 #[derive(ManagedComponent, Clone, Debug)]
-#[managed(name = "unity::Socket", cleanup)]
+#[managed(name = "game::Socket", cleanup)]
 struct Socket(#[field(opaque)] Arc<()>, #[field(opaque)] Cell<u32>);
 
 #[derive(ManagedComponent, Clone, Debug)]
 #[repr(align(256))]
-#[managed(name = "unity::Aligned")]
+#[managed(name = "game::Aligned")]
 struct Aligned(u8);
 
 #[test]
@@ -156,7 +156,7 @@ fn what_is_refused_is_given_back() {
         assert_eq!(
             missing.to_string(),
             format!(
-                "A0051: entity {plain} has no `Managed<unity::Voice>`; add it first, or ask with `has`"
+                "A0051: entity {plain} has no `Managed<game::Voice>`; add it first, or ask with `has`"
             )
         );
         let foreign = Entity::from_parts(900, 1);
@@ -307,9 +307,9 @@ fn many_are_made_of_one() {
 #[test]
 fn a_type_of_its_own() {
     let ty = ComponentType::of_managed::<Voice>();
-    assert_eq!((ty.name(), ty.size(), ty.align()), ("Managed<unity::Voice>", 8, 8));
+    assert_eq!((ty.name(), ty.size(), ty.align()), ("Managed<game::Voice>", 8, 8));
     assert!(ty.is_managed() && !ty.is_cleanup() && !ty.is_enableable() && !ty.is_tag());
-    assert_eq!(ComponentType::find("Managed<unity::Voice>"), Some(ty));
+    assert_eq!(ComponentType::find("Managed<game::Voice>"), Some(ty));
     assert!(!ComponentType::of::<A>().is_managed());
     assert!(!ty.shape().has_entities && ComponentType::of_managed::<Party>().shape().has_entities);
     let mut world = world();

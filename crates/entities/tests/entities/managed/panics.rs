@@ -12,7 +12,7 @@ use crate::common::{A, B, Checked, chunks_of};
 
 /// A value that panics at the call with the requested number.
 #[derive(ManagedComponent)]
-#[managed(name = "unity::Fuse")]
+#[managed(name = "game::Fuse")]
 struct Fuse {
     value: u32,
     #[field(opaque)]

@@ -11,27 +11,27 @@ use crate::common::{A, B, Text, both, chunk_entities, chunks_of, strict, world};
 
 /// A shared value with a default.
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[shared(name = "unity::Team")]
+#[shared(name = "shared::Team")]
 pub(crate) struct Team(pub(crate) u32);
 
 /// A shared value without a default.
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[shared(name = "unity::Mesh")]
+#[shared(name = "shared::Mesh")]
 pub(crate) struct Mesh(pub(crate) u64);
 
 /// A shared value that owns memory, and cannot be cloned.
 #[derive(SharedComponent, Debug, Default, PartialEq, Eq, Hash)]
-#[shared(name = "unity::Caption")]
+#[shared(name = "game::Caption")]
 pub(crate) struct Caption(pub(crate) String);
 
 /// A cleanup component.
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[shared(name = "unity::Registry", cleanup)]
+#[shared(name = "game::Registry", cleanup)]
 pub(crate) struct Registry(pub(crate) u32);
 
 /// A shared value that counts its instances. Only the number is compared.
 #[derive(SharedComponent, Debug)]
-#[shared(name = "unity::Counted")]
+#[shared(name = "game::Counted")]
 pub(crate) struct Counted(pub(crate) u32, #[field(opaque)] pub(crate) Arc<()>);
 
 impl PartialEq for Counted {
@@ -73,10 +73,10 @@ pub(crate) fn chunk_of(world: &World, entity: Entity) -> u64 {
 #[test]
 fn values_take_no_bytes_and_are_types_of_their_own() {
     let ty = ComponentType::of_shared::<Team>();
-    assert_eq!((ty.size(), ty.name()), (0, "Shared<unity::Team>"));
+    assert_eq!((ty.size(), ty.name()), (0, "Shared<shared::Team>"));
     assert!(ty.is_shared() && !ty.is_tag() && !ty.is_enableable() && !ty.is_cleanup());
     assert!(ComponentType::of_shared::<Registry>().is_cleanup());
-    assert_eq!(ComponentType::find("Shared<unity::Team>"), Some(ty));
+    assert_eq!(ComponentType::find("Shared<shared::Team>"), Some(ty));
     let mut world = world();
     let plain = world.archetype::<A>();
     let with = world.archetype::<(A, Shared<Team>)>();
@@ -90,8 +90,8 @@ fn a_type_can_be_a_component_and_shared() {
     #[derive(
         ancho_entities::Component, SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash,
     )]
-    #[component(name = "unity::Colour")]
-    #[shared(name = "unity::Colour", component)]
+    #[component(name = "game::Colour")]
+    #[shared(name = "game::Colour", component)]
     struct Colour(u32);
 
     let mut world = world();

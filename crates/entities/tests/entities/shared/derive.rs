@@ -1,5 +1,4 @@
 //! Properties that `#[derive(SharedComponent)]` derives from types, and types without the derive.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 

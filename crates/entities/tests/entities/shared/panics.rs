@@ -28,7 +28,7 @@ fn call(what: &str) {
 
 /// A shared value that panics on request, and counts its instances.
 #[derive(SharedComponent, Debug)]
-#[shared(name = "bad_input::Touchy")]
+#[shared(name = "game::Touchy")]
 struct Touchy(u32, #[field(opaque)] Arc<()>);
 
 impl PartialEq for Touchy {
@@ -113,7 +113,7 @@ fn values_that_panic_leave_everything_as_it_was() {
 
 /// A shared value that is unequal to everything, even itself.
 #[derive(SharedComponent, Debug)]
-#[shared(name = "bad_input::Lonely")]
+#[shared(name = "game::Lonely")]
 struct Lonely(u32, #[field(opaque)] Arc<()>);
 
 impl PartialEq for Lonely {
@@ -132,7 +132,7 @@ impl Hash for Lonely {
 
 /// A shared value that is equal to everything, with a hash that is never the same.
 #[derive(SharedComponent, Debug)]
-#[shared(name = "bad_input::Fickle")]
+#[shared(name = "game::Fickle")]
 struct Fickle(#[field(opaque)] Arc<()>);
 
 impl PartialEq for Fickle {
@@ -160,7 +160,7 @@ fn lies<T: SharedComponent>(make: impl Fn(&Arc<()>) -> T) {
             world.set_shared(entity, make(&owner)).unwrap();
         }
         world.batch(&all[10..30]).set_shared(make(&owner)).unwrap();
-        let fork = world.fork().unwrap();
+        let fork = world.fork();
         world.add(all[3], B(1)).unwrap();
         world.remove::<Shared<T>>(all[4]).unwrap();
         world.instantiate_many(all[5], 5).unwrap();
@@ -189,7 +189,7 @@ fn values_that_lie_are_grouped_somehow() {
 
 /// A type whose default panics.
 #[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
-#[shared(name = "bad_input::NoDefault")]
+#[shared(name = "game::NoDefault")]
 struct NoDefault(u32);
 
 impl Default for NoDefault {
@@ -225,7 +225,7 @@ fn a_default_that_panics_leaves_everything_as_it_was() {
 
 /// A shared value whose destructor panics.
 #[derive(SharedComponent, Debug)]
-#[shared(name = "bad_input::Loud")]
+#[shared(name = "game::Loud")]
 struct Loud(u32, #[field(opaque)] Arc<()>);
 
 impl PartialEq for Loud {

@@ -3,7 +3,7 @@
 use ancho_entities::{ComponentType, EntityError, Shared, World};
 
 use crate::common::{A, B, Text, both, chunk_entities, chunks_of, world};
-use crate::shared_components::{Mesh, Team, chunk_of, order, references, team, teams};
+use crate::shared::components::{Mesh, Team, chunk_of, order, references, team, teams};
 
 #[test]
 fn slices_are_set_all_or_none() {

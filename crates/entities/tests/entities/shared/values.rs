@@ -7,7 +7,7 @@ use ancho_entities::{
 };
 
 use crate::common::{A, B, Checked, Tag, both, chunks_of, panic_message, world};
-use crate::shared_components::{Caption, Counted, Mesh, Team, order, references, team, teams};
+use crate::shared::components::{Caption, Counted, Mesh, Team, order, references, team, teams};
 
 #[test]
 fn a_world_keeps_each_value_once() {
@@ -169,16 +169,16 @@ fn values_may_own_memory_and_need_no_clone() {
 
 #[test]
 fn values_may_refer_to_entities() {
-    // Moved and copied entities get a value with mapped references (`tests/worlds/shared_references.rs`), and commands
+    // Moved and copied entities get a value with mapped references (`tests/worlds/transfer/shared_references.rs`), and commands
     // replace placeholders (`tests/commands/shared_values.rs`). An instance keeps the value. An opaque field is not
     // remapped.
     // DIFFERENCE: a type with entities that is not `Clone` does not compile (`tests/ui/shared`).
     #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[shared(name = "unity::Origin")]
+    #[shared(name = "game::Origin")]
     struct Origin(Entity);
 
     #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[shared(name = "unity::HiddenOrigin")]
+    #[shared(name = "game::HiddenOrigin")]
     struct HiddenOrigin(#[field(opaque)] Entity);
 
     let mut world = world();

@@ -7,7 +7,7 @@ use ancho_entities::{
     World,
 };
 
-use crate::common::{A, B, Text, both, chunks_of, world};
+use crate::common::{A, B, Owned, Text, both, chunks_of, world};
 
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[shared(name = "together::Team")]
@@ -20,10 +20,6 @@ struct Registry(u32);
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "together::Engine", enableable)]
 struct Engine(u32);
-
-#[derive(Component, Clone, Debug)]
-#[component(name = "together::Owned")]
-struct Owned(#[field(opaque)] Arc<()>);
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "together::Handle", cleanup)]

@@ -3,7 +3,7 @@
 use ancho_entities::ComponentType;
 
 use crate::common::{A, ignore};
-use crate::fragile::{Call, F0, F1, F2, Scene, survives};
+use crate::fixtures::fragile::{Call, F0, F1, F2, Scene, survives};
 
 #[test]
 fn nothing_leaks_when_entities_are_created() {

@@ -3,12 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use ancho_entities::{Columns, Component, Entity, World, WorldSettings};
+use ancho_entities::{Columns, Entity, World, WorldSettings};
 
-use crate::common::{A, B, Link, Text, ignore};
-
-#[derive(Component, Clone)]
-struct Owned(#[field(opaque)] Arc<()>);
+use crate::common::{A, B, Link, Owned, Text, ignore};
 
 fn world() -> World {
     World::with_settings("Simulation", WorldSettings::new().chunk_capacity_limit(4))

@@ -8,11 +8,6 @@ use ancho_entities::{
 
 use crate::common::*;
 
-/// A component that counts its instances, to detect drops.
-#[derive(Component, Clone, Debug)]
-#[component(name = "queries::Owned")]
-struct Owned(#[field(opaque)] Arc<()>);
-
 /// A component that stays when its entity is despawned.
 #[derive(Component, Clone, Debug)]
 #[component(name = "queries::Handle", cleanup)]

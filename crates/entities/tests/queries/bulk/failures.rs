@@ -8,17 +8,17 @@ use ancho_entities::{
     Shared, SharedComponent, With, Without, World,
 };
 
-use crate::common::{A, B, Stays, Tag, Text, ignore};
-use crate::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
-use crate::no_memory::{CHUNK, Set, limited, look, refused};
+use crate::fixtures::fragile::{Call, F0, F1, F2, Scene, f0, f1, f2, survives};
+use crate::fixtures::limited_memory::{CHUNK, Set, limited, look, refused};
+use crate::fixtures::{A, B, Stays, Tag, Text, ignore};
 
 /// A mark for rows in the middle of chunks.
 #[derive(Component, Clone, Copy, Default)]
-#[component(name = "bad_input::Chosen", enableable)]
+#[component(name = "game::Chosen", enableable)]
 struct Chosen;
 
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[shared(name = "bad_input::Side")]
+#[shared(name = "game::Side")]
 struct Side(u32);
 
 /// Marks some entities of a scene as chosen.
@@ -337,7 +337,7 @@ fn values_without_bytes_are_cloned_for_each() {
 
     /// A value that can only be created by cloning another.
     #[derive(Component)]
-    #[component(name = "bad_input::Token")]
+    #[component(name = "game::Token")]
     struct Token(());
 
     impl Clone for Token {

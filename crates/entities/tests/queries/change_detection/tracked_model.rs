@@ -6,8 +6,8 @@ use ancho_entities::{
 };
 use proptest::prelude::*;
 
-use crate::cases::{cases, time_is_up};
 use crate::common::*;
+use crate::fixtures::model::{cases, time_is_up};
 
 /// A model entity: the version of each write, and whether the component is enabled.
 #[derive(Clone, Copy, Debug, Default)]

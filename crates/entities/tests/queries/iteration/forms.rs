@@ -120,7 +120,7 @@ fn queries_say_what_they_are() {
     let mut world = world();
     let query = QueryDescriptor::of::<&A, With<B>>();
     assert!(format!("{query:?}").starts_with("QueryDescriptor(the query of `&"));
-    assert!(format!("{:?}", world.query_filtered::<&A, With<B>>()).contains("common::A"));
+    assert!(format!("{:?}", world.query_filtered::<&A, With<B>>()).contains("components::A"));
     assert!(format!("{:?}", world.query_mut::<&mut A>()).starts_with("Query<&mut"));
     assert!(format!("{:?}", world.query::<&A>().iter()).contains("QueryIter"));
     assert!(format!("{:?}", world.query::<&A>().mask()).contains("QueryMask"));

@@ -9,7 +9,7 @@ use ancho_entities::{
     VariableRate, VariableStep, World,
 };
 
-use crate::blackbox::support::Trace;
+use crate::trace::Trace;
 
 #[derive(Component, Clone, Copy, Debug)]
 struct Orc(u32);
@@ -147,23 +147,6 @@ fn one_failing_buffer_does_not_stop_the_others_and_both_names_are_told() {
     assert_eq!(errors.iter().len(), 1);
     assert!(world.has::<Armed>(victim));
     assert_eq!(trace.take(), "draw:4");
-}
-
-#[test]
-fn a_point_waits_for_the_jobs_that_record() {
-    let mut world = World::new("Simulation");
-    world.spawn_batch((0..1000).map(Orc));
-    let culls = |orcs: Query<(Entity, &Orc)>, mut commands: CommandsAt<EndSimulation>| {
-        let job = orcs.job().with(commands.writer());
-        let _ = job.schedule_parallel(|(entity, orc), commands| {
-            if orc.0 % 10 != 0 {
-                commands.despawn(entity);
-            }
-        });
-    };
-    world.add_system(culls);
-    world.try_update(0.1).unwrap();
-    assert_eq!(world.entity_count(), 100);
 }
 
 #[test]

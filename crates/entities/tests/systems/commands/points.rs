@@ -103,60 +103,13 @@ fn a_buffer_that_fails_does_not_stop_the_others() {
             errors.to_string(),
             format!(
                 "A0113: `Point` has not carried out all commands; those of `bad`: {}; those of `worse`: {}",
-                failed("B"),
-                failed("A")
+                failed("game::B"),
+                failed("game::A")
             )
         );
         assert_eq!(world.entity_count(), frame);
     }
     world.check_invariants().unwrap();
-}
-
-#[test]
-fn the_error_names_point_system_job_command_and_entity() {
-    let mut world = world();
-    world.spawn_batch([A(7), A(8)]);
-    let gone = world.spawn(());
-    world.despawn(gone).unwrap();
-    world.add_system(Point);
-    let fight = move |all: Query<(Entity, &A)>, mut commands: CommandsAt<Point>| {
-        let job = all.job().named("Strike").with(commands.writer());
-        let job = job.schedule_parallel(move |(entity, a), commands| {
-            commands.add(if a.0 == 7 { entity } else { gone }, B(a.0));
-        });
-        let _ = job;
-    };
-    world.add_system(fight.named("fight").before(Point));
-    assert_eq!(
-        world.try_update(0.1).unwrap_err().to_string(),
-        "A0113: `Point` has not carried out all commands; those of `fight`: A0078: command 2 of 2 failed, `add `B` to 2v1`, which job \
-         `Strike` recorded; those before it were carried out, those after it were not: A0050: entity 2v1 does not exist any more: it \
-         was despawned; ask with `exists` before following references that may be old"
-    );
-    assert_eq!(world.query::<&B>().iter().map(|b| b.0).collect::<Vec<_>>(), [7]);
-}
-
-#[test]
-fn a_point_waits_for_the_jobs_that_record() {
-    fn bury(all: Query<(Entity, &A)>, mut commands: CommandsAt<Point>) {
-        let job = all.job().with(commands.writer()).schedule_parallel(|(entity, a), commands| {
-            if a.0 % 10 == 0 {
-                commands.despawn(entity);
-                commands.spawn(B(a.0));
-            }
-        });
-        let _ = job;
-    }
-
-    let mut world = world();
-    world.spawn_batch((0..1_000).map(A));
-    world.add_system(Point);
-    world.add_system(bury.before(Point));
-    world.try_update(0.1).unwrap();
-    assert_eq!((world.query::<&A>().count(), world.query::<&B>().count()), (900, 100));
-    assert!(world.query::<&B>().iter().map(|b| b.0).eq((0..1_000).step_by(10)));
-    world.try_update(0.1).unwrap();
-    assert_eq!(world.entity_count(), 1_000);
 }
 
 #[test]

@@ -4,56 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
     CommandPoint, Commands, CommandsAt, Component, EndSimulation, Entity, EntityManager,
-    IntoSystem, Lookup, ParamSet, Query, ResMut, Single, System, SystemResult, World,
+    IntoSystem, Lookup, ParamSet, Query, ResMut, Single, World,
 };
 
-use crate::common::{A, B, Shared, say};
-
-#[test]
-fn jobs_of_entities_that_were_exchanged_are_left_to_them() {
-    let mut world = World::new("one");
-    world.spawn_many(A(1), 100);
-    world.add_system(|mut all: Query<&mut A>| _ = all.schedule_parallel(|a| a.0 += 1));
-    world.try_update(0.1).unwrap();
-    let mut other = World::new("two");
-    std::mem::swap::<EntityManager>(&mut world, &mut other);
-    world.try_update(0.1).unwrap();
-    assert!(other.query::<&A>().iter().all(|a| a.0 == 2));
-    world.try_update(0.1).unwrap();
-}
-
-#[test]
-fn entities_are_exchanged_while_jobs_record_commands_for_a_point() {
-    struct Point;
-
-    impl CommandPoint for Point {}
-
-    let other = Arc::new(Mutex::new(World::new("two")));
-    let mut world = World::new("one");
-    world.insert_resource(crate::common::Log::default());
-    world.spawn_many(A(1), 100);
-    world.add_system(Point.last());
-    world.add_system(
-        (|all: Query<Entity>, mut commands: CommandsAt<Point>| {
-            let job = all.job().with(commands.writer());
-            let _ = job.schedule_parallel(|entity, commands| commands.despawn(entity));
-        })
-        .named("recorder"),
-    );
-    let taken = Arc::clone(&other);
-    world.add_system(
-        (move |entities: &mut EntityManager| {
-            std::mem::swap::<EntityManager>(entities, &mut taken.lock().unwrap());
-        })
-        .after("recorder"),
-    );
-    let errors = world.try_update(0.1).unwrap_err().to_string();
-    assert!(errors.contains("A0003"), "{errors}");
-    world.add_system(say("goes on"));
-    let _ = world.try_update(0.1);
-    assert_eq!(crate::common::take(&mut world), ["goes on"]);
-    assert_eq!(world.entity_count(), 100, "they came back, and nobody despawned them");
-}
+use crate::common::{A, B, say};
 
 #[test]
 fn values_that_panic_when_they_go_do_not_stop_updates() {
@@ -129,55 +83,6 @@ fn commands_that_panic_when_they_are_carried_out_do_not_stop_later_runs_of_their
     world.try_update(0.1).unwrap();
     let frames: Vec<_> = world.query::<&A>().iter().map(|a| a.0).filter(|&a| a > 1).collect();
     assert_eq!(frames, [2, 3]);
-}
-
-#[test]
-fn what_failed_between_updates_is_told_by_the_next() {
-    let mut world = World::new("test");
-    world.spawn(A(1));
-    world.add_system(|mut all: Query<&mut A>| _ = all.schedule(|_| panic!("by zero")));
-    world.try_update(0.1).unwrap();
-    world.complete_jobs();
-    let errors = world.try_update(0.1).unwrap_err().to_string();
-    assert!(errors.contains("by zero"), "{errors}");
-}
-
-#[test]
-fn a_world_that_is_taken_away_while_it_ends() {
-    static SAVED: Mutex<Option<World>> = Mutex::new(None);
-
-    struct Thief(Shared);
-
-    impl System for Thief {
-        fn on_update(&mut self, _: &mut World) -> SystemResult {
-            Ok(())
-        }
-
-        fn on_destroy(&mut self, world: &mut World) -> SystemResult {
-            self.0.push("destroyed");
-            let mut other = World::new("other");
-            other.add_system(Thief(self.0.clone()));
-            other.spawn_many(A(1), 100);
-            let _ = other.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 1);
-            let dying = std::mem::replace(world, other);
-            *SAVED.lock().unwrap() = Some(dying);
-            Ok(())
-        }
-    }
-
-    let log = Shared::default();
-    let mut world = World::new("dying");
-    world.spawn_many(A(1), 100);
-    world.add_system(|mut all: Query<&mut A>| all.for_each(|a| a.0 += 1));
-    world.add_system(Thief(log.clone()));
-    world.try_update(0.1).unwrap();
-    drop(world);
-    let mut saved = SAVED.lock().unwrap().take().unwrap();
-    assert_eq!(saved.name(), "dying");
-    let _ = saved.try_update(0.1);
-    assert_eq!(saved.entity_count(), 100);
-    assert!(saved.try_add_system(|| {}).is_err());
-    drop(saved);
 }
 
 #[test]

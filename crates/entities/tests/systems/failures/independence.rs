@@ -4,7 +4,7 @@ use ancho_entities::{
     Component, IntoSystem, Presentation, Query, Res, ResMut, Single, SystemGroup, World,
 };
 
-use crate::blackbox::support::{Probe, Trace, noting};
+use crate::trace::{Probe, Trace, noting};
 
 #[derive(Component, Clone, Copy)]
 struct Health(u32);
@@ -118,26 +118,4 @@ fn conflicts_of_parameters_are_found_when_the_system_is_added() {
         assert!(told.contains(part), "no {part} in {told}");
     }
     world.try_update(0.1).unwrap();
-}
-
-#[test]
-fn a_failing_job_is_told_with_the_system_that_scheduled_it() {
-    let trace = Trace::default();
-    let mut world = World::new("Simulation");
-    world.spawn_many(Health(1), 10);
-    let dies = |mut all: Query<&mut Health>| {
-        all.schedule_parallel(|_| panic!("in a job"));
-    };
-    world.add_system(dies.named("dies"));
-    world.add_system(noting(&trace, "other"));
-    let mut told = String::new();
-    // The failure is reported in this update, or at the beginning of the next one at the latest.
-    for _ in 0..2 {
-        if let Err(errors) = world.try_update(0.1) {
-            told = errors.to_string();
-        }
-    }
-    assert!(told.contains("A0107: a job of system `dies` failed"), "{told}");
-    assert!(told.contains("in a job"), "{told}");
-    assert_eq!(trace.take(), "other other");
 }

@@ -8,7 +8,7 @@ use ancho_entities::{
     System, SystemGroup, SystemResult, Time, World,
 };
 
-use crate::blackbox::support::{Probe, Trace, noting};
+use crate::trace::{Probe, Trace, noting};
 
 #[derive(Component, Clone, Copy)]
 struct Number(u32);

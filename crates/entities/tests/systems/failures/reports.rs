@@ -45,7 +45,7 @@ fn a0104_sy14_singletons_are_one() {
     world.add_system((|_: Single<&A>| {}).named("reader"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0104: system `reader` was not run, because `Single<&systems::common::A>` finds no entity; let it wait with \
+        "A0104: system `reader` was not run, because `Single<&systems::fixtures::components::A>` finds no entity; let it wait with \
          `require`, or take an `Option` of it"
     );
     world.spawn(A(1));
@@ -53,7 +53,7 @@ fn a0104_sy14_singletons_are_one() {
     world.spawn_many(A(1), 2);
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0104: system `reader` was not run, because `Single<&systems::common::A>` finds 3 entities; there has to be one of \
+        "A0104: system `reader` was not run, because `Single<&systems::fixtures::components::A>` finds 3 entities; there has to be one of \
          them, or take a `Query`"
     );
 }
@@ -83,7 +83,7 @@ fn commands_that_fail_are_told_with_the_system() {
     world.add_system(say("after"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0078: of system `late` not all commands were carried out: command 1 of 1 failed, `add `A` to 0v1`; those before it were \
+        "A0078: of system `late` not all commands were carried out: command 1 of 1 failed, `add `game::A` to 0v1`; those before it were \
          carried out, those after it were not: A0050: entity 0v1 does not exist any more: it was despawned; ask with `exists` \
          before following references that may be old"
     );

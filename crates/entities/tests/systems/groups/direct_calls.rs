@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use ancho_entities::{
-    Entity, FixedRateSimple, FixedStep, IntoSystem, RateManager, RateTurn, ResMut, System,
-    SystemKind, SystemResult, Time, VariableRate, VariableStep, World,
+    FixedRateSimple, FixedStep, IntoSystem, RateManager, RateTurn, ResMut, SystemKind, Time,
+    VariableRate, VariableStep, World,
 };
 
-use crate::common::{A, Log, Shared, say, take, world};
+use crate::common::{Log, Shared, say, take, world};
 
 #[test]
 fn systems_that_fail_do_not_keep_those_after_them_from_running() {
@@ -38,28 +38,6 @@ fn each_system_of_a_stretch_has_a_version_of_its_own_also_if_it_fails() {
     world.try_update(0.1).unwrap_err();
     let ran = systems.map(|id| world.system_info(id).unwrap().last_run);
     assert!(ran.is_sorted_by(|earlier, later| later.is_newer_than(*earlier)), "{ran:?}");
-}
-
-#[test]
-fn a0107_jobs_are_told_with_their_system_also_if_it_is_a_struct_after_functions() {
-    #[derive(Default)]
-    struct Scheduler;
-
-    impl System for Scheduler {
-        fn on_update(&mut self, world: &mut World) -> SystemResult {
-            let job = world.query_mut::<Entity>().job().named("Divide");
-            job.schedule(|_| panic!("by zero"));
-            Ok(())
-        }
-    }
-
-    let mut world = world();
-    world.spawn(A(0));
-    world.add_system(|| {});
-    world.add_system(Scheduler.named("scheduler"));
-    world.try_update(0.1).unwrap();
-    let message = world.try_update(0.1).unwrap_err().to_string();
-    assert!(message.starts_with("A0107: a job of system `scheduler` failed: "), "{message}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ancho_entities::{Component, IntoSystem, QueryDescriptor, Simulation, SystemGroup, World};
 
-use crate::blackbox::support::{Probe, Trace, noting};
+use crate::trace::{Probe, Trace, noting};
 
 macro_rules! groups {
     ($($group:ident)*) => {

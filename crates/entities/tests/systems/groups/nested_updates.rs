@@ -176,30 +176,6 @@ fn a_system_is_told_of_errors_also_if_others_update_the_world() {
 }
 
 #[test]
-fn a0109_the_world_is_not_updated_by_a_system_that_is_updated_alone() {
-    let mut world = world();
-    world.spawn(A(1));
-    world.add_system(say("other"));
-    let id = world.add_system(
-        (|world: &mut World| {
-            let told = world.try_update(0.1).unwrap_err().to_string();
-            world.resource_mut::<Log>().0.push(told);
-            // The jobs still belong to the outer system.
-            let job = world.query_mut::<&mut A>().schedule(|_| panic!("in the job"));
-            let _ = job;
-        })
-        .named("outer"),
-    );
-    world.update_system(id).unwrap();
-    let told = "A0109: `test` is just being updated; do it when it has returned, or from outside";
-    assert_eq!(take(&mut world), [told]);
-    assert_eq!(world.time().frame(), 0);
-    world.set_system_enabled(id, false).unwrap();
-    let errors = world.try_update(0.1).unwrap_err().to_string();
-    assert!(errors.starts_with("A0107: a job of system `outer` failed: "), "{errors}");
-}
-
-#[test]
 fn a0109_the_world_is_not_updated_by_a_system_that_is_created_or_destroyed() {
     struct Updates(Shared);
 

@@ -2,7 +2,7 @@
 
 use ancho_entities::{Initialization, IntoSystem, Presentation, Simulation, SystemGroup, World};
 
-use crate::blackbox::support::{Probe, Trace, noting};
+use crate::trace::{Probe, Trace, noting};
 
 struct Physics;
 

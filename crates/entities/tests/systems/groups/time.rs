@@ -8,7 +8,7 @@ use ancho_entities::{
     VariableRate, World,
 };
 
-use crate::blackbox::support::{Probe, Trace};
+use crate::trace::{Probe, Trace};
 
 struct Steps;
 

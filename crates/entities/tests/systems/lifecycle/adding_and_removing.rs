@@ -1,7 +1,7 @@
 //! Systems that are added to groups that do not run, and systems that are removed.
 
 use ancho_entities::{
-    IntoSystem, Query, QueryDescriptor, Root, Simulation, System, SystemGroup, SystemResult, World,
+    IntoSystem, QueryDescriptor, Root, Simulation, System, SystemGroup, SystemResult, World,
 };
 
 use crate::common::{A, Shared, say, take, world};
@@ -238,50 +238,6 @@ fn a_system_that_removes_itself_goes_once_whatever_it_is_told() {
         world.remove_system(again).unwrap();
         assert_eq!(log.take(), ["start", "update", "stop", "destroy"]);
     }
-}
-
-#[test]
-fn a0107_jobs_of_systems_that_are_gone_are_told_by_their_names() {
-    let mut world = world();
-    world.spawn(A(1));
-    let mut frame = 0;
-    let id = world.add_system(
-        (move |mut all: Query<&mut A>| {
-            frame += 1;
-            all.schedule(move |_| panic!("in job {frame}"));
-        })
-        .named("miner"),
-    );
-    world.try_update(0.1).unwrap();
-    world.update_system(id).unwrap();
-    world.remove_system(id).unwrap();
-    // Another system reuses the slot, and is not blamed.
-    world.add_system(say("other").named("other"));
-    let errors = world.try_update(0.1).unwrap_err();
-    let told: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    for (line, job) in told.iter().zip(["in job 1", "in job 2"]) {
-        assert!(line.starts_with("A0107: a job of system `miner` failed: A0011: "), "{line}");
-        assert!(line.contains(job), "{line}");
-    }
-    world.try_update(0.1).unwrap();
-}
-
-#[test]
-fn a0107_a_system_that_removes_itself_is_named_too() {
-    let mut world = world();
-    world.spawn(A(1));
-    world.add_system(
-        (|world: &mut World| {
-            let own = world.executing_system().unwrap();
-            let _ = world.query_mut::<&mut A>().schedule(|_| panic!("last words"));
-            world.remove_system(own).unwrap();
-        })
-        .named("miner"),
-    );
-    world.try_update(0.1).unwrap();
-    let told = world.try_update(0.1).unwrap_err().to_string();
-    assert!(told.starts_with("A0107: a job of system `miner` failed: "), "{told}");
 }
 
 /// A system that logs its stop and its destruction, with its number.

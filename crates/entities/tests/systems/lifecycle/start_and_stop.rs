@@ -7,7 +7,7 @@ use ancho_entities::{
     Changed, Component, Entity, IntoSystem, Query, QueryDescriptor, SystemId, World,
 };
 
-use crate::blackbox::support::{Probe, Trace, noting};
+use crate::trace::{Probe, Trace, noting};
 
 #[derive(Component, Clone, Copy, Debug)]
 struct Needed;

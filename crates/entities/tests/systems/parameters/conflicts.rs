@@ -8,7 +8,7 @@ use ancho_entities::{
 use ancho_jobs::JobScheduler;
 
 use crate::common::{A, B, Log, Switch, Tag};
-use crate::panic_message::panic_message;
+use crate::fixtures::panic_message;
 
 /// Returns the reason why a system is refused.
 #[track_caller]
@@ -31,8 +31,8 @@ fn accepted<M>(system: impl IntoSystem<M>) {
 fn a0100_two_queries_of_what_one_changes() {
     assert_eq!(
         refusal(|_: Query<&mut A>, _: Time, _: Query<(&A, &B)>| {}),
-        "A0100: system `it` cannot be added: parameter 1, `Query<&mut systems::common::A>`, changes and parameter 3, \
-         `Query<(&systems::common::A, &systems::common::B)>`, reads the values of `A`, perhaps of one entity; ask for it in one \
+        "A0100: system `it` cannot be added: parameter 1, `Query<&mut systems::fixtures::components::A>`, changes and parameter 3, \
+         `Query<(&systems::fixtures::components::A, &systems::fixtures::components::B)>`, reads the values of `game::A`, perhaps of one entity; ask for it in one \
          parameter, filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart, or \
          put both in a `ParamSet`"
     );
@@ -63,8 +63,8 @@ fn a0101_a_switch_does_not_tell_parameters_apart() {
     assert_eq!(
         refusal(|_: Query<&mut A, With<Switch>>, _: Query<&A, Without<Switch>>| {}),
         "A0101: system `it` cannot be added: parameter 1, \
-         `Query<&mut systems::common::A, With<systems::common::Switch>>`, changes and parameter 2, \
-         `Query<&systems::common::A, Without<systems::common::Switch>>`, reads the values of `A`, and only `Switch` tells \
+         `Query<&mut systems::fixtures::components::A, With<systems::common::Switch>>`, changes and parameter 2, \
+         `Query<&systems::fixtures::components::A, Without<systems::common::Switch>>`, reads the values of `game::A`, and only `Switch` tells \
          their entities apart, which can be switched off and on; filter by `Absent<Switch>` instead of `Without<Switch>`, or by \
          a component that cannot be switched off, or put both in a `ParamSet`"
     );
@@ -108,7 +108,7 @@ fn a0102_other_parameters_exclude_each_other() {
 fn add_system_panics_with_the_sentence() {
     let mut world = World::new("test");
     let message = panic_message(|| world.add_system(|_: ResMut<Log>, _: ResMut<Log>| {}));
-    assert!(message.starts_with("A0102: system `systems::refused::"), "{message}");
+    assert!(message.starts_with("A0102: system `systems::parameters::conflicts::"), "{message}");
 }
 
 struct Physics;
@@ -194,7 +194,7 @@ fn a0098_what_goes_by_parameters_is_for_functions() {
 
 #[test]
 fn a0110_groups_have_to_be_there_and_groups() {
-    let expected = "A0110: system `it` cannot be in `systems::refused::Physics`, which is no group of this world; add the group \
+    let expected = "A0110: system `it` cannot be in `systems::parameters::conflicts::Physics`, which is no group of this world; add the group \
                     first, or name another";
     assert_eq!(refusal(nothing.in_group(Physics)), expected);
     assert!(
@@ -239,7 +239,10 @@ fn a0116_structs_and_groups_are_there_once_functions_as_often_as_one_likes() {
     let mut world = World::new("test");
     world.add_system(Once);
     let again = world.try_add_system(Once).unwrap_err().to_string();
-    assert!(again.starts_with("A0116: this world has `systems::refused::Once` already"), "{again}");
+    assert!(
+        again.starts_with("A0116: this world has `systems::parameters::conflicts::Once` already"),
+        "{again}"
+    );
     assert!(world.try_add_system(Simulation).unwrap_err().to_string().starts_with("A0116: "));
     let (one, two) = (world.add_system(nothing), world.add_system(nothing));
     assert_ne!(one, two);

@@ -18,7 +18,7 @@ fn singletons_of_a_world() {
     assert_eq!(world.singleton_entity::<A>(), Err(none));
     assert_eq!(
         none.to_string(),
-        "A0088: no entity with `A` is found, and one was expected; create it with `create_singleton`, ask with \
+        "A0088: no entity with `game::A` is found, and one was expected; create it with `create_singleton`, ask with \
          `try_singleton`, or let the system wait for it with `require`"
     );
     let entity = world.create_singleton(A(1)).unwrap();
@@ -39,7 +39,7 @@ fn singletons_of_a_world() {
     let two = EntityError::NotSingleton { component: ComponentType::of::<A>(), found: 2 };
     assert_eq!(
         two.to_string(),
-        "A0088: 2 entities with `A` are found, and one was expected; despawn the others, or ask a query that filters them out \
+        "A0088: 2 entities with `game::A` are found, and one was expected; despawn the others, or ask a query that filters them out \
          for its `single`"
     );
     assert_eq!(world.singleton::<A>(), Err(two));
@@ -57,7 +57,7 @@ fn tags_are_singletons_too() {
             .singleton::<Tag>()
             .unwrap_err()
             .to_string()
-            .starts_with("A0088: no entity with `Tag`")
+            .starts_with("A0088: no entity with `game::Tag`")
     );
     assert!(world.set_singleton(Tag).is_err());
     let entity = world.create_singleton(Tag).unwrap();

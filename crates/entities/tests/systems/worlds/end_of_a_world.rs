@@ -1,11 +1,8 @@
 //! Worlds, and their end.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use ancho_entities::{Component, IntoSystem, SystemGroup, World};
 
-use ancho_entities::{Component, IntoSystem, Query, SystemGroup, World};
-
-use crate::blackbox::support::{Probe, Trace, noting};
+use crate::trace::{Probe, Trace, noting};
 
 #[derive(Component, Clone, Copy)]
 struct Number(u64);
@@ -26,30 +23,6 @@ fn worlds_have_systems_and_times_of_their_own() {
     second.update(0.125);
     assert_eq!(trace.take(), "second");
     assert_eq!((first.time().elapsed(), second.time().elapsed()), (0.25, 0.125));
-}
-
-#[test]
-fn dropping_a_world_completes_its_jobs_first() {
-    let done = Arc::new(AtomicUsize::new(0));
-    let mut world = World::new("Simulation");
-    world.spawn_many(Number(1), 1000);
-    let counted = done.clone();
-    world.add_system(move |mut all: Query<&mut Number>| {
-        let done = counted.clone();
-        all.schedule_parallel(move |_| {
-            done.fetch_add(1, Ordering::Relaxed);
-        });
-    });
-    let trace = Trace::default();
-    let (seen, noted) = (done.clone(), trace.clone());
-    world.add_system(Probe::<0>::new(&trace).destroying(move |_| {
-        noted.note(seen.load(Ordering::Relaxed).to_string());
-        Ok(())
-    }));
-    world.update(0.1);
-    drop(world);
-    assert_eq!(trace.take(), "create start update stop destroy 1000");
-    assert_eq!(done.load(Ordering::Relaxed), 1000);
 }
 
 #[test]
@@ -148,22 +121,4 @@ fn systems_are_destroyed_in_reverse_order_of_creation_whatever_the_order_they_ru
     world.add_system(Probe::<2>::called("c", &trace).before("a"));
     drop(world);
     assert_eq!(trace.take(), "a.create b.create c.create c.destroy b.destroy a.destroy");
-}
-
-#[test]
-fn a_world_with_systems_goes_inside_of_a_job_of_another() {
-    let trace = Trace::default();
-    let mut world = World::new("Simulation");
-    world.set_error_handler(|_| {});
-    world.spawn_many(Number(1), 100);
-    world.add_system(|mut all: Query<&mut Number>| {
-        all.schedule_parallel(|number| number.0 += 1);
-    });
-    world.add_system(Probe::<0>::new(&trace));
-    world.update(0.1);
-    trace.take();
-    let other = World::new("Other");
-    let job = other.jobs().schedule(&[], (), move |()| drop(world)).unwrap();
-    other.jobs().complete(job);
-    assert_eq!(trace.take(), "stop destroy");
 }

@@ -8,7 +8,6 @@ use ancho_entities::{
     EntityManager, FixedRateCatchUp, FixedStep, IntoSystem, Query, QueryDescriptor, ResMut, System,
     SystemGroup, SystemId, SystemResult, Time, Version, World, WorldSettings,
 };
-use ancho_jobs::JobPool;
 
 use crate::common::{A, B, Log, take, world};
 
@@ -194,25 +193,6 @@ fn commands_that_wait_for_a_point_are_discarded_when_a_world_is_restored() {
     world.try_update(0.1).unwrap();
     assert_eq!(world.query::<&A>().iter().map(|a| a.0).collect::<Vec<_>>(), [1]);
     world.check_invariants().unwrap();
-}
-
-#[test]
-fn jobs_are_completed_before_a_world_is_restored() {
-    for workers in [0, 3] {
-        let pool = JobPool::builder().workers(workers).build().unwrap();
-        let mut world = World::with_settings("one", WorldSettings::new().job_pool(&pool));
-        world.spawn_many(A(1), 1_000);
-        world.add_system(|mut all: Query<&mut A>| _ = all.schedule_parallel(|a| a.0 += 1));
-        let mut snapshot = world.fork().unwrap();
-        let job = snapshot.query_mut::<&mut A>().schedule_parallel(|a| a.0 += 10);
-        world.try_update(0.1).unwrap();
-        world.restore(&mut snapshot).unwrap();
-        assert!(snapshot.jobs().is_completed(job));
-        assert!(world.query::<&A>().iter().all(|a| a.0 == 11));
-        world.try_update(0.1).unwrap();
-        assert!(world.query::<&A>().iter().all(|a| a.0 == 12));
-        assert!(snapshot.query::<&A>().iter().all(|a| a.0 == 11));
-    }
 }
 
 #[test]

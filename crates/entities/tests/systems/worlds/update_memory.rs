@@ -5,9 +5,8 @@ use ancho_entities::{
     FixedRateCatchUp, FixedStep, IntoSystem, Local, Query, ResMut, SystemGroup, UpdateAllocator,
     World,
 };
-use ancho_jobs::JobHandle;
 
-use crate::blackbox::support::Trace;
+use crate::trace::Trace;
 
 /// Containers, in the order of creation.
 #[derive(Default)]
@@ -86,54 +85,6 @@ fn without_updates_nothing_is_taken_back() {
     assert!(world.try_update(f64::NAN).is_err());
     assert!(world.try_update(f64::NAN).is_err());
     assert_eq!(world.resource::<Made>().usable(), [true; 5]);
-}
-
-#[test]
-fn jobs_that_have_a_container_go_on_when_it_is_taken_back() {
-    let mut world = world();
-    let mut sums = NativeArray::<u32>::new(1);
-    let numbers = NativeArray::from_fn_in(1000, |at| at as u32, &world.update_allocator());
-    let sum = world
-        .jobs()
-        .schedule(&[], (numbers.read(), sums.write()), |(numbers, sums)| {
-            sums[0] = numbers.iter().sum();
-        })
-        .unwrap();
-    drop(numbers);
-    // No call flushes the job: it runs when it is completed, three updates later.
-    for _ in 0..3 {
-        world.update(0.1);
-        let _other = NativeArray::from_fn_in(1000, |_| 1_u32, &world.update_allocator());
-    }
-    world.jobs().complete(sum);
-    assert_eq!(sums.get().unwrap(), [499_500]);
-}
-
-#[test]
-fn a_job_fills_in_one_update_what_is_read_in_the_next() {
-    #[derive(Default)]
-    struct Filled(Option<(NativeArray<u32>, JobHandle)>);
-
-    fn fill(world: &mut World, trace: &Trace) {
-        let memory = world.update_allocator();
-        let mut filled = NativeArray::<u32>::new_in(100, &memory);
-        let token = filled.write();
-        let job = world.jobs().schedule(&[], token, |values| values.fill(7)).unwrap();
-        let before = world.resource_mut::<Filled>().0.replace((filled, job));
-        if let Some((before, job)) = before {
-            world.jobs().complete(job);
-            trace.note(before.get().map_or("lost".into(), |values| values[99].to_string()));
-        }
-    }
-
-    let (mut world, trace) = (world(), Trace::default());
-    world.insert_resource(Filled::default());
-    let noted = trace.clone();
-    world.add_system(move |world: &mut World| fill(world, &noted));
-    for _ in 0..4 {
-        world.try_update(0.1).unwrap();
-    }
-    assert_eq!(trace.take(), "7 7 7");
 }
 
 #[test]

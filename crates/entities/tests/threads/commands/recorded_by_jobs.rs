@@ -1,5 +1,4 @@
 //! Commands recorded by jobs: the same ids and values for any number of threads, and in any order of batches.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
 use std::mem;
@@ -472,7 +471,7 @@ fn two_buffers_are_recorded_side_by_side_and_played_in_two_worlds() {
 
 #[test]
 fn commands_that_are_carried_out_together_come_to_the_same_everywhere() {
-    same_everywhere(10_001, |world, buffer| {
+    same_everywhere(5_001, |world, buffer| {
         let query = world.query::<(Entity, &A)>();
         let job = query.job().with(buffer.writer());
         let job = job.schedule_parallel(|(entity, a), commands| {

@@ -1,5 +1,4 @@
 //! Data that jobs and the world's thread use at the same time: never the same, unless both read it.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};

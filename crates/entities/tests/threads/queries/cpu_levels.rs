@@ -2,7 +2,7 @@
 //!
 //! Results are the same at every level, so the test looks at the call stack: each level has its own function. The test
 //! is a separate program, since the level is global.
-#![cfg(all(feature = "derive", target_arch = "x86_64"))]
+#![cfg(target_arch = "x86_64")]
 #![forbid(unsafe_code)]
 
 use std::backtrace::Backtrace;

@@ -1,13 +1,12 @@
 //! Parallel loops over entities, which have the same result as loops on one thread.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ancho_entities::{
-    Aspect, Buffer, Changed, ChunkArena, Component, EnabledMut, Entity, Query, Shared, Without,
-    World, WorldSettings,
+    Aspect, Buffer, Changed, ChunkArena, Component, EnabledMut, Entity, EntityError, OutOfMemory,
+    Query, Shared, Without, World, WorldSettings,
 };
 use ancho_jobs::{JobPool, JobScheduler};
 
@@ -337,4 +336,46 @@ fn a_view_is_good_after_a_panic_on_its_threads() {
     assert!(message.contains("unlucky"), "{message}");
     a.for_each_parallel(|a| a.0 = 7);
     assert!(world.query::<&A>().iter().all(|a| a.0 == 7));
+}
+
+#[test]
+fn without_memory_nothing_is_given() {
+    let (mut world, fork) = crowded();
+    let seen = world.version();
+    world.advance_version();
+    let state = world.state_hash();
+    let refused = |result: Result<(), EntityError>| {
+        assert!(matches!(result, Err(EntityError::OutOfMemory(OutOfMemory { .. }))));
+    };
+    refused(world.query_mut::<&mut A>().unshare());
+    refused(world.query_mut::<&mut A>().copy_from(&[A(0); 20]));
+    assert_eq!(world.state_hash(), state);
+    let changed = world.query_filtered::<(), Changed<(A, X)>>().since(seen);
+    assert!(changed.is_empty());
+    // Data that is only read needs no memory.
+    world.query_mut::<&A>().unshare().unwrap();
+    drop(fork);
+    let mut query = world.query_mut::<&mut A>();
+    query.unshare().unwrap();
+    query.for_each(|a| a.0 = 0);
+    query.for_each_parallel(|a| a.0 += 1);
+    assert!(world.query::<&A>().iter().all(|a| a.0 == 1));
+}
+
+#[test]
+fn a_view_is_narrowed_to_shared_values() {
+    let mut world = chunks_of(7);
+    for at in 0..30 {
+        world.spawn((A(at), Shared::new(Team(at % 3))));
+    }
+    let (mut all,) = world.split::<(Query<&mut A>,)>();
+    assert_eq!(all.reborrow().with_shared(Team(1)).count(), 10);
+    assert_eq!(all.reborrow().with_shared(Team(9)).count(), 0);
+    all.reborrow().with_shared(Team(1)).for_each(|a| a.0 = 100);
+    all.reborrow().with_shared(Team(2)).for_each_parallel(|a| a.0 = 200);
+    let listed = all.to_components::<A>().unwrap();
+    let count = |value| listed.iter().filter(|a| a.0 == value).count();
+    assert_eq!((count(100), count(200), listed.len()), (10, 10, 30));
+    all.reborrow().with_shared(Team(0)).schedule_parallel(|a| a.0 = 300);
+    assert_eq!(all.iter_mut().filter(|a| a.0 == 300).count(), 10);
 }

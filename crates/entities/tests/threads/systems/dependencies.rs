@@ -4,7 +4,7 @@ use ancho_entities::{
     Changed, Component, EntityManager, IntoSystem, Lookup, Presentation, Query, World,
 };
 
-use crate::blackbox::support::Trace;
+use crate::systems::trace::Trace;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Position(f64);

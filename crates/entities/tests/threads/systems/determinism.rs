@@ -1,5 +1,4 @@
 //! A world has the same states for any number of threads, order of work, and CPU level.
-#![cfg(feature = "derive")]
 
 use std::sync::{Arc, Mutex};
 

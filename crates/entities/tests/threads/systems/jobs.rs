@@ -3,7 +3,7 @@
 use ancho_entities::{IntoSystem, Local, Query, ResMut, SystemFault, World, WorldSettings};
 use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, ScheduleError};
 
-use crate::common::{A, B, Log, take, world};
+use crate::systems::common::{A, B, Log, take, world};
 
 #[test]
 fn a0107_a_job_that_fails_is_told_with_its_system_in_the_next_update() {

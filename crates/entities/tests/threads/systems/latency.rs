@@ -8,7 +8,7 @@ use ancho_entities::{
 
 use ancho_jobs::JobScheduler;
 
-use crate::common::{A, B, Shared, Switch, world};
+use crate::systems::common::{A, B, Shared, Switch, world};
 
 #[derive(Component, Clone, Copy)]
 #[component(name = "Sum")]

@@ -10,7 +10,7 @@ use ancho_entities::{
 };
 use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, ScheduleError};
 
-use crate::common::{A, B};
+use crate::systems::common::{A, B};
 
 const WORKERS: [usize; 3] = [0, 1, 4];
 

@@ -1,5 +1,4 @@
 //! Systems that wait for jobs of other systems, and systems that do not.
-#![cfg(feature = "derive")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};

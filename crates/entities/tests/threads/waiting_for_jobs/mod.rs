@@ -2,7 +2,6 @@
 //! others.
 //!
 //! Jobs block at a gate until it is opened, so that a test can see whether the operation has waited for them.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
 mod operations;

@@ -1,5 +1,4 @@
-//! Forks of a world, on several threads at once. Also for ThreadSanitizer.
-#![cfg(feature = "derive")]
+//! Forks of a world, on several threads at once.
 
 use std::iter;
 use std::sync::atomic::AtomicU32;

@@ -1,5 +1,4 @@
-//! Managed components, which are not `Sync`, in worlds on several threads. Also for ThreadSanitizer.
-#![cfg(feature = "derive")]
+//! Managed components, which are not `Sync`, in worlds on several threads.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;

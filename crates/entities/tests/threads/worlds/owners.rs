@@ -1,5 +1,4 @@
 //! A world can be sent to another thread, and is used by one at a time.
-#![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 

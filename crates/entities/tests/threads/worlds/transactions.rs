@@ -33,10 +33,10 @@ fn a_job_can_do_everything() {
             entities.remove::<Text>(there).unwrap();
             entities.set(there, A(10)).unwrap();
             entities.instantiate_many(prefab, 5).unwrap();
-            let archetype = entities.archetype::<(A, Lamp)>();
+            let archetype = entities.archetype::<(A, X)>();
             assert_eq!(entities.create_many(archetype, 7).unwrap().len(), 7);
-            entities.query_mut::<&mut Lamp>().for_each(|lamp| lamp.0 = 1);
-            entities.batch(QueryDescriptor::of::<&Lamp, ()>()).add(Tag).unwrap();
+            entities.query_mut::<&mut X>().for_each(|x| x.0 = 1);
+            entities.batch(QueryDescriptor::of::<&X, ()>()).add(Tag).unwrap();
         });
         transaction.jobs().complete(job.unwrap());
         let mut world = Checked(transaction.end().unwrap());
@@ -45,10 +45,7 @@ fn a_job_can_do_everything() {
         assert_eq!(world.get(there), Ok(&Link(prefab)));
         assert!(!world.has::<Text>(there));
         assert_eq!(world.query::<&A>().count(), 1 + 5 + 7);
-        assert_eq!(
-            world.query::<(&Lamp, &Tag)>().iter().filter(|(lamp, _)| lamp.0 == 1).count(),
-            7
-        );
+        assert_eq!(world.query::<(&X, &Tag)>().iter().filter(|(x, _)| x.0 == 1).count(), 7);
         world.spawn(A(4));
     }
 }

@@ -6,9 +6,9 @@ use ancho_entities::{Entity, EntityMap, QueryDescriptor, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::cases;
 use crate::common::*;
-use crate::lives::{Step, live, owned, step};
+use crate::fixtures::model::{cases, time_is_up};
+use crate::random_steps::{Step, live, owned, step};
 
 /// The entities to move or copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,10 +129,10 @@ fn entities_are_as_they_were() {
     let limit = || prop_oneof![Just(1_usize), Just(2), Just(5), Just(1000)];
     let lives = [vec(step(), 0..120), vec(step(), 0..60)];
     let strategy = (lives, limit(), limit(), any::<bool>(), any::<bool>(), verb, extent);
-    let config = cases::cases(256);
+    let config = cases(256);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let result = runner.run(&strategy, |(lives, one, other, is_same, is_forked, verb, extent)| {
-        if cases::time_is_up() {
+        if time_is_up() {
             return Ok(());
         }
         let limits = [one, if is_same { one } else { other }];
