@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use allocator_api2::alloc::Allocator as RawAllocator;
 use ancho_collections::{Allocator, FrameMemory, RewindableAllocator, Temp};
-use model::cases;
+use model::{cases, time_is_up};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -149,6 +149,9 @@ proptest! {
     fn rewindable_memory_never_overlaps_and_keeps_its_contents(
         script in prop::collection::vec(step(), 1..150)
     ) {
+        if time_is_up() {
+            return Ok(());
+        }
         let level = RewindableAllocator::new();
         Model::new(level.allocator(), 64).run(&script, || level.rewind());
         prop_assert_eq!(level.bytes_used(), 0);
@@ -161,6 +164,9 @@ proptest! {
     fn the_memory_of_jobs_never_overlaps_and_keeps_its_contents(
         script in prop::collection::vec(step(), 1..150)
     ) {
+        if time_is_up() {
+            return Ok(());
+        }
         let mut memory = FrameMemory::new("Game");
         Model::new(memory.temp_job(), 64).run(&script, || drop(memory.advance()));
     }
@@ -169,6 +175,9 @@ proptest! {
     fn scratch_memory_never_overlaps_and_keeps_its_contents(
         scripts in prop::collection::vec(prop::collection::vec(step(), 1..50), 1..4)
     ) {
+        if time_is_up() {
+            return Ok(());
+        }
         let mut temp = Temp::new();
         for script in scripts {
             Model::new(&temp, 64).run(&script, || {});
@@ -180,6 +189,9 @@ proptest! {
     fn persistent_memory_never_overlaps_and_keeps_its_contents(
         script in prop::collection::vec(step(), 1..50)
     ) {
+        if time_is_up() {
+            return Ok(());
+        }
         Model::new(Allocator::PERSISTENT, 1).run(&script, || {});
         Model::new(FrameMemory::new("Game").persistent(), 1).run(&script, || {});
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ancho_collections::{BitArray, NativeBitArray};
 use ancho_jobs::{JobPool, JobScheduler};
-use model::cases;
+use model::{cases, time_is_up};
 use proptest::prelude::*;
 
 /// Returns the message of a panic.
@@ -124,6 +124,9 @@ proptest! {
         steps in prop::collection::vec(step(), 0..40),
         looks in prop::collection::vec((any::<usize>(), any::<usize>(), 0_usize..100), 5),
     ) {
+        if time_is_up() {
+            return Ok(());
+        }
         let mut model = first;
         let mut bits: BitArray = model.iter().copied().collect();
         for step in steps {

@@ -6,7 +6,7 @@ use crate::common::model;
 use ancho_collections::{Allocator, List, RewindableAllocator};
 use common::panic_message;
 use common::source::limited;
-use model::cases;
+use model::{cases, time_is_up};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -163,6 +163,9 @@ proptest! {
 
     #[test]
     fn any_script_has_the_same_result(steps in steps()) {
+        if time_is_up() {
+            return Ok(());
+        }
         run(&Allocator::PERSISTENT, &steps);
         run(&RewindableAllocator::new().allocator(), &steps);
         let (custom, ledger) = limited(usize::MAX);

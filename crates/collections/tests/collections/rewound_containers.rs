@@ -8,7 +8,7 @@ use std::thread;
 use ancho_collections::{Native, NativeArray, NativeColumns, NativeList, RewindableAllocator};
 use ancho_jobs::{AccessError, ScheduleError};
 use common::{Door, Drops, WORKERS, assert_refused, eventually, numbers, scheduler};
-use model::cases;
+use model::{cases, time_is_up};
 use proptest::prelude::*;
 
 #[test]
@@ -254,6 +254,9 @@ proptest! {
             1..60,
         ),
     ) {
+        if time_is_up() {
+            return Ok(());
+        }
         let jobs = scheduler(2);
         let level = RewindableAllocator::new();
         let memory = level.allocator();

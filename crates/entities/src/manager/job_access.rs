@@ -292,7 +292,6 @@ pub(crate) struct Jobs {
     writes: DeclaredWrites,
     /// Memory that queries keep between jobs, created at its first use. The manager does not use it.
     memory: OnceCell<Box<dyn Any + Send>>,
-    declared: DeclaredJob,
 }
 
 impl Jobs {
@@ -303,7 +302,6 @@ impl Jobs {
             fences: JobFences::default(),
             writes: DeclaredWrites::default(),
             memory: OnceCell::new(),
-            declared: DeclaredJob::default(),
         }
     }
 

@@ -37,10 +37,10 @@ struct Known {
 }
 
 /// A query type and its options.
-pub(super) type Key = (TypeId, Options);
+pub(crate) type Key = (TypeId, Options);
 
 /// A state of a cache, which is found again without a search.
-pub(super) struct StateHandle {
+pub(crate) struct StateHandle {
     cache: u64,
     state: NonNull<QueryState>,
 }

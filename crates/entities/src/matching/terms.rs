@@ -157,7 +157,7 @@ impl Plan {
     }
 
     /// Returns `true` if values in chunks can be written, and not only enabled bits.
-    pub(super) fn writes_values(&self) -> bool {
+    pub(crate) fn writes_values(&self) -> bool {
         self.parts.iter().any(|part| part.write && !part.bits)
     }
 

@@ -488,15 +488,18 @@ enum By {
     ParallelJob,
 }
 
-/// Counts the allocations of each fifty frames after a warm-up, until a count is within the limit.
+/// The number of frames in which allocations are counted. A debug build takes ten times as long for each.
+const FRAMES: usize = if cfg!(debug_assertions) { 5 } else { 50 };
+
+/// Counts the allocations of each [`FRAMES`] frames after a warm-up, until a count is within the limit.
 fn count_frames(mut frame: impl FnMut(), most: usize, limit: usize) -> Vec<usize> {
-    for _ in 0..20 {
+    for _ in 0..10 {
         frame();
     }
     let mut counts = Vec::with_capacity(most);
     while counts.len() < most && counts.last().is_none_or(|&last| last > limit) {
         let before = ALLOCATIONS.load(Ordering::Relaxed);
-        for _ in 0..50 {
+        for _ in 0..FRAMES {
             frame();
         }
         counts.push(ALLOCATIONS.load(Ordering::Relaxed) - before);
@@ -624,8 +627,8 @@ pub(crate) fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() 
                 let mut buffer = EntityCommandBuffer::new();
                 let mut brief = Vec::with_capacity(500);
                 // Memory moves between workers, and takes a while until every block is large enough.
-                let most = if workers == 0 { 1 } else { 20 };
-                let expected = [50 * part.values, 50 * (part.values + part.copies)];
+                let most = if workers == 0 { 1 } else { 1000 / FRAMES };
+                let expected = [FRAMES * part.values, FRAMES * (part.values + part.copies)];
                 let recorded = count_frames(
                     || {
                         record(&world, &mut buffer, &old, part, by);
@@ -671,7 +674,7 @@ pub(crate) fn frames_of_commands_allocate_nothing_but_what_values_are_made_of() 
             0,
         );
         // Duplicates may allocate as much as the original values.
-        if counts.last().is_none_or(|&last| last > 50 * (part.values + part.copies)) {
+        if counts.last().is_none_or(|&last| last > FRAMES * (part.values + part.copies)) {
             wrong.push(format!("{}, played again: {counts:?}", part.name));
         }
     }

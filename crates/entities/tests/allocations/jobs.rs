@@ -8,6 +8,7 @@ use ancho_entities::{
 };
 use ancho_jobs::{JobPool, JobSlice, ParallelJobStruct, SliceWrite};
 
+use crate::FRAMES;
 use crate::counting_allocator::ALLOCATIONS;
 
 #[derive(Component, Clone, Copy)]
@@ -76,8 +77,8 @@ fn frame(world: &mut World, all: &[Entity], distances: &mut JobSlice<f32>) {
     world.jobs().complete_everything();
 }
 
-/// Counts the allocations of each thousand frames after a warm-up, until a count is zero or `most` counts were taken.
-fn count_thousands_of_frames(workers: usize, most: usize) -> Vec<usize> {
+/// Counts the allocations of each [`FRAMES`] frames after a warm-up, until a count is zero or `most` counts were taken.
+fn count_frames(workers: usize, most: usize) -> Vec<usize> {
     let pool = JobPool::builder().workers(workers).build().unwrap();
     let settings = WorldSettings::new().chunk_capacity_limit(100).job_pool(&pool);
     let mut world = World::with_settings("Simulation", settings);
@@ -91,7 +92,7 @@ fn count_thousands_of_frames(workers: usize, most: usize) -> Vec<usize> {
     let mut counts = Vec::with_capacity(most);
     while counts.len() < most && counts.last() != Some(&0) {
         let before = ALLOCATIONS.load(Ordering::Relaxed);
-        for _ in 0..1000 {
+        for _ in 0..FRAMES {
             frame(&mut world, &all, &mut distances);
         }
         counts.push(ALLOCATIONS.load(Ordering::Relaxed) - before);
@@ -99,12 +100,12 @@ fn count_thousands_of_frames(workers: usize, most: usize) -> Vec<usize> {
     counts
 }
 
-pub(crate) fn thousands_of_frames_of_jobs_over_entities_allocate_nothing() {
-    assert_eq!(count_thousands_of_frames(0, 1), [0]);
+pub(crate) fn frames_of_jobs_over_entities_allocate_nothing() {
+    assert_eq!(count_frames(0, 1), [0]);
     // Finished jobs return their memory, and later jobs reuse it. With workers, a job gets another block each time, so
     // it takes a while until every block is large enough for every job.
     for workers in [1, 2] {
-        let counts = count_thousands_of_frames(workers, 20);
+        let counts = count_frames(workers, 20_000 / FRAMES);
         assert_eq!(counts.last(), Some(&0), "{workers} workers: {counts:?}");
         assert!(counts.iter().sum::<usize>() < 200, "{workers} workers: {counts:?}");
     }

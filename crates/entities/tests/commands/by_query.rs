@@ -54,10 +54,10 @@ fn queries_see_what_the_commands_before_them_did_and_not_what_comes_after() {
     commands.batch(QueryDescriptor::of::<&A, ()>()).add(Tag);
     let after = commands.spawn(A(3));
     commands.add(old, A(4));
-    commands.batch(QueryDescriptor::of::<(), With<Tag>>()).add(B("tagged".into()));
+    commands.batch(QueryDescriptor::of::<(), With<Tag>>()).add(Text("tagged".into()));
     world.play(&mut buffer).unwrap();
     let id = |placeholder| buffer.resolve(placeholder).unwrap();
-    assert!(world.has::<(Tag, B)>(id(before)));
+    assert!(world.has::<(Tag, Text)>(id(before)));
     assert!(!world.has::<Tag>(id(after)) && !world.has::<Tag>(old));
 }
 
@@ -104,10 +104,10 @@ fn a_query_that_finds_nobody_changes_nothing() {
     let before = world.state_hash();
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
-    commands.batch(QueryDescriptor::of::<&B, ()>()).despawn();
-    commands.batch(QueryDescriptor::of::<&B, ()>()).add(A(1));
-    commands.batch(QueryDescriptor::of::<&B, ()>()).remove::<A>();
-    commands.batch(QueryDescriptor::of::<&B, ()>()).set_enabled(false);
+    commands.batch(QueryDescriptor::of::<&Text, ()>()).despawn();
+    commands.batch(QueryDescriptor::of::<&Text, ()>()).add(A(1));
+    commands.batch(QueryDescriptor::of::<&Text, ()>()).remove::<A>();
+    commands.batch(QueryDescriptor::of::<&Text, ()>()).set_enabled(false);
     world.play(&mut buffer).unwrap();
     assert_eq!((world.state_hash(), world.entity_count()), (before, 1));
 }
@@ -243,21 +243,23 @@ fn of_a_group_those_are_changed_that_a_query_finds() {
     let mut world = world();
     let [root, member, bare, _] = group(&mut world);
     play(&mut world, |commands| {
-        commands.batch(Linked(root).matching(QueryDescriptor::of::<&A, ()>())).add(B("a".into()));
+        commands
+            .batch(Linked(root).matching(QueryDescriptor::of::<&A, ()>()))
+            .add(Text("a".into()));
         let bare = QueryDescriptor::new().absent([ComponentType::of::<A>()]);
         commands.batch(Linked(root).matching(bare)).add(Stays(1));
         // DIFFERENCE: Unity's masks ignore enabled state. A query respects it by default.
         commands.batch(Linked(root).matching(QueryDescriptor::of::<&Lamp, ()>())).set(A(7));
         let lamps = QueryDescriptor::of::<&Lamp, ()>().ignore_enabled();
-        commands.batch(Linked(root).matching(lamps)).set(B("lamp".into()));
+        commands.batch(Linked(root).matching(lamps)).set(Text("lamp".into()));
         commands
             .batch(Linked(root).matching(QueryDescriptor::of::<(), Without<Lamp>>()))
             .remove::<A>();
     })
     .unwrap();
-    assert_eq!(world.get(root), Ok(&B("a".into())));
-    assert_eq!(world.get(member), Ok(&B("lamp".into())));
-    assert!(world.has::<Stays>(bare) && !world.has::<B>(bare));
+    assert_eq!(world.get(root), Ok(&Text("a".into())));
+    assert_eq!(world.get(member), Ok(&Text("lamp".into())));
+    assert!(world.has::<Stays>(bare) && !world.has::<Text>(bare));
     assert!(!world.has::<Stays>(root) && !world.has::<Stays>(member));
     // A disabled lamp matches `Without`.
     assert!(!world.has::<A>(root) && !world.has::<A>(member));
@@ -319,16 +321,16 @@ fn each_entity_that_a_query_finds_gets_a_value_of_its_own() {
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
     let camp = commands.spawn(Tag);
-    let sets = (0..10).map(|at| (B(at.to_string()), Link(camp)));
+    let sets = (0..10).map(|at| (Text(at.to_string()), Link(camp)));
     commands.batch(QueryDescriptor::of::<&A, ()>()).add_each(sets);
     assert_eq!(
         buffer.trace().lines().nth(1).unwrap(),
-        "2: add `game::B`, `game::Link` to each of all that the query of `&commands::common::A` finds"
+        "2: add `game::Text`, `game::Link` to each of all that the query of `&commands::fixtures::components::A` finds"
     );
     world.play(&mut buffer).unwrap();
     let check = |world: &ancho_entities::World, found: &[ancho_entities::Entity], camp| {
         for (at, &entity) in found.iter().enumerate() {
-            assert_eq!(world.get(entity), Ok(&B(at.to_string())));
+            assert_eq!(world.get(entity), Ok(&Text(at.to_string())));
             assert_eq!(world.get(entity), Ok(&Link(camp)));
         }
     };
@@ -339,10 +341,10 @@ fn each_entity_that_a_query_finds_gets_a_value_of_its_own() {
     check(&world, &found, buffer.resolve(camp).unwrap());
     // The query finds one more entity now.
     world.spawn(A(10));
-    let before = world.query::<&B>().count();
+    let before = world.query::<&Text>().count();
     let stopped = stopped(world.play(&mut buffer));
     let wrong =
-        EntityError::WrongCount { component: ComponentType::of::<B>(), expected: 11, found: 10 };
+        EntityError::WrongCount { component: ComponentType::of::<Text>(), expected: 11, found: 10 };
     assert_eq!(stopped.fault(), CommandFault::Entity(wrong));
-    assert_eq!(world.query::<&B>().count(), before);
+    assert_eq!(world.query::<&Text>().count(), before);
 }

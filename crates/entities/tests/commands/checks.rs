@@ -17,7 +17,7 @@ fn a_check_finds_targets_that_are_not_there_and_changes_nothing() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let new = commands.spawn(A(2));
-    commands.add(new, B("new".into()));
+    commands.add(new, Text("new".into()));
     commands.set(old, A(3));
     world.check_commands(&buffer).unwrap();
     buffer.commands().unwrap().set(dead, A(4));
@@ -93,7 +93,7 @@ fn the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
     assert_eq!(buffer.trace(), "");
     let commands = buffer.commands().unwrap();
     commands.set_sort_key(Some(2));
-    let new = commands.spawn((A(1), B("b".into())));
+    let new = commands.spawn((A(1), Text("b".into())));
     commands.set_sort_key(Some(1));
     commands.add(old, (A(1), Link(new)));
     commands.remove::<A>(old);
@@ -107,7 +107,7 @@ fn the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
     commands.set_enabled(old, false);
     commands.set_name(old, "x");
     commands.add_buffer(old, [LinkedEntityGroup(old)]);
-    commands.batch(QueryDescriptor::of::<&A, With<B>>()).despawn();
+    commands.batch(QueryDescriptor::of::<&A, With<Text>>()).despawn();
     commands.run("something else", |_| Ok(()));
     let trace = buffer.trace();
     let lines: Vec<_> = trace.lines().collect();
@@ -118,7 +118,7 @@ fn the_trace_has_a_line_for_each_command_in_the_order_of_playback() {
     assert_eq!(lines[0], "1: add `game::A`, `game::Link` to 0v1");
     assert_eq!(lines[1], "2: remove `game::A` from 0v1");
     assert!(lines[2].starts_with("3: spawn placeholder 0.0"), "{}", lines[2]);
-    assert!(lines[2].contains("`game::A`, `game::B`"), "{}", lines[2]);
+    assert!(lines[2].contains("`game::A`, `game::Text`"), "{}", lines[2]);
     assert!(lines[13].contains("something else"), "{}", lines[13]);
     let again = buffer.trace();
     assert_eq!(trace, again, "looking changes nothing");

@@ -3,28 +3,9 @@
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ancho_entities::{
-    BufferElement, CommandError, CommandFault, CommandRecorder, Component, Entity,
-    EntityCommandBuffer, ManagedComponent, PlaybackStopped, SharedComponent, World,
-};
+use ancho_entities::{CommandError, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, ManagedComponent, PlaybackStopped, SharedComponent, World};
 
-pub(crate) use crate::checked::{Checked, chunks_of, world};
-pub(crate) use crate::panic_message::panic_message;
-
-#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
-#[component(name = "game::A")]
-pub(crate) struct A(pub(crate) u32);
-
-#[derive(Component, Clone, Debug, PartialEq, Default)]
-#[component(name = "game::B")]
-pub(crate) struct B(pub(crate) String);
-
-#[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "game::Link")]
-pub(crate) struct Link(pub(crate) Entity);
-
-#[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
-pub(crate) struct Tag;
+pub(crate) use crate::fixtures::*;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
 #[component(name = "game::Lamp", enableable)]
@@ -44,21 +25,8 @@ pub(crate) struct Stays(pub(crate) u32);
 #[component(name = "game::Only")]
 pub(crate) struct Only(pub(crate) u32);
 
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-#[buffer(inline = 2)]
-pub(crate) struct Item(pub(crate) u32);
-
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-#[buffer(inline = 2)]
-pub(crate) struct Friend(pub(crate) Entity);
-
 #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Team(pub(crate) &'static str);
-
-/// A shared value: entities with the same captain are in the same chunks.
-#[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[shared(name = "game::Crew")]
-pub(crate) struct Crew(pub(crate) Entity);
 
 #[derive(ManagedComponent, Clone, Debug, PartialEq)]
 pub(crate) struct Note {
@@ -171,4 +139,18 @@ pub(crate) fn fails(
 /// Returns a placeholder of another buffer.
 pub(crate) fn foreign() -> Entity {
     EntityCommandBuffer::new().commands().unwrap().spawn(())
+}
+
+/// Returns the appended items, in the order of playback.
+pub(crate) fn items(world: &Checked, entity: Entity) -> Vec<u32> {
+    world.buffer::<Item>(entity).unwrap().iter().map(|item| item.0).collect()
+}
+
+/// Checks the message that stops a named buffer; `AT` stands for the location of playback.
+#[track_caller]
+pub(crate) fn reads(world: &mut World, mut buffer: EntityCommandBuffer, message: &str) {
+    let label = buffer.label().to_string();
+    let CommandError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else { panic!() };
+    let message = message.replace("BUFFER", &label).replace("AT", &stopped.at().to_string());
+    assert_eq!(CommandError::Stopped(stopped).to_string(), message);
 }

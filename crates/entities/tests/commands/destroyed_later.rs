@@ -39,7 +39,7 @@ fn fails_first(
 #[test]
 fn what_is_missing_is_an_error_also_if_the_entity_is_destroyed_later() {
     fails_first(
-        |commands, old| commands.set(old, B("b".into())),
+        |commands, old| commands.set(old, Text("b".into())),
         |error| matches!(error, EntityError::MissingComponent { .. }),
     );
 }
@@ -117,16 +117,16 @@ fn what_comes_between_and_fails_leaves_what_was_to_be_destroyed() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let brief = commands.spawn(A(2));
-    commands.add(brief, B("brief".into()));
-    commands.add(old, B("old".into()));
+    commands.add(brief, Text("brief".into()));
+    commands.add(old, Text("old".into()));
     commands.set(Entity::NULL, A(1));
     commands.despawn(brief);
     commands.despawn(old);
     assert_eq!(outcome(&mut world, &mut buffer).unwrap().0, 4);
     let brief = buffer.resolve(brief).unwrap();
     assert_eq!(world.get(brief), Ok(&A(2)), "the earlier ones are applied");
-    assert_eq!(world.get(brief), Ok(&B("brief".into())));
-    assert_eq!(world.get(old), Ok(&B("old".into())));
+    assert_eq!(world.get(brief), Ok(&Text("brief".into())));
+    assert_eq!(world.get(old), Ok(&Text("old".into())));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn in_a_strict_world_errors_are_those_of_one_by_one() {
     assert!(matches!(fault, CommandFault::Entity(EntityError::NoSuchEntity { .. })));
     buffer.clear().unwrap();
     let commands = buffer.commands().unwrap();
-    commands.remove::<B>(old);
+    commands.remove::<Text>(old);
     commands.despawn(old);
     assert_eq!(outcome(&mut world, &mut buffer).unwrap().0, 1);
     assert!(world.exists(old));
@@ -228,13 +228,13 @@ fn instances_of_what_is_destroyed_later_are_there() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let brief = commands.spawn(A(1));
-    commands.add(brief, B("brief".into()));
+    commands.add(brief, Text("brief".into()));
     let copy = commands.instantiate(brief);
     commands.set(brief, A(2));
     commands.despawn(brief);
     world.play(&mut buffer).unwrap();
     let copy = buffer.resolve(copy).unwrap();
-    assert_eq!((world.get(copy), world.get(copy)), (Ok(&A(1)), Ok(&B("brief".into()))));
+    assert_eq!((world.get(copy), world.get(copy)), (Ok(&A(1)), Ok(&Text("brief".into()))));
     assert_eq!(world.entity_count(), 1);
 }
 
@@ -264,7 +264,7 @@ fn by_key_the_destruction_may_come_first() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     commands.set_sort_key(Some(2));
-    commands.add(old, B("b".into()));
+    commands.add(old, Text("b".into()));
     commands.set_sort_key(Some(1));
     commands.despawn(old);
     assert_eq!(outcome(&mut world, &mut buffer).unwrap().0, 2);

@@ -1,34 +1,30 @@
-//! Command buffers: tests are named after the rows of the behaviour they check.
+//! Command buffers: recording, playback, placeholders and failures.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 
-mod alone;
+#[path = "../fixtures/mod.rs"]
+mod fixtures;
+
+mod common;
+
 mod basics;
 mod batch_targets;
-mod batching;
 mod by_query;
-mod cancel;
-#[path = "../common/model.rs"]
-mod cases;
-#[path = "../common/checked.rs"]
-mod checked;
+mod cancelled;
 mod checks;
-mod common;
+mod coalesced;
 mod destroyed_later;
-mod hostile;
-mod in_use;
+mod every_command;
 mod keys;
 mod layouts;
 mod messages;
 mod misuse;
-#[cfg(not(tsan))]
 mod model;
-#[path = "../common/panic_message.rs"]
-mod panic_message;
+mod panics;
 mod placeholders;
 mod policy;
+mod runs_of_one_kind;
 mod shared_values;
-#[cfg(not(tsan))]
+mod single_commands;
 mod steps;
 mod targets;
-mod together;

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use ancho_entities::{CommandError, Entity, EntityCommandBuffer, Prefab, World};
+use ancho_entities::{Entity, EntityCommandBuffer, Prefab};
 
 use crate::common::*;
 
@@ -10,15 +10,6 @@ use crate::common::*;
 #[track_caller]
 fn here() -> &'static Location<'static> {
     Location::caller()
-}
-
-/// Checks the message that stops a named buffer; `AT` stands for the location of playback.
-#[track_caller]
-fn reads(world: &mut World, mut buffer: EntityCommandBuffer, message: &str) {
-    let label = buffer.label().to_string();
-    let CommandError::Stopped(stopped) = world.play(&mut buffer).unwrap_err() else { panic!() };
-    let message = message.replace("BUFFER", &label).replace("AT", &stopped.at().to_string());
-    assert_eq!(CommandError::Stopped(stopped).to_string(), message);
 }
 
 #[test]
@@ -50,33 +41,6 @@ fn a0078_names_the_place_of_the_call_of_play() {
     let (played, at) = (world.play(&mut buffer), here());
     let stopped = stopped(played);
     assert_eq!((stopped.at().file(), stopped.at().line()), (at.file(), at.line()));
-}
-
-#[test]
-fn a0078_names_the_job_that_recorded() {
-    let mut world = world();
-    let stone = world.spawn(A(1));
-    let mut buffer = EntityCommandBuffer::new().named("fight");
-    let query = world.query::<Entity>();
-    let job =
-        query.job().named("Hit").with(buffer.writer()).schedule_parallel(|entity, commands| {
-            commands.set(entity, B("hit".into()));
-        });
-    world.jobs().complete(job);
-    reads(
-        &mut world,
-        buffer,
-        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `set `game::B` of 0v1`, which job `Hit` recorded; \
-         those before it were carried out, those after it were not: A0051: entity 0v1 has no `game::B`; add it first, or \
-         ask with `has`",
-    );
-    let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.jobs();
-    let job = jobs.named("Alone").schedule(&[], buffer.writer(), move |mut commands| {
-        commands.set(stone, B("b".into()));
-    });
-    jobs.complete(job.unwrap());
-    assert_eq!(stopped(world.play(&mut buffer)).job(), Some("Alone"));
 }
 
 #[test]
@@ -239,31 +203,6 @@ fn a0085_reusable() {
              gives placeholders"
         )
     );
-}
-
-#[test]
-fn a0003_and_a0001_in_use() {
-    let world = world();
-    let mut buffer = EntityCommandBuffer::new().named("fight");
-    let label = buffer.label();
-    let jobs = world.jobs();
-    let job = jobs.named("Hit").schedule(&[], buffer.writer(), |_| ()).unwrap();
-    assert_eq!(
-        buffer.commands().unwrap_err().to_string(),
-        format!(
-            "A0003: {label} cannot be written now, because job `Hit` writes it concurrently and was not completed; complete `Hit` \
-             first"
-        )
-    );
-    let refused = jobs.named("Again").schedule(&[], buffer.writer(), |_| ()).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        format!(
-            "A0001: job `Again` writes concurrently {label}, which job `Hit` writes concurrently and which was not completed; pass \
-             the handle of `Hit` as a dependency, or complete it first; a job from a builder can also wait for its turn (`in_turn`)"
-        )
-    );
-    jobs.complete(job);
 }
 
 #[test]

@@ -2,11 +2,9 @@
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use ancho_entities::{
-    CommandError, CommandRecorder, Component, Entity, EntityCommandBuffer, EntityTracker, World,
-};
+use ancho_entities::{CommandError, Component, Entity, EntityCommandBuffer, EntityTracker, World};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Default)]
 struct A(u32);
@@ -25,23 +23,6 @@ impl Drop for Bomb {
     fn drop(&mut self) {
         assert!(!self.0 || std::thread::panicking(), "it went off");
     }
-}
-
-#[test]
-fn a_key_that_nothing_was_recorded_with_is_forgotten() {
-    let mut world = World::new("Simulation");
-    let door = world.spawn(A(0));
-    let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.jobs();
-    let silent = jobs.schedule(&[], buffer.writer(), |mut commands| commands.set_sort_key(Some(1)));
-    jobs.complete(silent.unwrap());
-    let second = jobs.schedule(&[], buffer.writer(), move |mut commands| commands.set(door, A(1)));
-    jobs.complete(second.unwrap());
-    let commands = buffer.commands().unwrap();
-    commands.set_sort_key(Some(5));
-    commands.set(door, A(2));
-    world.play(&mut buffer).unwrap();
-    assert_eq!(world.get(door), Ok(&A(1)), "what has no key comes last");
 }
 
 mod one {
@@ -108,24 +89,6 @@ fn an_entity_with_all_bits_set_is_an_entity_of_nobody() {
 }
 
 #[test]
-fn clearing_that_panics_leaves_nothing() {
-    let mut world = World::new("Simulation");
-    let orc = world.spawn(A(0));
-    let mut buffer = EntityCommandBuffer::new();
-    buffer.commands().unwrap().set(orc, A(66));
-    let jobs = world.jobs();
-    let arm =
-        jobs.schedule(&[], buffer.writer(), move |mut commands| commands.add(orc, Bomb(true)));
-    jobs.complete(arm.unwrap());
-    assert!(catch_unwind(AssertUnwindSafe(|| buffer.clear())).is_err());
-    assert_eq!(buffer.len(), 0);
-    let new = buffer.commands().unwrap().spawn(A(1));
-    world.play(&mut buffer).unwrap();
-    assert_eq!(world.get(orc), Ok(&A(0)));
-    assert_eq!(world.get(buffer.resolve(new).unwrap()), Ok(&A(1)));
-}
-
-#[test]
 fn recorders_that_were_exchanged_do_no_harm() {
     let (mut one, mut other) = (World::new("one"), World::new("other"));
     let (mut first, mut second) = (EntityCommandBuffer::new(), EntityCommandBuffer::new());
@@ -140,84 +103,6 @@ fn recorders_that_were_exchanged_do_no_harm() {
     _ = other.play(&mut second);
     one.check_invariants().unwrap();
     other.check_invariants().unwrap();
-}
-
-/// Creates entities in two lanes of a buffer, where the second replaces the first: the job keeps its recorder, and
-/// returns none.
-fn record_twice(
-    world: &World,
-    buffer: &mut EntityCommandBuffer,
-    record: fn(&mut CommandRecorder, Entity),
-    others: u32,
-) {
-    let jobs = world.jobs();
-    let kept = Arc::new(Mutex::new(CommandRecorder::default()));
-    let orc = world.query::<Entity>().iter().next().unwrap();
-    for number in 0..others {
-        buffer.commands().unwrap().set(orc, A(number));
-    }
-    let slot = Arc::clone(&kept);
-    let first = jobs.schedule(&[], buffer.writer(), move |mut commands| {
-        record(&mut commands, orc);
-        *slot.lock().unwrap() = mem::take(&mut *commands);
-    });
-    jobs.complete(first.unwrap());
-    let second = jobs.schedule(&[], buffer.writer(), move |mut commands| {
-        record(&mut commands, orc);
-    });
-    jobs.complete(second.unwrap());
-    *buffer.commands().unwrap() = mem::take(&mut kept.lock().unwrap());
-}
-
-#[test]
-fn a_recorder_that_a_job_has_kept_creates_no_entity_twice() {
-    let records: [fn(&mut CommandRecorder, Entity); 7] = [
-        |commands, _| {
-            commands.spawn(A(1));
-            commands.spawn(X(1));
-        },
-        |commands, _| {
-            for _ in 0..20 {
-                commands.spawn(A(1));
-            }
-        },
-        |commands, _| _ = commands.spawn_batch((0..3).map(A)),
-        |commands, _| _ = commands.spawn_many(A(1), 3),
-        |commands, orc| _ = commands.instantiate_many(orc, 3),
-        |commands, _| {
-            // These commands cancel out.
-            let all: Vec<Entity> = (0..20).map(|_| commands.spawn(A(1))).collect();
-            all.iter().for_each(|&new| commands.add(new, X(1)));
-            all.iter().for_each(|&new| commands.despawn(new));
-        },
-        |commands, _| {
-            let new = commands.spawn(A(1));
-            commands.despawn(new);
-            commands.spawn(X(1));
-        },
-    ];
-    for (at, record) in records.into_iter().enumerate() {
-        for others in [1, 100] {
-            let mut world = World::new("Simulation");
-            world.spawn(A(0));
-            let mut buffer = EntityCommandBuffer::new();
-            record_twice(&world, &mut buffer, record, others);
-            let played = world.play(&mut buffer);
-            world.check_invariants().unwrap();
-            if let Err(error) = played {
-                assert!(matches!(error, CommandError::Stopped(_)), "{at}: {error}");
-            }
-            let mut all: Vec<Entity> = world.query::<Entity>().iter().collect();
-            let count = all.len();
-            all.sort_unstable();
-            all.dedup();
-            assert_eq!(
-                (all.len(), world.entity_count()),
-                (count, count),
-                "{at}: an id is two rows"
-            );
-        }
-    }
 }
 
 #[test]

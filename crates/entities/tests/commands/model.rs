@@ -12,8 +12,8 @@ use ancho_entities::{
 };
 use proptest::prelude::*;
 
-use crate::cases::{cases, time_is_up};
 use crate::common::*;
+use crate::fixtures::model::{cases, time_is_up};
 use crate::steps::*;
 
 /// Resolves the entities that each step names, and the order of playback. Values name only entities that an earlier
@@ -113,7 +113,7 @@ macro_rules! with_set {
                 $body
             }
             _ => {
-                let $set = (Link(about), B(value.to_string()));
+                let $set = (Link(about), Text(value.to_string()));
                 $body
             }
         }
@@ -165,7 +165,7 @@ macro_rules! with_types {
                 $body
             }
             _ => {
-                type $types = (Link, B);
+                type $types = (Link, Text);
                 $body
             }
         }
@@ -221,7 +221,7 @@ fn late(number: usize) -> QueryDescriptor {
 fn types(bits: usize) -> Vec<ComponentType> {
     let all: [ComponentType; TYPES] = [
         ComponentType::of::<A>(),
-        ComponentType::of::<B>(),
+        ComponentType::of::<Text>(),
         ComponentType::of::<Glow>(),
         ComponentType::of::<Stays>(),
         ComponentType::of_buffer::<Friend>(),
@@ -664,7 +664,7 @@ fn told(
                 name(entity),
                 types.iter().map(|ty| ty.name()).collect::<Vec<_>>(),
                 world.get::<A>(entity).ok(),
-                world.get::<B>(entity).ok(),
+                world.get::<Text>(entity).ok(),
                 world.get::<Counted>(entity).ok().map(|value| value.number),
                 world.get::<Link>(entity).ok().map(|link| name(link.0)),
                 world.get::<Glow>(entity).ok(),

@@ -4,7 +4,6 @@ use ancho_entities::{
     Buffer, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, Linked,
     LinkedEntityGroup, Managed, QueryDescriptor, Shared, SharedComponent, With, World,
 };
-use ancho_jobs::{JobCell, JobSlice};
 
 use crate::common::*;
 
@@ -48,7 +47,7 @@ fn written(about: Entity) -> Managed<Note> {
 
 const GIVE: &[(&str, Give, Read)] = &[
     ("add", |c, to, about| c.add(to, Link(about)), link),
-    ("add a tuple", |c, to, about| c.add(to, (B("b".into()), Link(about), Tag)), link),
+    ("add a tuple", |c, to, about| c.add(to, (Text("b".into()), Link(about), Tag)), link),
     (
         "set",
         |c, to, about| {
@@ -237,7 +236,7 @@ fn placeholders_in_values_of_what_is_created() {
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
     let first = commands.spawn(Tag);
-    let one = commands.spawn((Link(first), B("b".into())));
+    let one = commands.spawn((Link(first), Text("b".into())));
     let many = commands.spawn_many((Link(one), Buffer::from([Friend(first)])), 3);
     let batch = commands.spawn_batch(many.iter().map(|entity| (Link(entity), written(first))));
     let copy = commands.instantiate(many.get(1).unwrap());
@@ -259,7 +258,7 @@ fn placeholders_that_are_refused_when_entities_are_created() {
     let other = foreign();
     let record: [(&str, Create); 8] = [
         ("spawn", |c, other| _ = c.spawn(Link(other))),
-        ("spawn a tuple", |c, other| _ = c.spawn((B("b".into()), Link(other)))),
+        ("spawn a tuple", |c, other| _ = c.spawn((Text("b".into()), Link(other)))),
         ("spawn_many", |c, other| _ = c.spawn_many(Buffer::from([Friend(other)]), 3)),
         ("spawn_batch", |c, other| {
             _ = c.spawn_batch([Entity::NULL, other, Entity::NULL].map(Link));
@@ -423,46 +422,6 @@ fn placeholders_of_a_buffer_that_was_cleared_are_not_given_again() {
 }
 
 #[test]
-fn placeholders_of_many_entities_and_of_many_batches_are_resolved() {
-    const MANY: usize = 70_000;
-    const BATCHES: usize = 3_000;
-    let mut world = world();
-    let mut buffer = EntityCommandBuffer::new();
-    let mut other = EntityCommandBuffer::new();
-    let foreign = other.commands().unwrap().spawn_many((), MANY).get(MANY - 1).unwrap();
-    let commands = buffer.commands().unwrap();
-    let many = commands.spawn_many(A(0), MANY);
-    for at in [0, 65_535, 65_536, MANY - 1] {
-        let one = many.get(at).unwrap();
-        assert_eq!(one.to_string(), format!("placeholder 0.{at}"));
-        commands.set(one, A(at as u32));
-    }
-    let jobs = world.jobs();
-    let job = jobs.schedule_parallel(&[], buffer.writer(), BATCHES, 1, |mut commands, range| {
-        let one = commands.spawn(A(0));
-        commands.set(one, A((MANY + range.start) as u32));
-    });
-    jobs.complete(job.unwrap());
-    world.play(&mut buffer).unwrap();
-    for at in [0, 65_535, 65_536, MANY - 1] {
-        let one = buffer.resolve(many.get(at).unwrap()).unwrap();
-        assert_eq!(world.get(one), Ok(&A(at as u32)));
-    }
-    assert_eq!(buffer.resolve(foreign), None);
-    buffer.clear().unwrap();
-    let commands = buffer.commands().unwrap();
-    commands.spawn_many((), 65_536);
-    let batch = commands.spawn_batch([A(8), A(9)]);
-    world.play(&mut buffer).unwrap();
-    let last = buffer.resolve(batch.get(1).unwrap()).unwrap();
-    assert_eq!(world.get(last), Ok(&A(9)));
-    world.despawn(last).unwrap();
-    world.despawn(buffer.resolve(batch.get(0).unwrap()).unwrap()).unwrap();
-    let by_batches = world.query::<&A>().iter().map(|a| a.0).skip(MANY).collect::<Vec<_>>();
-    assert_eq!(by_batches, (MANY as u32..(MANY + BATCHES) as u32).collect::<Vec<_>>());
-}
-
-#[test]
 fn placeholders_of_many_entities_do_not_repeat_soon() {
     const MANY: usize = 65_537;
     let mut buffer = EntityCommandBuffer::new();
@@ -472,46 +431,4 @@ fn placeholders_of_many_entities_do_not_repeat_soon() {
     };
     let first = last();
     assert!((0..600_000).all(|_| last() != first));
-}
-
-#[test]
-fn a0079_placeholders_of_others_whose_lane_this_buffer_lacks_are_foreign() {
-    const MANY: usize = 70_000;
-    const BATCHES: usize = 3_000;
-    let mut world = world();
-    let mut other = EntityCommandBuffer::new();
-    other.commands().unwrap().spawn(());
-    let mut created = JobCell::new(Vec::new());
-    let jobs = world.jobs();
-    let data = (other.writer(), created.write());
-    let job = jobs.schedule(&[], data, |(mut commands, created)| {
-        let many = commands.spawn_many((), MANY);
-        created.extend([many.get(0).unwrap(), many.get(MANY - 1).unwrap()]);
-    });
-    jobs.complete(job.unwrap());
-    let mut ends = JobSlice::from(vec![[Entity::NULL; 2]; BATCHES]);
-    let data = (other.writer(), ends.write());
-    let job = jobs.schedule_for_each(&[], data, BATCHES, 1, |(commands, ends), at| {
-        let many = commands.spawn_many((), if at + 1 == BATCHES { MANY } else { 1 });
-        *ends = [many.get(0).unwrap(), many.get(many.len() - 1).unwrap()];
-    });
-    jobs.complete(job.unwrap());
-    let mut foreign = created.into_inner().unwrap();
-    foreign.extend(ends.as_slice().unwrap()[BATCHES - 1]);
-    let names = foreign.iter().map(Entity::to_string).collect::<Vec<_>>();
-    assert_eq!(
-        names,
-        ["placeholder 1.0", "placeholder 1.69999", "placeholder 3002.0", "placeholder 3002.69999"]
-    );
-    world.play(&mut other).unwrap();
-    for &placeholder in &foreign {
-        assert!(world.exists(other.resolve(placeholder).unwrap()));
-        let mut buffer = EntityCommandBuffer::new();
-        let commands = buffer.commands().unwrap();
-        commands.spawn(());
-        commands.set(placeholder, A(1));
-        let fault = CommandFault::ForeignPlaceholder { placeholder };
-        assert_eq!(stopped(world.check_commands(&buffer)).fault(), fault);
-        assert_eq!(stopped(world.play(&mut buffer)).fault(), fault);
-    }
 }

@@ -1,9 +1,6 @@
 //! Buffers played once or several times, in one world or in several.
 
-use ancho_entities::{
-    Buffer, CommandError, CommandFault, CommandsAt, EndSimulation, Entity, EntityCommandBuffer,
-    EntityTracker, Managed, Query, QueryDescriptor, ResMut, Shared, World,
-};
+use ancho_entities::{Buffer, CommandError, CommandFault, Entity, EntityCommandBuffer, EntityTracker, Managed, QueryDescriptor, Shared, World};
 
 use crate::common::*;
 
@@ -90,11 +87,11 @@ fn an_empty_buffer_belongs_to_no_world() {
 fn one_buffer_in_several_worlds_resolves_to_the_last() {
     let mut buffer = EntityCommandBuffer::reusable();
     let commands = buffer.commands().unwrap();
-    let king = commands.spawn((A(1), B("king".into()), Shared::new(Team("red"))));
+    let king = commands.spawn((A(1), Text("king".into()), Shared::new(Team("red"))));
     let knight =
         commands.spawn((Link(king), Buffer::from([Friend(king), Friend(king), Friend(king)])));
     commands.add(king, Managed::new(Note { text: "n".into(), about: knight }));
-    let brief = commands.spawn(B("brief".into()));
+    let brief = commands.spawn(Text("brief".into()));
     commands.despawn(brief);
     for offset in [5, 0, 17, 0] {
         let mut world = world();
@@ -102,7 +99,7 @@ fn one_buffer_in_several_worlds_resolves_to_the_last() {
         for round in 1..4 {
             world.play(&mut buffer).unwrap();
             let (king, knight) = (buffer.resolve(king).unwrap(), buffer.resolve(knight).unwrap());
-            assert_eq!(world.get(king), Ok(&B("king".into())));
+            assert_eq!(world.get(king), Ok(&Text("king".into())));
             assert_eq!(world.get(knight), Ok(&Link(king)));
             assert_eq!(world.buffer(knight), Ok(&[Friend(king); 3][..]));
             assert_eq!(world.managed::<Note>(king).unwrap().about, knight);
@@ -218,67 +215,6 @@ fn what_is_not_to_be_played_is_dropped_with_the_buffer_or_by_clear() {
 }
 
 #[test]
-fn a_buffer_that_a_job_holds_is_not_played_in_any_case() {
-    let mut world = world();
-    let mut buffer = EntityCommandBuffer::new();
-    let jobs = world.jobs();
-    let job = jobs.schedule(&[], buffer.writer(), |mut commands| _ = commands.spawn(A(1))).unwrap();
-    buffer.set_should_play(false);
-    assert!(matches!(world.play(&mut buffer).unwrap_err(), CommandError::InUse(_)));
-    world.jobs().complete(job);
-    world.play(&mut buffer).unwrap();
-    assert_eq!((world.entity_count(), buffer.len()), (0, 1));
-}
-
-#[test]
-fn points_pass_over_buffers_that_are_not_to_be_played() {
-    struct Runs(u32, &'static Ledger);
-
-    fn record(mut runs: ResMut<Runs>, mut commands: CommandsAt<EndSimulation>) {
-        let Runs(run, ledger) = &mut *runs;
-        *run += 1;
-        commands.commands().spawn((A(*run), ledger.value(*run)));
-        commands.set_should_play(run.is_multiple_of(2));
-    }
-
-    fn record_in_a_job(all: Query<&A>, mut commands: CommandsAt<EndSimulation>) {
-        let job = all.job().with(commands.writer());
-        _ = job.schedule(|_, commands| _ = commands.spawn(Tag));
-        commands.set_should_play(false);
-    }
-
-    fn record_nothing(mut commands: CommandsAt<EndSimulation>) {
-        commands.set_should_play(false);
-    }
-
-    fn record_always(mut commands: CommandsAt<EndSimulation>) {
-        commands.commands().spawn(Lamp);
-    }
-
-    let ledger = Ledger::new();
-    let mut world = world();
-    world.insert_resource(Runs(0, ledger));
-    world.add_system(record_nothing);
-    world.add_system(record_always);
-    world.add_system(record);
-    world.add_system(record_in_a_job);
-    for run in 1..=5_u32 {
-        world.try_update(0.1).unwrap();
-        let spawned = (1..=run).filter(|run| run.is_multiple_of(2));
-        assert!(world.query::<&A>().iter().map(|a| a.0).eq(spawned.clone()), "run {run}");
-        assert_eq!((ledger.live(), world.query::<&Tag>().count()), (spawned.count() as isize, 0));
-        // Other systems that record for the same point are not affected.
-        assert_eq!(world.query::<&Lamp>().count(), run as usize);
-    }
-    // The program can skip a buffer as well.
-    let buffer = world.commands_at::<EndSimulation>().unwrap();
-    buffer.commands().unwrap().spawn_many(Tag, 3);
-    buffer.set_should_play(false);
-    world.try_update(0.1).unwrap();
-    assert_eq!(world.query::<&Tag>().count(), 0);
-}
-
-#[test]
 fn ids_of_one_world_are_played_in_no_other() {
     let (mut one, mut other) = (world(), world());
     let mut buffer = EntityCommandBuffer::new();
@@ -297,7 +233,7 @@ fn ids_and_placeholders_in_one_buffer() {
     let first = buffer.commands().unwrap().spawn(A(1));
     let second = world.commands(&mut buffer).unwrap().spawn(Link(first));
     let third = buffer.commands().unwrap().spawn(Link(second));
-    buffer.commands().unwrap().add(second, B("second".into()));
+    buffer.commands().unwrap().add(second, Text("second".into()));
     let fourth = world.commands(&mut buffer).unwrap().instantiate(third);
     assert!(first.is_placeholder() && third.is_placeholder());
     assert!(!second.is_placeholder() && !fourth.is_placeholder());
@@ -309,7 +245,7 @@ fn ids_and_placeholders_in_one_buffer() {
     let (first, third) = (buffer.resolve(first).unwrap(), buffer.resolve(third).unwrap());
     assert_eq!(world.get(first), Ok(&A(1)));
     assert_eq!(world.get(second), Ok(&Link(first)));
-    assert_eq!(world.get(second), Ok(&B("second".into())));
+    assert_eq!(world.get(second), Ok(&Text("second".into())));
     assert_eq!((world.get(third), world.get(fourth)), (Ok(&Link(second)), Ok(&Link(second))));
     assert_eq!(world.entity_count(), 4);
 }
@@ -416,7 +352,7 @@ fn a_world_may_go_before_its_buffer() {
     let mut buffer = EntityCommandBuffer::new();
     {
         let world = World::new("Brief");
-        world.commands(&mut buffer).unwrap().spawn_many(B("b".into()), 100);
+        world.commands(&mut buffer).unwrap().spawn_many(Text("b".into()), 100);
     }
     let mut other = world();
     assert!(matches!(other.play(&mut buffer).unwrap_err(), CommandError::OtherWorld { .. }));

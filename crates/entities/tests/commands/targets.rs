@@ -112,11 +112,11 @@ const ALL: &[(&str, Record, Direct)] = &[
     ),
     (
         "add to a group that matches",
-        |c, e| c.batch(Linked(e).matching(QueryDescriptor::of::<&A, ()>())).add(B("x".into())),
+        |c, e| c.batch(Linked(e).matching(QueryDescriptor::of::<&A, ()>())).add(Text("x".into())),
         |w, e| {
             there(w, e)?;
             let matches = w.query::<&A>().matches(e);
-            if matches { w.add(e, B("x".into())).map(drop).map_err(|r| r.error) } else { Ok(()) }
+            if matches { w.add(e, Text("x".into())).map(drop).map_err(|r| r.error) } else { Ok(()) }
         },
     ),
     (
@@ -214,7 +214,7 @@ fn the_second_and_the_last_of_a_run_are_refused_too() {
                 let build = || {
                     let mut world = before(strict).0;
                     let set =
-                        || (B("x".into()), Lamp, Shared::new(Team("f")), Buffer::<Item>::new());
+                        || (Text("x".into()), Lamp, Shared::new(Team("f")), Buffer::<Item>::new());
                     let many: Vec<_> = (0..8).map(|_| world.spawn(set())).collect();
                     (world, many)
                 };
@@ -283,7 +283,7 @@ type RecordSlice = fn(&mut CommandRecorder, &[Entity]);
 
 const SLICES: &[(&str, RecordSlice)] = &[
     ("despawn_slice", |c, all| c.batch(all).despawn()),
-    ("add to a slice", |c, all| c.batch(all).add(B("x".into()))),
+    ("add to a slice", |c, all| c.batch(all).add(Text("x".into()))),
     ("set of a slice", |c, all| c.batch(all).set(A(7))),
     ("remove from a slice", |c, all| c.batch(all).remove::<A>()),
     ("set_shared_slice", |c, all| c.batch(all).set(Shared::new(Team("t")))),

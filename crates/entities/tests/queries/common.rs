@@ -1,21 +1,10 @@
-//! Worlds that are checked when dropped, and components for them.
+//! Components of the tests of queries, and a world with many combinations of them.
 
 use ancho_entities::{
-    BufferElement, Component, Disabled, ManagedComponent, Prefab, SharedComponent,
+    ChunkArena, Component, Disabled, Entity, Prefab, SharedComponent, World, WorldSettings,
 };
 
-#[path = "../common/checked.rs"]
-mod checked;
-#[path = "../common/panic_message.rs"]
-mod panic_message;
-
-pub(crate) use checked::*;
-#[allow(unused_imports, reason = "each test file uses its own part")]
-pub(crate) use panic_message::panic_message;
-
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "queries::A")]
-pub(crate) struct A(pub(crate) u32);
+pub(crate) use crate::fixtures::*;
 
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "queries::B")]
@@ -31,29 +20,9 @@ pub(crate) struct X(pub(crate) u32);
 #[component(name = "queries::Y", enableable)]
 pub(crate) struct Y;
 
-#[derive(Component, Clone, Debug, Default, PartialEq)]
-#[component(name = "queries::Text")]
-pub(crate) struct Text(pub(crate) String);
-
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "queries::Tag")]
-pub(crate) struct Tag;
-
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-#[buffer(name = "queries::Item", inline = 2)]
-pub(crate) struct Item(pub(crate) u32);
-
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[shared(name = "queries::Team")]
 pub(crate) struct Team(pub(crate) u32);
-
-#[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[shared(name = "queries::Mesh")]
-pub(crate) struct Mesh(pub(crate) u32);
-
-#[derive(ManagedComponent, Clone, Debug, PartialEq)]
-#[managed(name = "queries::Script")]
-pub(crate) struct Script(pub(crate) String);
 
 /// A component that tracks changes per entity.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
@@ -97,4 +66,27 @@ pub(crate) fn crowd(limit: usize) -> Checked {
         }
     }
     world
+}
+
+/// Creates entities in two archetypes, with every fourth disabled.
+pub(crate) fn fill(world: &mut World) -> Vec<Entity> {
+    let all: Vec<Entity> = (0..50_u32)
+        .map(|at| {
+            if at % 3 == 0 { world.spawn((A(at), X(at))) } else { world.spawn((A(at), X(at), Tag)) }
+        })
+        .collect();
+    for &entity in all.iter().step_by(4) {
+        world.set_component_enabled::<X>(entity, false).unwrap();
+    }
+    all
+}
+
+/// Creates a world with two chunks shared with a fork, and memory for one more.
+pub(crate) fn crowded() -> (Checked, Checked) {
+    let arena = ChunkArena::with_limit(3 * 16 * 1024);
+    let settings = WorldSettings::new().arena(arena).chunk_capacity_limit(10);
+    let mut world = Checked(World::with_settings("Simulation", settings));
+    world.spawn_batch((0..20).map(|at| (A(at), X(at))));
+    let fork = Checked(world.fork().unwrap());
+    (world, fork)
 }

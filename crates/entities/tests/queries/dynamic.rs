@@ -191,7 +191,7 @@ fn types_of_the_run_time_and_archetypes_that_come_later() {
 #[test]
 fn what_cannot_be_off_is_refused() {
     let said = panic_message(|| QueryDescriptor::new().disabled([x(), a()]));
-    assert!(said.starts_with("A0070: `queries::A` cannot be"), "{said}");
+    assert!(said.starts_with("A0070: `game::A` cannot be"), "{said}");
 }
 
 /// Descriptions that name components for writing, although their queries only read.

@@ -1,6 +1,6 @@
 //! Queries of worlds that share memory.
 
-use ancho_entities::{ChunkArena, EntityError, OutOfMemory, World, WorldSettings};
+use ancho_entities::{ChunkArena, World, WorldSettings};
 
 use crate::common::*;
 
@@ -40,40 +40,6 @@ fn reading_copies_nothing() {
     world.query_mut::<&mut A>().get_mut(first).unwrap().0 = 5;
     assert_ne!(arena.stats(), before);
     assert!(fork.query::<&A>().iter().map(|a| a.0).eq(0..100));
-}
-
-/// Creates a world with two chunks shared with a fork, and memory for one more.
-fn crowded() -> (Checked, Checked) {
-    let arena = ChunkArena::with_limit(3 * 16 * 1024);
-    let settings = WorldSettings::new().arena(arena).chunk_capacity_limit(10);
-    let mut world = Checked(World::with_settings("Simulation", settings));
-    world.spawn_batch((0..20).map(|at| (A(at), X(at))));
-    let fork = Checked(world.fork().unwrap());
-    (world, fork)
-}
-
-#[test]
-fn without_memory_nothing_is_given() {
-    let (mut world, fork) = crowded();
-    let seen = world.version();
-    world.advance_version();
-    let state = world.state_hash();
-    let refused = |result: Result<(), EntityError>| {
-        assert!(matches!(result, Err(EntityError::OutOfMemory(OutOfMemory { .. }))));
-    };
-    refused(world.query_mut::<&mut A>().unshare());
-    refused(world.query_mut::<&mut A>().copy_from(&[A(0); 20]));
-    assert_eq!(world.state_hash(), state);
-    let changed = world.query_filtered::<(), ancho_entities::Changed<(A, X)>>().since(seen);
-    assert!(changed.is_empty());
-    // Data that is only read needs no memory.
-    world.query_mut::<&A>().unshare().unwrap();
-    drop(fork);
-    let mut query = world.query_mut::<&mut A>();
-    query.unshare().unwrap();
-    query.for_each(|a| a.0 = 0);
-    query.for_each_parallel(|a| a.0 += 1);
-    assert!(world.query::<&A>().iter().all(|a| a.0 == 1));
 }
 
 #[test]

@@ -1,44 +1,27 @@
-//! Behaviour of queries, by the rows of the specification.
+//! Queries: one module for each concept.
 //!
-//! Each test names the rows it was written from. `README.md` lists the differences, and the reasons.
+//! `README.md` lists the differences from Unity's reference manual.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 
-#[path = "../common/model.rs"]
-mod cases;
+#[path = "../fixtures/mod.rs"]
+mod fixtures;
+
 mod common;
 
-mod add_each;
-mod alternatives;
 mod archetypes;
 mod aspects;
-mod by_query;
-mod by_query_kinds;
-mod by_query_refit;
-mod changes;
-mod counts;
+mod bulk;
+mod change_detection;
 mod data;
 mod dynamic;
-mod either_changed;
+mod filters;
 mod forks;
 mod iteration;
-mod long_walks;
 mod lookups;
-mod many_archetypes;
-mod marks;
 mod model;
-mod no_limits;
-mod one_by_one;
-mod option_filters;
-mod pairs;
-mod panics;
+mod rejected;
 mod scan;
-mod shared;
 mod split;
-mod structural;
-mod tracked_changes;
-mod tracked_model;
-mod truth_tables;
 mod views;
-mod write_groups;

@@ -9,8 +9,8 @@ use ancho_entities::{
 };
 use proptest::prelude::*;
 
-use crate::cases::{cases, time_is_up};
 use crate::common::*;
+use crate::fixtures::model::{cases, time_is_up};
 use crate::scan::{Changes, Cond, Kind, Options, Places, Row, Switches};
 
 #[derive(Clone, Debug)]

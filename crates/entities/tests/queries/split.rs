@@ -151,21 +151,21 @@ type ManyWays = (
 fn what_one_part_can_change_no_other_has() {
     refused::<(Query<&mut A>, Query<&A>)>(
         "A0092: ",
-        &["part 1", "changes", "part 2", "reads", "queries::A"],
+        &["part 1", "changes", "part 2", "reads", "game::A"],
     );
     refused::<(Query<&A>, Query<&B>, Query<&mut A>)>("A0092: ", &["part 1", "part 3"]);
-    refused::<(Query<&mut A>, Query<&mut A>)>("A0092: ", &["queries::A"]);
+    refused::<(Query<&mut A>, Query<&mut A>)>("A0092: ", &["game::A"]);
     refused::<(Query<&mut A>, Lookup<&A>)>("A0092: ", &["Query<", "Lookup<"]);
-    refused::<(Lookup<&mut A>, Lookup<&mut A>)>("A0092: ", &["queries::A"]);
-    refused::<(Query<Option<&mut A>>, Query<(Entity, Option<&A>)>)>("A0092: ", &["queries::A"]);
+    refused::<(Lookup<&mut A>, Lookup<&mut A>)>("A0092: ", &["game::A"]);
+    refused::<(Query<Option<&mut A>>, Query<(Entity, Option<&A>)>)>("A0092: ", &["game::A"]);
     refused::<(Query<EnabledMut<X>>, Query<EnabledRef<X>>)>("A0092: ", &["whether it is on"]);
-    refused::<(Query<&mut Buffer<Item>>, Query<&Buffer<Item>>)>("A0092: ", &["queries::Item"]);
+    refused::<(Query<&mut Buffer<Item>>, Query<&Buffer<Item>>)>("A0092: ", &["game::Item"]);
     refused::<(Query<&mut Managed<Script>>, Lookup<&Managed<Script>>)>(
         "A0092: ",
-        &["queries::Script"],
+        &["game::Script"],
     );
     // Chunks that do not match now may match later.
-    refused::<(Query<&mut A, Changed<B>>, Query<&A>)>("A0092: ", &["queries::A"]);
+    refused::<(Query<&mut A, Changed<B>>, Query<&A>)>("A0092: ", &["game::A"]);
     refused::<((Query<&A>, Query<&B>), Query<&mut B>)>("A0092: ", &["part 2", "part 3"]);
     // Both may match an entity with `A` and `B`.
     refused::<(Query<&mut A, Or<(With<Tag>, With<B>)>>, Query<&A, Without<Tag>>)>("A0092: ", &[]);
@@ -203,7 +203,7 @@ fn a_switch_does_not_tell_parts_apart() {
     type On = Query<'static, &'static mut A, With<X>>;
     refused::<(On, Query<&A, Without<X>>)>(
         "A0093: ",
-        &["part 1", "part 2", "queries::A", "only `queries::X`", "Absent<queries::X>"],
+        &["part 1", "part 2", "game::A", "only `queries::X`", "Absent<queries::X>"],
     );
     refused::<(Query<&A, Without<X>>, On)>("A0093: ", &["queries::X"]);
     refused::<(On, Query<&A, IsDisabled<X>>)>("A0093: ", &["queries::X"]);
@@ -367,7 +367,7 @@ fn parts_are_one_or_many() {
     assert_eq!((entities.single(), b.get(entity)), (Ok(entity), None));
     assert_eq!(world.get(entity), Ok(&A(2)));
     let lookup = world.split::<Lookup<&A>>();
-    assert_eq!(format!("{lookup:?}"), "Lookup<&queries::common::A, ()>");
+    assert_eq!(format!("{lookup:?}"), "Lookup<&queries::fixtures::components::A, ()>");
 }
 
 /// Creates an entity of every archetype of a few components, with some enableable ones disabled.

@@ -1,23 +1,10 @@
 //! Views offer the same queries as the whole world.
 
 use ancho_entities::{
-    Buffer, Changed, EnabledMut, Entity, EntityError, Query, Shared, Version, With, Without, World,
+    Buffer, Changed, EnabledMut, Entity, EntityError, Query, Version, With, Without, World,
 };
 
 use crate::common::*;
-
-/// Creates entities in two archetypes, with every fourth disabled.
-fn fill(world: &mut World) -> Vec<Entity> {
-    let all: Vec<Entity> = (0..50_u32)
-        .map(|at| {
-            if at % 3 == 0 { world.spawn((A(at), X(at))) } else { world.spawn((A(at), X(at), Tag)) }
-        })
-        .collect();
-    for &entity in all.iter().step_by(4) {
-        world.set_component_enabled::<X>(entity, false).unwrap();
-    }
-    all
-}
 
 #[test]
 fn counts_with_and_without_filters() {
@@ -53,15 +40,15 @@ fn what_another_view_may_change_is_not_listed() {
     first.0 += 1;
     assert_eq!(
         refused.to_string(),
-        "A0135: the query does not give `queries::A`, and another query may have it at the same time; ask for `&queries::A` in the \
+        "A0135: the query does not give `game::A`, and another query may have it at the same time; ask for `&game::A` in the \
          data of the query"
     );
     assert!(matches!(optional.to_components::<X>(), Err(EntityError::NotGiven { .. })));
     let (mut read,) = world.split::<(Query<&A>,)>();
     assert_eq!(
         read.copy_from(&[A(1); 50]).unwrap_err().to_string(),
-        "A0135: the query does not give `queries::A` to be changed, and another query may have it at the same time; ask for \
-         `&mut queries::A` in the data of the query"
+        "A0135: the query does not give `game::A` to be changed, and another query may have it at the same time; ask for \
+         `&mut game::A` in the data of the query"
     );
 }
 
@@ -76,7 +63,7 @@ fn values_are_written_back() {
     let few = some.copy_from(&[A(0); 36]);
     assert_eq!(
         few.unwrap_err().to_string(),
-        "A0060: the query finds 37 entities, and 36 values of `queries::A` were given; take as many as `count`, or the \
+        "A0060: the query finds 37 entities, and 36 values of `game::A` were given; take as many as `count`, or the \
          list of `to_components`"
     );
     assert_eq!(world.state_hash(), state);
@@ -100,24 +87,6 @@ fn values_are_written_to_memory_of_the_world_alone() {
     all.copy_from(&[A(9); 50]).unwrap();
     assert_eq!(fork.state_hash(), state);
     assert_eq!(world.query::<&A>().to_components(), Ok(vec![A(9); 50]));
-}
-
-#[test]
-fn a_view_is_narrowed_to_shared_values() {
-    let mut world = chunks_of(7);
-    for at in 0..30 {
-        world.spawn((A(at), Shared::new(Team(at % 3))));
-    }
-    let (mut all,) = world.split::<(Query<&mut A>,)>();
-    assert_eq!(all.reborrow().with_shared(Team(1)).count(), 10);
-    assert_eq!(all.reborrow().with_shared(Team(9)).count(), 0);
-    all.reborrow().with_shared(Team(1)).for_each(|a| a.0 = 100);
-    all.reborrow().with_shared(Team(2)).for_each_parallel(|a| a.0 = 200);
-    let listed = all.to_components::<A>().unwrap();
-    let count = |value| listed.iter().filter(|a| a.0 == value).count();
-    assert_eq!((count(100), count(200), listed.len()), (10, 10, 30));
-    all.reborrow().with_shared(Team(0)).schedule_parallel(|a| a.0 = 300);
-    assert_eq!(all.iter_mut().filter(|a| a.0 == 300).count(), 10);
 }
 
 #[test]
@@ -165,19 +134,4 @@ fn what_can_be_changed_is_looked_at_and_counts_as_it_was() {
     some.for_each(|(a, _)| a.0 += 1);
     let changed = world.query_filtered::<(), Changed<A>>().since(seen).count();
     assert_eq!(changed, 50, "by the loop that could");
-}
-
-#[test]
-fn a_view_that_looks_marks_nothing_and_cannot_write() {
-    let mut world = chunks_of(7);
-    fill(&mut world);
-    let seen = world.version();
-    world.advance_version();
-    let (all,) = world.split::<(Query<&mut A>,)>();
-    let mut read = all.as_read_only();
-    read.for_each(|_| {});
-    assert_eq!((read.count(), read.to_components::<A>().unwrap().len()), (50, 50));
-    assert!(matches!(read.copy_from(&[A(1); 50]), Err(EntityError::NotGiven { .. })));
-    read.job().schedule(|_| {});
-    assert_eq!(world.query_filtered::<(), Changed<A>>().since(seen).count(), 0);
 }

@@ -4,21 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use ancho_entities::{Component, ResMut, World};
 
-#[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "A")]
-pub(crate) struct A(pub(crate) u32);
-
-#[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "B")]
-pub(crate) struct B(pub(crate) u32);
+pub(crate) use crate::fixtures::{A, B, Tag};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(name = "Switch", enableable)]
 pub(crate) struct Switch(pub(crate) u32);
-
-#[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(name = "Tag")]
-pub(crate) struct Tag;
 
 /// The actions of systems, in order: a resource.
 #[derive(Default)]

@@ -1,31 +1,20 @@
-//! Systems: function parameters, struct lifecycles, groups, points, and error reports.
-//!
-//! Test names begin with the row of the specification that they show.
+//! Systems: parameters, lifecycles, groups, commands and failures.
 #![cfg(feature = "derive")]
 
-#[path = "../common/panic_message.rs"]
-mod panic_message;
+#[path = "../fixtures/mod.rs"]
+mod fixtures;
 
-mod blackbox;
 mod common;
-mod creation;
-mod errors;
-mod exchange;
-mod going;
+mod trace;
+
+#[cfg(feature = "auto")]
+mod auto;
+mod change_detection;
+mod commands;
+mod failures;
 mod groups;
-mod hostile;
-mod jobs;
-mod latency;
 mod lifecycle;
 mod model;
-mod nested;
 mod parameters;
-mod points;
-mod program;
-mod recording_jobs;
-mod refused;
-mod rollback;
-mod singletons;
-mod stretches;
 mod tools;
-mod versions;
+mod worlds;

@@ -2,9 +2,6 @@
 //!
 //! The lifecycle calls of each system must alternate. An update without changes is compared with the model.
 
-#[path = "../common/model.rs"]
-mod cases;
-
 use std::sync::{Arc, Mutex};
 
 use ancho_entities::{
@@ -12,6 +9,8 @@ use ancho_entities::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use crate::fixtures::model::{cases, time_is_up};
 
 const PROBES: usize = 5;
 const GROUPS: usize = 4;
@@ -397,9 +396,9 @@ fn step() -> impl Strategy<Value = Step> {
 
 #[test]
 fn what_systems_are_told_alternates_and_follows_from_who_is_where() {
-    let mut runner = proptest::test_runner::TestRunner::new(cases::cases(512));
+    let mut runner = proptest::test_runner::TestRunner::new(cases(512));
     let result = runner.run(&vec(step(), 0..60), |steps| {
-        if cases::time_is_up() {
+        if time_is_up() {
             return Ok(());
         }
         let first = check(&steps);

@@ -1,37 +1,11 @@
 //! Worlds that are checked when dropped, components for them, and the observable state of an entity.
 
-use std::sync::Arc;
-
 use ancho_entities::{
-    Buffer, BufferElement, Component, Entity, EntityMap, Managed, ManagedComponent, PerChunk,
-    Shared, SharedComponent, World, WorldSettings,
+    Buffer, Component, Entity, EntityMap, Managed, PerChunk, Shared, SharedComponent, World,
+    WorldSettings,
 };
 
-#[path = "../common/checked.rs"]
-mod checked;
-
-pub(crate) use checked::*;
-
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "worlds::A")]
-pub(crate) struct A(pub(crate) u32);
-
-#[derive(Component, Clone, Debug, Default, PartialEq)]
-#[component(name = "worlds::Text")]
-pub(crate) struct Text(pub(crate) String);
-
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "worlds::Tag")]
-pub(crate) struct Tag;
-
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
-#[component(name = "worlds::Link")]
-pub(crate) struct Link(pub(crate) Entity);
-
-/// A buffer element; some are inline, and some on the heap.
-#[derive(BufferElement, Clone, Copy, Debug, PartialEq)]
-#[buffer(name = "worlds::Friend", inline = 2)]
-pub(crate) struct Friend(pub(crate) Entity);
+pub(crate) use crate::fixtures::*;
 
 /// An enableable component that tracks changes per entity.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
@@ -42,19 +16,6 @@ pub(crate) struct Lamp(pub(crate) u8);
 #[shared(name = "worlds::Team")]
 pub(crate) struct Team(pub(crate) String);
 
-#[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[shared(name = "worlds::Mesh")]
-pub(crate) struct Mesh(pub(crate) u32);
-
-/// A shared value: entities with the same captain are in the same chunks.
-#[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[shared(name = "worlds::Crew")]
-pub(crate) struct Crew(pub(crate) Entity);
-
-#[derive(ManagedComponent, Clone, Debug, PartialEq)]
-#[managed(name = "worlds::Script")]
-pub(crate) struct Script(pub(crate) String);
-
 /// A component that stays when its entity is despawned.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "worlds::Handle", cleanup)]
@@ -64,11 +25,6 @@ pub(crate) struct Handle(pub(crate) u64);
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 #[component(name = "worlds::Focus")]
 pub(crate) struct Focus(pub(crate) Entity);
-
-/// A component that counts its clones.
-#[derive(Component, Clone, Debug)]
-#[component(name = "worlds::Owned")]
-pub(crate) struct Owned(#[field(opaque)] pub(crate) Arc<()>);
 
 /// A component that cannot be duplicated.
 #[derive(Component, Debug, PartialEq)]

@@ -1,24 +1,15 @@
-//! Moving entities between worlds, copying worlds, and lending them to jobs.
-//!
-//! Each test names the rows of the specification it was written from.
+//! Worlds: entities that move to another world, replaced contents, and all storage operations against a model.
 #![cfg(feature = "derive")]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 
-#[path = "../common/model.rs"]
-mod cases;
-mod common;
-mod lives;
+#[path = "../fixtures/mod.rs"]
+mod fixtures;
 
-mod copying;
-mod hostile;
-mod model;
-mod moving;
-mod moving_by_query;
-mod no_memory;
-mod panics;
-mod replacing;
-mod replacing_model;
-mod shared_references;
+mod common;
+mod random_steps;
+
+mod replace;
+mod replace_model;
 mod storage_model;
-mod transactions;
+mod transfer;

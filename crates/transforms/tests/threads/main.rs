@@ -7,5 +7,4 @@ mod naive;
 mod reference;
 #[path = "../reference/script.rs"]
 mod script;
-#[path = "../reference/wide.rs"]
 mod wide;

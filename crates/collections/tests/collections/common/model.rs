@@ -1,19 +1,39 @@
-//! Configuration of tests against a model.
+//! Case counts and time limits of model tests.
 #![expect(clippy::print_stdout, reason = "is shown if the test fails")]
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::cell::Cell;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// The cases differ on each run. A failing test prints the seed, which reproduces them.
+/// Time limit for all cases of one test. Each run draws other cases, so that many short runs find what a long one finds.
+const LIMIT: Duration = Duration::from_secs(2);
+
+thread_local! {
+    /// The deadline of the test on this thread.
+    static END: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Returns a configuration that draws other cases on each run. A failing test prints its seed, which reproduces the
+/// cases.
+///
+/// `PROPTEST_CASES` overrides the number of cases, for long runs, and lifts the time limit.
 pub(crate) fn cases(cases: u32) -> Config {
-    let asked = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = asked.unwrap_or_else(|| {
+    let asked = |name: &str| std::env::var(name).ok();
+    let seed = asked("PROPTEST_RNG_SEED").and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         now.map_or(0, |now| now.as_nanos() as u64)
     });
-    // ThreadSanitizer is slow, and most models have one thread.
-    let cases = if cfg!(tsan) { cases.div_ceil(16) } else { cases };
+    let long = asked("PROPTEST_CASES").and_then(|cases| cases.parse().ok());
+    END.set(if long.is_none() { Instant::now().checked_add(LIMIT) } else { None });
+    let cases = long.unwrap_or(cases);
     println!("the seed is {seed}; PROPTEST_RNG_SEED={seed} draws the same cases");
     Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() }
+}
+
+/// Returns whether the test on this thread has used up its time: the remaining cases pass unchecked. A failed case is
+/// shrunk no further.
+pub(crate) fn time_is_up() -> bool {
+    END.get().is_some_and(|end| Instant::now() > end)
 }

@@ -25,6 +25,7 @@ use super::filter::QueryFilter;
 use super::parallel::ParallelData;
 use super::view::Query;
 use super::walk::refuse;
+use crate::manager::Jobs;
 
 /// Builder of a job over the entities of a query.
 ///

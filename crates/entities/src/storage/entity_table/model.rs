@@ -269,10 +269,14 @@ fn run(calls: &[Call]) {
     kept.iter().for_each(check);
 }
 
-/// The number of scripts that are run. `PROPTEST_CASES` asks for more; a race detector is too slow for as many.
+/// The number of scripts that are run, in a second or two. `PROPTEST_CASES` sets another.
 fn config() -> ProptestConfig {
-    let cases = ProptestConfig::default().cases;
-    ProptestConfig::with_cases(if cfg!(tsan) { cases.div_ceil(16) } else { cases })
+    let config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() {
+        config
+    } else {
+        ProptestConfig { cases: 32, ..config }
+    }
 }
 
 proptest! {

@@ -181,7 +181,7 @@ fn a_list_of_another_length_is_refused_by_the_job() {
     let job = world.query_mut::<&mut A>().job().schedule_copy_from(values.read_elements());
     let failed = world.jobs().try_complete(job).unwrap_err();
     let said = failed.to_string();
-    let expected = "A0060: the query finds 90 entities, and 2 values of `queries::A` were given; take as many as `count`, or \
+    let expected = "A0060: the query finds 90 entities, and 2 values of `game::A` were given; take as many as `count`, or \
                     the list of `to_components`";
     assert!(said.contains(expected), "{said}");
     assert_eq!(failed.job(), "copy_from");
@@ -196,7 +196,7 @@ fn values_that_the_query_does_not_give_are_refused() {
     let refused = panic_message(|| query.clone().job().schedule_to_components::<A>(values.write()));
     assert_eq!(
         refused,
-        "A0135: the query does not give `queries::A`, and another query may have it at the same time; ask for `&queries::A` in the \
+        "A0135: the query does not give `game::A`, and another query may have it at the same time; ask for `&game::A` in the \
          data of the query"
     );
     let optional = world.query::<Option<&A>>();
@@ -204,7 +204,7 @@ fn values_that_the_query_does_not_give_are_refused() {
     assert!(refused.starts_with("A0135: "));
     let read = world.query_mut::<&A>().job();
     let refused = panic_message(|| read.schedule_copy_from(values.read_elements()));
-    assert!(refused.contains("`&mut queries::A`"));
+    assert!(refused.contains("`&mut game::A`"));
     // Nothing was scheduled, so the list is not borrowed.
     assert!(values.get().unwrap().is_empty());
     assert_eq!(world.jobs().uncompleted(), 0);

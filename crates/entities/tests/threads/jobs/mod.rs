@@ -1,11 +1,9 @@
 //! Jobs over entities: dependencies, blocked operations, and results.
 //!
-//! Tests are named after the rows of the behaviour they check. Where the order of waiting matters, a job blocks at a
-//! [`Gate`](common::Gate), so that it is known to run meanwhile.
-#![cfg(feature = "derive")]
+//! Where the order of waiting matters, a job blocks at a [`Gate`](common::Gate), so that it is known to run meanwhile.
 #![forbid(unsafe_code)]
 
-mod common;
+pub(crate) mod common;
 
 mod arrays;
 mod background;
@@ -14,6 +12,7 @@ mod chunk_jobs;
 mod coverage;
 mod dependencies;
 mod determinism;
+mod disjoint_components;
 mod errors;
 mod failures;
 mod forks;
@@ -23,7 +22,6 @@ mod lists;
 mod lookups;
 mod masks;
 mod moved;
-mod side_by_side;
+mod soundness;
 mod split_jobs;
 mod structural;
-mod systems;

@@ -1,8 +1,10 @@
-//! Worlds that receive entities of other worlds while jobs run, and worlds that change their thread.
-#![cfg(feature = "derive")]
-#![forbid(unsafe_code)]
+//! Worlds on several threads: forks, transactions, moved entities, and worlds that change their thread.
 #![deny(warnings)]
 
-mod jobs_in_the_way;
+mod conflicting_jobs;
+mod forks;
+mod managed;
+mod moved_transactions;
+mod owners;
 mod sent;
 mod transactions;

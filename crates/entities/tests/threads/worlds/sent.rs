@@ -7,10 +7,12 @@ use ancho_entities::{
     Component, Entity, ExclusiveEntityTransaction, Managed, ManagedComponent, World,
 };
 
+use crate::common::{A, world};
+
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Number(u32);
 
-#[derive(Component, Clone, Debug, PartialEq)]
+#[derive(Component, Clone, Debug, Default, PartialEq)]
 struct Text(String);
 
 #[derive(ManagedComponent, Clone, Debug, PartialEq)]
@@ -114,4 +116,27 @@ fn transactions_of_several_worlds_run_side_by_side() {
     }
     let hashes: Vec<_> = all.into_iter().map(|one| one.end().unwrap().state_hash()).collect();
     assert!(hashes.iter().all(|hash| *hash == hashes[0]));
+}
+
+#[test]
+fn ids_follow_from_the_operations_alone() {
+    let run = || {
+        let mut world = world();
+        let mut all: Vec<_> = world.spawn_many(A(0), 500).collect();
+        world.batch(&all.split_off(250)).despawn().unwrap();
+        for entity in all.iter().step_by(3) {
+            world.despawn(*entity).unwrap();
+        }
+        world.spawn_batch((0..300).map(A));
+        let archetype = world.archetype::<Text>();
+        world.create_many(archetype, 100).unwrap();
+        for entity in all.iter().skip(1).step_by(3) {
+            world.add(*entity, Text("moved".into())).unwrap();
+        }
+        world.all_entities()
+    };
+    let first = run();
+    assert_eq!(first, run());
+    let other_thread = thread::spawn(move || assert_eq!(first, run()));
+    other_thread.join().unwrap();
 }

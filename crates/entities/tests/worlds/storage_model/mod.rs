@@ -4,9 +4,6 @@
 //! every kind; those with a destructor are counted. Each script runs twice, and must produce the same hashes.
 //!
 //! `PROPTEST_CASES=10000` makes it a long run.
-#![cfg(feature = "derive")]
-// One thread at a time: nothing for ThreadSanitizer to find.
-#![cfg(not(tsan))]
 
 mod buffers;
 mod check;
@@ -25,9 +22,10 @@ mod values;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cases::{cases, time_is_up};
 use ancho_entities::{ChunkArena, World, WorldSettings};
 use proptest::prelude::*;
+
+use crate::fixtures::model::{cases, time_is_up};
 use script::{Run, Step, any_step};
 use sets::SETS;
 

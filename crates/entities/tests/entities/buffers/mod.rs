@@ -1,0 +1,6 @@
+//! Dynamic buffers.
+
+mod contents;
+mod elements;
+mod model;
+mod panics;

@@ -1,0 +1,8 @@
+//! Ids, names and lists of entities.
+#![forbid(unsafe_code)]
+
+mod ids;
+mod listing;
+mod missing;
+mod names;
+mod tracking;

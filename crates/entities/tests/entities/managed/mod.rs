@@ -1,0 +1,5 @@
+//! Managed components.
+#![forbid(unsafe_code)]
+
+mod components;
+mod panics;

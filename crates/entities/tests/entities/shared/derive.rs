@@ -1,0 +1,207 @@
+//! Properties that `#[derive(SharedComponent)]` derives from types, and types without the derive.
+#![forbid(unsafe_code)]
+#![deny(warnings)]
+
+use std::sync::Arc;
+
+use ancho_entities::{
+    ComponentType, Duplicate, Entity, EntityCommandBuffer, Field, Initial, Shared, SharedComponent,
+    World,
+};
+
+fn initial<T: SharedComponent>() -> String {
+    format!("{:?}", T::initial())
+}
+
+#[derive(SharedComponent, Debug, Default, PartialEq, Eq, Hash)]
+#[shared(name = "a team")]
+struct Team(u32);
+
+#[derive(SharedComponent, Debug, PartialEq, Eq, Hash)]
+#[shared(cleanup)]
+struct Stays {
+    _name: String,
+}
+
+#[derive(SharedComponent, Debug, Default, PartialEq, Eq, Hash)]
+struct Pair<T>(T, u8);
+
+#[test]
+fn what_a_type_can_do_is_found_out() {
+    assert_eq!((initial::<Team>(), initial::<Stays>()), ("default".into(), "none".into()));
+    assert_eq!((Team::CLEANUP, Stays::CLEANUP), (false, true));
+    assert_eq!((Team::name(), Stays::name()), ("a team", std::any::type_name::<Stays>()));
+    assert_eq!(Stays::SHAPE.fields()[0].name, "_name");
+    assert!(Team::slot().is_some() && Pair::<u8>::slot().is_none());
+    // The derive cannot see whether the parameter has a default.
+    assert_eq!(initial::<Pair<u8>>(), "none");
+}
+
+#[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+struct Squad<T: Clone> {
+    leader: Entity,
+    what: T,
+}
+
+/// A type that implements the trait by hand, with its own duplication.
+#[derive(Field, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct SquadByHand(Entity);
+
+impl SharedComponent for SquadByHand {
+    const DUPLICATE: Duplicate<Self> = Duplicate::<Self>::bytes();
+}
+
+#[test]
+fn whether_values_can_be_cloned_is_found_out() {
+    #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Flag(String);
+
+    #[derive(SharedComponent, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Unbound<T>(T);
+
+    fn duplicate<T: SharedComponent>() -> String {
+        format!("{:?}", T::DUPLICATE)
+    }
+
+    assert_eq!([duplicate::<Flag>(), duplicate::<Squad<u8>>()], ["clone", "clone"]);
+    // The derive cannot see the bounds of the parameter.
+    assert_eq!([duplicate::<Team>(), duplicate::<Unbound<u8>>()], ["none", "none"]);
+    assert_eq!([duplicate::<ByHand>(), duplicate::<SquadByHand>()], ["none", "bytes"]);
+}
+
+#[test]
+fn entities_are_found_in_values_of_all_types_that_say_how_they_are_duplicated() {
+    let mut world = World::new("Simulation");
+    let mut buffer = EntityCommandBuffer::new();
+    let commands = buffer.commands().unwrap();
+    let leader = commands.spawn(());
+    let shared = Shared::new(Squad { leader, what: 'x' });
+    let squad = commands.spawn((shared.clone(), Shared::new(SquadByHand(leader))));
+    let hidden = commands.spawn(Shared::new(shadowed::Crew(leader)));
+    world.play(&mut buffer).unwrap();
+    let [leader, squad, hidden] = [leader, squad, hidden].map(|who| buffer.resolve(who).unwrap());
+    assert_eq!(world.shared(squad), Ok(&Squad { leader, what: 'x' }));
+    assert_eq!(world.shared(squad), Ok(&SquadByHand(leader)));
+    assert!(world.shared(hidden) == Ok(&shadowed::Crew(leader)));
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn generic_types_are_types_for_each_parameter() {
+    let mut world = World::new("Simulation");
+    let set = (Shared::new(Pair(1_u8, 2)), Shared::new(Pair('x', 2)));
+    let entity = world.spawn(set);
+    assert_eq!(world.shared(entity), Ok(&Pair(1_u8, 2)));
+    assert_eq!(world.shared(entity), Ok(&Pair('x', 2)));
+    assert_ne!(ComponentType::of_shared::<Pair<u8>>(), ComponentType::of_shared::<Pair<char>>());
+    world.check_invariants().unwrap();
+}
+
+/// A type that implements the trait by hand, with an initial value other than zero.
+#[derive(Field, Debug, PartialEq, Eq, Hash)]
+struct ByHand(u32);
+
+impl SharedComponent for ByHand {
+    fn initial() -> Initial<Self> {
+        Initial::<Self>::default()
+    }
+}
+
+impl Default for ByHand {
+    fn default() -> Self {
+        Self(9)
+    }
+}
+
+#[test]
+fn types_may_be_shared_without_the_derive() {
+    let mut world = World::new("Simulation");
+    let archetype = world.archetype::<Shared<ByHand>>();
+    let entity = world.create(archetype).unwrap();
+    assert_eq!(world.shared(entity), Ok(&ByHand(9)));
+    assert_eq!(ComponentType::of_shared::<ByHand>().name(), {
+        format!("Shared<{}>", std::any::type_name::<ByHand>())
+    });
+    world.set_shared(entity, ByHand(1)).unwrap();
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a_shared_value_is_a_name_for_one() {
+    let value = Arc::new(Team(3));
+    let shared = Shared::<Team>::from(Arc::clone(&value));
+    let mut world = World::new("Simulation");
+    let entity = world.spawn(shared.clone());
+    // The world stores this allocation, and not a copy of the value.
+    assert!(std::ptr::eq(world.shared::<Team>(entity).unwrap(), &raw const *value));
+    assert_eq!((shared.clone(), format!("{shared:?}")), (Team(3).into(), "Team(3)".into()));
+    let back: Arc<Team> = world.take::<Shared<Team>>(entity).unwrap().into();
+    assert!(Arc::ptr_eq(&back, &value));
+    assert_eq!(*Shared::<Team>::default(), Team(0));
+}
+
+/// A module that shadows the names of the prelude.
+mod shadowed {
+    #![allow(dead_code, non_camel_case_types, reason = "only to be in the way")]
+
+    struct Option;
+    struct Some;
+    struct str;
+    struct bool;
+    struct Shared;
+    struct SharedComponent;
+    struct Initial;
+    struct Probe;
+    struct Duplicate;
+    trait Clone {}
+    trait Send {}
+    trait Sync {}
+    trait Eq {}
+    trait Hash {}
+    trait Default {}
+    trait Blanket {
+        fn initial(&self) {}
+        fn default(&self) {}
+        fn slot(&self) {}
+    }
+    impl<T: ?::core::marker::Sized> Blanket for T {}
+    mod core {}
+    mod std {}
+    mod ancho_entities {}
+
+    #[derive(
+        ::ancho_entities::SharedComponent,
+        ::core::cmp::PartialEq,
+        ::core::cmp::Eq,
+        ::core::hash::Hash,
+        ::core::default::Default,
+    )]
+    #[shared(name = "shadowed team", cleanup)]
+    pub(crate) struct Team {
+        number: u32,
+    }
+
+    #[derive(
+        ::ancho_entities::SharedComponent,
+        ::core::cmp::PartialEq,
+        ::core::cmp::Eq,
+        ::core::hash::Hash,
+    )]
+    pub(crate) struct Both<T>(T, u8);
+
+    #[derive(
+        ::ancho_entities::SharedComponent,
+        ::core::clone::Clone,
+        ::core::cmp::PartialEq,
+        ::core::cmp::Eq,
+        ::core::hash::Hash,
+        ::core::fmt::Debug,
+    )]
+    pub(crate) struct Crew(pub(crate) ::ancho_entities::Entity);
+}
+
+#[test]
+fn names_of_the_user_are_not_in_the_way() {
+    assert_eq!(initial::<shadowed::Team>(), "default");
+    assert_eq!(initial::<shadowed::Both<u8>>(), "none");
+}

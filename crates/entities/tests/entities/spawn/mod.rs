@@ -1,0 +1,6 @@
+//! Creating entities.
+#![forbid(unsafe_code)]
+
+mod create;
+mod default_panics;
+mod iterator_panics;

@@ -1,0 +1,6 @@
+//! Change filters.
+
+mod changes;
+mod either_changed;
+mod tracked_changes;
+mod tracked_model;

@@ -1,0 +1,4 @@
+//! Commands of systems, and the points at which they are applied.
+
+mod playback;
+mod points;

@@ -1,0 +1,191 @@
+//! Error reports, while the other systems run.
+
+use ancho_entities::{
+    Commands, Entity, IntoSystem, ParamSet, Query, Res, Single, System, SystemFault, SystemResult,
+    World,
+};
+
+use crate::common::{A, Shared, say, take, world};
+
+#[test]
+fn panics_and_errors_of_one_system_do_not_stop_the_others() {
+    let mut world = world();
+    world.add_system(say("first"));
+    world.add_system((|| panic!("boom")).named("bad"));
+    world.add_system((|| Err::<(), _>("no fuel")).named("worse"));
+    world.add_system(say("last"));
+    for _ in 0..2 {
+        let errors = world.try_update(0.1).unwrap_err();
+        assert_eq!(
+            errors.to_string(),
+            "A0105: system `bad` panicked: boom\nA0106: system `worse` failed: no fuel"
+        );
+        assert!(matches!(errors.iter().next().unwrap().fault(), SystemFault::Panicked { .. }));
+    }
+    assert_eq!(take(&mut world), ["first", "last", "first", "last"]);
+    assert_eq!(world.executing_system(), None);
+}
+
+#[test]
+fn a0103_a_resource_that_is_not_there() {
+    let mut world = world();
+    world.add_system((|_: Res<u32>| {}).named("reader"));
+    assert_eq!(
+        world.try_update(0.1).unwrap_err().to_string(),
+        "A0103: system `reader` was not run, because the world has no resource `u32`; insert it with `insert_resource`, or take \
+         an `Option` of it"
+    );
+    world.insert_resource(1_u32);
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0104_sy14_singletons_are_one() {
+    let mut world = world();
+    world.add_system((|_: Single<&A>| {}).named("reader"));
+    assert_eq!(
+        world.try_update(0.1).unwrap_err().to_string(),
+        "A0104: system `reader` was not run, because `Single<&systems::fixtures::components::A>` finds no entity; let it wait with \
+         `require`, or take an `Option` of it"
+    );
+    world.spawn(A(1));
+    world.try_update(0.1).unwrap();
+    world.spawn_many(A(1), 2);
+    assert_eq!(
+        world.try_update(0.1).unwrap_err().to_string(),
+        "A0104: system `reader` was not run, because `Single<&systems::fixtures::components::A>` finds 3 entities; there has to be one of \
+         them, or take a `Query`"
+    );
+}
+
+#[test]
+fn commands_of_a_system_that_fails_are_not_carried_out() {
+    let mut world = world();
+    let mut runs = 0;
+    world.add_system(move |mut commands: Commands| {
+        commands.spawn(A(1));
+        runs += 1;
+        assert!(runs != 1, "the first time");
+    });
+    assert!(world.try_update(0.1).is_err());
+    assert_eq!(world.entity_count(), 0);
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.entity_count(), 1);
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn commands_that_fail_are_told_with_the_system() {
+    let mut world = world();
+    let gone = world.spawn(A(1));
+    world.despawn(gone).unwrap();
+    world.add_system((move |mut commands: Commands| commands.add(gone, A(2))).named("late"));
+    world.add_system(say("after"));
+    assert_eq!(
+        world.try_update(0.1).unwrap_err().to_string(),
+        "A0078: of system `late` not all commands were carried out: command 1 of 1 failed, `add `game::A` to 0v1`; those before it were \
+         carried out, those after it were not: A0050: entity 0v1 does not exist any more: it was despawned; ask with `exists` \
+         before following references that may be old"
+    );
+    assert_eq!(take(&mut world), ["after"]);
+}
+
+#[test]
+fn a_handler_is_told_in_order() {
+    let (log, mut world) = (Shared::default(), world());
+    let errors = log.clone();
+    world.set_error_handler(move |error| errors.push(format!("{}: {error}", error.system())));
+    world.add_system((|| Err::<(), _>("one")).named("a"));
+    world.add_system((|| Err::<(), _>("two")).named("b"));
+    world.update(0.1);
+    world.update(-1.0);
+    let told = log.take();
+    assert_eq!(told[..2], ["a: A0106: system `a` failed: one", "b: A0106: system `b` failed: two"]);
+    assert!(told[2].starts_with("test: A0120: "), "{told:?}");
+}
+
+#[test]
+fn a_thousand_frames_of_failures_leave_nothing_behind() {
+    struct Careless;
+
+    impl System for Careless {
+        fn on_update(&mut self, world: &mut World) -> SystemResult {
+            let entity = world.spawn(A(1));
+            world.despawn(entity)?;
+            Err("again".into())
+        }
+    }
+
+    let (log, mut world) = (Shared::default(), world());
+    let errors = log.clone();
+    world.set_error_handler(move |_| errors.push(""));
+    world.add_system(Careless);
+    world.add_system(|_: Query<Entity>, mut commands: Commands| {
+        commands.spawn(A(1));
+        std::panic::resume_unwind(Box::new(7_u32));
+    });
+    for _ in 0..1_000 {
+        world.update(0.001);
+    }
+    assert_eq!((log.take().len(), world.entity_count()), (2_000, 0));
+    world.check_invariants().unwrap();
+}
+
+#[test]
+fn a0078_of_two_buffers_of_one_function_both_are_told() {
+    let mut world = world();
+    let (first, second) = (world.spawn(A(1)), world.spawn(A(1)));
+    world.despawn(first).unwrap();
+    world.despawn(second).unwrap();
+    let late = move |mut one: Commands, mut two: Commands, mut three: Commands| {
+        one.add(first, A(2));
+        two.spawn(A(3));
+        three.add(second, A(2));
+    };
+    world.add_system(late.named("late"));
+    let in_set = move |mut set: ParamSet<(Commands, Commands)>| {
+        set.p0().add(first, A(2));
+        set.p1().add(second, A(2));
+    };
+    world.add_system(in_set.named("in a set"));
+    for profiled in [false, true] {
+        world.profile_systems(profiled);
+        let errors = world.try_update(0.1).unwrap_err();
+        let told: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
+        assert_eq!(told.len(), 4, "{told:?}");
+        let names = ["late", "late", "in a set", "in a set"];
+        for ((line, entity), name) in told.iter().zip([first, second, first, second]).zip(names) {
+            let begins = format!("A0078: of system `{name}` not all commands");
+            assert!(line.starts_with(&begins), "{line}");
+            assert!(line.contains(&format!("entity {entity} ")), "{line}");
+        }
+    }
+    assert_eq!(world.entity_count(), 2);
+}
+
+/// Runs the test with this name in a process whose standard error has no reader. Returns whether this is that process.
+fn in_process_without_reader(test: &str) -> bool {
+    const KEY: &str = "ANCHO_TEST_WITHOUT_READER";
+    if std::env::var_os(KEY).is_some() {
+        return true;
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(KEY, "1").stderr(writer);
+    let ended = command.stdout(std::process::Stdio::null()).status().unwrap();
+    assert!(ended.success(), "{ended}");
+    false
+}
+
+#[test]
+fn errors_that_cannot_be_printed_do_not_stop_the_program() {
+    if !in_process_without_reader("errors::errors_that_cannot_be_printed_do_not_stop_the_program") {
+        return;
+    }
+    let mut world = world();
+    world.add_system(|| Err::<(), _>("no fuel"));
+    world.add_system(say("after"));
+    world.update(0.1);
+    assert_eq!(take(&mut world), ["after"]);
+}

@@ -1,0 +1,299 @@
+//! Conflicting parameters, and other systems that cannot be added.
+
+use ancho_entities::{
+    Absent, CommandPoint, Commands, EnabledMut, EnabledRef, EntityManager, FixedRateSimple,
+    IntoSystem, Lookup, ParamSet, Query, Res, ResMut, Simulation, Single, System, SystemGroup,
+    SystemResult, Time, With, Without, World,
+};
+use ancho_jobs::JobScheduler;
+
+use crate::common::{A, B, Log, Switch, Tag};
+use crate::fixtures::panic_message;
+
+/// Returns the reason why a system is refused.
+#[track_caller]
+fn refusal<M>(system: impl IntoSystem<M>) -> String {
+    let mut world = World::new("test");
+    let before = world.system_order().iter().count();
+    let message = world.try_add_system(system.named("it")).unwrap_err().to_string();
+    assert_eq!(world.system_order().iter().count(), before, "nothing was added");
+    message
+}
+
+#[track_caller]
+fn accepted<M>(system: impl IntoSystem<M>) {
+    let mut world = World::new("test");
+    world.add_system(system);
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0100_two_queries_of_what_one_changes() {
+    assert_eq!(
+        refusal(|_: Query<&mut A>, _: Time, _: Query<(&A, &B)>| {}),
+        "A0100: system `it` cannot be added: parameter 1, `Query<&mut systems::fixtures::components::A>`, changes and parameter 3, \
+         `Query<(&systems::fixtures::components::A, &systems::fixtures::components::B)>`, reads the values of `game::A`, perhaps of one entity; ask for it in one \
+         parameter, filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart, or \
+         put both in a `ParamSet`"
+    );
+    let bits = refusal(|_: Query<EnabledMut<Switch>>, _: Query<EnabledRef<Switch>>| {});
+    assert!(
+        bits.contains("changes and parameter 2") && bits.contains("whether it is on, of `Switch`"),
+        "{bits}"
+    );
+    for message in [
+        refusal(|_: Query<&mut A>, _: Lookup<&A>| {}),
+        refusal(|_: Single<&mut A>, _: Query<&A>| {}),
+        refusal(|_: (Query<&mut A>, Query<&B>), _: Query<&mut A>| {}),
+        refusal(|_: Query<&mut A>, _: ParamSet<(Query<&B>, Query<&A>)>| {}),
+        refusal(|_: Option<Single<&A>>, _: Query<&mut A, With<Tag>>| {}),
+    ] {
+        assert!(
+            message.starts_with("A0100: system `it` cannot be added: parameter 1, "),
+            "{message}"
+        );
+    }
+    accepted(|_: Query<&mut A, With<Tag>>, _: Query<&mut A, Without<Tag>>| {});
+    accepted(|_: Query<&A>, _: Query<&A>, _: Lookup<&A>| {});
+    accepted(|_: ParamSet<(Query<&mut A>, Query<&A>, Lookup<&mut A>)>| {});
+}
+
+#[test]
+fn a0101_a_switch_does_not_tell_parameters_apart() {
+    assert_eq!(
+        refusal(|_: Query<&mut A, With<Switch>>, _: Query<&A, Without<Switch>>| {}),
+        "A0101: system `it` cannot be added: parameter 1, \
+         `Query<&mut systems::fixtures::components::A, With<systems::common::Switch>>`, changes and parameter 2, \
+         `Query<&systems::fixtures::components::A, Without<systems::common::Switch>>`, reads the values of `game::A`, and only `Switch` tells \
+         their entities apart, which can be switched off and on; filter by `Absent<Switch>` instead of `Without<Switch>`, or by \
+         a component that cannot be switched off, or put both in a `ParamSet`"
+    );
+    accepted(|_: Query<&mut A, With<Switch>>, _: Query<&A, Absent<Switch>>| {});
+}
+
+#[test]
+fn a0102_other_parameters_exclude_each_other() {
+    assert_eq!(
+        refusal(|_: ResMut<Log>, _: Res<Log>| {}),
+        "A0102: system `it` cannot be added: parameter 1, `ResMut<systems::common::Log>`, and parameter 2, \
+         `Res<systems::common::Log>`, both use the resource `systems::common::Log`, and one of them can change it; leave one of \
+         them out, or put both in a `ParamSet`"
+    );
+    for message in [
+        refusal(|_: ResMut<Log>, _: ResMut<Log>| {}),
+        refusal(|_: &mut EntityManager, _: Query<&A>| {}),
+        refusal(|_: Query<&A>, _: &mut EntityManager| {}),
+        refusal(|_: &EntityManager, _: Query<&mut A>| {}),
+        refusal(|_: &EntityManager, _: &mut EntityManager| {}),
+        refusal(|_: &mut EntityManager, _: Commands| {}),
+        refusal(|_: &mut EntityManager, _: &JobScheduler| {}),
+        refusal(|_: &JobScheduler, _: &mut World| {}),
+        refusal(|_: &mut World, _: Query<&A>| {}),
+        refusal(|_: Res<Log>, _: &mut World| {}),
+        refusal(|_: &mut World, _: &mut World| {}),
+        refusal(|_: &mut World, _: Commands| {}),
+        refusal(|_: ParamSet<(&mut World, Query<&A>)>| {}),
+        refusal(|_: ParamSet<(Query<&A>, &mut EntityManager)>| {}),
+    ] {
+        assert!(message.starts_with("A0102: system `it` cannot be added: parameter "), "{message}");
+    }
+    accepted(|_: &mut EntityManager, _: Time| {});
+    accepted(|_: &EntityManager, _: Query<&A>, _: Commands| {});
+    accepted(|_: &EntityManager, _: &JobScheduler, _: &JobScheduler, _: Query<&A>| {});
+    accepted(|_: &mut World, _: Time| {});
+    accepted(|_: Query<&A>, _: Commands, _: Commands| {});
+}
+
+#[test]
+fn add_system_panics_with_the_sentence() {
+    let mut world = World::new("test");
+    let message = panic_message(|| world.add_system(|_: ResMut<Log>, _: ResMut<Log>| {}));
+    assert!(message.starts_with("A0102: system `systems::parameters::conflicts::"), "{message}");
+}
+
+struct Physics;
+
+impl SystemGroup for Physics {}
+
+struct Point;
+
+impl CommandPoint for Point {}
+
+fn nothing() {}
+
+#[test]
+fn a0097_sy16_patches_have_no_place() {
+    for (what, system) in [
+        ("in_group", nothing.patch().in_group(Simulation)),
+        ("before", nothing.before("it").patch()),
+        ("after", nothing.patch().after("nobody")),
+        ("first", nothing.first().patch()),
+        ("last", nothing.patch().last()),
+        ("first", nothing.patch().first().last()),
+        ("in_group", nothing.patch().after("nobody").in_group("nobody")),
+    ] {
+        assert_eq!(
+            refusal(system),
+            format!(
+                "A0097: `{what}` was said of `it`, which is a patch, and has no place among other systems: it runs after each of \
+                 them; take `{what}` away, or `patch`"
+            )
+        );
+    }
+
+    let mut world = World::new("test");
+    let id = world.add_system(nothing.named("tidy").patch().create_after(Simulation));
+    let info = world.system_info(id).unwrap();
+    assert_eq!((info.group, info.depth), (None, 0));
+    let moved = world.set_group(id, ancho_entities::Presentation).unwrap_err().to_string();
+    assert!(
+        moved.starts_with("A0097: `set_group` was said of `tidy`, which is a patch"),
+        "{moved}"
+    );
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0097_sy16_nobody_is_before_or_after_a_patch() {
+    for (word, system) in [("before", nothing.before("tidy")), ("after", nothing.after("tidy"))] {
+        let mut world = World::new("test");
+        world.add_system(system.named("it"));
+        world.add_system(nothing.named("tidy").patch());
+        assert_eq!(
+            world.try_update(0.1).unwrap_err().to_string(),
+            format!(
+                "A0097: `it` of `Simulation` is to run {word} `tidy`, which is a patch, and has no place among other systems: it runs \
+                 after each of them; take `{word}` away, or `patch`"
+            )
+        );
+    }
+    // One target that is not a patch is enough.
+    let mut world = World::new("test");
+    world.add_system(nothing.patch());
+    world.add_system(nothing);
+    world.add_system((|| {}).after(nothing));
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0098_what_goes_by_parameters_is_for_functions() {
+    assert_eq!(
+        refusal(Once.require_matching()),
+        "A0098: `require_matching` is for functions, whose queries are known, and `it` is none; take it away, and say with \
+         `require` or `require_any` which entities it needs"
+    );
+    assert!(
+        refusal(Physics.require_matching())
+            .starts_with("A0098: `require_matching` is for functions")
+    );
+    for message in [refusal(Once.in_jobs()), refusal(Physics.in_jobs()), refusal(Point.in_jobs())] {
+        assert!(message.starts_with("A0098: `in_jobs` is for functions"), "{message}");
+    }
+    accepted((|_: Query<&A>| {}).require_matching().in_jobs());
+}
+
+#[test]
+fn a0110_groups_have_to_be_there_and_groups() {
+    let expected = "A0110: system `it` cannot be in `systems::parameters::conflicts::Physics`, which is no group of this world; add the group \
+                    first, or name another";
+    assert_eq!(refusal(nothing.in_group(Physics)), expected);
+    assert!(
+        refusal(nothing.in_group(ancho_entities::EndSimulation))
+            .contains("in `EndSimulation`, which is no group")
+    );
+    assert!(refusal(nothing.in_group("nobody")).starts_with("A0110: "));
+    let itself =
+        "A0110: group `it` cannot be in itself, nor in a group that is in it; name another group";
+    assert_eq!(refusal(Physics.in_group(Physics)), itself);
+
+    let mut world = World::new("test");
+    let physics = world.add_system(Physics.named("Physics"));
+    struct Inner;
+    impl SystemGroup for Inner {}
+    world.add_system(Inner.in_group(Physics));
+    let circular = world.set_group(physics, Inner).unwrap_err().to_string();
+    assert!(circular.starts_with("A0110: group `Physics` cannot be in itself"), "{circular}");
+    world.set_group(physics, ancho_entities::Presentation).unwrap();
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn a0111_rates_are_for_groups() {
+    assert_eq!(
+        refusal(nothing.rate(FixedRateSimple::new(0.1))),
+        "A0111: `rate` is for groups, and `it` is none; say it of the group that it is in"
+    );
+    assert!(refusal(nothing.unsorted()).starts_with("A0111: `unsorted` is for groups"));
+}
+
+struct Once;
+
+impl System for Once {
+    fn on_update(&mut self, _: &mut World) -> SystemResult {
+        Ok(())
+    }
+}
+
+#[test]
+fn a0116_structs_and_groups_are_there_once_functions_as_often_as_one_likes() {
+    let mut world = World::new("test");
+    world.add_system(Once);
+    let again = world.try_add_system(Once).unwrap_err().to_string();
+    assert!(
+        again.starts_with("A0116: this world has `systems::parameters::conflicts::Once` already"),
+        "{again}"
+    );
+    assert!(world.try_add_system(Simulation).unwrap_err().to_string().starts_with("A0116: "));
+    let (one, two) = (world.add_system(nothing), world.add_system(nothing));
+    assert_ne!(one, two);
+}
+
+#[test]
+fn a0112_sy2_what_cannot_be_created_is_not_added() {
+    struct Bad(bool);
+
+    impl System for Bad {
+        fn on_create(&mut self, world: &mut World) -> SystemResult {
+            assert!(world.executing_system().is_some());
+            if self.0 { panic!("no disk") } else { Err("no network".into()) }
+        }
+
+        fn on_update(&mut self, _: &mut World) -> SystemResult {
+            Ok(())
+        }
+    }
+
+    assert_eq!(
+        refusal(Bad(false)),
+        "A0112: system `it` was not added, because `on_create` failed: no network"
+    );
+    assert!(refusal(Bad(true)).ends_with("failed: no disk"));
+    let mut world = World::new("test");
+    assert!(world.try_add_system(Bad(true)).is_err() && world.try_add_system(Bad(false)).is_err());
+    assert_eq!((world.executing_system(), world.system::<Bad>().is_some()), (None, false));
+}
+
+#[test]
+fn a0108_ids_are_of_one_world_and_one_system() {
+    let (mut one, mut other) = (World::new("one"), World::new("other"));
+    let id = one.add_system(nothing);
+    other.add_system(nothing);
+    assert!(!other.has_system(id));
+    assert!(
+        other
+            .remove_system(id)
+            .unwrap_err()
+            .to_string()
+            .starts_with("A0108: this world has no system SystemId(")
+    );
+    assert!(other.update_system(id).unwrap_err().to_string().starts_with("A0108: "));
+    one.remove_system(id).unwrap();
+    let next = one.add_system(nothing);
+    assert!(!one.has_system(id) && one.has_system(next));
+    assert!(
+        one.set_system_enabled("nobody", true)
+            .unwrap_err()
+            .to_string()
+            .starts_with("A0108: this world has no system `nobody`")
+    );
+}

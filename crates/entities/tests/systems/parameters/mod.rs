@@ -1,0 +1,6 @@
+//! Parameters of function systems.
+
+mod conflicts;
+mod functions;
+mod single;
+mod singletons;

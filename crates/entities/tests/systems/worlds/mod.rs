@@ -1,0 +1,6 @@
+//! Worlds with systems: their end, replaced entities, and memory.
+
+mod end_of_a_world;
+mod replaced_worlds;
+mod rollback;
+mod update_memory;

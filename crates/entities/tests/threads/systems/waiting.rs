@@ -1,0 +1,198 @@
+//! Systems that wait for jobs of other systems, and systems that do not.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use ancho_collections::NativeArray;
+use ancho_entities::{
+    Component, EnabledMut, IntoSystem, Query, ResMut, UpdateError, World, WorldSettings,
+};
+use ancho_jobs::JobPool;
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Position(u32);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Velocity(u32);
+
+#[derive(Component, Clone, Copy)]
+struct Tag;
+
+#[derive(Component, Clone, Copy)]
+#[component(enableable)]
+struct Switch;
+
+/// A gate that blocks threads until it is opened. If it stays closed, they panic, so nothing hangs.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    fn open(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    fn wait(&self) {
+        let is_open = self.0.0.lock().unwrap();
+        let limit = Duration::from_secs(30);
+        let (is_open, _) = self.0.1.wait_timeout_while(is_open, limit, |open| !*open).unwrap();
+        assert!(*is_open, "somebody waits for who was to open the gate");
+    }
+}
+
+fn world() -> World {
+    let pool = JobPool::builder().workers(2).build().unwrap();
+    World::with_settings("Simulation", WorldSettings::new().job_pool(&pool))
+}
+
+#[test]
+fn what_counts_is_what_a_job_uses_and_not_what_its_system_has() {
+    let (mut world, gate) = (world(), Gate::default());
+    world.spawn((Position(0), Velocity(1)));
+    let waits = gate.clone();
+    // The system has positions, too, and schedules a job without them.
+    let first = move |_: Query<&mut Position>, mut velocities: Query<&mut Velocity>| {
+        let gate = waits.clone();
+        velocities.schedule(move |velocity| {
+            gate.wait();
+            velocity.0 += 10;
+        });
+    };
+    let first = world.add_system(first.named("first"));
+    let opens = move |mut positions: Query<&mut Position>| {
+        positions.for_each(|position| position.0 += 1);
+        gate.open();
+    };
+    let second = world.add_system(opens.named("second").after(first));
+    world.add_system(
+        (|velocities: Query<&Velocity>| assert_eq!(velocities.single().unwrap().0, 11))
+            .after(second),
+    );
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.query::<&Position>().single(), Ok(&Position(1)));
+}
+
+#[test]
+fn jobs_of_two_systems_that_use_different_things_run_at_the_same_time() {
+    let (mut world, one, two) = (world(), Gate::default(), Gate::default());
+    world.spawn((Position(0), Velocity(0)));
+    let gates = (one.clone(), two.clone());
+    world.add_system(move |mut positions: Query<&mut Position>| {
+        let (own, other) = gates.clone();
+        positions.schedule(move |position| {
+            own.open();
+            other.wait();
+            position.0 += 1;
+        });
+    });
+    world.add_system(move |mut velocities: Query<&mut Velocity>| {
+        let (own, other) = (two.clone(), one.clone());
+        velocities.schedule(move |velocity| {
+            own.open();
+            other.wait();
+            velocity.0 += 1;
+        });
+    });
+    world.try_update(0.1).unwrap();
+    world.try_update(0.1).unwrap();
+    assert_eq!(world.query::<(&Position, &Velocity)>().single(), Ok((&Position(2), &Velocity(2))));
+}
+
+#[test]
+fn who_reads_a_tag_waits_for_nobody() {
+    let (mut world, gate) = (world(), Gate::default());
+    world.spawn(Tag);
+    let waits = gate.clone();
+    let job = world.add_system(move |mut tags: Query<&mut Tag>| {
+        let gate = waits.clone();
+        tags.schedule(move |_| gate.wait());
+    });
+    world.add_system(
+        (move |tags: Query<&Tag>| {
+            assert_eq!(tags.iter().count(), 1);
+            gate.open();
+        })
+        .after(job),
+    );
+    world.try_update(0.1).unwrap();
+    world.try_update(0.1).unwrap();
+}
+
+#[test]
+fn who_reads_a_tag_that_can_be_switched_waits_for_who_switches_it() {
+    let mut world = world();
+    world.spawn_many(Switch, 100);
+    let job = world.add_system(|mut switches: Query<EnabledMut<Switch>>| {
+        switches.schedule_parallel(|mut switch| switch.set(false));
+    });
+    world.add_system((|on: Query<&Switch>| assert_eq!(on.count(), 0)).after(job));
+    world.try_update(0.1).unwrap();
+}
+
+/// An array that jobs of two systems write.
+struct Grid(NativeArray<u32>);
+
+#[test]
+fn jobs_that_write_one_container_without_an_order_are_refused_by_name() {
+    fn write(world: &mut World, name: &'static str) -> Result<(), ancho_jobs::ScheduleError> {
+        let grid = std::mem::replace(&mut world.resource_mut::<Grid>().0, NativeArray::new(0));
+        let mut grid = grid;
+        let jobs = world.jobs();
+        let scheduled =
+            jobs.named(name).schedule(&[], grid.write(), |grid: &mut [u32]| grid[0] += 1);
+        world.resource_mut::<Grid>().0 = grid;
+        scheduled.map(|_| ())
+    }
+
+    let mut world = world();
+    world.insert_resource(Grid(NativeArray::<u32>::new(1).named("grid")));
+    let first = world.add_system((|world: &mut World| write(world, "Fill")).named("first"));
+    world.add_system((|world: &mut World| write(world, "Blur")).named("second").after(first));
+    let errors = world.try_update(0.1).unwrap_err();
+    let told: Vec<_> = errors.iter().map(UpdateError::to_string).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    for part in ["`second`", "A0001", "`grid`", "Fill", "Blur"] {
+        assert!(told[0].contains(part), "{part} in {told:?}");
+    }
+}
+
+#[test]
+fn jobs_over_entities_need_no_dependencies_and_are_done_before_the_world_goes() {
+    let done = Arc::new(AtomicU32::new(0));
+    let mut world = world();
+    world.spawn_many(Position(0), 100);
+    for _ in 0..2 {
+        let done = Arc::clone(&done);
+        world.add_system(move |mut positions: Query<&mut Position>| {
+            let done = Arc::clone(&done);
+            positions.schedule_parallel(move |position| {
+                position.0 += 1;
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        });
+    }
+    world.try_update(0.1).unwrap();
+    drop(world);
+    assert_eq!(done.load(Ordering::Relaxed), 200);
+}
+
+#[test]
+fn a_container_that_a_job_has_is_refused_to_a_system_by_name() {
+    let mut world = world();
+    world.insert_resource(Grid(NativeArray::<u32>::new(1).named("grid")));
+    world.spawn(Position(1));
+    let job = world.add_system(|positions: Query<&Position>, mut grid: ResMut<Grid>| {
+        let job = positions.job().named("Fill").with(grid.0.write());
+        let _ = job.schedule(|position, grid| grid[0] += position.0);
+    });
+    world.add_system(
+        (|grid: ResMut<Grid>| grid.0.get().map(|_| ()).map_err(|error| error.to_string()))
+            .named("reads")
+            .after(job),
+    );
+    let told = world.try_update(0.1).unwrap_err().to_string();
+    for part in ["`reads`", "A0003", "`grid`", "Fill"] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+}
