@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::debug_as_display;
+
 use super::{LiveContainer, MAX_TEMP_JOB_FRAMES};
 
 /// Containers that [`FrameMemory::advance`](crate::FrameMemory::advance) found to have just become
@@ -94,14 +96,4 @@ fn lines(
     Ok(())
 }
 
-impl fmt::Debug for FrameReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Debug for LeakReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_display!(FrameReport, LeakReport);
