@@ -57,7 +57,7 @@ pub struct List<T> {
 /// let mut squares = NativeList::new();
 /// let fill = jobs.schedule(&[], squares.write(), |squares| squares.extend((0..1000).map(|i| i * i)))?;
 /// // How long the list is by then, only that job knows.
-/// let halve = jobs.schedule_deferred(&[fill], squares.write_elements(), |all| all.len(), 64, |part, _| {
+/// let halve = jobs.named("Deferred").schedule_deferred(&[fill], squares.write_elements(), |all| all.len(), 64, |part, _| {
 ///     part.iter_mut().for_each(|square| *square /= 2);
 /// })?;
 /// jobs.complete(halve);
@@ -741,8 +741,8 @@ impl<T: fmt::Debug> fmt::Debug for List<T> {
     }
 }
 
-/// Lists of indices, for [`schedule_append`](ancho_jobs::JobScheduler::schedule_append) and
-/// [`schedule_filter`](ancho_jobs::JobScheduler::schedule_filter).
+/// Lists of indices, for [`schedule_append`](ancho_jobs::JobBuilder::schedule_append) and
+/// [`schedule_filter`](ancho_jobs::JobBuilder::schedule_filter).
 impl IndexList for &mut List<usize> {
     fn append(&mut self, index: usize) {
         self.push(index);

@@ -123,10 +123,6 @@ unsafe impl<R: Row<Storage: Sync>> ParallelJobData for ColumnsRead<'_, R> {
     type Batch<'v> = R::Slices<'v>;
     type Item<'b> = R::Slices<'b>;
 
-    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-        Ok(())
-    }
-
     type Open<'v> = R::Slices<'v>;
 
     #[inline(always)]
