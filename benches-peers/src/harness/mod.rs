@@ -44,6 +44,20 @@ pub(crate) struct Subject {
     pub(crate) role: Role,
 }
 
+impl Subject {
+    pub(crate) const fn ours(name: &'static str) -> Self {
+        Self { name, role: Role::Ours }
+    }
+
+    pub(crate) const fn peer(name: &'static str) -> Self {
+        Self { name, role: Role::Peer }
+    }
+
+    pub(crate) const fn limit(name: &'static str) -> Self {
+        Self { name, role: Role::Limit }
+    }
+}
+
 /// The role of a subject in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -90,12 +104,20 @@ pub(crate) struct Limit {
     pub(crate) threads: f64,
 }
 
+/// The limit of hand-written code on one thread.
+pub(crate) const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
+
 /// A requirement on a case: the minimum of `over` divided by the figure `under`.
 #[derive(Debug)]
 pub(crate) struct Require {
     pub(crate) over: &'static str,
     pub(crate) under: Under,
     pub(crate) bound: Bound,
+}
+
+/// Requires that ancho takes at most `most` times the figure `under`.
+pub(crate) const fn at_most(most: f64, under: Under) -> Require {
+    Require { over: "ancho", under, bound: Bound::AtMost(most) }
 }
 
 /// The divisor of a subject's minimum.

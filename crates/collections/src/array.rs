@@ -15,7 +15,7 @@ use ancho_jobs::{
 use zerocopy::FromZeros;
 
 use crate::allocator::{Allocator, LineAligned, Registration};
-use crate::error::AllocationError;
+use crate::error::{AllocationError, expect_memory};
 
 /// An array of fixed length that jobs share with its owner.
 ///
@@ -128,8 +128,9 @@ impl<T: Send + 'static> NativeArray<T> {
         T: FromZeros,
     {
         let in_lines = LineAligned(allocator.clone());
-        let layout = unwrap::<T, _>(Layout::array::<T>(length).ok(), length, allocator);
-        let memory = unwrap::<T, _>(in_lines.allocate_zeroed(layout).ok(), length, allocator);
+        let layout = expect_elements::<T, _>(Layout::array::<T>(length).ok(), length, allocator);
+        let memory =
+            expect_elements::<T, _>(in_lines.allocate_zeroed(layout).ok(), length, allocator);
         // SAFETY: zero bytes are a value of the type, and `length` elements fit; the memory was
         // just allocated with this layout by this allocator.
         let elements = unsafe {
@@ -175,7 +176,7 @@ impl<T: Send + 'static> NativeArray<T> {
         allocator: &Allocator,
     ) -> Self {
         let mut elements = RawVec::new_in(LineAligned(allocator.clone()));
-        unwrap::<T, _>(elements.try_reserve_exact(length).ok(), length, allocator);
+        expect_elements::<T, _>(elements.try_reserve_exact(length).ok(), length, allocator);
         elements.extend((0..length).map(element));
         Self::with(elements.into_boxed_slice(), allocator)
     }
@@ -436,15 +437,10 @@ impl<T> NativeArray<T> {
     pub fn dispose(self) {}
 }
 
+/// Returns the result of an allocation of `length` elements, or panics if it failed.
 #[track_caller]
-fn unwrap<T, R>(result: Option<R>, elements: usize, allocator: &Allocator) -> R {
-    match result {
-        Some(result) => result,
-        None => panic!(
-            "{}",
-            AllocationError { allocator: allocator.name(), elements, element_size: size_of::<T>() }
-        ),
-    }
+fn expect_elements<T, R>(result: Option<R>, length: usize, allocator: &Allocator) -> R {
+    expect_memory(result.ok_or_else(|| AllocationError::of::<T>(allocator.name(), length)))
 }
 
 /// Frees the memory of an array.

@@ -25,6 +25,13 @@ pub struct AllocationError {
     pub element_size: usize,
 }
 
+impl AllocationError {
+    /// Makes the error of an allocation of `elements` elements of type `T`.
+    pub(crate) fn of<T>(allocator: &'static str, elements: usize) -> Self {
+        Self { allocator, elements, element_size: size_of::<T>() }
+    }
+}
+
 impl fmt::Display for AllocationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { allocator, elements, element_size } = self;
@@ -133,14 +140,21 @@ pub(crate) use debug_as_display;
 
 debug_as_display!(AllocationError, CapacityError);
 
-/// Panics if there was no memory.
-#[inline]
+/// Returns the result, or panics at the caller's location if there is no memory.
+#[inline(always)]
 #[track_caller]
 pub(crate) fn expect_memory<R>(result: Result<R, AllocationError>) -> R {
     match result {
         Ok(result) => result,
-        Err(error) => panic!("{error}"),
+        Err(error) => no_memory(&error),
     }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn no_memory(error: &AllocationError) -> ! {
+    panic!("{error}");
 }
 
 /// Panics because `index` is not among the `length` elements of `what`.

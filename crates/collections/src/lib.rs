@@ -9,7 +9,6 @@ mod blob;
 mod columns;
 mod error;
 mod fixed;
-mod hashed_pairs;
 mod lanes;
 mod list;
 mod map;
@@ -52,11 +51,11 @@ pub use map::{
 pub use multi_map::{
     MultiMap, MultiMapIter, MultiMapLane, MultiMapValues, MultiMapValuesMut, NativeMultiHashMap,
 };
-pub use native::{Container, Native};
-pub use queue::{NativeQueue, Queue, QueueLane};
+pub use native::{Container, Growable, Native};
+pub use queue::{Fifo, NativeQueue, Queue, QueueLane, Unbounded};
 pub use reference::{NativeReference, Reference};
 pub use ring::QueueDrain;
-pub use ring_queue::{NativeRingQueue, QueueFull, RingQueue};
+pub use ring_queue::{Bounded, NativeRingQueue, QueueFull, RingQueue};
 pub use set::{NativeHashSet, Set, SetIntoIter, SetIter, SetLane};
 pub use shared_values::{Groups, SharedValues};
 pub use slice::{NativeSlice, NativeSliceIter, NativeSliceMut, SliceError};

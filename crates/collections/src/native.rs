@@ -38,6 +38,40 @@ pub trait Container: Sized + Send + 'static {
     }
 }
 
+/// A container that is made empty and grows: [`Native`] has constructors for it.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{Allocator, Container, Growable, List, Native};
+///
+/// struct Deck(List<u8>);
+///
+/// impl Container for Deck {}
+///
+/// impl Growable for Deck {
+///     fn new_in(allocator: &Allocator) -> Self {
+///         Self(List::new_in(allocator))
+///     }
+///
+///     fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+///         Self(List::with_capacity_in(capacity, allocator))
+///     }
+/// }
+///
+/// let deck = Native::<Deck>::with_capacity(52);
+/// assert_eq!(deck.get().unwrap().0.capacity(), 52);
+/// ```
+pub trait Growable: Container {
+    /// Makes an empty container that uses the allocator. It allocates nothing yet.
+    fn new_in(allocator: &Allocator) -> Self;
+
+    /// Makes an empty container with room for at least `capacity` elements, in the allocator's
+    /// memory.
+    #[track_caller]
+    fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self;
+}
+
 /// A container that jobs share with its owner.
 ///
 /// All containers of this crate except [`NativeArray`](crate::NativeArray) are this type with
@@ -76,6 +110,77 @@ pub struct Native<C> {
     data: Guarded<C>,
     /// Registers it with its allocator.
     registration: Option<Registration>,
+}
+
+impl<C: Growable> Native<C> {
+    /// Makes an empty container, without allocating.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(ancho_collections::NativeList::<u32>::new().get().unwrap().is_empty());
+    /// assert!(ancho_collections::NativeHashMap::<u32, u32>::new().get().unwrap().is_empty());
+    /// ```
+    #[track_caller]
+    pub fn new() -> Self {
+        Self::new_in(&Allocator::PERSISTENT)
+    }
+
+    /// Makes an empty container that uses the allocator.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, NativeQueue};
+    /// assert!(NativeQueue::<u32>::new_in(&Allocator::PERSISTENT).get().unwrap().is_empty());
+    /// ```
+    #[track_caller]
+    pub fn new_in(allocator: &Allocator) -> Self {
+        Self::of_in(C::new_in(allocator), allocator)
+    }
+
+    /// Makes an empty container with room for at least `capacity` elements.
+    ///
+    /// An element is a key for maps, a value for multi-maps and sets, a byte for text, a row for
+    /// columns.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{NativeHashMap, NativeList};
+    ///
+    /// let list = NativeList::<u32>::with_capacity(100);
+    /// assert_eq!(list.get().unwrap().capacity(), 100);
+    /// let map = NativeHashMap::<u32, u32>::with_capacity(100);
+    /// assert!(map.get().unwrap().capacity() >= 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity_in(capacity, &Allocator::PERSISTENT)
+    }
+
+    /// Makes an empty container with room for at least `capacity` elements, in the allocator's
+    /// memory. See [`with_capacity`](Self::with_capacity).
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, NativeText};
+    /// let text = NativeText::with_capacity_in(100, &Allocator::PERSISTENT);
+    /// assert_eq!(text.get().unwrap().capacity(), 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self::of_in(C::with_capacity_in(capacity, allocator), allocator)
+    }
 }
 
 impl<C: Container> Native<C> {
@@ -339,9 +444,7 @@ impl<C> Native<C> {
             error,
         })
     }
-}
 
-impl<C> Native<C> {
     /// Frees the container immediately, or when the last job that uses it is done. The same as
     /// dropping it.
     ///
@@ -351,6 +454,27 @@ impl<C> Native<C> {
     /// ancho_collections::NativeList::from([1, 2, 3]).dispose();
     /// ```
     pub fn dispose(self) {}
+}
+
+impl<C: Container + Default> Default for Native<C> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::of(C::default())
+    }
+}
+
+impl<C: Container + From<[T; N]>, T, const N: usize> From<[T; N]> for Native<C> {
+    #[track_caller]
+    fn from(elements: [T; N]) -> Self {
+        Self::of(C::from(elements))
+    }
+}
+
+impl<C: Container + FromIterator<T>, T> FromIterator<T> for Native<C> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
+        Self::of(C::from_iter(elements))
+    }
 }
 
 impl<C: fmt::Debug> fmt::Debug for Native<C> {
@@ -363,20 +487,23 @@ impl<C: fmt::Debug> fmt::Debug for Native<C> {
 }
 
 /// Sets the name of a container's alias in error messages: `NativeList<u32>` instead of
-/// `Native<List<u32>>`. Use it once in a module.
+/// `Native<List<u32>>`. Parameters after a semicolon are not part of the name. Use it once in a
+/// module.
 macro_rules! labelled_as {
-    ($data:ident $(<$($parameter:ident),*>)?, $alias:ident) => {
+    ($data:ident $(<$($parameter:ident),+ $(; $hidden:ident)?>)?, $alias:ident) => {
         mod alias {
             /// Used only for its name.
-            pub(super) struct $alias$(<$($parameter),*>(
-                std::marker::PhantomData<($($parameter,)*)>
+            pub(super) struct $alias$(<$($parameter),+>(
+                std::marker::PhantomData<($($parameter,)+)>
             ))?;
         }
 
-        impl$(<$($parameter: Send + 'static),*>)? crate::Container for $data$(<$($parameter),*>)? {
+        impl$(<$($parameter: Send + 'static,)+ $($hidden: Send + 'static)?>)? crate::Container
+            for $data$(<$($parameter,)+ $($hidden)?>)?
+        {
             #[track_caller]
             fn label() -> ancho_jobs::ContainerLabel {
-                ancho_jobs::ContainerLabel::of::<alias::$alias$(<$($parameter),*>)?>()
+                ancho_jobs::ContainerLabel::of::<alias::$alias$(<$($parameter),+>)?>()
             }
         }
     };

@@ -149,10 +149,3 @@ impl<T> From<T> for Reference<T> {
         Self::new(value)
     }
 }
-
-impl<T: Default + Send + 'static> Default for Native<Reference<T>> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}

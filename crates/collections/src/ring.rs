@@ -134,11 +134,7 @@ impl<T> Ring<T> {
         if needed <= self.slots {
             return Ok(());
         }
-        let refused = AllocationError {
-            allocator: self.allocator.name(),
-            elements: needed,
-            element_size: size_of::<T>(),
-        };
+        let refused = AllocationError::of::<T>(self.allocator.name(), needed);
         let slots = Self::slots_for(needed).ok_or(refused)?;
         let layout = Layout::array::<T>(slots).map_err(|_| refused)?;
         if layout.size() > 0 {

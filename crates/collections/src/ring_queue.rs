@@ -5,9 +5,9 @@ use std::fmt;
 
 use crate::allocator::Allocator;
 use crate::error::{Rejected, debug_as_display, expect_memory};
-use crate::list::List;
 use crate::native::{Native, labelled_as};
-use crate::ring::{QueueDrain, Ring, RingIter};
+use crate::queue::Fifo;
+use crate::ring::Ring;
 
 /// A queue of fixed capacity: first in, first out. Elements beyond the capacity are refused.
 ///
@@ -27,9 +27,12 @@ use crate::ring::{QueueDrain, Ring, RingIter};
 /// assert_eq!(queue.dequeue(), Some("first"));
 /// assert!(queue.try_enqueue("third").is_ok());
 /// ```
-pub struct RingQueue<T> {
-    /// Has at least `capacity` slots, and so never grows.
-    ring: Ring<T>,
+pub type RingQueue<T> = Fifo<T, Bounded>;
+
+/// The state of a [`RingQueue`]: its capacity.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounded {
+    /// The ring has at least this number of slots, and so never grows.
     capacity: usize,
 }
 
@@ -122,31 +125,7 @@ impl<T> RingQueue<T> {
     pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
         let mut ring = Ring::new_in(allocator.clone());
         expect_memory(ring.reserve(capacity));
-        Self { ring, capacity }
-    }
-
-    /// Returns the number of elements.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(ancho_collections::RingQueue::<u32>::with_capacity(100).len(), 0);
-    /// ```
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.ring.len()
-    }
-
-    /// Returns whether there are no elements.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert!(ancho_collections::RingQueue::<u32>::with_capacity(100).is_empty());
-    /// ```
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        Self { ring, bound: Bounded { capacity } }
     }
 
     /// Returns whether the queue is full.
@@ -160,7 +139,7 @@ impl<T> RingQueue<T> {
     /// ```
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len() == self.capacity
+        self.len() == self.bound.capacity
     }
 
     /// Returns the capacity, in elements, including the existing ones.
@@ -172,19 +151,7 @@ impl<T> RingQueue<T> {
     /// ```
     #[inline]
     pub fn capacity(&self) -> usize {
-        self.capacity
-    }
-
-    /// Returns the allocator that the memory is from.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let queue = ancho_collections::RingQueue::<u32>::with_capacity(100);
-    /// assert_eq!(queue.allocator().name(), "Persistent");
-    /// ```
-    pub fn allocator(&self) -> &Allocator {
-        self.ring.allocator()
+        self.bound.capacity
     }
 
     /// Adds an element at the end.
@@ -224,130 +191,10 @@ impl<T> RingQueue<T> {
     #[inline]
     pub fn try_enqueue(&mut self, value: T) -> Result<(), Rejected<T, QueueFull>> {
         if self.is_full() {
-            return Err(Rejected { value, error: QueueFull { capacity: self.capacity } });
+            return Err(Rejected { value, error: QueueFull { capacity: self.bound.capacity } });
         }
         self.ring.push(value);
         Ok(())
-    }
-
-    /// Removes the first element, if there is one, and returns it (Unity's `TryDequeue`).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
-    /// queue.enqueue(5);
-    /// assert_eq!([queue.dequeue(), queue.dequeue()], [Some(5), None]);
-    /// ```
-    #[inline]
-    pub fn dequeue(&mut self) -> Option<T> {
-        self.ring.pop()
-    }
-
-    /// Returns the first element.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(ancho_collections::RingQueue::<u32>::with_capacity(1).peek(), None);
-    /// ```
-    #[inline]
-    pub fn peek(&self) -> Option<&T> {
-        self.ring.first()
-    }
-
-    /// Returns the first element, mutably.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
-    /// queue.enqueue(5);
-    /// *queue.peek_mut().unwrap() += 10;
-    /// assert_eq!(queue.dequeue(), Some(15));
-    /// ```
-    #[inline]
-    pub fn peek_mut(&mut self) -> Option<&mut T> {
-        self.ring.first_mut()
-    }
-
-    /// Removes all elements.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
-    /// queue.enqueue(5);
-    /// queue.clear();
-    /// assert!(queue.is_empty());
-    /// ```
-    pub fn clear(&mut self) {
-        self.ring.clear();
-    }
-
-    /// Removes all elements, and returns an iterator of them, first in, first out.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut queue = ancho_collections::RingQueue::with_capacity(1);
-    /// queue.enqueue(5);
-    /// assert_eq!(queue.drain().sum::<i32>(), 5);
-    /// assert!(queue.is_empty());
-    /// ```
-    pub fn drain(&mut self) -> QueueDrain<'_, T> {
-        QueueDrain(&mut self.ring)
-    }
-
-    /// Iterates over all elements, from first to last.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut queue = ancho_collections::RingQueue::with_capacity(2);
-    /// queue.enqueue(5);
-    /// queue.enqueue(6);
-    /// assert!(queue.iter().eq(&[5, 6]));
-    /// ```
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + Clone {
-        self.ring.iter()
-    }
-
-    /// Returns all elements in two slices, the first slice first.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut queue = ancho_collections::RingQueue::with_capacity(2);
-    /// queue.enqueue(5);
-    /// assert_eq!(queue.as_slices().0, [5]);
-    /// ```
-    #[inline]
-    pub fn as_slices(&self) -> (&[T], &[T]) {
-        self.ring.as_slices()
-    }
-
-    /// Copies the elements to a list, in memory of the same allocator.
-    ///
-    /// # Panics
-    ///
-    /// Panics with code A0017 if there is no memory for them.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut queue = ancho_collections::RingQueue::with_capacity(2);
-    /// queue.enqueue(5);
-    /// assert_eq!(queue.to_list()[..], [5]);
-    /// ```
-    #[track_caller]
-    pub fn to_list(&self) -> List<T>
-    where
-        T: Clone,
-    {
-        let mut list = List::with_capacity_in(self.len(), self.allocator());
-        list.extend(self.iter().cloned());
-        list
     }
 }
 
@@ -384,32 +231,8 @@ impl<T: Send + 'static> Native<RingQueue<T>> {
 impl<T: Clone> Clone for RingQueue<T> {
     /// Copies the elements to a queue of the same capacity, in memory of the same allocator.
     fn clone(&self) -> Self {
-        let mut copy = Self::with_capacity_in(self.capacity, self.allocator());
+        let mut copy = Self::with_capacity_in(self.bound.capacity, self.allocator());
         self.iter().for_each(|value| copy.enqueue(value.clone()));
         copy
-    }
-}
-
-impl<'a, T> IntoIterator for &'a RingQueue<T> {
-    type Item = &'a T;
-    type IntoIter = RingIter<'a, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.ring.iter()
-    }
-}
-
-/// Two queues are equal if their elements are; the capacity is ignored.
-impl<T: PartialEq> PartialEq for RingQueue<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.ring == other.ring
-    }
-}
-
-impl<T: Eq> Eq for RingQueue<T> {}
-
-impl<T: fmt::Debug> fmt::Debug for RingQueue<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.ring.fmt(f)
     }
 }

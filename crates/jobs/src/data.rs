@@ -219,7 +219,12 @@ pub unsafe trait ParallelJobData: JobData {
     type Item<'b>;
 
     /// Checks that the containers are long enough for `count` indices. `job` is the job's name, for the error.
-    fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError>;
+    ///
+    /// The default accepts any count. It is for data of which every batch sees all.
+    fn check_count(&self, job: &'static str, count: usize) -> Result<(), ScheduleError> {
+        _ = (job, count);
+        Ok(())
+    }
 
     /// Values that a participating thread looks up once for all its batches, such as the address of the elements.
     type Open<'v>;
@@ -273,10 +278,6 @@ unsafe impl ParallelJobData for () {
     type Batch<'v> = ();
     type Item<'b> = ();
 
-    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-        Ok(())
-    }
-
     type Open<'v> = ();
 
     unsafe fn open(_: &()) {}
@@ -325,10 +326,6 @@ unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
 unsafe impl<T: Send + Sync + 'static> ParallelJobData for Plain<T> {
     type Batch<'v> = &'v T;
     type Item<'b> = &'b T;
-
-    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-        Ok(())
-    }
 
     type Open<'v> = &'v T;
 

@@ -19,7 +19,6 @@ mod node;
 mod notes;
 mod parker;
 mod participant;
-mod payload;
 mod pool;
 mod primitive;
 mod profile;
@@ -30,7 +29,6 @@ mod sequence;
 mod sleep;
 mod table;
 mod work;
-mod worker;
 
 #[cfg(feature = "derive")]
 pub use ancho_derive::{JobStruct, ParallelJobStruct};

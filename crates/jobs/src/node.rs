@@ -22,7 +22,10 @@
     reason = "shares one job's data between the threads that the protocol admits"
 )]
 
+use std::alloc::{self, Layout};
 use std::cell::UnsafeCell;
+use std::mem::{MaybeUninit, offset_of};
+use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::claims::Claims;
@@ -30,7 +33,6 @@ use crate::dependents::Dependents;
 use crate::failure::JobPanic;
 use crate::gate::Gate;
 use crate::notes::{Notes, OwnerMore, OwnerSide};
-use crate::payload::Payload;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 use crate::ranges::Ranges;
 use crate::sequence::Sequence;
@@ -63,8 +65,8 @@ pub(crate) struct Node {
 // With shorter pointers, more of a job fits in the first line.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    assert!(std::mem::offset_of!(Node, side) == 64);
-    assert!(std::mem::offset_of!(Node, payload) == 96);
+    assert!(offset_of!(Node, side) == 64);
+    assert!(offset_of!(Node, payload) == 96);
 };
 
 // SAFETY: `sequence`, `pending`, `gate`, `dependents`, `failed` and `panic` are made for sharing. The cells are
@@ -291,4 +293,80 @@ impl Node {
 impl TaskFunctions {
     /// The functions of a job that only waits for others.
     pub(crate) const JOIN: Self = Self { kind: TaskKind::Join, drop: |_| {}, settle: None };
+}
+
+/// Inline capacity in bytes. Fits the data and closure of most jobs: a few container references and captures.
+const INLINE_BYTES: usize = 160;
+
+#[repr(align(16))]
+struct Inline(UnsafeCell<MaybeUninit<[u8; INLINE_BYTES]>>);
+
+/// Untyped storage for one value. The code that stores a value also runs or drops it, and remembers whether it was
+/// spilled.
+#[repr(C)]
+struct Payload {
+    inline: Inline,
+    /// Memory for a value that does not fit inline. Kept for the node's next large job: a program that schedules the
+    /// same jobs every frame allocates nothing.
+    spill: Option<(NonNull<u8>, Layout)>,
+}
+
+impl Payload {
+    fn new() -> Self {
+        let inline = Inline(UnsafeCell::new(MaybeUninit::uninit()));
+        Self { inline, spill: None }
+    }
+
+    /// Stores a value, and returns whether it was spilled. The previous value is overwritten without being dropped.
+    fn store<T>(&mut self, value: T) -> bool {
+        let layout = Layout::new::<T>();
+        let spilled = layout.size() > INLINE_BYTES || layout.align() > align_of::<Inline>();
+        if spilled {
+            self.reserve(layout);
+        }
+        // SAFETY: the place is large and aligned enough for a `T`, by the choice just made, and unshared, by `&mut
+        // self`.
+        unsafe { ptr::write(self.get(spilled).cast::<T>(), value) };
+        spilled
+    }
+
+    /// Returns the address of the value, inline or spilled.
+    #[inline]
+    fn get(&self, spilled: bool) -> *mut u8 {
+        if spilled && let Some((memory, _)) = self.spill {
+            return memory.as_ptr();
+        }
+        self.inline.0.get().cast()
+    }
+
+    #[cold]
+    fn reserve(&mut self, layout: Layout) {
+        if let Some((_, kept)) = self.spill
+            && kept.size() >= layout.size()
+            && kept.align() >= layout.align()
+        {
+            return;
+        }
+        self.release();
+        // A zero-sized type with a large alignment spills too, and an allocation must not have size zero.
+        let layout = Layout::from_size_align(layout.size().max(layout.align()), layout.align())
+            .expect("a type's size rounded up to its alignment fits in memory");
+        // SAFETY: the size is at least the alignment, which is at least one.
+        let memory = unsafe { alloc::alloc(layout) };
+        let Some(memory) = NonNull::new(memory) else { alloc::handle_alloc_error(layout) };
+        self.spill = Some((memory, layout));
+    }
+
+    fn release(&mut self) {
+        if let Some((memory, layout)) = self.spill.take() {
+            // SAFETY: allocated by `reserve` with this layout, and taken, so freed once.
+            unsafe { alloc::dealloc(memory.as_ptr(), layout) };
+        }
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        self.release();
+    }
 }

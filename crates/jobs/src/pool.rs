@@ -10,11 +10,11 @@ use crate::deque::Deque;
 use crate::error::{MAX_WORKERS, PoolError};
 use crate::injector::Injector;
 use crate::parker::Parker;
+use crate::participant;
 use crate::primitive::{AtomicU32, Ordering};
 use crate::profile::{JobEvent, Profiler};
 use crate::sleep::Sleep;
 use crate::table::NodeTable;
-use crate::worker;
 
 /// The capacity of a worker's own queue, in tickets; the rest goes to the shared queue.
 const LOCAL_TICKETS: usize = 1024;
@@ -336,7 +336,7 @@ impl JobPoolBuilder {
             if let Some(bytes) = self.stack_size {
                 builder = builder.stack_size(bytes);
             }
-            match builder.spawn(move || worker::work(&shared, worker)) {
+            match builder.spawn(move || participant::work(&shared, worker)) {
                 Ok(handle) => lock(&threads.handles).push(handle),
                 // Dropping `threads` ends the running ones.
                 Err(source) => {

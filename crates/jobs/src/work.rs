@@ -10,7 +10,7 @@ use crate::data::ParallelJobData;
 /// One thread's share of a parallel job: returns batches until none is left.
 ///
 /// User-defined job kinds are built on this (Unity's `GetWorkStealingRange`). The function passed to
-/// [`JobScheduler::schedule_work`](crate::JobScheduler::schedule_work) is called once by every participating thread,
+/// [`JobBuilder::schedule_work`](crate::JobBuilder::schedule_work) is called once by every participating thread,
 /// and loops over [`next_batch`](Self::next_batch). If a function returns before its last batch, batches that no
 /// thread takes do not run.
 ///
@@ -23,7 +23,7 @@ use crate::data::ParallelJobData;
 ///
 /// let jobs = JobScheduler::new(&JobPool::new());
 /// let mut values = JobSlice::from(vec![1_u32; 1000]);
-/// let job = jobs.schedule_work(&[], values.write(), 1000, 64, |work| {
+/// let job = jobs.named("Work").schedule_work(&[], values.write(), 1000, 64, |work| {
 ///     let mut scratch = Vec::new();
 ///     while let Some((values, _range)) = work.next_batch() {
 ///         scratch.clear();
@@ -51,7 +51,7 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
     ///
     /// let jobs = JobScheduler::new(&JobPool::new());
     /// let mut starts = JobSlice::new(100, 0);
-    /// let job = jobs.schedule_work(&[], starts.write(), 100, 8, |work| {
+    /// let job = jobs.named("Work").schedule_work(&[], starts.write(), 100, 8, |work| {
     ///     while let Some((starts, range)) = work.next_batch() {
     ///         starts.fill(range.start);
     ///     }
@@ -79,7 +79,7 @@ impl<'v, D: ParallelJobData> Work<'v, D> {
     ///
     /// let jobs = JobScheduler::new(&JobPool::new());
     /// let mut starts = JobSlice::new(100, 0);
-    /// let job = jobs.schedule_work(&[], starts.write(), 100, 8, |work| {
+    /// let job = jobs.named("Work").schedule_work(&[], starts.write(), 100, 8, |work| {
     ///     work.for_each_batch(|starts, range| starts.fill(range.start));
     /// });
     /// jobs.complete(job.unwrap());

@@ -55,6 +55,7 @@ fn frame(jobs: &JobScheduler, data: &mut Containers) {
     }
     let access = (data.positions.read(), data.list.read());
     handles[80] = jobs
+        .named("Deferred")
         .schedule_deferred(&[last], access, |(positions, _)| positions.len(), 128, |_, _| {})
         .unwrap();
     handles[81] = jobs.combine(&[handles[80], last]).unwrap();
@@ -64,8 +65,10 @@ fn frame(jobs: &JobScheduler, data: &mut Containers) {
         .after(&before)
         .schedule_append(&[], data.list.write(), (), 10, |(), i| i % 2 == 0)
         .unwrap();
-    handles[83] =
-        jobs.schedule_filter(&[handles[82]], data.list.write(), (), |(), _| false).unwrap();
+    handles[83] = jobs
+        .named("Filter")
+        .schedule_filter(&[handles[82]], data.list.write(), (), |(), _| false)
+        .unwrap();
     for i in 84..100 {
         handles[i] = jobs.schedule(&[handles[i - 84], handles[83]], (), |()| {}).unwrap();
     }

@@ -3,12 +3,12 @@
 use std::hint::black_box;
 
 use ancho_burst::math::{self, FloatMode};
-use ancho_burst::{burst, in_columns};
+use ancho_burst::{CpuLevel, burst, in_columns};
 use glam::Vec3;
 
 use super::loops;
 use super::work::{self, AXIS, Angles, Bodies, BodyColumns, Movers, STEP, Spinners};
-use crate::harness::{Cell, Reading};
+use crate::harness::{Cell, Reading, Run};
 
 pub(super) fn advance(cell: Cell) -> Reading {
     #[burst]
@@ -99,4 +99,10 @@ pub(super) fn large_closure(cell: Cell) -> Reading {
         run(x, y, z, u, v, w, a, b, c);
     };
     cell.run(BodyColumns::new(), operation, BodyColumns::result)
+}
+
+/// Measures a case with the CPU level limited to that of the build. Each cell has its own process, so no other cell is limited.
+pub(super) fn at_baseline(run: Run, cell: Cell) -> Reading {
+    CpuLevel::Baseline.limit();
+    run(cell)
 }

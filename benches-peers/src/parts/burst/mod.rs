@@ -1,24 +1,23 @@
 //! Loops compiled for the CPU that runs them, and vectorised mathematics.
 
 mod ancho;
-mod baseline;
 mod glam_aos;
 mod loops;
 mod raw;
 mod standard;
 mod work;
 
-use crate::harness::{Bound, Case, Part, Require, Role, Sampling, Subject, Under};
+use crate::harness::{Bound, Case, Part, Require, Sampling, Subject, Under};
 
 pub(crate) static PART: Part = Part {
     name: "burst",
     about: "loops compiled for the CPU at hand, and their mathematics",
     subjects: &[
-        Subject { name: "ancho", role: Role::Ours },
-        Subject { name: "baseline", role: Role::Ours },
-        Subject { name: "raw", role: Role::Peer },
-        Subject { name: "glam_aos", role: Role::Peer },
-        Subject { name: "std", role: Role::Peer },
+        Subject::ours("ancho"),
+        Subject::ours("baseline"),
+        Subject::peer("raw"),
+        Subject::peer("glam_aos"),
+        Subject::peer("std"),
     ],
     cases: &[
         // 2,048 elements.
@@ -27,11 +26,11 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[
                 ("ancho", ancho::advance),
-                ("baseline", baseline::advance),
+                ("baseline", |cell| ancho::at_baseline(ancho::advance, cell)),
                 ("raw", raw::advance),
             ],
             limits: &[],
-            requires: &[at_most("ancho", "raw", 0.85)],
+            requires: &[ratio_at_most("ancho", "raw", 0.85)],
         },
         // 1,024 rotations, normalised and turned.
         Case {
@@ -39,7 +38,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[
                 ("ancho", ancho::quat_spin),
-                ("baseline", baseline::quat_spin),
+                ("baseline", |cell| ancho::at_baseline(ancho::quat_spin, cell)),
                 ("raw", raw::quat_spin),
                 ("glam_aos", glam_aos::quat_spin),
                 ("std", standard::quat_spin),
@@ -53,7 +52,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[
                 ("ancho", ancho::sum_1m),
-                ("baseline", baseline::sum_1m),
+                ("baseline", |cell| ancho::at_baseline(ancho::sum_1m, cell)),
                 ("raw", raw::sum_1m),
                 ("std", standard::sum_1m),
             ],
@@ -66,7 +65,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[
                 ("ancho", ancho::sincos_1m),
-                ("baseline", baseline::sincos_1m),
+                ("baseline", |cell| ancho::at_baseline(ancho::sincos_1m, cell)),
                 ("std", standard::sincos_1m),
             ],
             limits: &[],
@@ -78,11 +77,14 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[
                 ("ancho", ancho::large_closure),
-                ("baseline", baseline::large_closure),
+                ("baseline", |cell| ancho::at_baseline(ancho::large_closure, cell)),
                 ("raw", raw::large_closure),
             ],
             limits: &[],
-            requires: &[at_most("baseline", "raw", 1.05), at_most("ancho", "raw", 0.65)],
+            requires: &[
+                ratio_at_most("baseline", "raw", 1.05),
+                ratio_at_most("ancho", "raw", 0.65),
+            ],
         },
         // The same, with the vectors in slices.
         Case {
@@ -90,16 +92,19 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[
                 ("ancho", ancho::large_closure_vec3),
-                ("baseline", baseline::large_closure_vec3),
+                ("baseline", |cell| ancho::at_baseline(ancho::large_closure_vec3, cell)),
                 ("raw", raw::large_closure_vec3),
             ],
             limits: &[],
-            requires: &[at_most("baseline", "raw", 1.05), at_most("ancho", "raw", 0.65)],
+            requires: &[
+                ratio_at_most("baseline", "raw", 1.05),
+                ratio_at_most("ancho", "raw", 0.65),
+            ],
         },
     ],
 };
 
-const fn at_most(over: &'static str, under: &'static str, most: f64) -> Require {
+const fn ratio_at_most(over: &'static str, under: &'static str, most: f64) -> Require {
     Require { over, under: Under::Subject(under), bound: Bound::AtMost(most) }
 }
 

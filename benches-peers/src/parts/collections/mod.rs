@@ -8,18 +8,18 @@ mod standard;
 mod system;
 mod work;
 
-use crate::harness::{Bound, Case, Part, Require, Role, Sampling, Subject, Under};
+use crate::harness::{Case, Part, Sampling, Subject, Under, at_most};
 
 pub(crate) static PART: Part = Part {
     name: "collections",
     about: "the cost of containers and of scratch memory",
     subjects: &[
-        Subject { name: "ancho", role: Role::Ours },
-        Subject { name: "std", role: Role::Peer },
-        Subject { name: "hashbrown", role: Role::Peer },
-        Subject { name: "dashmap", role: Role::Peer },
-        Subject { name: "segqueue", role: Role::Peer },
-        Subject { name: "system", role: Role::Peer },
+        Subject::ours("ancho"),
+        Subject::peer("std"),
+        Subject::peer("hashbrown"),
+        Subject::peer("dashmap"),
+        Subject::peer("segqueue"),
+        Subject::peer("system"),
     ],
     cases: &[
         // From an empty list, which grows.
@@ -28,7 +28,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[("ancho", ancho::list_push), ("std", standard::list_push)],
             limits: &[],
-            requires: &[at_most("std", 1.05)],
+            requires: &[at_most(1.05, Under::Subject("std"))],
         },
         // The sum of all elements.
         Case {
@@ -36,7 +36,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[("ancho", ancho::list_iterate), ("std", standard::list_iterate)],
             limits: &[],
-            requires: &[at_most("std", 1.05)],
+            requires: &[at_most(1.05, Under::Subject("std"))],
         },
         // From an empty map, which grows.
         Case {
@@ -48,7 +48,7 @@ pub(crate) static PART: Part = Part {
                 ("hashbrown", hashbrown::map_insert),
             ],
             limits: &[],
-            requires: &[at_most("hashbrown", 1.1)],
+            requires: &[at_most(1.1, Under::Subject("hashbrown"))],
         },
         // All keys, all of them present, in another order than that of insertion.
         Case {
@@ -60,7 +60,7 @@ pub(crate) static PART: Part = Part {
                 ("hashbrown", hashbrown::map_lookup),
             ],
             limits: &[],
-            requires: &[at_most("hashbrown", 1.1)],
+            requires: &[at_most(1.1, Under::Subject("hashbrown"))],
         },
         // The sum of all values.
         Case {
@@ -72,7 +72,7 @@ pub(crate) static PART: Part = Part {
                 ("hashbrown", hashbrown::map_iterate),
             ],
             limits: &[],
-            requires: &[at_most("hashbrown", 1.1)],
+            requires: &[at_most(1.1, Under::Subject("hashbrown"))],
         },
         // All elements in, then all out, in a queue with enough capacity.
         Case {
@@ -80,7 +80,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[("ancho", ancho::queue_push_pop), ("std", standard::queue_push_pop)],
             limits: &[],
-            requires: &[at_most("std", 1.2)],
+            requires: &[at_most(1.2, Under::Subject("std"))],
         },
         // Two threads into one map with enough capacity, until the owner has read one value.
         Case {
@@ -88,7 +88,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[("ancho", ancho::map_insert_2t), ("dashmap", dashmap::map_insert_2t)],
             limits: &[],
-            requires: &[at_most("dashmap", 1.0)],
+            requires: &[at_most(1.0, Under::Subject("dashmap"))],
         },
         // Two threads into one queue, until the owner has taken one element out.
         Case {
@@ -96,7 +96,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[("ancho", ancho::queue_push_2t), ("segqueue", segqueue::queue_push_2t)],
             limits: &[],
-            requires: &[at_most("segqueue", 1.0)],
+            requires: &[at_most(1.0, Under::Subject("segqueue"))],
         },
         // Blocks of 1 KiB whose first byte is written.
         Case {
@@ -104,11 +104,7 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Repeat,
             cells: &[("ancho", ancho::temp_alloc), ("system", system::temp_alloc)],
             limits: &[],
-            requires: &[at_most("system", 0.33)],
+            requires: &[at_most(0.33, Under::Subject("system"))],
         },
     ],
 };
-
-const fn at_most(peer: &'static str, most: f64) -> Require {
-    Require { over: "ancho", under: Under::Subject(peer), bound: Bound::AtMost(most) }
-}

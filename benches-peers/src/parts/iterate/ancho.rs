@@ -284,15 +284,7 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     })
 }
 
-pub(super) fn query_20(cell: Cell) -> Reading {
-    query(cell, 20)
-}
-
-pub(super) fn query_20_of_2000(cell: Cell) -> Reading {
-    query(cell, 2_000)
-}
-
-fn query(cell: Cell, alive: usize) -> Reading {
+pub(super) fn query(cell: Cell, alive: usize) -> Reading {
     fn spawn<M: Mark + Component>(world: &mut World) {
         world.spawn_batch((0..FRAGMENT).map(|index| (A(index as f32), M::new(0.0))));
     }
@@ -321,23 +313,7 @@ fn query(cell: Cell, alive: usize) -> Reading {
 #[component(enableable)]
 struct Switched(Position);
 
-pub(super) fn enabled_all(cell: Cell) -> Reading {
-    enabled(cell, |_| true)
-}
-
-pub(super) fn enabled_none(cell: Cell) -> Reading {
-    enabled(cell, |_| false)
-}
-
-pub(super) fn enabled_runs(cell: Cell) -> Reading {
-    enabled(cell, work::in_runs)
-}
-
-pub(super) fn enabled_random(cell: Cell) -> Reading {
-    enabled(cell, work::at_random)
-}
-
-fn enabled(cell: Cell, pattern: Pattern) -> Reading {
+pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let mut world = world();
     let bodies = (0..MILLION).map(work::body).map(|(p, v)| (Switched(p), v));
     let entities: Vec<Entity> = world.spawn_batch(bodies).collect();

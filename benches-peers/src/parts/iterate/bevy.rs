@@ -102,15 +102,7 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     })
 }
 
-pub(super) fn query_20(cell: Cell) -> Reading {
-    query(cell, 20)
-}
-
-pub(super) fn query_20_of_2000(cell: Cell) -> Reading {
-    query(cell, 2_000)
-}
-
-fn query(cell: Cell, alive: usize) -> Reading {
+pub(super) fn query(cell: Cell, alive: usize) -> Reading {
     fn spawn<M: Mark + Component>(world: &mut World) {
         world.spawn_batch((0..FRAGMENT).map(|index| (A(index as f32), M::new(0.0))));
     }
@@ -210,15 +202,7 @@ fn add_to_all<T: Component + Copy>(
     cell.run_afresh(make, operation, |(world, _)| result(world))
 }
 
-pub(super) fn changed_cluster(cell: Cell) -> Reading {
-    changed(cell, &work::cluster())
-}
-
-pub(super) fn changed_random(cell: Cell) -> Reading {
-    changed(cell, &work::scattered())
-}
-
-fn changed(cell: Cell, indices: &[usize]) -> Reading {
+pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     let mut world = World::new();
     let entities: Vec<Entity> = world.spawn_batch((0..MILLION).map(|_| A(0.0))).collect();
     let mut query = world.query_filtered::<&A, Changed<A>>();

@@ -84,25 +84,9 @@ pub(super) fn iter_par(cell: Cell) -> Reading {
     cell.run(Bodies::million(), operation, Bodies::result)
 }
 
-pub(super) fn enabled_all(cell: Cell) -> Reading {
-    enabled(cell, |_| true)
-}
-
-pub(super) fn enabled_none(cell: Cell) -> Reading {
-    enabled(cell, |_| false)
-}
-
-pub(super) fn enabled_runs(cell: Cell) -> Reading {
-    enabled(cell, work::in_runs)
-}
-
-pub(super) fn enabled_random(cell: Cell) -> Reading {
-    enabled(cell, work::at_random)
-}
-
 /// One mask word at a time. If it has both states, all rows are computed and the enabled ones are kept: random runs are too short
 /// for branches.
-fn enabled(cell: Cell, pattern: Pattern) -> Reading {
+pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     const ROWS: usize = LANES * u64::BITS as usize;
     let mask = raw::mask(pattern);
     let spread: Vec<Spread> = (0..=u8::MAX).map(spread).collect();

@@ -113,15 +113,7 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     })
 }
 
-pub(super) fn query_20(cell: Cell) -> Reading {
-    query(cell, 20)
-}
-
-pub(super) fn query_20_of_2000(cell: Cell) -> Reading {
-    query(cell, 2_000)
-}
-
-fn query(cell: Cell, alive: usize) -> Reading {
+pub(super) fn query(cell: Cell, alive: usize) -> Reading {
     fn spawn<M: Mark + ComponentId + DataComponent>(world: &World) {
         let values: Vec<A> = (0..FRAGMENT).map(|index| A(index as f32)).collect();
         world.entity_bulk(FRAGMENT as u32).set(&values).set(&[M::new(0.0); FRAGMENT]).build();
@@ -275,25 +267,9 @@ pub(super) fn toggle(cell: Cell) -> Reading {
     cell.run(true, operation, result)
 }
 
-pub(super) fn enabled_all(cell: Cell) -> Reading {
-    enabled(cell, |_| true)
-}
-
-pub(super) fn enabled_none(cell: Cell) -> Reading {
-    enabled(cell, |_| false)
-}
-
-pub(super) fn enabled_runs(cell: Cell) -> Reading {
-    enabled(cell, work::in_runs)
-}
-
-pub(super) fn enabled_random(cell: Cell) -> Reading {
-    enabled(cell, work::at_random)
-}
-
 /// Toggling a component for the first time moves its entity to a table with bits. So all are toggled, in order: otherwise those
 /// that stay enabled would remain contiguous in the old table.
-fn enabled(cell: Cell, pattern: Pattern) -> Reading {
+pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let (world, entities) = toggled_bodies();
     let component = world.component_id::<Position>();
     let switch = |world: &World, pattern: Pattern| {
@@ -316,16 +292,8 @@ fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     })
 }
 
-pub(super) fn changed_cluster(cell: Cell) -> Reading {
-    changed(cell, &work::cluster())
-}
-
-pub(super) fn changed_random(cell: Cell) -> Reading {
-    changed(cell, &work::scattered())
-}
-
 /// Changes are detected per table.
-fn changed(cell: Cell, indices: &[usize]) -> Reading {
+pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     let world = World::new();
     let entities = world.entity_bulk(MILLION as u32).set(&vec![A(0.0); MILLION]).build();
     let query = world.query::<&A>().detect_changes().set_cached().build();

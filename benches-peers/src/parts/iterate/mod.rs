@@ -11,7 +11,7 @@ mod shipyard;
 mod types;
 mod work;
 
-use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject, Under};
+use crate::harness::{Case, Limit, Part, RAW, Sampling, Subject, Under, at_most};
 
 /// The peers that move an entity when a component is added. (A sparse set does not, so it takes less time than copying.)
 const ARCHETYPES: Under = Under::Best(&["bevy", "hecs", "flecs", "legion"]);
@@ -21,14 +21,14 @@ pub(crate) static PART: Part = Part {
     name: "iterate",
     about: "the cost of going through entities, and of changing all that a query finds",
     subjects: &[
-        Subject { name: "ancho", role: Role::Ours },
-        Subject { name: "bevy", role: Role::Peer },
-        Subject { name: "hecs", role: Role::Peer },
-        Subject { name: "flecs", role: Role::Peer },
-        Subject { name: "shipyard", role: Role::Peer },
-        Subject { name: "legion", role: Role::Peer },
-        Subject { name: "raw", role: Role::Limit },
-        Subject { name: "flat", role: Role::Limit },
+        Subject::ours("ancho"),
+        Subject::peer("bevy"),
+        Subject::peer("hecs"),
+        Subject::peer("flecs"),
+        Subject::peer("shipyard"),
+        Subject::peer("legion"),
+        Subject::limit("raw"),
+        Subject::limit("flat"),
     ],
     cases: &[
         // position += velocity for 10,000 entities that have a matrix and a rotation, too.
@@ -111,12 +111,12 @@ pub(crate) static PART: Part = Part {
             name: "query_20",
             sampling: Sampling::Repeat,
             cells: &[
-                ("ancho", ancho::query_20),
-                ("bevy", bevy::query_20),
-                ("hecs", hecs::query_20),
-                ("flecs", flecs::query_20),
-                ("shipyard", shipyard::query_20),
-                ("legion", legion::query_20),
+                ("ancho", |cell| ancho::query(cell, 20)),
+                ("bevy", |cell| bevy::query(cell, 20)),
+                ("hecs", |cell| hecs::query(cell, 20)),
+                ("flecs", |cell| flecs::query(cell, 20)),
+                ("shipyard", |cell| shipyard::query(cell, 20)),
+                ("legion", |cell| legion::query(cell, 20)),
                 ("raw", raw::query),
             ],
             limits: RAW,
@@ -127,12 +127,12 @@ pub(crate) static PART: Part = Part {
             name: "query_20_of_2000",
             sampling: Sampling::Repeat,
             cells: &[
-                ("ancho", ancho::query_20_of_2000),
-                ("bevy", bevy::query_20_of_2000),
-                ("hecs", hecs::query_20_of_2000),
-                ("flecs", flecs::query_20_of_2000),
-                ("shipyard", shipyard::query_20_of_2000),
-                ("legion", legion::query_20_of_2000),
+                ("ancho", |cell| ancho::query(cell, 2_000)),
+                ("bevy", |cell| bevy::query(cell, 2_000)),
+                ("hecs", |cell| hecs::query(cell, 2_000)),
+                ("flecs", |cell| flecs::query(cell, 2_000)),
+                ("shipyard", |cell| shipyard::query(cell, 2_000)),
+                ("legion", |cell| legion::query(cell, 2_000)),
                 ("raw", raw::query),
             ],
             limits: RAW,
@@ -230,10 +230,10 @@ pub(crate) static PART: Part = Part {
             name: "enabled_all_1m",
             sampling: Sampling::Repeat,
             cells: &[
-                ("ancho", ancho::enabled_all),
-                ("flecs", flecs::enabled_all),
-                ("raw", raw::enabled_all),
-                ("flat", flat::enabled_all),
+                ("ancho", |cell| ancho::enabled(cell, |_| true)),
+                ("flecs", |cell| flecs::enabled(cell, |_| true)),
+                ("raw", |cell| raw::enabled(cell, |_| true)),
+                ("flat", |cell| flat::enabled(cell, |_| true)),
             ],
             limits: FLAT,
             // If all entities of a chunk are enabled, no bit per entity is tested.
@@ -244,10 +244,10 @@ pub(crate) static PART: Part = Part {
             name: "enabled_none_1m",
             sampling: Sampling::Repeat,
             cells: &[
-                ("ancho", ancho::enabled_none),
-                ("flecs", flecs::enabled_none),
-                ("raw", raw::enabled_none),
-                ("flat", flat::enabled_none),
+                ("ancho", |cell| ancho::enabled(cell, |_| false)),
+                ("flecs", |cell| flecs::enabled(cell, |_| false)),
+                ("raw", |cell| raw::enabled(cell, |_| false)),
+                ("flat", |cell| flat::enabled(cell, |_| false)),
             ],
             limits: FLAT,
             // If all entities of a chunk are disabled, no bit per entity is tested.
@@ -258,10 +258,10 @@ pub(crate) static PART: Part = Part {
             name: "enabled_runs_1m",
             sampling: Sampling::Repeat,
             cells: &[
-                ("ancho", ancho::enabled_runs),
-                ("flecs", flecs::enabled_runs),
-                ("raw", raw::enabled_runs),
-                ("flat", flat::enabled_runs),
+                ("ancho", |cell| ancho::enabled(cell, work::in_runs)),
+                ("flecs", |cell| flecs::enabled(cell, work::in_runs)),
+                ("raw", |cell| raw::enabled(cell, work::in_runs)),
+                ("flat", |cell| flat::enabled(cell, work::in_runs)),
             ],
             limits: FLAT,
             requires: &[at_most(0.6, Under::Case("enabled_all_1m"))],
@@ -271,10 +271,10 @@ pub(crate) static PART: Part = Part {
             name: "enabled_random_1m",
             sampling: Sampling::Repeat,
             cells: &[
-                ("ancho", ancho::enabled_random),
-                ("flecs", flecs::enabled_random),
-                ("raw", raw::enabled_random),
-                ("flat", flat::enabled_random),
+                ("ancho", |cell| ancho::enabled(cell, work::at_random)),
+                ("flecs", |cell| flecs::enabled(cell, work::at_random)),
+                ("raw", |cell| raw::enabled(cell, work::at_random)),
+                ("flat", |cell| flat::enabled(cell, work::at_random)),
             ],
             limits: &[
                 Limit { subject: "raw", threads: 1.0 },
@@ -288,12 +288,12 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[
                 ("ancho", ancho::changed_cluster),
-                ("bevy", bevy::changed_cluster),
-                ("hecs", hecs::changed_cluster),
-                ("flecs", flecs::changed_cluster),
-                ("shipyard", shipyard::changed_cluster),
-                ("legion", legion::changed_cluster),
-                ("raw", raw::changed_cluster),
+                ("bevy", |cell| bevy::changed(cell, &work::cluster())),
+                ("hecs", |cell| hecs::changed(cell, &work::cluster())),
+                ("flecs", |cell| flecs::changed(cell, &work::cluster())),
+                ("shipyard", |cell| shipyard::changed(cell, &work::cluster())),
+                ("legion", |cell| legion::changed(cell, &work::cluster())),
+                ("raw", |cell| raw::changed(cell, &work::cluster())),
             ],
             limits: RAW,
             requires: &[at_most(0.1, Under::Subject("bevy"))],
@@ -304,12 +304,12 @@ pub(crate) static PART: Part = Part {
             sampling: Sampling::Afresh,
             cells: &[
                 ("ancho", ancho::changed_random),
-                ("bevy", bevy::changed_random),
-                ("hecs", hecs::changed_random),
-                ("flecs", flecs::changed_random),
-                ("shipyard", shipyard::changed_random),
-                ("legion", legion::changed_random),
-                ("raw", raw::changed_random),
+                ("bevy", |cell| bevy::changed(cell, &work::scattered())),
+                ("hecs", |cell| hecs::changed(cell, &work::scattered())),
+                ("flecs", |cell| flecs::changed(cell, &work::scattered())),
+                ("shipyard", |cell| shipyard::changed(cell, &work::scattered())),
+                ("legion", |cell| legion::changed(cell, &work::scattered())),
+                ("raw", |cell| raw::changed(cell, &work::scattered())),
             ],
             limits: RAW,
             requires: &[at_most(0.5, Under::Subject("bevy"))],
@@ -405,9 +405,4 @@ pub(crate) static PART: Part = Part {
     ],
 };
 
-const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
 const FLAT: &[Limit] = &[Limit { subject: "flat", threads: 1.0 }];
-
-const fn at_most(most: f64, under: Under) -> Require {
-    Require { over: "ancho", under, bound: Bound::AtMost(most) }
-}

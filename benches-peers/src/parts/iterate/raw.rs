@@ -158,23 +158,7 @@ pub(super) fn toggle(cell: Cell) -> Reading {
     cell.run((true, vec![u64::MAX; MILLION / WORD]), operation, result)
 }
 
-pub(super) fn enabled_all(cell: Cell) -> Reading {
-    enabled(cell, |_| true)
-}
-
-pub(super) fn enabled_none(cell: Cell) -> Reading {
-    enabled(cell, |_| false)
-}
-
-pub(super) fn enabled_runs(cell: Cell) -> Reading {
-    enabled(cell, work::in_runs)
-}
-
-pub(super) fn enabled_random(cell: Cell) -> Reading {
-    enabled(cell, work::at_random)
-}
-
-fn enabled(cell: Cell, pattern: Pattern) -> Reading {
+pub(super) fn enabled(cell: Cell, pattern: Pattern) -> Reading {
     let bits = mask(pattern);
     let operation = |Bodies { positions, velocities }: &mut Bodies| {
         let rows = positions.chunks_mut(WORD).zip(velocities.chunks(WORD));
@@ -206,14 +190,6 @@ pub(super) fn each_run(mut bits: u64, mut run: impl FnMut(usize, usize)) {
     }
 }
 
-pub(super) fn changed_cluster(cell: Cell) -> Reading {
-    changed(cell, &work::cluster())
-}
-
-pub(super) fn changed_random(cell: Cell) -> Reading {
-    changed(cell, &work::scattered())
-}
-
 /// A bit for each written row.
 struct Marked {
     values: Vec<A>,
@@ -221,7 +197,7 @@ struct Marked {
     turn: usize,
 }
 
-fn changed(cell: Cell, indices: &[usize]) -> Reading {
+pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     let marked =
         Marked { values: vec![A(0.0); MILLION], written: vec![0; MILLION / WORD], turn: 0 };
     let shared = RefCell::new(marked);

@@ -81,16 +81,8 @@ pub(super) fn frag_iter(cell: Cell) -> Reading {
     })
 }
 
-pub(super) fn query_20(cell: Cell) -> Reading {
-    query(cell, 20)
-}
-
-pub(super) fn query_20_of_2000(cell: Cell) -> Reading {
-    query(cell, 2_000)
-}
-
 /// It has no archetypes, so this creates as many combinations of components.
-fn query(cell: Cell, alive: usize) -> Reading {
+pub(super) fn query(cell: Cell, alive: usize) -> Reading {
     fn spawn<M: Mark + Component>(world: &mut World) {
         world.bulk_add_entity((0..FRAGMENT).map(|index| (A(index as f32), M::new(0.0))));
     }
@@ -193,16 +185,8 @@ fn add_to_all<T: Component + Copy + Send + Sync>(
     cell.run_afresh(make, operation, |(world, _)| result(world))
 }
 
-pub(super) fn changed_cluster(cell: Cell) -> Reading {
-    changed(cell, &work::cluster())
-}
-
-pub(super) fn changed_random(cell: Cell) -> Reading {
-    changed(cell, &work::scattered())
-}
-
 /// With a time stamp for each row, if requested.
-fn changed(cell: Cell, indices: &[usize]) -> Reading {
+pub(super) fn changed(cell: Cell, indices: &[usize]) -> Reading {
     type Tracked<'v> = ViewMut<'v, A, track::Modification>;
     let mut world = World::new();
     world.track_modification::<A>();

@@ -13,19 +13,19 @@ mod work;
 
 use std::time::Duration;
 
-use crate::harness::{Bound, Case, Limit, Part, Require, Role, Run, Sampling, Subject, Under};
+use crate::harness::{Bound, Case, Limit, Part, Require, Run, Sampling, Subject, Under, at_most};
 
 pub(crate) static PART: Part = Part {
     name: "jobs",
     about: "the cost of scheduling",
     subjects: &[
-        Subject { name: "ancho", role: Role::Ours },
-        Subject { name: "rayon", role: Role::Peer },
-        Subject { name: "rayon_inside", role: Role::Peer },
-        Subject { name: "bevy_tasks", role: Role::Peer },
-        Subject { name: "paralight", role: Role::Peer },
-        Subject { name: "spin", role: Role::Limit },
-        Subject { name: "serial", role: Role::Limit },
+        Subject::ours("ancho"),
+        Subject::peer("rayon"),
+        Subject::peer("rayon_inside"),
+        Subject::peer("bevy_tasks"),
+        Subject::peer("paralight"),
+        Subject::limit("spin"),
+        Subject::limit("serial"),
     ],
     cases: &[
         // One job, scheduled and waited for on the main thread.
@@ -150,5 +150,5 @@ const fn parallel_for<const BATCH: usize>(name: &'static str) -> Case {
 }
 
 const fn of_rayon(most: f64) -> Require {
-    Require { over: "ancho", under: Under::Subject("rayon"), bound: Bound::AtMost(most) }
+    at_most(most, Under::Subject("rayon"))
 }

@@ -237,15 +237,7 @@ pub(super) fn world_clone(cell: Cell) -> Reading {
     cell.run_afresh(World::new, operation, result)
 }
 
-pub(super) fn archetypes_20(cell: Cell) -> Reading {
-    archetypes(cell, 20)
-}
-
-pub(super) fn archetypes_2000(cell: Cell) -> Reading {
-    archetypes(cell, 2_000)
-}
-
-fn archetypes(cell: Cell, alive: usize) -> Reading {
+pub(super) fn archetypes(cell: Cell, alive: usize) -> Reading {
     let mut world = World::new();
     for spawn in twenty_marks!(spawn_marked) {
         spawn(&mut world, 0.0);

@@ -268,15 +268,7 @@ fn look_up(world: &World, entity: Entity) -> u64 {
     work::looked_up(&world.entity_from_id(entity).cloned::<&Position>())
 }
 
-pub(super) fn archetypes_20(cell: Cell) -> Reading {
-    archetypes(cell, 20)
-}
-
-pub(super) fn archetypes_2000(cell: Cell) -> Reading {
-    archetypes(cell, 2_000)
-}
-
-fn archetypes(cell: Cell, alive: usize) -> Reading {
+pub(super) fn archetypes(cell: Cell, alive: usize) -> Reading {
     let world = World::new();
     for spawn in twenty_marks!(spawn_marked) {
         spawn(&world, 0.0);

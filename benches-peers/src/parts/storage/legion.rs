@@ -171,15 +171,7 @@ pub(super) fn world_clone(cell: Cell) -> Reading {
     )
 }
 
-pub(super) fn archetypes_20(cell: Cell) -> Reading {
-    archetypes(cell, 20)
-}
-
-pub(super) fn archetypes_2000(cell: Cell) -> Reading {
-    archetypes(cell, 2_000)
-}
-
-fn archetypes(cell: Cell, alive: usize) -> Reading {
+pub(super) fn archetypes(cell: Cell, alive: usize) -> Reading {
     let mut world = World::default();
     for spawn in twenty_marks!(spawn_marked) {
         spawn(&mut world, 0.0);

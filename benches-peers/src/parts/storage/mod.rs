@@ -10,7 +10,7 @@ mod shipyard;
 pub(super) mod types;
 pub(super) mod work;
 
-use crate::harness::{Bound, Case, Limit, Part, Require, Role, Run, Sampling, Subject, Under};
+use crate::harness::{Case, Limit, Part, RAW, Run, Sampling, Subject, Under, at_most};
 
 /// The peers that use archetypes. (A sparse set has nothing to move, but more to look up.)
 const ARCHETYPES: Under = Under::Best(&["bevy", "hecs", "flecs", "legion"]);
@@ -21,15 +21,15 @@ pub(crate) static PART: Part = Part {
     name: "storage",
     about: "the cost of creating, changing, finding, copying and destroying entities",
     subjects: &[
-        Subject { name: "ancho", role: Role::Ours },
-        Subject { name: "bevy", role: Role::Peer },
-        Subject { name: "hecs", role: Role::Peer },
-        Subject { name: "flecs", role: Role::Peer },
-        Subject { name: "shipyard", role: Role::Peer },
-        Subject { name: "legion", role: Role::Peer },
-        Subject { name: "raw", role: Role::Limit },
-        Subject { name: "located", role: Role::Limit },
-        Subject { name: "memcpy", role: Role::Limit },
+        Subject::ours("ancho"),
+        Subject::peer("bevy"),
+        Subject::peer("hecs"),
+        Subject::peer("flecs"),
+        Subject::peer("shipyard"),
+        Subject::peer("legion"),
+        Subject::limit("raw"),
+        Subject::limit("located"),
+        Subject::limit("memcpy"),
     ],
     cases: &[
         // As a batch or as columns, into an empty world.
@@ -280,12 +280,12 @@ pub(crate) static PART: Part = Part {
             name: "archetypes_20",
             sampling: Sampling::Afresh,
             cells: &[
-                ("ancho", ancho::archetypes_20),
-                ("bevy", bevy::archetypes_20),
-                ("hecs", hecs::archetypes_20),
-                ("flecs", flecs::archetypes_20),
-                ("shipyard", shipyard::archetypes_20),
-                ("legion", legion::archetypes_20),
+                ("ancho", |cell| ancho::archetypes(cell, 20)),
+                ("bevy", |cell| bevy::archetypes(cell, 20)),
+                ("hecs", |cell| hecs::archetypes(cell, 20)),
+                ("flecs", |cell| flecs::archetypes(cell, 20)),
+                ("shipyard", |cell| shipyard::archetypes(cell, 20)),
+                ("legion", |cell| legion::archetypes(cell, 20)),
             ],
             limits: &[],
             requires: &[],
@@ -295,12 +295,12 @@ pub(crate) static PART: Part = Part {
             name: "archetypes_2000",
             sampling: Sampling::Afresh,
             cells: &[
-                ("ancho", ancho::archetypes_2000),
-                ("bevy", bevy::archetypes_2000),
-                ("hecs", hecs::archetypes_2000),
-                ("flecs", flecs::archetypes_2000),
-                ("shipyard", shipyard::archetypes_2000),
-                ("legion", legion::archetypes_2000),
+                ("ancho", |cell| ancho::archetypes(cell, 2_000)),
+                ("bevy", |cell| bevy::archetypes(cell, 2_000)),
+                ("hecs", |cell| hecs::archetypes(cell, 2_000)),
+                ("flecs", |cell| flecs::archetypes(cell, 2_000)),
+                ("shipyard", |cell| shipyard::archetypes(cell, 2_000)),
+                ("legion", |cell| legion::archetypes(cell, 2_000)),
             ],
             limits: &[],
             requires: &[at_most(1.3, Under::Case("archetypes_20"))],
@@ -332,9 +332,3 @@ const CLONE_PREFAB: &[(&str, Run)] = &[
     ("raw", raw::create),
     ("memcpy", raw::create_memcpy),
 ];
-
-const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
-
-const fn at_most(most: f64, under: Under) -> Require {
-    Require { over: "ancho", under, bound: Bound::AtMost(most) }
-}

@@ -94,17 +94,9 @@ pub(super) fn destroy(cell: Cell) -> Reading {
     cell.run_afresh(all_but_one, operation, |(world, _)| result(world))
 }
 
-pub(super) fn record_1t(cell: Cell) -> Reading {
-    recording(cell, 0)
-}
-
-pub(super) fn record_2t(cell: Cell) -> Reading {
-    recording(cell, 1)
-}
-
 /// Measures recording in a parallel job on this thread and `workers` others, to one buffer. The recorded commands are dropped
 /// before the next operation.
-fn recording(cell: Cell, workers: usize) -> Reading {
+pub(super) fn recording(cell: Cell, workers: usize) -> Reading {
     let pool = JobPool::builder().workers(workers).build().expect("threads");
     let jobs = JobScheduler::new(&pool);
     let buffer = RefCell::new(EntityCommandBuffer::new());

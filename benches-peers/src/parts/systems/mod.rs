@@ -9,19 +9,19 @@ mod raw;
 mod work;
 mod worlds;
 
-use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject, Under};
+use crate::harness::{Case, Part, RAW, Sampling, Subject, Under, at_most};
 
 pub(crate) static PART: Part = Part {
     name: "systems",
     about: "the cost of running systems, moving entities to another world, recording commands and playing them back",
     subjects: &[
-        Subject { name: "ancho", role: Role::Ours },
-        Subject { name: "bevy", role: Role::Peer },
-        Subject { name: "hecs", role: Role::Peer },
-        Subject { name: "flecs", role: Role::Peer },
-        Subject { name: "shipyard", role: Role::Peer },
-        Subject { name: "legion", role: Role::Peer },
-        Subject { name: "raw", role: Role::Limit },
+        Subject::ours("ancho"),
+        Subject::peer("bevy"),
+        Subject::peer("hecs"),
+        Subject::peer("flecs"),
+        Subject::peer("shipyard"),
+        Subject::peer("legion"),
+        Subject::limit("raw"),
     ],
     cases: &[
         // ecs_bench_suite's `schedule`: three systems, two of which write the same component.
@@ -178,7 +178,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_record_1t_100k",
             sampling: Sampling::Afresh,
             cells: &[
-                ("ancho", ancho::record_1t),
+                ("ancho", |cell| ancho::recording(cell, 0)),
                 ("bevy", bevy::record_1t),
                 ("hecs", hecs::record_1t),
                 ("flecs", flecs::record_1t),
@@ -193,7 +193,7 @@ pub(crate) static PART: Part = Part {
             name: "cmd_record_2t_100k",
             sampling: Sampling::Afresh,
             cells: &[
-                ("ancho", ancho::record_2t),
+                ("ancho", |cell| ancho::recording(cell, 1)),
                 ("bevy", bevy::record_2t),
                 ("hecs", hecs::record_2t),
                 ("legion", legion::record_2t),
@@ -236,9 +236,3 @@ pub(crate) static PART: Part = Part {
 const BEVY: Under = Under::Subject("bevy");
 const FLECS: Under = Under::Subject("flecs");
 const LEGION: Under = Under::Subject("legion");
-
-const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
-
-const fn at_most(most: f64, under: Under) -> Require {
-    Require { over: "ancho", under, bound: Bound::AtMost(most) }
-}

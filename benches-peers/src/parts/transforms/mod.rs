@@ -5,16 +5,16 @@ mod bevy;
 mod raw;
 mod work;
 
-use crate::harness::{Bound, Case, Limit, Part, Require, Role, Sampling, Subject, Under};
+use crate::harness::{Case, Part, RAW, Sampling, Subject, Under, at_most};
 
 pub(crate) static PART: Part = Part {
     name: "transforms",
     about: "the cost of computing where everything is in the world, from where it is in its parent",
     subjects: &[
-        Subject { name: "ancho", role: Role::Ours },
-        Subject { name: "bevy", role: Role::Peer },
-        Subject { name: "bevy_dynamic", role: Role::Peer },
-        Subject { name: "raw", role: Role::Limit },
+        Subject::ours("ancho"),
+        Subject::peer("bevy"),
+        Subject::peer("bevy_dynamic"),
+        Subject::limit("raw"),
     ],
     cases: &[
         // A hundred trees of 1,000 nodes, with four children.
@@ -183,8 +183,3 @@ pub(crate) static PART: Part = Part {
 };
 
 const BEVY: Under = Under::Subject("bevy");
-const RAW: &[Limit] = &[Limit { subject: "raw", threads: 1.0 }];
-
-const fn at_most(most: f64, under: Under) -> Require {
-    Require { over: "ancho", under, bound: Bound::AtMost(most) }
-}

@@ -9,11 +9,9 @@ use std::ptr::{self, NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::block::{Block, Outcome, Taken, bytes_for, record_of};
-use super::piece::Piece;
-use super::source::move_memory;
-use super::word::Word;
-use super::{LINE, MemorySource};
+use super::block::{Block, Outcome, Taken, Word, bytes_for, record_of};
+use super::line_aligned::{LINE, Piece};
+use super::source::{MemorySource, move_memory};
 
 /// Size of the first block, and the minimum size of all blocks.
 pub(super) const FIRST_BLOCK: usize = 128 << 10;

@@ -9,28 +9,19 @@ mod arena;
 mod block;
 mod frame;
 mod line_aligned;
-mod piece;
 mod registry;
-mod report;
 mod rewindable;
 mod source;
-mod system;
 mod temp;
-mod temp_list;
-mod temp_scope;
-mod word;
 
-pub use frame::{FrameMemory, MAX_TEMP_JOB_FRAMES};
+pub use frame::{FrameMemory, FrameReport, LeakReport, MAX_TEMP_JOB_FRAMES};
 pub(crate) use line_aligned::LINE;
 pub use line_aligned::LineAligned;
 pub use registry::LiveContainer;
 pub(crate) use registry::Registration;
-pub use report::{FrameReport, LeakReport};
 pub use rewindable::RewindableAllocator;
 pub use source::MemorySource;
-pub use temp::Temp;
-pub use temp_list::TempList;
-pub use temp_scope::temp_scope;
+pub use temp::{Temp, TempList, temp_scope};
 
 use std::alloc::Layout;
 use std::fmt;
@@ -44,7 +35,7 @@ use ancho_jobs::{ContainerLabel, Epoch, EpochStamp};
 
 use arena::Arena;
 use registry::Registry;
-use system::System;
+use source::System;
 
 /// Handle to the memory of a container; every container keeps one.
 ///
@@ -251,29 +242,6 @@ unsafe impl RawAllocator for Allocator {
             match &self.0 {
                 None => Global.grow(memory, old, new),
                 Some(source) => source.resize(memory, old, new),
-            }
-        }
-    }
-
-    #[inline]
-    unsafe fn grow_zeroed(
-        &self,
-        memory: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the contract of this method is that of the methods called, and the arguments are
-        // unchanged. The grown memory is valid for the new size, so the part beyond the old size
-        // can be cleared.
-        unsafe {
-            match &self.0 {
-                None => Global.grow_zeroed(memory, old, new),
-                Some(source) => {
-                    let grown = source.resize(memory, old, new)?;
-                    let added = grown.cast::<u8>().add(old.size());
-                    added.write_bytes(0, new.size() - old.size());
-                    Ok(grown)
-                }
             }
         }
     }

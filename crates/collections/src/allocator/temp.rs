@@ -1,5 +1,5 @@
 //! Scratch memory for one thread: allocated by moving a pointer, freed all at once.
-#![expect(unsafe_code, reason = "hands out parts of blocks as references")]
+#![expect(unsafe_code, reason = "hands out parts of blocks, as references and as an allocator")]
 #![expect(clippy::mut_from_ref, reason = "every call hands out other memory")]
 
 use std::alloc::Layout;
@@ -10,8 +10,9 @@ use std::mem::{MaybeUninit, needs_drop};
 use std::ptr::NonNull;
 use std::slice;
 
-use super::piece::Piece;
-use super::{LINE, TempList};
+use allocator_api2::alloc::{AllocError, Allocator as RawAllocator};
+
+use super::line_aligned::{LINE, Piece};
 
 /// Scratch memory for one thread: allocated by moving a pointer, freed all at once.
 ///
@@ -73,8 +74,8 @@ use super::{LINE, TempList};
 pub struct Temp {
     /// Start and end of the free memory in the block in use. These and `start` point into it, or
     /// are the same dangling pointer.
-    pub(super) next: Cell<NonNull<u8>>,
-    pub(super) end: Cell<NonNull<u8>>,
+    next: Cell<NonNull<u8>>,
+    end: Cell<NonNull<u8>>,
     /// Start of its memory.
     start: Cell<NonNull<u8>>,
     /// Number of blocks in use. They come first in `blocks`, and the current one is their last.
@@ -328,7 +329,7 @@ impl Temp {
     /// Allocates, if the system has memory. The alignment is a power of two, and the size at most
     /// [`isize::MAX`].
     #[inline(always)]
-    pub(super) fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+    fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
         match self.take_from_block(size, align) {
             Some(memory) => Some(memory),
             None => self.take_from_next_block(size, align),
@@ -403,10 +404,33 @@ impl Temp {
         self.end.set(end);
     }
 
+    /// Moves an allocation to new memory, with its contents up to the smaller size.
+    ///
+    /// # Safety
+    ///
+    /// - `memory` was allocated from this `Temp` with the layout `old`, and was not freed.
+    /// - It is not used afterwards.
+    unsafe fn relocate(
+        &self,
+        memory: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        let moved = self.allocate(new)?;
+        // SAFETY: both are valid for the smaller size, and do not overlap, since the old memory was
+        // not freed yet. By the contract, the old memory has the layout `old`, and is not used
+        // afterwards.
+        unsafe {
+            moved.cast().copy_from_nonoverlapping(memory, old.size().min(new.size()));
+            self.deallocate(memory, old);
+        }
+        Ok(moved)
+    }
+
     /// Returns whether the memory ends at the start of the free memory, that is, was allocated
     /// last.
     #[inline]
-    pub(super) fn is_last(&self, memory: NonNull<u8>, size: usize) -> bool {
+    fn is_last(&self, memory: NonNull<u8>, size: usize) -> bool {
         memory.addr().get() + size == self.next.get().addr().get()
     }
 }
@@ -435,4 +459,172 @@ impl fmt::Debug for Temp {
             .field("bytes_reserved", &self.bytes_reserved())
             .finish()
     }
+}
+
+/// A list in the scratch memory of a [`Temp`]. It frees its elements when dropped, as any list
+/// does.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{Temp, TempList};
+///
+/// let temp = Temp::new();
+/// let mut names: TempList<String> = temp.list();
+/// names.push("Ada".to_owned());
+/// assert_eq!(names, ["Ada"]);
+/// ```
+pub type TempList<'t, T> = allocator_api2::vec::Vec<T, &'t Temp>;
+
+// SAFETY: the memory is part of a block, and no other allocation overlaps it until it is freed.
+// Blocks are neither freed nor reused while the `Temp` is borrowed, as it is by every copy of the
+// reference.
+unsafe impl RawAllocator for &Temp {
+    #[inline]
+    fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        let memory = self.take(layout.size(), layout.align().max(LINE)).ok_or(AllocError)?;
+        Ok(NonNull::slice_from_raw_parts(memory, layout.size()))
+    }
+
+    // Memory that was taken last is freed immediately, other memory when the `Temp` is reset.
+    #[inline]
+    unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+        if self.is_last(memory, layout.size()) {
+            // SAFETY: the memory ends at `next`, so it is the end of the memory taken from this
+            // block. The pointer is derived from the block's own, since the caller's may have less
+            // provenance.
+            self.next.set(unsafe { self.next.get().sub(layout.size()) });
+        }
+    }
+
+    #[inline]
+    unsafe fn grow(
+        &self,
+        memory: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        let fits = memory.addr().get().is_multiple_of(new.align());
+        let more = new.size() - old.size();
+        let room = self.end.get().addr().get() - self.next.get().addr().get();
+        if old.size() != 0 && fits && more <= room && self.is_last(memory, old.size()) {
+            // SAFETY: the memory ends at `next`, so it is the end of the memory taken from this
+            // block, which has room for the added bytes. The pointer is the block's own, and so has
+            // provenance for all of it.
+            let (start, next) =
+                unsafe { (self.next.get().sub(old.size()), self.next.get().add(more)) };
+            self.next.set(next);
+            return Ok(NonNull::slice_from_raw_parts(start, new.size()));
+        }
+        // SAFETY: by the contract of `grow`, the memory is from this allocator with the layout
+        // `old`, and is not used afterwards.
+        unsafe { self.relocate(memory, old, new) }
+    }
+
+    #[inline]
+    unsafe fn shrink(
+        &self,
+        memory: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        if memory.addr().get().is_multiple_of(new.align()) {
+            let less = old.size() - new.size();
+            if self.is_last(memory, old.size()) {
+                // SAFETY: the memory ends at `next`, so this is within the memory taken from this
+                // block.
+                self.next.set(unsafe { self.next.get().sub(less) });
+            }
+            return Ok(NonNull::slice_from_raw_parts(memory, new.size()));
+        }
+        // SAFETY: by the contract of `shrink`, the memory is from this allocator with the layout
+        // `old`, and is not used afterwards.
+        unsafe { self.relocate(memory, old, new) }
+    }
+}
+
+thread_local! {
+    /// Scratch memory of this thread that no scope uses, that of the outermost scope first.
+    static SPARE: Cell<Option<Box<Spare>>> = const { Cell::new(None) };
+}
+
+#[derive(Default)]
+struct Spare {
+    temp: Temp,
+    next: Option<Box<Spare>>,
+}
+
+/// Lends this thread's scratch memory to a function, and frees the function's allocations at its
+/// end.
+///
+/// It can be called on any thread, also inside a job, and inside another scope. A nested scope has
+/// memory of its own: allocations of the outer scope survive the end of the inner one. Blocks are
+/// kept for the next scope, until the thread ends. Allocations are freed also when the function
+/// panics.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::temp_scope;
+///
+/// let median = |values: &[u32]| {
+///     temp_scope(|temp| {
+///         let sorted = temp.slice_copy(values);
+///         sorted.sort();
+///         sorted[sorted.len() / 2]
+///     })
+/// };
+/// assert_eq!(median(&[5, 1, 9]), 5);
+/// ```
+///
+/// The memory cannot leave the scope:
+///
+/// ```compile_fail
+/// let five = ancho_collections::temp_scope(|temp| temp.alloc(5));
+/// ```
+///
+/// Neither can it enter a scheduled job, which may run after the scope:
+///
+/// ```compile_fail,E0521
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// ancho_collections::temp_scope(|temp| {
+///     let five = temp.alloc(5);
+///     let _ = jobs.schedule(&[], (), move |()| *five += 1);
+/// });
+/// ```
+pub fn temp_scope<R>(work: impl FnOnce(&Temp) -> R) -> R {
+    let mut scope = Scope { memory: None };
+    let memory = scope.memory.insert(take_spare());
+    work(&memory.temp)
+}
+
+/// Takes the memory back, also on unwinding.
+struct Scope {
+    memory: Option<Box<Spare>>,
+}
+
+impl Drop for Scope {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(mut memory) = self.memory.take() {
+            memory.temp.reset();
+            // While the thread ends, the memory is not kept.
+            let _ = SPARE.try_with(|spare| {
+                memory.next = spare.take();
+                spare.set(Some(memory));
+            });
+        }
+    }
+}
+
+#[inline]
+fn take_spare() -> Box<Spare> {
+    let spare = SPARE.try_with(|spare| {
+        let mut first = spare.take()?;
+        spare.set(first.next.take());
+        Some(first)
+    });
+    spare.ok().flatten().unwrap_or_default()
 }

@@ -1,19 +1,19 @@
-//! Finished blobs.
-#![expect(unsafe_code, reason = "vouches for the type of the root")]
+//! Finished blobs, and their memory.
+#![expect(unsafe_code, reason = "owns the bytes of a blob, and vouches for the type of its root")]
 
 use std::any::type_name;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::ptr::{self, NonNull};
+use std::slice;
 use std::sync::Arc;
 
-use super::block::{AlignedBytes, Block};
-use super::bytes::{self, HEADER, Refusal};
 use super::check::{Fault, check};
-use super::data::{BlobData, check_type};
-use super::describe::layout_hash;
+use super::data::{BlobData, MAX_ALIGN, check_type};
 use super::error::BlobError;
+use super::file::{self, HEADER, Refusal, hash, layout_hash};
 
 /// A finished blob: a `T`, with all its arrays and texts, in one immutable block.
 ///
@@ -98,7 +98,7 @@ impl<T: BlobData> BlobAsset<T> {
         let corrupt =
             |Fault { at, what }, before| BlobError::Corrupt { root, at: at + before, fault: what };
         let block =
-            bytes::from_bytes(bytes, layout_hash::<T>(), version).map_err(
+            file::from_bytes(bytes, layout_hash::<T>(), version).map_err(
                 |refusal| match refusal {
                     Refusal::Version(found) => {
                         BlobError::OtherVersion { root, expected: version, found }
@@ -135,7 +135,7 @@ impl<T: BlobData> BlobAsset<T> {
     /// assert_eq!(bytes.len(), 48 + 4);
     /// ```
     pub fn to_bytes(&self, version: u32) -> Vec<u8> {
-        bytes::to_bytes(self.as_bytes(), self.content_hash(), layout_hash::<T>(), version)
+        file::to_bytes(self.as_bytes(), self.content_hash(), layout_hash::<T>(), version)
     }
 }
 
@@ -222,5 +222,121 @@ impl<T> Hash for BlobAsset<T> {
 impl<T: BlobData + fmt::Debug> fmt::Debug for BlobAsset<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+/// Sixteen bytes, with the alignment of blobs.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Unit([u8; UNIT]);
+
+const UNIT: usize = 16;
+const _: () = assert!(align_of::<Unit>() == MAX_ALIGN && size_of::<Unit>() == UNIT);
+
+/// Bytes at an address that is a multiple of 16. New ones are zero.
+pub(super) struct AlignedBytes {
+    units: Vec<Unit>,
+    length: usize,
+}
+
+impl AlignedBytes {
+    pub(super) fn new() -> Self {
+        Self { units: Vec::new(), length: 0 }
+    }
+
+    pub(super) fn zeroed(length: usize) -> Self {
+        Self { units: vec![Unit([0; UNIT]); length.div_ceil(UNIT)], length }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Extends the bytes with zeros, or shortens them.
+    pub(super) fn resize(&mut self, length: usize) {
+        if length < self.length {
+            self.as_mut_slice()[length..].fill(0);
+        }
+        self.units.resize(length.div_ceil(UNIT), Unit([0; UNIT]));
+        self.length = length;
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        // SAFETY: the units are initialised bytes, of which there are at least `length`.
+        unsafe { slice::from_raw_parts(self.units.as_ptr().cast(), self.length) }
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: the units are initialised bytes, of which there are at least `length`, and they
+        // are borrowed mutably.
+        unsafe { slice::from_raw_parts_mut(self.units.as_mut_ptr().cast(), self.length) }
+    }
+}
+
+/// A finished blob: bytes that never change and never move.
+///
+/// The provenance of the bytes is exposed. That allows following a pointer inside of them, which is
+/// reached only through a reference to itself; see `relative`.
+pub(super) struct Block {
+    /// Leaked from a box of units; exposed.
+    start: NonNull<Unit>,
+    length: usize,
+    hash: u64,
+}
+
+// SAFETY: a block owns its bytes, which are never written.
+unsafe impl Send for Block {}
+// SAFETY: a block owns its bytes, which are never written.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Makes the bytes a block. All of them are initialised, including padding: only bytes are ever
+    /// written to them.
+    pub(super) fn new(bytes: AlignedBytes) -> Self {
+        let hash = hash(bytes.as_slice());
+        let AlignedBytes { units, length } = bytes;
+        let start = NonNull::from(Box::leak(units.into_boxed_slice())).cast::<Unit>();
+        start.as_ptr().expose_provenance();
+        Self { start, length, hash }
+    }
+
+    pub(super) fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        // SAFETY: the bytes are initialised, live as long as the block, and are never written.
+        unsafe { slice::from_raw_parts(self.start.as_ptr().cast(), self.length) }
+    }
+
+    /// Returns the start of the bytes: the address of the root, valid as long as the block lives.
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.start.cast()
+    }
+
+    /// Returns the root.
+    ///
+    /// # Safety
+    ///
+    /// - The bytes were built with a `T` as root, or checked to have one.
+    #[inline]
+    pub(super) unsafe fn root<T: BlobData>(&self) -> &T {
+        // SAFETY: the bytes begin with a `T`, aligned since blocks are aligned to 16 and no `T`
+        // requires more. They live as long as the block, and are never written.
+        unsafe { self.start.cast::<T>().as_ref() }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let units = ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.length.div_ceil(UNIT));
+        // SAFETY: leaked by `new` from a box with this number of units, and not freed since.
+        drop(unsafe { Box::from_raw(units) });
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Block({} bytes, hash {:016x})", self.length, self.hash)
     }
 }

@@ -16,7 +16,7 @@ use std::any::TypeId;
 use std::collections::BTreeMap;
 
 use super::data::{BlobData, BlobVisitor, check_type, is_plain};
-use super::string::BlobString;
+use super::relative::BlobString;
 
 /// Maximum number of pointers from the root to a value.
 ///

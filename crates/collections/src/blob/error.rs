@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::debug_as_display;
+
 /// Errors of blobs. In each case nothing was changed.
 ///
 /// The message begins with a code, names the type and states the remedy. The page of each code is
@@ -184,11 +186,6 @@ impl fmt::Display for BlobError {
     }
 }
 
-/// `unwrap` shows the display text, with the code and the remedy.
-impl fmt::Debug for BlobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 impl std::error::Error for BlobError {}
+
+debug_as_display!(BlobError);

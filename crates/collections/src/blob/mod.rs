@@ -20,42 +20,26 @@
 //! - A block is written only while it is built. References into it are shared, and the blob types
 //!   cannot be cloned, so an offset is never copied to a place where it is invalid.
 //!
-//! `data` defines the types that can be in a blob, as a visitor for `copy` (into the builder),
-//! `check` (of bytes from outside) and `describe` (for the header of files, see `bytes`). `pieces`
-//! and `layout` are internals of the builder, `table` is one of the store.
+//! `data` defines the types that can be in a blob, as a visitor for `pieces` (into the builder),
+//! `check` (of bytes from outside) and `file` (for the header of files).
 
-mod array;
 mod asset;
-mod block;
 mod builder;
-mod bytes;
 mod check;
-mod copy;
 mod data;
-mod describe;
 mod error;
-mod hash;
-mod layout;
+mod file;
 mod pieces;
-mod place;
-mod pointer;
-mod reader;
 mod reference;
 mod relative;
 mod store;
-mod string;
-mod table;
 
 #[cfg(feature = "derive")]
 pub use ancho_derive::BlobData;
-pub use array::BlobArray;
 pub use asset::BlobAsset;
-pub use builder::BlobBuilder;
+pub use builder::{BlobBuilder, BlobPlace, BlobPlaces};
 pub use data::{BlobData, BlobVisitor};
 pub use error::BlobError;
-pub use place::{BlobPlace, BlobPlaces};
-pub use pointer::BlobPtr;
-pub use reader::BlobReader;
 pub use reference::BlobAssetReference;
-pub use store::BlobStore;
-pub use string::BlobString;
+pub use relative::{BlobArray, BlobPtr, BlobString};
+pub use store::{BlobReader, BlobStore};

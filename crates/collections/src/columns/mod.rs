@@ -9,7 +9,7 @@ pub use row::Row;
 use std::fmt;
 
 use crate::allocator::Allocator;
-use crate::error::{AllocationError, index_outside};
+use crate::error::{AllocationError, expect_memory, index_outside};
 
 /// A table with contiguous columns: a structure of arrays.
 ///
@@ -111,11 +111,7 @@ impl<R: Row> Columns<R> {
     /// ```
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
         let length = self.len();
-        let no_room_for = |elements| AllocationError {
-            allocator: self.allocator.name(),
-            elements,
-            element_size: size_of::<R>(),
-        };
+        let no_room_for = |elements| AllocationError::of::<R>(self.allocator.name(), elements);
         // Zero-sized rows have room up to the maximum count.
         let needed = length.checked_add(additional).ok_or_else(|| no_room_for(usize::MAX))?;
         if needed <= self.capacity() {
@@ -143,9 +139,7 @@ impl<R: Row> Columns<R> {
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
-        if let Err(error) = self.try_reserve(additional) {
-            panic!("{error}");
-        }
+        expect_memory(self.try_reserve(additional));
     }
 
     /// Frees the capacity that the rows do not need (Unity's `TrimExcess`).

@@ -1,6 +1,8 @@
 //! Columns that jobs share.
 #![expect(unsafe_code, reason = "opens parts of columns to batches, each part to one")]
 
+use std::fmt;
+
 use ancho_jobs::{
     Access, AccessList, BatchInfo, ContainerLabel, Guarded, Held, JobData, ParallelJobData,
     ScheduleError,
@@ -8,7 +10,7 @@ use ancho_jobs::{
 
 use super::{Columns, Row};
 use crate::allocator::Allocator;
-use crate::native::{Container, Native};
+use crate::native::{Container, Growable, Native};
 
 /// [`Columns`] that jobs share.
 ///
@@ -43,32 +45,19 @@ impl<R: Row> Container for Columns<R> {
     }
 }
 
+impl<R: Row> Growable for Columns<R> {
+    fn new_in(allocator: &Allocator) -> Self {
+        Self::new_in(allocator)
+    }
+
+    fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        let mut columns = Self::new_in(allocator);
+        columns.reserve(capacity);
+        columns
+    }
+}
+
 impl<R: Row> Native<Columns<R>> {
-    /// Makes an empty table, without allocating.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert!(ancho_collections::NativeColumns::<(f32, u8)>::new().get().unwrap().is_empty());
-    /// ```
-    #[track_caller]
-    pub fn new() -> Self {
-        Self::of(Columns::new())
-    }
-
-    /// Makes an empty table that uses the allocator.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_collections::{Allocator, NativeColumns};
-    /// assert!(NativeColumns::<(f32, u8)>::new_in(&Allocator::PERSISTENT).get().unwrap().is_empty());
-    /// ```
-    #[track_caller]
-    pub fn new_in(allocator: &Allocator) -> Self {
-        Self::of_in(Columns::new_in(allocator), allocator)
-    }
-
     /// Returns a token for jobs that read the columns as slices.
     ///
     /// # Examples
@@ -133,10 +122,6 @@ unsafe impl<R: Row<Storage: Sync>> JobData for ColumnsRead<'_, R> {
 unsafe impl<R: Row<Storage: Sync>> ParallelJobData for ColumnsRead<'_, R> {
     type Batch<'v> = R::Slices<'v>;
     type Item<'b> = R::Slices<'b>;
-
-    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-        Ok(())
-    }
 
     type Open<'v> = R::Slices<'v>;
 
@@ -237,28 +222,14 @@ fn too_short(start: usize, end: usize, length: usize, container: ContainerLabel)
     );
 }
 
-impl<R: Row> Default for Native<Columns<R>> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<R: Row> FromIterator<R> for Native<Columns<R>> {
-    #[track_caller]
-    fn from_iter<I: IntoIterator<Item = R>>(rows: I) -> Self {
-        Self::of(Columns::from_iter(rows))
-    }
-}
-
-impl<R: Row> std::fmt::Debug for ColumnsRead<'_, R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<R: Row> fmt::Debug for ColumnsRead<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("ColumnsRead").field(&self.columns.label()).finish()
     }
 }
 
-impl<R: Row> std::fmt::Debug for ColumnsWrite<'_, R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<R: Row> fmt::Debug for ColumnsWrite<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("ColumnsWrite").field(&self.columns.label()).finish()
     }
 }

@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::str::Utf8Error;
 
+use crate::error::debug_as_display;
+
 /// Error of an operation on a [`FixedString`](crate::FixedString).
 ///
 /// Except for [`Truncation`](Self::Truncation), nothing was changed.
@@ -189,16 +191,5 @@ impl<V> fmt::Debug for FixedListFull<V> {
 }
 
 impl<V> Error for FixedListFull<V> {}
-
-/// `unwrap` shows the display text, with the remedy.
-macro_rules! debug_as_display {
-    ($($error:ident),+) => {$(
-        impl fmt::Debug for $error {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
-            }
-        }
-    )+};
-}
 
 debug_as_display!(FixedStringError, FormatError);

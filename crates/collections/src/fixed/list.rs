@@ -1,7 +1,11 @@
 //! A list of fixed size.
 
 use std::any::type_name;
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::iter::FusedIterator;
 use std::ops::{Deref, DerefMut, Range};
 use std::slice;
 
@@ -665,4 +669,212 @@ fn bad_range<T: Copy, const N: usize>(range: &Range<usize>, len: usize) -> ! {
          range with `len()` first",
         type_name::<T>(),
     )
+}
+
+/// Iterator of the elements of a [`FixedList`], by value.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::FixedList32;
+///
+/// let mut elements = FixedList32::from([1, 2, 3]).into_iter();
+/// assert_eq!(elements.next_back(), Some(3));
+/// assert_eq!(elements.as_slice(), [1, 2]);
+/// ```
+#[derive(Clone)]
+#[must_use = "iterators do nothing until they are asked for elements"]
+pub struct FixedListIntoIter<T: Copy, const N: usize> {
+    list: FixedList<T, N>,
+    /// At most the length of the list.
+    next: usize,
+}
+
+impl<T: Copy, const N: usize> FixedListIntoIter<T, N> {
+    /// Returns the remaining elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut elements = ancho_collections::FixedList32::from([1, 2, 3]).into_iter();
+    /// elements.next();
+    /// assert_eq!(elements.as_slice(), [2, 3]);
+    /// ```
+    pub fn as_slice(&self) -> &[T] {
+        &self.list[self.next..]
+    }
+}
+
+impl<T: Copy, const N: usize> Iterator for FixedListIntoIter<T, N> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        let value = self.list.get(self.next).copied()?;
+        self.next += 1;
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.list.len() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl<T: Copy, const N: usize> DoubleEndedIterator for FixedListIntoIter<T, N> {
+    fn next_back(&mut self) -> Option<T> {
+        if self.next == self.list.len() { None } else { self.list.pop() }
+    }
+}
+
+impl<T: Copy, const N: usize> ExactSizeIterator for FixedListIntoIter<T, N> {}
+
+impl<T: Copy, const N: usize> FusedIterator for FixedListIntoIter<T, N> {}
+
+impl<T: Copy + fmt::Debug, const N: usize> fmt::Debug for FixedListIntoIter<T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FixedListIntoIter").field(&self.as_slice()).finish()
+    }
+}
+
+impl<T: Copy, const N: usize> IntoIterator for FixedList<T, N> {
+    type Item = T;
+    type IntoIter = FixedListIntoIter<T, N>;
+
+    fn into_iter(self) -> FixedListIntoIter<T, N> {
+        FixedListIntoIter { list: self, next: 0 }
+    }
+}
+
+impl<'a, T: Copy, const N: usize> IntoIterator for &'a FixedList<T, N> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T: Copy, const N: usize> IntoIterator for &'a mut FixedList<T, N> {
+    type Item = &'a mut T;
+    type IntoIter = slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl<T: Copy + PartialEq, const N: usize, const M: usize> PartialEq<FixedList<T, M>>
+    for FixedList<T, N>
+{
+    fn eq(&self, other: &FixedList<T, M>) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl<T: Copy + Eq, const N: usize> Eq for FixedList<T, N> {}
+
+impl<T: Copy + PartialOrd, const N: usize, const M: usize> PartialOrd<FixedList<T, M>>
+    for FixedList<T, N>
+{
+    fn partial_cmp(&self, other: &FixedList<T, M>) -> Option<Ordering> {
+        self.as_slice().partial_cmp(other.as_slice())
+    }
+}
+
+impl<T: Copy + Ord, const N: usize> Ord for FixedList<T, N> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_slice().cmp(other.as_slice())
+    }
+}
+
+impl<T: Copy + Hash, const N: usize> Hash for FixedList<T, N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_slice().hash(state);
+    }
+}
+
+impl<T: Copy, const N: usize> Borrow<[T]> for FixedList<T, N> {
+    fn borrow(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Copy + PartialEq, const N: usize> PartialEq<[T]> for FixedList<T, N> {
+    fn eq(&self, other: &[T]) -> bool {
+        self.as_slice() == other
+    }
+}
+
+impl<T: Copy + PartialEq, const N: usize> PartialEq<&[T]> for FixedList<T, N> {
+    fn eq(&self, other: &&[T]) -> bool {
+        self.as_slice() == *other
+    }
+}
+
+impl<T: Copy + PartialEq, const N: usize, const K: usize> PartialEq<[T; K]> for FixedList<T, N> {
+    fn eq(&self, other: &[T; K]) -> bool {
+        self.as_slice() == other
+    }
+}
+
+/// An array that does not fit is a compile error.
+///
+/// ```compile_fail,E0080
+/// // The list holds three.
+/// let list = ancho_collections::FixedList32::from([1_u64, 2, 3, 4]);
+/// ```
+impl<T: Copy, const N: usize, const K: usize> From<[T; K]> for FixedList<T, N> {
+    fn from(values: [T; K]) -> Self {
+        const { assert!(K <= Self::CAPACITY, "the array has more elements than the FixedList holds") };
+        let mut list = Self::new();
+        list.extend_from_slice(&values);
+        list
+    }
+}
+
+impl<'a, T: Copy, const N: usize> TryFrom<&'a [T]> for FixedList<T, N> {
+    type Error = FixedListFull<&'a [T]>;
+
+    fn try_from(values: &'a [T]) -> Result<Self, FixedListFull<&'a [T]>> {
+        let mut list = Self::new();
+        list.try_extend_from_slice(values)?;
+        Ok(list)
+    }
+}
+
+impl<T: Copy, const N: usize> From<FixedList<T, N>> for Vec<T> {
+    fn from(list: FixedList<T, N>) -> Self {
+        list.to_vec()
+    }
+}
+
+impl<T: Copy, const N: usize> AsRef<[T]> for FixedList<T, N> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
+/// # Panics
+///
+/// With A0032, if there are more elements than the list holds.
+impl<T: Copy, const N: usize> FromIterator<T> for FixedList<T, N> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
+        let mut list = Self::new();
+        list.extend(elements);
+        list
+    }
+}
+
+/// # Panics
+///
+/// With A0032, when the list is full. The elements before that are in the list.
+impl<T: Copy, const N: usize> Extend<T> for FixedList<T, N> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = T>>(&mut self, elements: I) {
+        // Not `for_each`: a closure would hide the caller's location from the panic.
+        for element in elements {
+            self.push(element);
+        }
+    }
 }

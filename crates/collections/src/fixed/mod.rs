@@ -5,23 +5,21 @@
 //! fit leaves them as they were.
 //!
 //! `raw` keeps the bytes valid, and has the only unsafe code. `string` and `list` are the public
-//! types, `edit` changes strings, and `compare` and `convert` implement comparisons and conversions
-//! for both.
+//! types, and `edit` changes strings. Strings and lists are equal, ordered and hashed by their
+//! contents, like `str` and `[T]`; the sizes of the two sides may differ.
 
-mod compare;
-mod convert;
 mod edit;
 mod error;
-pub(crate) mod format;
-mod into_iter;
 mod list;
 mod raw;
 mod string;
 
 pub use error::{FixedListFull, FixedStringError, FormatError};
-pub use into_iter::FixedListIntoIter;
 pub(crate) use list::swap_range_to_end;
-pub use list::{FixedList, FixedList32, FixedList64, FixedList128, FixedList512, FixedList4096};
+pub use list::{
+    FixedList, FixedList32, FixedList64, FixedList128, FixedList512, FixedList4096,
+    FixedListIntoIter,
+};
 pub use string::{
     FixedString, FixedString32, FixedString64, FixedString128, FixedString512, FixedString4096,
 };

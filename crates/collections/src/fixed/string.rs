@@ -1,7 +1,11 @@
 //! A string of fixed size.
 
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::fmt::{self, Debug, Display};
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
+use std::str::FromStr;
 
 use super::error::FixedStringError;
 use super::raw::RawText;
@@ -311,3 +315,123 @@ const fn too_long(len: usize, size: usize, capacity: usize) -> RawText<256> {
     push(&mut message, "; take a larger size, or cut the text with `from_truncated`");
     message
 }
+
+impl<const N: usize, const M: usize> PartialEq<FixedString<M>> for FixedString<N> {
+    fn eq(&self, other: &FixedString<M>) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl<const N: usize> Eq for FixedString<N> {}
+
+impl<const N: usize, const M: usize> PartialOrd<FixedString<M>> for FixedString<N> {
+    fn partial_cmp(&self, other: &FixedString<M>) -> Option<Ordering> {
+        Some(self.as_str().cmp(other.as_str()))
+    }
+}
+
+impl<const N: usize> Ord for FixedString<N> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl<const N: usize> Hash for FixedString<N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl<const N: usize> Borrow<str> for FixedString<N> {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+/// Compares a `FixedString` with the text types of the standard library, on either side.
+macro_rules! compare_with_text {
+    ($($text:ty),+) => {$(
+        impl<const N: usize> PartialEq<$text> for FixedString<N> {
+            fn eq(&self, other: &$text) -> bool {
+                self.as_str() == &other[..]
+            }
+        }
+
+        impl<const N: usize> PartialEq<FixedString<N>> for $text {
+            fn eq(&self, other: &FixedString<N>) -> bool {
+                &self[..] == other.as_str()
+            }
+        }
+
+        impl<const N: usize> PartialOrd<$text> for FixedString<N> {
+            fn partial_cmp(&self, other: &$text) -> Option<Ordering> {
+                Some(self.as_str().cmp(&other[..]))
+            }
+        }
+
+        impl<const N: usize> PartialOrd<FixedString<N>> for $text {
+            fn partial_cmp(&self, other: &FixedString<N>) -> Option<Ordering> {
+                Some(self[..].cmp(other.as_str()))
+            }
+        }
+    )+};
+}
+
+compare_with_text!(str, &str, String);
+
+impl<const N: usize> TryFrom<&str> for FixedString<N> {
+    type Error = FixedStringError;
+
+    fn try_from(text: &str) -> Result<Self, FixedStringError> {
+        let mut string = Self::new();
+        string.push_str(text)?;
+        Ok(string)
+    }
+}
+
+impl<const N: usize> FromStr for FixedString<N> {
+    type Err = FixedStringError;
+
+    fn from_str(text: &str) -> Result<Self, FixedStringError> {
+        Self::try_from(text)
+    }
+}
+
+impl<const N: usize> From<FixedString<N>> for String {
+    fn from(string: FixedString<N>) -> Self {
+        string.as_str().to_owned()
+    }
+}
+
+impl<const N: usize> AsRef<str> for FixedString<N> {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+/// Converts strings of one size to larger sizes, and back if they fit.
+///
+/// A generic `From` for any two sizes would overlap with the standard library's for equal sizes.
+macro_rules! widen {
+    ($small:literal => $($large:literal),+) => {$(
+        impl From<FixedString<$small>> for FixedString<$large> {
+            fn from(small: FixedString<$small>) -> Self {
+                // It fits, so nothing is cut.
+                Self::from_truncated(&small)
+            }
+        }
+
+        impl TryFrom<FixedString<$large>> for FixedString<$small> {
+            type Error = FixedStringError;
+
+            fn try_from(large: FixedString<$large>) -> Result<Self, FixedStringError> {
+                Self::try_from(large.as_str())
+            }
+        }
+    )+};
+}
+
+widen!(32 => 64, 128, 512, 4096);
+widen!(64 => 128, 512, 4096);
+widen!(128 => 512, 4096);
+widen!(512 => 4096);

@@ -1,18 +1,18 @@
 //! Insertion, lookup and removal of pairs in a map.
 
+use std::any::type_name;
 use std::borrow::Borrow;
+use std::error::Error;
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::mem;
 use std::ops::Index;
 
 use hashbrown::hash_table::Entry;
 
-use super::key_error::{DuplicateKey, missing_key};
-use super::{Map, MapIter, MapIterMut, hash_with, is_pair_of};
-use crate::allocator::Allocator;
-use crate::error::Rejected;
+use super::{Map, MapIter, MapIterMut};
+use crate::error::{Rejected, debug_as_display};
 use crate::list::List;
-use crate::table::{self, unwrap};
 
 impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     /// Sets the value of a key, and adds the key if it is new (Unity's indexer). Returns the old
@@ -32,7 +32,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     #[inline(always)]
     #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        match self.entry(&key) {
+        match self.table.entry(&key) {
             Entry::Occupied(mut pair) => Some(mem::replace(&mut pair.get_mut().1, value)),
             Entry::Vacant(room) => {
                 room.insert((key, value));
@@ -62,7 +62,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     #[inline]
     #[track_caller]
     pub fn add(&mut self, key: K, value: V) -> Result<(), Rejected<(K, V), DuplicateKey>> {
-        match self.entry(&key) {
+        match self.table.entry(&key) {
             Entry::Occupied(_) => {
                 Err(Rejected { value: (key, value), error: DuplicateKey::of::<K>() })
             }
@@ -90,7 +90,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     #[inline]
     #[track_caller]
     pub fn try_add(&mut self, key: K, value: V) -> bool {
-        match self.entry(&key) {
+        match self.table.entry(&key) {
             Entry::Occupied(_) => false,
             Entry::Vacant(room) => {
                 room.insert((key, value));
@@ -117,18 +117,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     #[inline]
     #[track_caller]
     pub fn get_or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
-        let pair = match self.entry(&key) {
+        let pair = match self.table.entry(&key) {
             Entry::Occupied(pair) => pair,
             Entry::Vacant(room) => room.insert((key, value())),
         };
         &mut pair.into_mut().1
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn entry(&mut self, key: &K) -> Entry<'_, (K, V), Allocator> {
-        let hash = self.hasher.hash_one(key);
-        unwrap(table::entry(&mut self.table, hash, is_pair_of(key), hash_with(&self.hasher)))
     }
 
     /// Returns the value of a key, if it exists (Unity's `TryGetValue`).
@@ -148,8 +141,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
-        self.table.find(hash, is_pair_of(key)).map(|(_, value)| value)
+        self.table.find(key)
     }
 
     /// Returns a mutable reference to the value of a key, if it exists.
@@ -167,8 +159,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
-        self.table.find_mut(hash, is_pair_of(key)).map(|(_, value)| value)
+        self.table.find_mut(key)
     }
 
     /// Returns whether a key exists.
@@ -201,9 +192,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
-        let pair = self.table.find_entry(hash, is_pair_of(key)).ok()?;
-        let ((_, value), _) = pair.remove();
+        let ((_, value), _) = self.table.find_entry(key)?.remove();
         Some(value)
     }
 }
@@ -219,7 +208,7 @@ impl<K, V, S> Map<K, V, S> {
     /// assert_eq!(squares.len(), 2);
     /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
-        self.table.retain(|(key, value)| keep(key, value));
+        self.table.pairs.retain(|(key, value)| keep(key, value));
     }
 
     /// Iterates over the keys and their values. See [`Map`] for the order.
@@ -232,7 +221,7 @@ impl<K, V, S> Map<K, V, S> {
     /// ```
     #[inline]
     pub fn iter(&self) -> MapIter<'_, K, V> {
-        MapIter(self.table.iter())
+        MapIter(self.table.pairs.iter())
     }
 
     /// Iterates over the keys and their values, with mutable values.
@@ -246,7 +235,7 @@ impl<K, V, S> Map<K, V, S> {
     /// ```
     #[inline]
     pub fn iter_mut(&mut self) -> MapIterMut<'_, K, V> {
-        MapIterMut(self.table.iter_mut())
+        MapIterMut(self.table.pairs.iter_mut())
     }
 
     /// Iterates over the keys.
@@ -360,4 +349,52 @@ where
             None => missing_key::<K>(),
         }
     }
+}
+
+/// Error of adding a key that exists already. Code A0018.
+///
+/// # Examples
+///
+/// ```
+/// let mut scores = ancho_collections::Map::from([("Ada", 10)]);
+/// let refused = scores.add("Ada", 20).unwrap_err();
+/// assert_eq!(refused.value, ("Ada", 20));
+/// assert!(refused.to_string().starts_with("A0018: a key of type `&str` is in the map already; "));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct DuplicateKey {
+    /// The key's type.
+    pub key_type: &'static str,
+}
+
+impl DuplicateKey {
+    pub(crate) fn of<K>() -> Self {
+        Self { key_type: type_name::<K>() }
+    }
+}
+
+impl fmt::Display for DuplicateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "A0018: a key of type `{}` is in the map already; use `insert` to replace its value, or \
+             `try_add` to leave it",
+            self.key_type
+        )
+    }
+}
+
+impl Error for DuplicateKey {}
+
+debug_as_display!(DuplicateKey);
+
+/// Panics because a key is missing. Keys need not be printable, so the message names their type.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn missing_key<K>() -> ! {
+    panic!(
+        "A0018: a key of type `{}` is not in the map; use `get` if it may be missing",
+        type_name::<K>()
+    );
 }

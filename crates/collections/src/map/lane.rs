@@ -4,12 +4,12 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel};
+use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::{FixedState, Map, hash_with, is_pair_of};
-use crate::hashed_pairs::{HashedPair, HashedPairs};
+use super::{FixedState, Map};
 use crate::lanes::{Lane, ParallelWriter};
-use crate::table::{self, Table};
+use crate::table::{HashedPair, HashedPairs, KeyTable};
 
 /// Pairs that one batch adds to a map.
 ///
@@ -79,7 +79,7 @@ where
     #[inline]
     fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, MapLane<K, V, S>> {
         let mut writer = self.lanes.open(batch.index);
-        writer.0.open(&self.hasher);
+        writer.0.open(&self.table.hasher);
         writer
     }
 
@@ -99,17 +99,17 @@ where
 impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     /// Adds the pairs of the batches. Messages call them `what`.
     pub(crate) fn settle_lanes(&mut self, container: ContainerLabel, what: &str) {
-        let before = self.table.len();
-        let room = table::capacity(&self.table) - before;
-        let Self { table, hasher, lanes, overflow } = self;
-        let mut late = Late { pairs: overflow, kept: 0, hashes: Table::default() };
+        let before = self.table.pairs.len();
+        let room = self.table.capacity() - before;
+        let Self { table, lanes, overflow } = self;
+        let mut late = Late { pairs: overflow, kept: 0, hashes: HashTable::new() };
         lanes.settle(|MapLane(lane)| {
             let mut written = lane.drain_from(0);
-            settle_lane(table, hasher, &mut written);
+            settle_lane(table, &mut written);
             written.for_each(|pair| late.add(table, pair));
         });
         if late.kept > 0 {
-            let written = table.len() - before + late.kept;
+            let written = table.pairs.len() - before + late.kept;
             panic!(
                 "A0015: parallel writers wrote {written} {what} to {container}, which had room for \
                  {room} more; raise its capacity before the job is scheduled"
@@ -119,20 +119,19 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
 }
 
 /// Adds the pairs of a lane until the table is full.
-fn settle_lane<K: Hash + Eq, V>(
-    table: &mut Table<(K, V)>,
-    hasher: &impl BuildHasher,
+fn settle_lane<K: Hash + Eq, V, S: BuildHasher>(
+    table: &mut KeyTable<K, V, S>,
     written: &mut impl Iterator<Item = HashedPair<K, V>>,
 ) {
     loop {
-        if table::is_full(table) {
-            if table.len() == table::capacity(table) {
+        if table.is_full() {
+            if table.pairs.len() == table.capacity() {
                 return;
             }
-            table::purge(table, hash_with(hasher));
+            table.purge();
         }
         let Some(HashedPair { hash, key, value }) = written.next() else { return };
-        if let Entry::Vacant(room) = table.entry(hash, is_pair_of(&key), hash_with(hasher)) {
+        if let Entry::Vacant(room) = table.entry_hashed(hash, &key) {
             room.insert((key, value));
         }
     }
@@ -145,15 +144,16 @@ struct Late<'m, K, V> {
     /// Number of pairs from this job.
     kept: usize,
     /// The hashes and indices of those pairs.
-    hashes: Table<(u64, usize)>,
+    hashes: HashTable<(u64, usize)>,
 }
 
-impl<K: Eq, V> Late<'_, K, V> {
+impl<K: Hash + Eq, V> Late<'_, K, V> {
     /// Keeps a pair if its key is neither in the table nor among the kept pairs.
     #[cold]
     #[inline(never)]
-    fn add(&mut self, table: &Table<(K, V)>, HashedPair { hash, key, value }: HashedPair<K, V>) {
-        if table.find(hash, is_pair_of(&key)).is_some() {
+    fn add<S: BuildHasher>(&mut self, table: &KeyTable<K, V, S>, pair: HashedPair<K, V>) {
+        let HashedPair { hash, key, value } = pair;
+        if table.find_hashed(hash, &key).is_some() {
             return;
         }
         let place = self.pairs.len();

@@ -2,25 +2,22 @@
 
 mod access;
 mod iter;
-mod key_error;
 mod lane;
-mod native;
-mod traits;
 
+pub use access::DuplicateKey;
 pub use foldhash::fast::FixedState;
 pub use iter::{MapIntoIter, MapIter, MapIterMut};
-pub use key_error::DuplicateKey;
 pub use lane::MapLane;
-pub use native::NativeHashMap;
 
-use std::borrow::Borrow;
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::mem;
 
 use crate::allocator::Allocator;
-use crate::error::{AllocationError, CapacityError};
+use crate::error::{AllocationError, CapacityError, expect_memory};
 use crate::lanes::Lanes;
-use crate::table::{self, Table, unwrap};
+use crate::native::{Growable, Native, labelled_as};
+use crate::table::KeyTable;
 
 /// A map from keys to values: a hash map with an allocator, for jobs.
 ///
@@ -55,12 +52,33 @@ use crate::table::{self, Table, unwrap};
 /// }
 /// ```
 pub struct Map<K, V, S = FixedState> {
-    table: Table<(K, V)>,
-    hasher: S,
+    pub(crate) table: KeyTable<K, V, S>,
     lanes: Lanes<MapLane<K, V, S>>,
     /// Elements of parallel writers that did not fit.
     overflow: Vec<(K, V)>,
 }
+
+/// A [`Map`] that jobs share.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeHashMap;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut squares = NativeHashMap::with_capacity(1000);
+/// let fill = jobs.schedule_for_each(&[], squares.writer(), 1000, 64, |squares, i| {
+///     squares.try_add(i, i * i);
+/// })?;
+/// let look = jobs.schedule(&[fill], squares.read(), |squares| assert_eq!(squares[&12], 144))?;
+/// jobs.complete(look);
+/// assert_eq!(squares.get()?.len(), 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeHashMap<K, V, S = FixedState> = Native<Map<K, V, S>>;
+
+labelled_as!(Map<K, V; S>, NativeHashMap);
 
 impl<K, V> Map<K, V> {
     /// Makes an empty map, without allocating.
@@ -71,12 +89,7 @@ impl<K, V> Map<K, V> {
     /// assert!(ancho_collections::Map::<u32, u32>::new().is_empty());
     /// ```
     pub const fn new() -> Self {
-        Self {
-            table: Table::new_in(Allocator::PERSISTENT),
-            hasher: FixedState::with_seed(0),
-            lanes: Lanes::new(),
-            overflow: Vec::new(),
-        }
+        Self::with(KeyTable::new_in(FixedState::with_seed(0), Allocator::PERSISTENT))
     }
 
     /// Makes an empty map that uses the allocator.
@@ -122,9 +135,7 @@ impl<K, V> Map<K, V> {
     #[track_caller]
     pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
         let mut map = Self::new_in(allocator);
-        unwrap(table::try_reserve(&mut map.table, capacity, |_| {
-            unreachable!("there is nothing to hash")
-        }));
+        expect_memory(map.table.try_reserve_empty(capacity));
         map
     }
 }
@@ -156,12 +167,7 @@ impl<K, V, S> Map<K, V, S> {
     /// assert!(map.is_empty());
     /// ```
     pub fn with_hasher_in(hasher: S, allocator: &Allocator) -> Self {
-        Self {
-            table: Table::new_in(allocator.clone()),
-            hasher,
-            lanes: Lanes::new(),
-            overflow: Vec::new(),
-        }
+        Self::with(KeyTable::new_in(hasher, allocator.clone()))
     }
 
     /// Returns the number of keys (Unity's `Count`).
@@ -173,7 +179,7 @@ impl<K, V, S> Map<K, V, S> {
     /// ```
     #[inline]
     pub fn len(&self) -> usize {
-        self.table.len()
+        self.table.pairs.len()
     }
 
     /// Returns whether the map is empty.
@@ -185,7 +191,7 @@ impl<K, V, S> Map<K, V, S> {
     /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.table.is_empty()
+        self.table.pairs.is_empty()
     }
 
     /// Returns the capacity, in keys, including the existing ones.
@@ -199,7 +205,7 @@ impl<K, V, S> Map<K, V, S> {
     /// assert_eq!(ancho_collections::Map::<u32, u32>::with_capacity(100).capacity(), 112);
     /// ```
     pub fn capacity(&self) -> usize {
-        table::capacity(&self.table)
+        self.table.capacity()
     }
 
     /// Returns the allocator that the memory is from.
@@ -211,7 +217,7 @@ impl<K, V, S> Map<K, V, S> {
     /// assert_eq!(map.allocator().name(), "Persistent");
     /// ```
     pub fn allocator(&self) -> &Allocator {
-        self.table.allocator()
+        self.table.pairs.allocator()
     }
 
     /// Returns the hash function.
@@ -225,7 +231,7 @@ impl<K, V, S> Map<K, V, S> {
     /// assert_eq!(map.hasher().hash_one(5), map.hasher().hash_one(5));
     /// ```
     pub fn hasher(&self) -> &S {
-        &self.hasher
+        &self.table.hasher
     }
 
     /// Removes all keys and values, and keeps the memory.
@@ -238,7 +244,7 @@ impl<K, V, S> Map<K, V, S> {
     /// assert!(map.is_empty() && map.capacity() >= 1);
     /// ```
     pub fn clear(&mut self) {
-        self.table.clear();
+        self.table.pairs.clear();
     }
 
     /// Takes out the elements of parallel writers that did not fit, in order.
@@ -261,16 +267,8 @@ impl<K, V, S> Map<K, V, S> {
         mem::take(&mut self.overflow)
     }
 
-    pub(crate) fn table(&self) -> &Table<(K, V)> {
-        &self.table
-    }
-
-    pub(crate) fn table_mut(&mut self) -> &mut Table<(K, V)> {
-        &mut self.table
-    }
-
-    pub(crate) fn into_table(self) -> Table<(K, V)> {
-        self.table
+    const fn with(table: KeyTable<K, V, S>) -> Self {
+        Self { table, lanes: Lanes::new(), overflow: Vec::new() }
     }
 }
 
@@ -291,7 +289,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     /// assert!(map.set_capacity(1).unwrap_err().to_string().starts_with("A0016: "));
     /// ```
     pub fn set_capacity(&mut self, capacity: usize) -> Result<(), CapacityError> {
-        table::set_capacity(&mut self.table, capacity, hash_with(&self.hasher))
+        self.table.set_capacity(capacity)
     }
 
     /// Frees the capacity that the keys do not need (Unity's `TrimExcess`). The memory of parallel
@@ -331,7 +329,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     /// assert!(map.try_reserve(usize::MAX).is_err());
     /// ```
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
-        table::try_reserve(&mut self.table, additional, hash_with(&self.hasher))
+        self.table.try_reserve(additional)
     }
 
     /// Makes room for `additional` more keys.
@@ -349,18 +347,112 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
-        unwrap(self.try_reserve(additional));
+        expect_memory(self.try_reserve(additional));
     }
 }
 
-/// Returns a function from a pair to its hash.
-#[inline(always)]
-fn hash_with<K: Hash, V, S: BuildHasher>(hasher: &S) -> impl Fn(&(K, V)) -> u64 {
-    move |(key, _)| hasher.hash_one(key)
+impl<K: Send + 'static, V: Send + 'static> Growable for Map<K, V> {
+    fn new_in(allocator: &Allocator) -> Self {
+        Self::new_in(allocator)
+    }
+
+    fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self::with_capacity_in(capacity, allocator)
+    }
 }
 
-/// Returns a predicate for the pair of a key.
-#[inline(always)]
-fn is_pair_of<K: Borrow<Q>, V, Q: Eq + ?Sized>(key: &Q) -> impl Fn(&(K, V)) -> bool {
-    move |(other, _)| key == other.borrow()
+impl<K, V, S: Default> Default for Map<K, V, S> {
+    fn default() -> Self {
+        Self::with_hasher_in(S::default(), &Allocator::PERSISTENT)
+    }
+}
+
+impl<K: Clone, V: Clone, S: Clone> Clone for Map<K, V, S> {
+    /// Copies the pairs, in the same order, into memory of the same allocator. The overflow of
+    /// parallel writers is not copied.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory.
+    #[track_caller]
+    fn clone(&self) -> Self {
+        Self::with(expect_memory(self.table.try_clone()))
+    }
+}
+
+impl<K: Hash + Eq, V, const N: usize> From<[(K, V); N]> for Map<K, V> {
+    #[track_caller]
+    fn from(pairs: [(K, V); N]) -> Self {
+        let mut map = Self::new();
+        map.extend(pairs);
+        map
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher + Default> FromIterator<(K, V)> for Map<K, V, S> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        let mut map = Self::default();
+        map.extend(pairs);
+        map
+    }
+}
+
+/// [Inserts](Map::insert) the pairs: of those with the same key, the last one stays.
+impl<K: Hash + Eq, V, S: BuildHasher> Extend<(K, V)> for Map<K, V, S> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, pairs: I) {
+        let pairs = pairs.into_iter();
+        let (at_least, _) = pairs.size_hint();
+        // Duplicate and existing keys need no room. Half of them is an estimate.
+        self.reserve(if self.is_empty() { at_least } else { at_least.div_ceil(2) });
+        pairs.for_each(|(key, value)| {
+            self.insert(key, value);
+        });
+    }
+}
+
+impl<K, V, S> IntoIterator for Map<K, V, S> {
+    type Item = (K, V);
+    type IntoIter = MapIntoIter<K, V>;
+
+    fn into_iter(self) -> MapIntoIter<K, V> {
+        MapIntoIter(self.table.pairs.into_iter())
+    }
+}
+
+impl<'a, K, V, S> IntoIterator for &'a Map<K, V, S> {
+    type Item = (&'a K, &'a V);
+    type IntoIter = MapIter<'a, K, V>;
+
+    #[inline]
+    fn into_iter(self) -> MapIter<'a, K, V> {
+        self.iter()
+    }
+}
+
+impl<'a, K, V, S> IntoIterator for &'a mut Map<K, V, S> {
+    type Item = (&'a K, &'a mut V);
+    type IntoIter = MapIterMut<'a, K, V>;
+
+    #[inline]
+    fn into_iter(self) -> MapIterMut<'a, K, V> {
+        self.iter_mut()
+    }
+}
+
+/// Two maps are equal if they have the same keys with the same values, in any order.
+impl<K: Hash + Eq, V: PartialEq, S: BuildHasher> PartialEq for Map<K, V, S> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self.iter().all(|(key, value)| other.get(key).is_some_and(|found| found == value))
+    }
+}
+
+impl<K: Hash + Eq, V: Eq, S: BuildHasher> Eq for Map<K, V, S> {}
+
+impl<K: fmt::Debug, V: fmt::Debug, S> fmt::Debug for Map<K, V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self).finish()
+    }
 }

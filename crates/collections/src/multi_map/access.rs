@@ -4,11 +4,9 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
 use super::nodes::{Chain, NIL};
-use super::{
-    MultiMap, MultiMapIter, MultiMapValues, MultiMapValuesMut, hash_with, head, is_head_of,
-};
+use super::{Head, MultiMap, MultiMapIter, MultiMapValues, MultiMapValuesMut};
+use crate::error::expect_memory;
 use crate::list::List;
-use crate::table::{self, unwrap};
 
 impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     /// Adds a value to a key, after its existing ones.
@@ -29,11 +27,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     #[inline]
     #[track_caller]
     pub fn add(&mut self, key: K, value: V) {
-        let hash = self.hasher.hash_one(&key);
-        if self.nodes.is_full() || table::is_full(&self.heads) {
+        let hash = self.heads.hash(&key);
+        if self.nodes.is_full() || self.heads.is_full() {
             self.grow(hash, &key);
         }
-        let head = head(&mut self.heads, hash, key, &self.hasher);
+        let head = self.heads.find_or_insert(hash, key, Head::NEW);
         self.nodes.append(&mut head.chain, value);
     }
 
@@ -42,10 +40,10 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     #[inline(never)]
     #[track_caller]
     fn grow(&mut self, hash: u64, key: &K) {
-        unwrap(self.nodes.try_reserve(1));
-        let reserved = table::try_reserve(&mut self.heads, 1, hash_with(&self.hasher));
-        if self.heads.find(hash, is_head_of(key)).is_none() {
-            unwrap(reserved);
+        expect_memory(self.nodes.try_reserve(1));
+        let reserved = self.heads.try_reserve(1);
+        if self.heads.find_hashed(hash, key).is_none() {
+            expect_memory(reserved);
         }
     }
 
@@ -143,8 +141,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
-        self.heads.find(hash, is_head_of(key)).map(|head| head.chain)
+        self.heads.find(key).map(|head| head.chain)
     }
 
     /// Removes a key with all its values, and returns their number.
@@ -161,9 +158,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
-        let Ok(head) = self.heads.find_entry(hash, is_head_of(key)) else { return 0 };
-        let (head, _) = head.remove();
+        let Some(head) = self.heads.find_entry(key) else { return 0 };
+        let ((_, head), _) = head.remove();
         self.nodes.discard(head.chain);
         head.chain.count as usize
     }
@@ -201,16 +197,15 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
-        let Ok(mut head) = self.heads.find_entry(hash, is_head_of(key)) else { return 0 };
+        let Some(mut head) = self.heads.find_entry(key) else { return 0 };
         let mut removed = 0;
         let mut before = NIL;
-        let mut place = head.get().chain.first;
+        let mut place = head.get().1.chain.first;
         while let Some((value, next)) = self.nodes.get_mut(place) {
             if keep(value) {
                 before = place;
             } else {
-                let chain = &mut head.get_mut().chain;
+                let chain = &mut head.get_mut().1.chain;
                 // The value is dropped after the map is consistent, since the drop may panic.
                 let value = self.nodes.take(chain, before, place);
                 removed += 1;
@@ -238,7 +233,7 @@ impl<K, V, S> MultiMap<K, V, S> {
     /// ```
     #[inline]
     pub fn iter(&self) -> MultiMapIter<'_, K, V> {
-        MultiMapIter::new(self.heads.iter(), &self.nodes)
+        MultiMapIter::new(self.heads.pairs.iter(), &self.nodes)
     }
 
     /// Iterates over the keys, each once, in an unspecified order.
@@ -251,7 +246,7 @@ impl<K, V, S> MultiMap<K, V, S> {
     /// ```
     #[inline]
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
-        self.heads.iter().map(|head| &head.key)
+        self.heads.pairs.iter().map(|(key, _)| key)
     }
 
     /// Returns a sorted list of the keys, each once (Unity's `GetUniqueKeyArray`).

@@ -61,7 +61,7 @@ pub struct MultiMapValuesMut<'a, V> {
 /// ```
 #[must_use = "a map is walked only when the iterator is used"]
 pub struct MultiMapIter<'a, K, V> {
-    heads: hash_table::Iter<'a, Head<K>>,
+    heads: hash_table::Iter<'a, (K, Head)>,
     nodes: &'a Nodes<V>,
     key: Option<&'a K>,
     values: MultiMapValues<'a, V>,
@@ -135,7 +135,7 @@ unsafe impl<V: Sync> Sync for MultiMapValuesMut<'_, V> {}
 
 impl<'a, K, V> MultiMapIter<'a, K, V> {
     #[inline]
-    pub(super) fn new(heads: hash_table::Iter<'a, Head<K>>, nodes: &'a Nodes<V>) -> Self {
+    pub(super) fn new(heads: hash_table::Iter<'a, (K, Head)>, nodes: &'a Nodes<V>) -> Self {
         Self { heads, nodes, key: None, values: nodes.values(None), left: nodes.len() }
     }
 }
@@ -150,8 +150,8 @@ impl<'a, K, V> Iterator for MultiMapIter<'a, K, V> {
                 self.left -= 1;
                 return Some((key, value));
             }
-            let head = self.heads.next()?;
-            self.key = Some(&head.key);
+            let (key, head) = self.heads.next()?;
+            self.key = Some(key);
             self.values = self.nodes.values(Some(head.chain));
         }
     }

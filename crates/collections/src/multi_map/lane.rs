@@ -1,15 +1,21 @@
 //! Parallel writers of multi-maps.
+//!
+//! The values of one key that a job has added are contiguous. A spatial hash is read far more often
+//! than it is written, and a long chain of contiguous nodes is read twice as fast as a scattered
+//! one. So the values wait until all of them have been written. Meanwhile they are counted by key,
+//! and then each goes to its place.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::mem;
 
 use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel};
 use foldhash::fast::FixedState;
 
-use super::MultiMap;
-use super::grouping::Grouping;
-use crate::hashed_pairs::{HashedPair, HashedPairs};
+use super::nodes::{NIL, Nodes};
+use super::{Head, MultiMap};
 use crate::lanes::{Lane, ParallelWriter};
+use crate::table::{HashedPair, HashedPairs, KeyTable};
 
 /// Pairs that one batch adds to a multi-map.
 ///
@@ -67,7 +73,7 @@ where
     #[inline]
     fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, MultiMapLane<K, V, S>> {
         let mut writer = self.lanes.open(batch.index);
-        writer.0.open(&self.hasher);
+        writer.0.open(&self.heads.hasher);
         writer
     }
 
@@ -84,20 +90,20 @@ where
         let before = self.overflow.len();
         let mut written = 0;
         let mut no_memory = None;
-        let Self { heads, nodes, hasher, lanes, waiting, overflow } = self;
+        let Self { heads, nodes, lanes, waiting, overflow } = self;
         let mut grouping = Grouping { heads, nodes, waiting };
         lanes.settle(|MultiMapLane(lane)| {
             written += lane.len();
             let mut fit = lane.len().min(grouping.room());
             if no_memory.is_none() {
-                no_memory = grouping.try_reserve_keys(fit, hasher).err();
+                no_memory = grouping.heads.try_reserve(fit).err();
             }
             if no_memory.is_some() {
                 fit = 0;
             }
             let late = lane.drain_from(fit).map(|HashedPair { key, value, .. }| (key, value));
             overflow.extend(late);
-            grouping.extend(lane.drain_from(0), hasher);
+            grouping.extend(lane.drain_from(0));
         });
         drop(grouping);
         if let Some(error) = no_memory {
@@ -109,5 +115,88 @@ where
                  {room} more; raise its capacity before the job is scheduled"
             );
         }
+    }
+}
+
+/// Memory that is kept between jobs.
+pub(super) struct Waiting<V> {
+    groups: Vec<Group>,
+    /// The values, with the number of their group.
+    values: Vec<(u32, V)>,
+}
+
+/// The values of one key that a job has added.
+pub(super) struct Group {
+    /// Place of the next value; `NIL` while they are counted, and after that if the key is gone.
+    pub(super) next: u32,
+    /// End of the places of the group, exclusive. While they are counted, it is their number.
+    pub(super) end: u32,
+}
+
+impl<V> Waiting<V> {
+    pub(super) const fn new() -> Self {
+        Self { groups: Vec::new(), values: Vec::new() }
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.groups.shrink_to_fit();
+        self.values.shrink_to_fit();
+    }
+}
+
+/// Adds values: some to the places of removed ones, and the others on drop, also during a panic.
+struct Grouping<'m, K, V, S> {
+    heads: &'m mut KeyTable<K, Head, S>,
+    nodes: &'m mut Nodes<V>,
+    waiting: &'m mut Waiting<V>,
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher> Grouping<'_, K, V, S> {
+    /// Returns the number of values that still fit.
+    fn room(&self) -> usize {
+        self.nodes.capacity() - self.nodes.len() - self.waiting.values.len()
+    }
+
+    /// Takes values, for which the caller made room.
+    fn extend(&mut self, mut pairs: impl ExactSizeIterator<Item = HashedPair<K, V>>) {
+        while self.nodes.has_gaps()
+            && let Some(HashedPair { hash, key, value }) = pairs.next()
+        {
+            let head = self.heads.find_or_insert(hash, key, Head::NEW);
+            self.nodes.append(&mut head.chain, value);
+        }
+        let Waiting { groups, values } = &mut *self.waiting;
+        values.extend(pairs.map(|HashedPair { hash, key, value }| {
+            let head = self.heads.find_or_insert(hash, key, Head::NEW);
+            if head.group == NIL {
+                head.group = groups.len() as u32;
+                groups.push(Group { next: NIL, end: 0 });
+            }
+            groups[head.group as usize].end += 1;
+            (head.group, value)
+        }));
+    }
+}
+
+impl<K, V, S> Drop for Grouping<'_, K, V, S> {
+    fn drop(&mut self) {
+        let Waiting { groups, values } = &mut *self.waiting;
+        if values.is_empty() {
+            return;
+        }
+        let mut start = self.nodes.len() as u32;
+        for (_, head) in self.heads.pairs.iter_mut() {
+            let group = mem::replace(&mut head.group, NIL);
+            if let Some(group) = groups.get_mut(group as usize) {
+                let end = start + group.end;
+                *group = Group { next: start, end };
+                self.nodes.lengthen(&mut head.chain, start..end);
+                start = end;
+            }
+        }
+        // If hashing a key panicked during a rehash, other keys were lost with it. Their groups
+        // have no place.
+        self.nodes.fill(start, groups, values.drain(..));
+        groups.clear();
     }
 }

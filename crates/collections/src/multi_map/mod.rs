@@ -1,29 +1,25 @@
 //! A map from keys to any number of values.
 
 mod access;
-mod grouping;
 mod iter;
 mod lane;
-mod native;
 mod nodes;
-mod traits;
 
 pub use iter::{MultiMapIter, MultiMapValues, MultiMapValuesMut};
 pub use lane::MultiMapLane;
-pub use native::NativeMultiHashMap;
 
-use std::borrow::Borrow;
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::mem;
 
 use foldhash::fast::FixedState;
 
 use crate::allocator::Allocator;
-use crate::error::{AllocationError, CapacityError};
+use crate::error::{AllocationError, CapacityError, expect_memory};
 use crate::lanes::Lanes;
-use crate::table::{self, Table, unwrap};
-
-use grouping::Waiting;
+use crate::native::{Growable, Native, labelled_as};
+use crate::table::KeyTable;
+use lane::Waiting;
 use nodes::{Chain, NIL, Nodes};
 
 /// A map from keys to any number of values each, for jobs.
@@ -52,24 +48,52 @@ use nodes::{Chain, NIL, Nodes};
 /// assert_eq!(cells.count_for_key(&(3, 1)), 1);
 /// ```
 pub struct MultiMap<K, V, S = FixedState> {
-    heads: Table<Head<K>>,
+    heads: KeyTable<K, Head, S>,
     nodes: Nodes<V>,
-    hasher: S,
     lanes: Lanes<MultiMapLane<K, V, S>>,
     waiting: Waiting<V>,
     /// Elements of parallel writers that did not fit.
     overflow: Vec<(K, V)>,
 }
 
-/// A key that has values.
+/// The values of a key.
 #[derive(Clone)]
-struct Head<K> {
-    key: K,
+struct Head {
     /// Never empty, except while a job's values are added.
     chain: Chain,
     /// Its number among the keys to which a job is adding values, or [`NIL`].
     group: u32,
 }
+
+impl Head {
+    /// The head of a new key, whose chain gets a value next.
+    const NEW: Self = Self { chain: Chain::EMPTY, group: NIL };
+}
+
+/// A [`MultiMap`] that jobs share.
+///
+/// # Examples
+///
+/// Neighbours by the cells of a grid:
+///
+/// ```
+/// use ancho_collections::{NativeArray, NativeMultiHashMap};
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let positions: NativeArray<f32> = NativeArray::from(vec![0.5, 7.2, 0.1, 7.9, 3.3]);
+/// let mut cells = NativeMultiHashMap::with_capacity(5);
+/// let tokens = (positions.read(), cells.writer());
+/// let sort = jobs.schedule_for_each(&[], tokens, 5, 2, |(positions, cells), i| {
+///     cells.add(positions[i] as i32, i);
+/// })?;
+/// jobs.complete(sort);
+/// assert!(cells.get()?.values_for(&7).eq(&[1, 3]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeMultiHashMap<K, V, S = FixedState> = Native<MultiMap<K, V, S>>;
+
+labelled_as!(MultiMap<K, V; S>, NativeMultiHashMap);
 
 impl<K, V> MultiMap<K, V> {
     /// Makes an empty map, without allocating.
@@ -80,14 +104,10 @@ impl<K, V> MultiMap<K, V> {
     /// assert!(ancho_collections::MultiMap::<u32, u32>::new().is_empty());
     /// ```
     pub const fn new() -> Self {
-        Self {
-            heads: Table::new_in(Allocator::PERSISTENT),
-            nodes: Nodes::new_in(Allocator::PERSISTENT),
-            hasher: FixedState::with_seed(0),
-            lanes: Lanes::new(),
-            waiting: Waiting::new(),
-            overflow: Vec::new(),
-        }
+        Self::with(
+            KeyTable::new_in(FixedState::with_seed(0), Allocator::PERSISTENT),
+            Nodes::new_in(Allocator::PERSISTENT),
+        )
     }
 
     /// Makes an empty map that uses the allocator.
@@ -134,10 +154,8 @@ impl<K, V> MultiMap<K, V> {
     #[track_caller]
     pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
         let mut map = Self::new_in(allocator);
-        unwrap(table::try_reserve(&mut map.heads, capacity, |_| {
-            unreachable!("there is nothing to hash")
-        }));
-        unwrap(map.nodes.try_reserve_exact(capacity));
+        expect_memory(map.heads.try_reserve_empty(capacity));
+        expect_memory(map.nodes.try_reserve_exact(capacity));
         map
     }
 }
@@ -169,14 +187,7 @@ impl<K, V, S> MultiMap<K, V, S> {
     /// assert!(MultiMap::<u32, u32>::with_hasher_in(seed, &Allocator::PERSISTENT).is_empty());
     /// ```
     pub fn with_hasher_in(hasher: S, allocator: &Allocator) -> Self {
-        Self {
-            heads: Table::new_in(allocator.clone()),
-            nodes: Nodes::new_in(allocator.clone()),
-            hasher,
-            lanes: Lanes::new(),
-            waiting: Waiting::new(),
-            overflow: Vec::new(),
-        }
+        Self::with(KeyTable::new_in(hasher, allocator.clone()), Nodes::new_in(allocator.clone()))
     }
 
     /// Returns the number of values of all keys (Unity's `Count`).
@@ -224,7 +235,7 @@ impl<K, V, S> MultiMap<K, V, S> {
     /// assert_eq!(map.allocator().name(), "Persistent");
     /// ```
     pub fn allocator(&self) -> &Allocator {
-        self.heads.allocator()
+        self.heads.pairs.allocator()
     }
 
     /// Removes all keys and values, and keeps the memory.
@@ -247,7 +258,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         }
 
         let _rest = Rest(&mut self.nodes);
-        self.heads.clear();
+        self.heads.pairs.clear();
     }
 
     /// Takes out the elements of parallel writers that did not fit, in order.
@@ -268,6 +279,10 @@ impl<K, V, S> MultiMap<K, V, S> {
     /// ```
     pub fn take_overflow(&mut self) -> Vec<(K, V)> {
         mem::take(&mut self.overflow)
+    }
+
+    const fn with(heads: KeyTable<K, Head, S>, nodes: Nodes<V>) -> Self {
+        Self { heads, nodes, lanes: Lanes::new(), waiting: Waiting::new(), overflow: Vec::new() }
     }
 }
 
@@ -295,11 +310,12 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
         }
         // There are no more keys than values. If there is no memory for the values, the larger
         // table has no visible effect.
-        table::set_capacity(&mut self.heads, capacity, hash_with(&self.hasher))?;
+        self.heads.set_capacity(capacity)?;
         if capacity >= self.capacity() {
             self.nodes.try_reserve_exact(capacity - length)?;
         } else {
-            self.nodes.compact(capacity, self.heads.iter_mut().map(|head| &mut head.chain))?;
+            let chains = self.heads.pairs.iter_mut().map(|(_, head)| &mut head.chain);
+            self.nodes.compact(capacity, chains)?;
         }
         Ok(())
     }
@@ -322,10 +338,9 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     #[doc(alias = "trim")]
     pub fn shrink_to_fit(&mut self) {
         // If there is no memory for one of the two, the other still shrinks.
-        let keys = self.heads.len();
-        let _ = table::set_capacity(&mut self.heads, keys, hash_with(&self.hasher));
+        let _ = self.heads.set_capacity(self.heads.pairs.len());
         if self.len() < self.capacity() {
-            let chains = self.heads.iter_mut().map(|head| &mut head.chain);
+            let chains = self.heads.pairs.iter_mut().map(|(_, head)| &mut head.chain);
             let _ = self.nodes.compact(self.nodes.len(), chains);
         }
         self.lanes.shrink_to_fit();
@@ -348,7 +363,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     /// assert!(map.try_reserve(usize::MAX).is_err());
     /// ```
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocationError> {
-        table::try_reserve(&mut self.heads, additional, hash_with(&self.hasher))?;
+        self.heads.try_reserve(additional)?;
         self.nodes.try_reserve(additional)
     }
 
@@ -367,38 +382,92 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
-        unwrap(self.try_reserve(additional));
+        expect_memory(self.try_reserve(additional));
     }
 }
 
-/// Finds the head of a key, or adds one, for which the caller made room: its chain gets a value
-/// next.
-///
-/// Most values are of existing keys, so those are searched first.
-#[inline(always)]
-fn head<'m, K: Hash + Eq>(
-    heads: &'m mut Table<Head<K>>,
-    hash: u64,
-    key: K,
-    hasher: &impl BuildHasher,
-) -> &'m mut Head<K> {
-    match heads.find_entry(hash, is_head_of(&key)) {
-        Ok(head) => head.into_mut(),
-        Err(absent) => {
-            let head = Head { key, chain: Chain::EMPTY, group: NIL };
-            absent.into_table().insert_unique(hash, head, hash_with(hasher)).into_mut()
-        }
+impl<K: Send + 'static, V: Send + 'static> Growable for MultiMap<K, V> {
+    fn new_in(allocator: &Allocator) -> Self {
+        Self::new_in(allocator)
+    }
+
+    fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self::with_capacity_in(capacity, allocator)
     }
 }
 
-/// Returns a function from a key to its hash.
-#[inline(always)]
-fn hash_with<K: Hash, S: BuildHasher>(hasher: &S) -> impl Fn(&Head<K>) -> u64 {
-    move |head| hasher.hash_one(&head.key)
+impl<K, V, S: Default> Default for MultiMap<K, V, S> {
+    fn default() -> Self {
+        Self::with_hasher_in(S::default(), &Allocator::PERSISTENT)
+    }
 }
 
-/// Returns a predicate for a key.
-#[inline(always)]
-fn is_head_of<K: Borrow<Q>, Q: Eq + ?Sized>(key: &Q) -> impl Fn(&Head<K>) -> bool {
-    move |head| key == head.key.borrow()
+impl<K: Clone, V: Clone, S: Clone> Clone for MultiMap<K, V, S> {
+    /// Copies the keys and values, in the same order, into memory of the same allocator. The
+    /// overflow of parallel writers is not copied.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory.
+    #[track_caller]
+    fn clone(&self) -> Self {
+        Self::with(expect_memory(self.heads.try_clone()), expect_memory(self.nodes.try_clone()))
+    }
+}
+
+impl<K: Hash + Eq, V, const N: usize> From<[(K, V); N]> for MultiMap<K, V> {
+    #[track_caller]
+    fn from(pairs: [(K, V); N]) -> Self {
+        let mut map = Self::new();
+        map.extend(pairs);
+        map
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher + Default> FromIterator<(K, V)> for MultiMap<K, V, S> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        let mut map = Self::default();
+        map.extend(pairs);
+        map
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher> Extend<(K, V)> for MultiMap<K, V, S> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, pairs: I) {
+        let pairs = pairs.into_iter();
+        let (at_least, _) = pairs.size_hint();
+        // The table grows by itself, since the number of new keys is unknown.
+        expect_memory(self.nodes.try_reserve(at_least));
+        pairs.for_each(|(key, value)| self.add(key, value));
+    }
+}
+
+impl<'a, K, V, S> IntoIterator for &'a MultiMap<K, V, S> {
+    type Item = (&'a K, &'a V);
+    type IntoIter = MultiMapIter<'a, K, V>;
+
+    #[inline]
+    fn into_iter(self) -> MultiMapIter<'a, K, V> {
+        self.iter()
+    }
+}
+
+/// Two maps are equal if they have the same keys, and each has the same values in the same order.
+impl<K: Hash + Eq, V: PartialEq, S: BuildHasher> PartialEq for MultiMap<K, V, S> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self.keys().all(|key| self.values_for(key).eq(other.values_for(key)))
+    }
+}
+
+impl<K: Hash + Eq, V: Eq, S: BuildHasher> Eq for MultiMap<K, V, S> {}
+
+impl<K: fmt::Debug, V: fmt::Debug, S> fmt::Debug for MultiMap<K, V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let heads = self.heads.pairs.iter();
+        let values = heads.map(|(key, head)| (key, self.nodes.values(Some(head.chain))));
+        f.debug_map().entries(values).finish()
+    }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use allocator_api2::vec::Vec as RawVec;
 
-use super::grouping::Group;
 use super::iter::{MultiMapValues, MultiMapValuesMut};
+use super::lane::Group;
 use crate::allocator::Allocator;
 use crate::error::AllocationError;
 
@@ -80,8 +80,7 @@ impl<V> Nodes<V> {
         if elements <= MAX && self.nodes.try_reserve_exact(more).is_ok() {
             return Ok(());
         }
-        let allocator = self.nodes.allocator().name();
-        Err(AllocationError { allocator, elements, element_size: size_of::<Node<V>>() })
+        Err(AllocationError::of::<Node<V>>(self.nodes.allocator().name(), elements))
     }
 
     /// Adds a value, for which the caller made room, to a chain.

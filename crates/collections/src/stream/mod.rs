@@ -119,25 +119,22 @@
 //! ancho_collections::Stream::new(1).lane(0).write("text");
 //! ```
 
-mod error;
-mod native;
 mod reader;
 mod writer;
 
-pub use error::StreamError;
-pub use native::NativeStream;
 pub use reader::LaneReader;
 pub use writer::{LaneWriter, StreamWriter};
 
+use std::error::Error;
 use std::fmt;
 
 use zerocopy::FromBytes;
 
 use crate::allocator::Allocator;
-use crate::error::AllocationError;
+use crate::error::{AllocationError, debug_as_display};
 use crate::lanes::Lanes;
 use crate::list::List;
-use crate::native::labelled_as;
+use crate::native::{Native, labelled_as};
 use writer::BatchLanes;
 
 /// Values of any type, in lanes that are written in parallel and read back in order.
@@ -179,6 +176,30 @@ pub struct Stream {
     /// Values written by the batches of a parallel job, until it is done.
     batches: Lanes<BatchLanes>,
 }
+
+/// A [`Stream`] that jobs share.
+///
+/// # Examples
+///
+/// Each index of a parallel job writes its own lane, without waiting:
+///
+/// ```
+/// use ancho_collections::NativeStream;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut divisors = NativeStream::new(100);
+/// let job = jobs.schedule_for_each(&[], divisors.writer(), 100, 16, |mut lane, i| {
+///     (1..=i).filter(|divisor| i % divisor == 0).for_each(|divisor| lane.write(divisor as u32));
+/// })?;
+/// jobs.complete(job);
+///
+/// let mut reader = divisors.get()?.reader(9)?;
+/// assert_eq!(reader.remaining(), 3);
+/// assert_eq!([reader.read::<u32>()?, reader.read()?, reader.read()?], [1, 3, 9]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeStream = Native<Stream>;
 
 labelled_as!(Stream, NativeStream);
 
@@ -492,3 +513,106 @@ impl fmt::Debug for Stream {
         f.debug_struct("Stream").field("lanes", &self.lanes()).field("count", &count).finish()
     }
 }
+
+impl Native<Stream> {
+    /// Makes a stream with `lanes` lanes. See [`Stream::new`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::NativeStream::new(100).get().unwrap().lanes(), 100);
+    /// ```
+    #[track_caller]
+    pub fn new(lanes: usize) -> Self {
+        Self::of(Stream::new(lanes))
+    }
+
+    /// Makes a stream with `lanes` lanes, in the allocator's memory. See [`Stream::new_in`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::{Allocator, NativeStream};
+    /// let stream = NativeStream::new_in(100, &Allocator::PERSISTENT);
+    /// assert_eq!(stream.get().unwrap().lanes(), 100);
+    /// ```
+    #[track_caller]
+    pub fn new_in(lanes: usize, allocator: &Allocator) -> Self {
+        Self::of_in(Stream::new_in(lanes, allocator), allocator)
+    }
+}
+
+/// Errors of reading a stream. Code A0026.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{Stream, StreamError};
+///
+/// let stream = Stream::new(3);
+/// let refused = stream.reader(7).unwrap_err();
+/// assert_eq!(refused, StreamError::NoSuchLane { lane: 7, lanes: 3 });
+/// assert!(refused.to_string().starts_with("A0026: lane 7 cannot be read, "));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// The lane does not exist.
+    NoSuchLane {
+        /// The requested capacity.
+        lane: usize,
+        /// Number of lanes.
+        lanes: usize,
+    },
+    /// All values of the lane were read.
+    NothingLeft {
+        /// The lane.
+        lane: usize,
+    },
+    /// The next value has another size.
+    OtherSize {
+        /// The lane.
+        lane: usize,
+        /// The size of the value that was written, in bytes.
+        written: usize,
+        /// The size of the requested type, in bytes.
+        asked: usize,
+    },
+    /// Not all values of the lane were read.
+    NotAllRead {
+        /// The lane.
+        lane: usize,
+        /// Number of values that were not read.
+        left: usize,
+    },
+}
+
+impl fmt::Display for StreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchLane { lane, lanes } => write!(
+                f,
+                "A0026: lane {lane} cannot be read, since the stream has {lanes} lanes; check `lanes()` \
+                 first"
+            ),
+            Self::NothingLeft { lane } => write!(
+                f,
+                "A0026: there is no value left in lane {lane}; check `remaining()` before each read"
+            ),
+            Self::OtherSize { lane, written, asked } => write!(
+                f,
+                "A0026: the next value in lane {lane} has {written} bytes, and a type of {asked} bytes \
+                 was asked for; read the types in the order in which they were written"
+            ),
+            Self::NotAllRead { lane, left } => write!(
+                f,
+                "A0026: {left} values in lane {lane} were not read; read them, or drop the reader \
+                 without `finish`"
+            ),
+        }
+    }
+}
+
+impl Error for StreamError {}
+
+debug_as_display!(StreamError);

@@ -137,7 +137,7 @@ impl StreamWriter<'_> {
     /// let mut stream = NativeStream::new(0);
     /// let size = jobs.schedule(&[], stream.write(), |stream| stream.clear(50))?;
     /// let count = |stream: ancho_collections::StreamWriter<'_>| stream.lanes();
-    /// let fill = jobs.schedule_deferred(&[size], stream.writer(), count, 16, |mut stream, range| {
+    /// let fill = jobs.named("Deferred").schedule_deferred(&[size], stream.writer(), count, 16, |mut stream, range| {
     ///     range.for_each(|i| stream.lane(i).write(i));
     /// })?;
     /// jobs.complete(fill);

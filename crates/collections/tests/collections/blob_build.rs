@@ -174,7 +174,7 @@ fn a_closure_that_returns_something_else_is_refused() {
     assert!(matches!(refused, BlobError::NotAField { .. }));
     assert_eq!(
         refused.to_string(),
-        "A0044: the `ancho_collections::blob::array::BlobArray<f32>` to fill is not a part of the \
+        "A0044: the `ancho_collections::blob::relative::BlobArray<f32>` to fill is not a part of the \
          `collections::blob_build::Curve` at that place; return a field of the closure's argument, as in `|value| \
          &value.field`"
     );
@@ -201,7 +201,7 @@ fn a_field_is_filled_once() {
     let refused = builder.string(root, |curve| &curve.name, "jump").unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "A0045: the `ancho_collections::blob::string::BlobString` of a `collections::blob_build::Curve` was filled \
+        "A0045: the `ancho_collections::blob::relative::BlobString` of a `collections::blob_build::Curve` was filled \
          before; fill each field once, with all it should hold"
     );
     let refused = builder.share_string(root, |curve| &curve.name, root, |curve| &curve.name);
@@ -215,8 +215,8 @@ fn what_is_not_filled_is_not_shared() {
     let refused = builder.share_string(root, |root| &root[0], root, |root| &root[1]).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "A0046: the `ancho_collections::blob::string::BlobString` of a \
-         `[ancho_collections::blob::string::BlobString; 2]` that should be shared was not filled; fill \
+        "A0046: the `ancho_collections::blob::relative::BlobString` of a \
+         `[ancho_collections::blob::relative::BlobString; 2]` that should be shared was not filled; fill \
          it first"
     );
 }

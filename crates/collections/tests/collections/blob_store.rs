@@ -23,7 +23,7 @@ fn assets_are_found_until_they_are_removed() {
     let removed = store.remove(first).unwrap();
     assert_eq!(
         store.get(first).unwrap_err().to_string(),
-        "A0040: the blob asset `ancho_collections::blob::array::BlobArray<u32>` was disposed; remove it \
+        "A0040: the blob asset `ancho_collections::blob::relative::BlobArray<u32>` was disposed; remove it \
          from its store only when no reference to it is left in use"
     );
     assert_eq!(store.get(second).unwrap()[0], 4);
@@ -87,7 +87,7 @@ fn references_of_another_type_are_refused() {
     let wrong = BlobAssetReference::<BlobArray<u8>>::from_bits(reference.to_bits());
     assert_eq!(
         store.get(wrong).unwrap_err().to_string(),
-        "A0043: the reference to a blob asset `ancho_collections::blob::array::BlobArray<u8>` leads to a \
+        "A0043: the reference to a blob asset `ancho_collections::blob::relative::BlobArray<u8>` leads to a \
          `u8`; make references from bits only for the type they were taken from"
     );
     assert!(matches!(store.remove(wrong), Err(BlobError::WrongType { .. })));

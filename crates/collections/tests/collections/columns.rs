@@ -312,7 +312,7 @@ fn how_many_rows_there_are_may_be_unknown_until_the_job_runs() {
                 table.extend((0..rows).map(|row| (row, 0)));
             });
             let token = table.write_columns();
-            let mark = jobs.schedule_deferred(
+            let mark = jobs.named("Deferred").schedule_deferred(
                 &[fill.unwrap()],
                 token,
                 |(ids, _)| ids.len(),
@@ -334,7 +334,7 @@ fn a_deferred_job_with_more_indices_than_rows_fails() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut table = NativeColumns::from_iter((0..10).map(|row| (row, row)));
-        let job = jobs.schedule_deferred(
+        let job = jobs.named("Deferred").schedule_deferred(
             &[],
             table.write_columns(),
             |_| 11,

@@ -252,7 +252,7 @@ fn a_parallel_job_works_on_what_an_earlier_job_puts_in_a_list() {
                 list.extend(0..length);
             });
             let token = list.write_elements();
-            let double = jobs.schedule_deferred(
+            let double = jobs.named("Deferred").schedule_deferred(
                 &[fill.unwrap()],
                 token,
                 |all| all.len(),
@@ -266,7 +266,7 @@ fn a_parallel_job_works_on_what_an_earlier_job_puts_in_a_list() {
             assert!(list.get().is_err(), "its length is not to be had yet");
             let mut sums = NativeArray::<usize>::new(1023);
             let tokens = (list.read_elements(), sums.write());
-            let sum = jobs.schedule_deferred(
+            let sum = jobs.named("Deferred").schedule_deferred(
                 &[double],
                 tokens,
                 |(all, _)| all.len(),
@@ -333,12 +333,20 @@ fn indices_are_appended_and_filtered() {
         let mut wide = NativeList::<usize>::new();
         let mut narrow = NativeList::<u32>::from([99]);
         let large = |values: &mut &[i32], i: usize| values.get(i).is_none_or(|value| *value > 3);
-        let a = jobs.schedule_append(&[], wide.write(), values.read(), 5, large).unwrap();
-        let b = jobs.schedule_append(&[], narrow.write(), values.read(), 5, large).unwrap();
+        let a = jobs
+            .named("Append")
+            .schedule_append(&[], wide.write(), values.read(), 5, large)
+            .unwrap();
+        let b = jobs
+            .named("Append")
+            .schedule_append(&[], narrow.write(), values.read(), 5, large)
+            .unwrap();
         let even = |_: &mut (), i: usize| i.is_multiple_of(2);
-        let a = jobs.schedule_append(&[a], wide.write(), (), 2, |(), _| true).unwrap();
-        let a = jobs.schedule_filter(&[a], wide.write(), (), even).unwrap();
-        let b = jobs.schedule_filter(&[b], narrow.write(), (), |(), i| i != 2).unwrap();
+        let a =
+            jobs.named("Append").schedule_append(&[a], wide.write(), (), 2, |(), _| true).unwrap();
+        let a = jobs.named("Filter").schedule_filter(&[a], wide.write(), (), even).unwrap();
+        let b =
+            jobs.named("Filter").schedule_filter(&[b], narrow.write(), (), |(), i| i != 2).unwrap();
         jobs.complete_all(&[a, b]);
         assert_eq!(wide.get().unwrap()[..], [0, 2, 4, 0]);
         assert_eq!(narrow.get().unwrap()[..], [99, 0, 4]);

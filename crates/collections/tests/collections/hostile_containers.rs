@@ -395,7 +395,7 @@ fn writers_that_are_kept_together_and_exchanged_write_what_they_hold() {
         let census = Census::default();
         let mut list = NativeList::with_capacity(40);
         let makes = census.clone();
-        let job = jobs.schedule_work(&[], list.writer(), 40, 1, move |work| {
+        let job = jobs.named("Work").schedule_work(&[], list.writer(), 40, 1, move |work| {
             let mut kept = Vec::new();
             while let Some((mut writer, _)) = work.next_batch() {
                 writer.push(makes.person());
@@ -454,7 +454,10 @@ fn what_the_count_of_a_deferred_job_writes_comes_first_whatever_the_threads_do()
                     &Vec::from_iter(range).iter().map(|i| i + 1000).collect::<Vec<_>>(),
                 );
             };
-            let job = jobs.schedule_deferred(&[], list.writer(), count, 1, write).unwrap();
+            let job = jobs
+                .named("Deferred")
+                .schedule_deferred(&[], list.writer(), count, 1, write)
+                .unwrap();
             jobs.complete(job);
             assert_eq!(list.get().unwrap()[..], expected);
         }
@@ -576,9 +579,15 @@ fn a_list_that_a_job_takes_away_leaves_an_empty_one() {
         let mut list = (0..5).map(|_| census.person()).collect::<NativeList<_>>();
         let take = jobs.schedule(&[], list.write(), |list| drop(mem::take(list))).unwrap();
         let count = |all: &mut [Person]| all.len();
-        let none = jobs.schedule_deferred(&[take], list.write_elements(), count, 1, |_, _| {
-            unreachable!("there are none");
-        });
+        let none = jobs.named("Deferred").schedule_deferred(
+            &[take],
+            list.write_elements(),
+            count,
+            1,
+            |_, _| {
+                unreachable!("there are none");
+            },
+        );
         let some = jobs.schedule_for_each(&[none.unwrap()], list.write_elements(), 1, 1, |_, _| {});
         let failed = jobs.try_complete(some.unwrap()).unwrap_err();
         assert!(failed.message().starts_with("A0010: "), "{failed}");

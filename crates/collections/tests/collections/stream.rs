@@ -270,13 +270,18 @@ fn a_job_sizes_a_stream_from_a_list_and_another_fills_it() {
     });
     let tokens = (list.read(), stream.writer());
     let count = |(_, stream): (&_, StreamWriter<'_>)| stream.lanes();
-    let fill =
-        jobs.schedule_deferred(&[size.unwrap()], tokens, count, 16, |(list, mut stream), range| {
+    let fill = jobs.named("Deferred").schedule_deferred(
+        &[size.unwrap()],
+        tokens,
+        count,
+        16,
+        |(list, mut stream), range| {
             for i in range {
                 let mut lane = stream.lane(i);
                 (0..list[i] % 3).for_each(|n| lane.write(n));
             }
-        });
+        },
+    );
     jobs.complete(fill.unwrap());
     let stream = stream.get().unwrap();
     assert_eq!((stream.lanes(), stream.count()), (70, 69));

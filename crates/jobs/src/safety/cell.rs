@@ -7,7 +7,7 @@ use super::{Access, AccessList, ContainerLabel, Guarded, Held};
 use crate::claims::BatchInfo;
 use crate::context::thread_index;
 use crate::data::{JobData, ParallelJobData};
-use crate::error::{AccessError, Kept, ScheduleError};
+use crate::error::{AccessError, Kept};
 
 /// One value of any type that jobs share with its owner.
 ///
@@ -437,10 +437,6 @@ unsafe impl<T: Send + Sync + 'static> ParallelJobData for CellRead<'_, T> {
     type Batch<'v> = &'v T;
     type Item<'b> = &'b T;
 
-    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-        Ok(())
-    }
-
     type Open<'v> = &'v T;
 
     #[inline(always)]
@@ -522,10 +518,6 @@ unsafe impl<T: ConcurrentWrite> JobData for CellConcurrent<'_, T> {
 unsafe impl<T: ConcurrentWrite> ParallelJobData for CellConcurrent<'_, T> {
     type Batch<'v> = T::Writer<'v>;
     type Item<'b> = T::Item<'b>;
-
-    fn check_count(&self, _: &'static str, _: usize) -> Result<(), ScheduleError> {
-        Ok(())
-    }
 
     type Open<'v> = &'v T;
 

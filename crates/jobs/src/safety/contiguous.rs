@@ -48,7 +48,7 @@ use super::{
 /// let draw = jobs.schedule(&[], hand.write(), |hand| hand.0.push(9)).unwrap();
 /// let count = |cards: &mut [u8]| cards.len();
 /// let raise = |cards: &mut [u8], _: std::ops::Range<usize>| cards.iter_mut().for_each(|card| *card += 1);
-/// let job = jobs.schedule_deferred(&[draw], hand.write_elements(), count, 2, raise).unwrap();
+/// let job = jobs.named("Deferred").schedule_deferred(&[draw], hand.write_elements(), count, 2, raise).unwrap();
 /// jobs.complete(job);
 /// assert_eq!(hand.get().unwrap().0, [4, 2, 3, 10]);
 /// ```

@@ -17,7 +17,6 @@
 mod access;
 mod cell;
 mod contiguous;
-mod elements;
 mod epoch;
 mod fence;
 mod guarded;
@@ -25,18 +24,17 @@ mod label;
 mod slice;
 mod slice_tokens;
 mod slot;
-mod write_only;
 
 pub(crate) use access::Declared;
 pub use access::{Access, AccessList};
 pub use cell::{CellConcurrent, CellRead, CellWrite, ConcurrentWrite, JobCell};
 pub use contiguous::{Contiguous, HeldSlice};
-pub use elements::SliceMemory;
 pub use epoch::{Epoch, EpochStamp};
 pub use fence::Fence;
 pub use guarded::{Guarded, Held};
 pub use label::ContainerLabel;
-pub use slice::JobSlice;
-pub use slice_tokens::{SliceRead, SliceUnrestricted, SliceWrite, UnrestrictedSlice};
+pub use slice::{JobSlice, SliceMemory};
+pub use slice_tokens::{
+    SliceRead, SliceUnrestricted, SliceWrite, SliceWriteOnly, UnrestrictedSlice, WriteOnlySlice,
+};
 pub(crate) use slot::{Slot, SlotConflict, Use};
-pub use write_only::{SliceWriteOnly, WriteOnlySlice};

@@ -9,7 +9,6 @@ use ancho_burst::CpuLevel;
 
 use super::JobScheduler;
 use super::erase::{call_and_settle, each_batch, each_index};
-use super::index_list::IndexList;
 use crate::context::InJob;
 use crate::data::{JobData, ParallelJobData};
 use crate::error::ScheduleError;
@@ -160,18 +159,9 @@ impl JobBuilder<'_> {
         D: ParallelJobData,
         F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Send + Sync + 'static,
     {
-        let name = self.name_or::<F>();
+        let (name, job) = (self.name_or::<F>(), each_batch::<F, D, F>(self.level, job));
         // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
-        unsafe {
-            self.submit_work(
-                name,
-                dependencies,
-                data,
-                count,
-                batch,
-                each_batch::<F, D, F>(self.level, job),
-            )
-        }
+        unsafe { self.submit_work(name, dependencies, data, count, batch, job) }
     }
 
     /// Schedules a parallel job, called for each index. See [`JobScheduler::schedule_for_each`].
@@ -191,26 +181,42 @@ impl JobBuilder<'_> {
         D: ParallelJobData,
         F: for<'b> Fn(D::Item<'b>, usize) + Send + Sync + 'static,
     {
-        let name = self.name_or::<F>();
+        let (name, job) = (self.name_or::<F>(), each_index::<F, D, F>(self.level, job));
         // SAFETY: the closure is `Send` and `Sync`, and borrows nothing.
-        unsafe {
-            self.submit_work(
-                name,
-                dependencies,
-                data,
-                count,
-                batch,
-                each_index::<F, D, F>(self.level, job),
-            )
-        }
+        unsafe { self.submit_work(name, dependencies, data, count, batch, job) }
     }
 
-    /// Schedules a parallel job whose count is computed when its dependencies have finished. See
-    /// [`JobScheduler::schedule_deferred`].
+    /// Schedules a parallel job whose count is computed when its dependencies have finished. Use it for work on a
+    /// list that an earlier job fills.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`JobScheduler::schedule_deferred`].
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel), except for those of the count. If
+    /// the count is invalid, the job panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let mut found = JobCell::new(Vec::new());
+    /// let mut doubled = JobSlice::new(100, 0);
+    /// let find = jobs.schedule(&[], found.write(), |found| found.extend([3, 5, 7])).unwrap();
+    /// let double = jobs.named("Deferred").schedule_deferred(
+    ///     &[find],
+    ///     (found.read(), doubled.write()),
+    ///     |(found, _)| found.len(),
+    ///     16,
+    ///     |(found, doubled), range| {
+    ///         for (out, found) in doubled.iter_mut().zip(&found[range]) {
+    ///             *out = found * 2;
+    ///         }
+    ///     },
+    /// );
+    /// jobs.complete(double.unwrap());
+    /// assert_eq!(doubled.as_slice().unwrap()[..4], [6, 10, 14, 0]);
+    /// ```
     pub fn schedule_deferred<D, C, F>(
         self,
         dependencies: &[JobHandle],
@@ -224,25 +230,23 @@ impl JobBuilder<'_> {
         C: for<'v> Fn(D::Whole<'v>) -> usize + Send + Sync + 'static,
         F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Send + Sync + 'static,
     {
-        let name = self.name_or::<F>();
+        let (name, job) = (self.name_or::<F>(), each_batch::<F, D, F>(self.level, job));
         // SAFETY: the closures are `Send` and `Sync`, and borrow nothing.
-        unsafe {
-            self.submit_deferred(
-                name,
-                dependencies,
-                data,
-                count,
-                batch,
-                each_batch::<F, D, F>(self.level, job),
-            )
-        }
+        unsafe { self.submit_deferred(name, dependencies, data, count, batch, job) }
     }
 
-    /// Schedules a parallel job of a user-defined kind. See [`JobScheduler::schedule_work`].
+    /// Schedules a parallel job of a user-defined kind: one call for each participating thread, which takes its
+    /// batches from [`Work::next_batch`].
+    ///
+    /// All other parallel kinds are built on this one. A job without batches is not called.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`JobScheduler::schedule_work`].
+    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel).
+    ///
+    /// # Examples
+    ///
+    /// See [`Work`].
     pub fn schedule_work<D, F>(
         self,
         dependencies: &[JobHandle],
@@ -259,12 +263,32 @@ impl JobBuilder<'_> {
         unsafe { self.submit_work(self.name_or::<F>(), dependencies, data, count, batch, job) }
     }
 
-    /// Schedules a job that appends the accepted indices to a list. See
-    /// [`JobScheduler::schedule_append`].
+    /// Schedules a job that appends to a list each index of `0..count` for which the closure returns true, in order
+    /// (Unity's `ScheduleAppend`).
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`JobScheduler::schedule`].
+    /// Returns the same errors as [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_jobs::{JobCell, JobPool, JobScheduler, JobSlice};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let values = JobSlice::from(vec![4, 1, 6, 2]);
+    /// let mut large = JobCell::new(Vec::<usize>::new());
+    /// let find = jobs
+    ///     .named("Find")
+    ///     .schedule_append(&[], large.write(), values.read(), 4, |values, i| values[i] > 3)
+    ///     .unwrap();
+    /// let keep = jobs
+    ///     .named("Keep")
+    ///     .schedule_filter(&[find], large.write(), values.read(), |values, i| values[i] < 5)
+    ///     .unwrap();
+    /// jobs.complete(keep);
+    /// assert_eq!(large.get().unwrap(), &[0]);
+    /// ```
     pub fn schedule_append<L, D, F>(
         self,
         dependencies: &[JobHandle],
@@ -288,12 +312,16 @@ impl JobBuilder<'_> {
         unsafe { self.submit_single(self.name_or::<F>(), dependencies, (list, data), append) }
     }
 
-    /// Schedules a job that keeps only the accepted indices in a list. See
-    /// [`JobScheduler::schedule_filter`].
+    /// Schedules a job that removes from a list each index for which the closure returns false (Unity's
+    /// `ScheduleFilter`). The closure is called in order.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`JobScheduler::schedule`].
+    /// Returns the same errors as [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    ///
+    /// See [`schedule_append`](Self::schedule_append).
     pub fn schedule_filter<L, D, F>(
         self,
         dependencies: &[JobHandle],
@@ -462,5 +490,50 @@ struct AbortOnUnwind;
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
         std::process::abort();
+    }
+}
+
+/// A list for [`JobBuilder::schedule_append`](crate::JobBuilder::schedule_append) and
+/// [`JobBuilder::schedule_filter`](crate::JobBuilder::schedule_filter).
+///
+/// # Examples
+///
+/// ```
+/// use ancho_jobs::IndexList;
+///
+/// fn even_squares(mut list: impl IndexList) {
+///     (0..5).for_each(|number| list.append(number * number));
+///     list.keep(|square| square % 2 == 0);
+/// }
+///
+/// let mut list = Vec::<u32>::new();
+/// even_squares(&mut list);
+/// assert_eq!(list, [0, 4, 16]);
+/// ```
+pub trait IndexList {
+    /// Adds an index at the end.
+    fn append(&mut self, index: usize);
+
+    /// Removes the indices for which `accept` returns false, and keeps the order of the others.
+    fn keep(&mut self, accept: impl FnMut(usize) -> bool);
+}
+
+impl IndexList for &mut Vec<usize> {
+    fn append(&mut self, index: usize) {
+        self.push(index);
+    }
+
+    fn keep(&mut self, mut accept: impl FnMut(usize) -> bool) {
+        self.retain(|&index| accept(index));
+    }
+}
+
+impl IndexList for &mut Vec<u32> {
+    fn append(&mut self, index: usize) {
+        self.push(u32::try_from(index).expect("a list of `u32` holds indices up to 4294967295"));
+    }
+
+    fn keep(&mut self, mut accept: impl FnMut(usize) -> bool) {
+        self.retain(|&index| accept(index as usize));
     }
 }

@@ -74,16 +74,18 @@ impl JobBuilder<'_> {
     {
         let functions = const {
             &TaskFunctions {
-                kind: TaskKind::Parallel(run_work::<D, F>),
-                drop: drop_payload::<Parallel<D, F>>,
-                settle: if D::SETTLES { Some(settle_parallel::<D, F>) } else { None },
+                kind: TaskKind::Parallel(run_parallel::<D, (), F>),
+                drop: drop_payload::<Parallel<D, (), F>>,
+                settle: if D::SETTLES { Some(settle_parallel::<D, (), F>) } else { None },
             }
         };
         data.check_count(name, count)?;
         let request = self.request(name, functions, dependencies, count, batch);
         // SAFETY: the payload has the type that the functions are for. Its closure may be shared by threads, by this
         // function's contract, and its data is `Send` and `Sync` and borrows nothing, by the contract of `JobData`.
-        unsafe { self.jobs.submit(&request, data, |held| Parallel::<D, F> { held, job }) }
+        unsafe {
+            self.jobs.submit(&request, data, |held| Parallel::<D, _, F> { held, job, count: () })
+        }
     }
 
     /// # Safety
@@ -105,16 +107,15 @@ impl JobBuilder<'_> {
     {
         let functions = const {
             &TaskFunctions {
-                kind: TaskKind::Deferred(ask_count::<D, C, F>, run_deferred::<D, C, F>),
-                drop: drop_payload::<Deferred<D, C, F>>,
-                settle: if D::SETTLES { Some(settle_deferred::<D, C, F>) } else { None },
+                kind: TaskKind::Deferred(ask_count::<D, C, F>, run_parallel::<D, C, F>),
+                drop: drop_payload::<Parallel<D, C, F>>,
+                settle: if D::SETTLES { Some(settle_parallel::<D, C, F>) } else { None },
             }
         };
         let request = self.request(name, functions, dependencies, 0, batch);
-        let payload = |held| Deferred { parallel: Parallel::<D, F> { held, job }, count };
         // SAFETY: the payload has the type that the functions are for. Its closures may be shared by threads, by this
         // function's contract, and its data is `Send` and `Sync` and borrows nothing, by the contract of `JobData`.
-        unsafe { self.jobs.submit(&request, data, payload) }
+        unsafe { self.jobs.submit(&request, data, |held| Parallel::<D, C, F> { held, job, count }) }
     }
 }
 
@@ -123,13 +124,10 @@ struct Single<D: JobData, F> {
     job: F,
 }
 
-struct Parallel<D: ParallelJobData, F> {
+/// The payload of a parallel job. `count` returns the number of indices of a deferred job, and is `()` for other jobs.
+struct Parallel<D: ParallelJobData, C, F> {
     held: D::Held,
     job: F,
-}
-
-struct Deferred<D: ParallelJobData, C, F> {
-    parallel: Parallel<D, F>,
     count: C,
 }
 
@@ -236,14 +234,14 @@ unsafe fn settle<D: JobData>(held: &mut D::Held, panics: &mut Panics, failed: bo
 
 /// # Safety
 ///
-/// The contract of `TaskKind`, with a payload of `Parallel<D, F>`.
-unsafe fn run_work<D, F>(payload: *mut u8, claims: &mut Claims)
+/// The contract of `TaskKind`, with a payload of `Parallel<D, C, F>`.
+unsafe fn run_parallel<D, C, F>(payload: *mut u8, claims: &mut Claims)
 where
     D: ParallelJobData,
     F: for<'v> Fn(&mut Work<'v, D>),
 {
     // SAFETY: the payload has this type, and the participants only share it.
-    let Parallel { held, job } = unsafe { &*payload.cast::<Parallel<D, F>>() };
+    let Parallel { held, job, .. } = unsafe { &*payload.cast::<Parallel<D, C, F>>() };
     // SAFETY: the check has passed, and the job's dependencies have finished.
     let open = unsafe { D::open(held) };
     job(&mut Work { held, open, claims });
@@ -251,65 +249,30 @@ where
 
 /// # Safety
 ///
-/// The contract of `TaskKind`, with a payload of `Deferred<D, C, F>`.
-unsafe fn run_deferred<D, C, F>(payload: *mut u8, claims: &mut Claims)
-where
-    D: ParallelJobData,
-    F: for<'v> Fn(&mut Work<'v, D>),
-{
-    // SAFETY: the payload has this type, and the participants only share it.
-    let Deferred { parallel, .. } = unsafe { &*payload.cast::<Deferred<D, C, F>>() };
-    // SAFETY: the check has passed, and the job's dependencies have finished.
-    let open = unsafe { D::open(&parallel.held) };
-    (parallel.job)(&mut Work { held: &parallel.held, open, claims });
-}
-
-/// # Safety
-///
-/// The contract of `TaskKind`, with a payload of `Deferred<D, C, F>` that no thread uses.
+/// The contract of `TaskKind`, with a payload of `Parallel<D, C, F>` that no thread uses.
 unsafe fn ask_count<D, C, F>(payload: *mut u8) -> usize
 where
     D: ParallelJobData,
     C: for<'v> Fn(D::Whole<'v>) -> usize,
 {
     // SAFETY: the payload has this type, and is not shared yet.
-    let Deferred { parallel, count } = unsafe { &mut *payload.cast::<Deferred<D, C, F>>() };
+    let Parallel { held, count, .. } = unsafe { &mut *payload.cast::<Parallel<D, C, F>>() };
     // SAFETY: the check has passed, the job's dependencies have finished, and nothing else is opened.
-    count(unsafe { D::whole(&mut parallel.held) })
+    count(unsafe { D::whole(held) })
 }
 
 /// # Safety
 ///
-/// The contract of `TaskFunctions::settle`, with a payload of `Parallel<D, F>` that has run.
-unsafe fn settle_parallel<D: ParallelJobData, F>(payload: *mut u8, failed: bool) {
+/// The contract of `TaskFunctions::settle`, with a payload of `Parallel<D, C, F>` that has run.
+unsafe fn settle_parallel<D: ParallelJobData, C, F>(payload: *mut u8, failed: bool) {
     // SAFETY: the payload has this type, no thread uses it, and it is consumed here.
-    let Parallel { held, job } = unsafe { ptr::read(payload.cast::<Parallel<D, F>>()) };
-    // SAFETY: the check has passed for the job that just ran, and its views are gone.
-    unsafe { end_parallel::<D>(held, || drop(job), failed) };
-}
-
-/// # Safety
-///
-/// The contract of `TaskFunctions::settle`, with a payload of `Deferred<D, C, F>` that has run.
-unsafe fn settle_deferred<D: ParallelJobData, C, F>(payload: *mut u8, failed: bool) {
-    // SAFETY: the payload has this type, no thread uses it, and it is consumed here.
-    let Deferred { parallel, count } = unsafe { ptr::read(payload.cast::<Deferred<D, C, F>>()) };
-    let Parallel { held, job } = parallel;
-    // SAFETY: the check has passed for the job that just ran, and its views are gone.
-    unsafe { end_parallel::<D>(held, || drop((job, count)), failed) };
-}
-
-/// Drops the closures of a parallel job, settles its writes, and drops its data. In this order, a closure that panics
-/// when it is dropped makes the job fail.
-///
-/// # Safety
-///
-/// The contract of [`JobData::settle`].
-unsafe fn end_parallel<D: JobData>(mut held: D::Held, drop_closures: impl FnOnce(), failed: bool) {
+    let Parallel { mut held, job, count } =
+        unsafe { ptr::read(payload.cast::<Parallel<D, C, F>>()) };
     let mut panics = Panics::default();
-    panics.catch(drop_closures);
-    // SAFETY: the accesses passed the check, no conflicting job runs, and nothing opened from `held` is in use, by
-    // this function's contract.
+    // In this order, a closure that panics when it is dropped makes the job fail.
+    panics.catch(|| drop((job, count)));
+    // SAFETY: the accesses of the job that just ran passed the check, no conflicting job runs before it has finished,
+    // and its views are gone.
     unsafe { settle::<D>(&mut held, &mut panics, failed) };
     panics.catch(|| drop(held));
     panics.resume();

@@ -1,9 +1,8 @@
 //! The owner's work on the jobs that it waits for.
-#![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
 
 use std::cmp::Reverse;
 
-use super::JobScheduler;
+use super::{JobScheduler, notes_of};
 use crate::context::InJob;
 use crate::failure::JobFailed;
 use crate::handle::JobId;
@@ -32,8 +31,7 @@ impl JobScheduler {
         let mut chain = held[places.clone()].iter();
         while let Some(&JobId { node: index, .. }) = chain.next() {
             let node = self.node(index);
-            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-            unsafe { node.notes() }.set_held(false);
+            notes_of(node).set_held(false);
             let has_finished = participant.run_private(index, node, &in_job);
             if has_finished && !node.has_failed() {
                 // Not a parallel job, so nothing else has to be released.
@@ -75,8 +73,7 @@ impl JobScheduler {
             let order = std::mem::take(&mut state.order);
             if wide && !alone && !publish {
                 for &index in &order {
-                    // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-                    if unsafe { self.node(index).notes() }.is_held() {
+                    if notes_of(self.node(index)).is_held() {
                         self.publish(state, index);
                     }
                 }
@@ -137,8 +134,7 @@ impl JobScheduler {
         if node.dependents.is_closed() {
             return false;
         }
-        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-        if !unsafe { node.notes() }.is_held() {
+        if !notes_of(node).is_held() {
             return self.participant(walk).try_run(index);
         }
         if !self.dependencies_finished(node) {
@@ -156,8 +152,7 @@ impl JobScheduler {
         // Only jobs without unfinished dependencies are running.
         let under_way = || {
             todo.iter().map(|&index| self.node(index)).filter(|node| {
-                // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-                let held = unsafe { node.notes() }.is_held();
+                let held = notes_of(node).is_held();
                 !held && node.pending.load(Ordering::Relaxed) == 0
             })
         };

@@ -1,7 +1,7 @@
 //! Walks over the graph of uncompleted jobs, and publishing of jobs to the workers.
-#![expect(unsafe_code, reason = "reads and writes the owner's notes in nodes")]
+#![expect(unsafe_code, reason = "links the edges of published jobs")]
 
-use super::{JobScheduler, State, is_held};
+use super::{JobScheduler, State, is_held, notes_of};
 use crate::dependents::Edge;
 use crate::handle::JobId;
 use crate::mode::ExecutionMode;
@@ -34,16 +34,14 @@ impl JobScheduler {
                 if job.sequence > target.sequence
                     && let Some(node) = self.find(job)
                 {
-                    // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-                    let notes = unsafe { node.notes() };
+                    let notes = notes_of(node);
                     if notes.mark() != state.mark {
                         notes.set_mark(state.mark);
                         state.walk.push((job.node, 0));
                     }
                 }
             }
-            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-            next = state.walk.pop().map(|(index, _)| unsafe { self.node(index).notes() });
+            next = state.walk.pop().map(|(index, _)| notes_of(self.node(index)));
         }
         false
     }
@@ -63,8 +61,7 @@ impl JobScheduler {
         state.walk.clear();
         let mut wide = false;
         for target in targets {
-            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-            let notes = unsafe { self.node(target).notes() };
+            let notes = notes_of(self.node(target));
             if notes.dependency_count() == 0 && notes.mark() != mark {
                 // No dependencies to walk to.
                 notes.set_mark(mark);
@@ -78,8 +75,7 @@ impl JobScheduler {
             while let Some((index, at)) = state.walk.last_mut() {
                 let (index, place) = (*index, *at as usize);
                 *at += 1;
-                // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-                let notes = unsafe { self.node(index).notes() };
+                let notes = notes_of(self.node(index));
                 if let Some(dependency) = notes.dependency(place) {
                     wide |= place > 0;
                     if self.find(dependency.job()).is_some() {
@@ -100,8 +96,7 @@ impl JobScheduler {
     /// Begins the walk at a node, unless it was visited.
     #[inline]
     fn enter(&self, state: &mut State, index: u32, mark: u64) {
-        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-        let notes = unsafe { self.node(index).notes() };
+        let notes = notes_of(self.node(index));
         if notes.mark() != mark {
             notes.set_mark(mark);
             state.walk.push((index, 0));
@@ -127,8 +122,7 @@ impl JobScheduler {
     pub(super) fn publish(&self, state: &mut State, index: u32) {
         let node = self.node(index);
         state.unhold(node);
-        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-        let notes = unsafe { node.notes() };
+        let notes = notes_of(node);
         let count = notes.dependency_count();
         if count > 0 {
             notes.reserve_edges(count);
@@ -179,15 +173,13 @@ impl JobScheduler {
     /// Returns whether all dependencies of a job have finished.
     pub(super) fn dependencies_finished(&self, node: &Node) -> bool {
         let finished = |job| self.find(job).is_none_or(|other| other.dependents.is_closed());
-        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-        let notes = unsafe { node.notes() };
+        let notes = notes_of(node);
         notes.dependencies().all(|dependency| finished(dependency.job()))
     }
 
     /// Marks a held job, whose dependencies have finished, as failed if one of them failed.
     pub(super) fn inherit_failure(&self, node: &Node) {
-        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-        for dependency in unsafe { node.notes() }.dependencies() {
+        for dependency in notes_of(node).dependencies() {
             if dependency.passes_failure
                 && let Some(panic) = self.find(dependency.job()).and_then(Node::failure)
             {

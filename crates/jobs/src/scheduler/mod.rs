@@ -2,7 +2,7 @@
 //!
 //! All of it is plain single-threaded code on the owner's thread. Other threads see a job only after
 //! [`publish`](JobScheduler::publish_held).
-#![expect(unsafe_code, reason = "keeps the owner's notes in nodes, and places jobs in them")]
+#![expect(unsafe_code, reason = "keeps the owner's notes in nodes")]
 
 mod builder;
 mod complete;
@@ -10,31 +10,29 @@ mod ending;
 mod erase;
 mod finish;
 mod graph;
-mod index_list;
-mod retire;
 mod schedule;
 mod submit;
-mod untold;
+mod unreported;
 
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use builder::JobBuilder;
-pub use index_list::IndexList;
+pub use builder::{IndexList, JobBuilder};
 
 use crate::context::{current_job, is_inside_job_of};
 use crate::handle::JobId;
 use crate::mode::{ExecutionMode, Random};
 use crate::node::Node;
+use crate::notes::Notes;
 use crate::parker::Parker;
 use crate::participant::Participant;
 use crate::pool::{JobPool, PoolShared};
 use crate::ranges::Ranges;
 use crate::safety::{AccessList, ContainerLabel, Fence};
 use crate::table::{BLOCK, NodeTable};
-use untold::Untold;
+use unreported::Unreported;
 
 /// A scheduler of jobs on a pool, which waits for jobs and checks that they do not conflict.
 ///
@@ -97,7 +95,7 @@ struct State {
     /// Unused lanes for parallel jobs.
     ranges: Vec<Arc<Ranges>>,
     /// Failures that were not reported yet.
-    untold: Untold,
+    unreported: Unreported,
     /// Set if the owner has begun to drop the scheduler, and could wait for its jobs.
     is_ending: bool,
     /// Buffers that keep their memory from one call to the next.
@@ -140,7 +138,7 @@ impl JobScheduler {
             held_count: 0,
             chain: 0,
             ranges: Vec::new(),
-            untold: Untold::default(),
+            unreported: Unreported::default(),
             is_ending: false,
             walk: Vec::new(),
             order: Vec::new(),
@@ -381,9 +379,9 @@ impl State {
             unsafe {
                 node.task_mut().owner = owner;
                 node.task_mut().scheduler = scheduler;
-                // A mark of the block's previous scheduler could equal one of this scheduler.
-                node.notes().set_mark(0);
             }
+            // A mark of the block's previous scheduler could equal one of this scheduler.
+            notes_of(node).set_mark(0);
         }
         self.free.extend(indices.rev());
         self.free.pop()
@@ -392,8 +390,7 @@ impl State {
     /// Adds a job to the held jobs.
     #[inline]
     fn hold(&mut self, job: JobId, node: &Node, nodes: &NodeTable) {
-        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-        let notes = unsafe { node.notes() };
+        let notes = notes_of(node);
         notes.set_held(true);
         // In a chain, the job scheduled last is its end, so the number shows whether this job continues it.
         let previous = job.sequence - 1;
@@ -431,8 +428,7 @@ impl State {
     /// Marks a job as no longer held.
     #[inline]
     fn unhold(&mut self, node: &Node) {
-        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-        unsafe { node.notes() }.set_held(false);
+        notes_of(node).set_held(false);
         self.chain = 0;
         self.held_count -= 1;
         if self.held_count == 0 {
@@ -444,6 +440,14 @@ impl State {
 /// Returns the job's node, if the job is held.
 fn is_held(nodes: &NodeTable, job: JobId) -> Option<&Node> {
     let node = nodes.node(job.node);
-    // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-    (node.sequence.is(job.sequence) && unsafe { node.notes() }.is_held()).then_some(node)
+    (node.sequence.is(job.sequence) && notes_of(node).is_held()).then_some(node)
+}
+
+/// Returns the owner's notes in a node. Only for nodes of blocks that the calling scheduler has leased: the code of this
+/// module and of its submodules reaches no others.
+#[inline(always)]
+fn notes_of(node: &Node) -> Notes<'_> {
+    // SAFETY: the scheduler that has leased the node is its owner. A scheduler is not `Sync`, so only the calling
+    // thread uses the notes of its nodes meanwhile.
+    unsafe { node.notes() }
 }

@@ -4,12 +4,10 @@ use std::ops::Range;
 
 use super::JobScheduler;
 use super::builder::JobBuilder;
-use super::index_list::IndexList;
 use crate::data::{JobData, ParallelJobData};
 use crate::error::ScheduleError;
 use crate::handle::JobHandle;
 use crate::job::{Job, ParallelFor, ParallelForBatch};
-use crate::work::Work;
 
 impl JobScheduler {
     /// Schedules a single job: one call, on any thread.
@@ -135,147 +133,6 @@ impl JobScheduler {
         F: for<'b> Fn(D::Item<'b>, usize) + Send + Sync + 'static,
     {
         JobBuilder::new(self, None).schedule_for_each(dependencies, data, count, batch, job)
-    }
-
-    /// Schedules a parallel job whose count is computed when its dependencies have finished. Use it for work on a
-    /// list that an earlier job fills.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel), except for those of the count. If
-    /// the count is invalid, the job panics.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_jobs::{JobCell, JobPool, JobScheduler, JobSlice};
-    ///
-    /// let jobs = JobScheduler::new(&JobPool::new());
-    /// let mut found = JobCell::new(Vec::new());
-    /// let mut doubled = JobSlice::new(100, 0);
-    /// let find = jobs.schedule(&[], found.write(), |found| found.extend([3, 5, 7])).unwrap();
-    /// let double = jobs.schedule_deferred(
-    ///     &[find],
-    ///     (found.read(), doubled.write()),
-    ///     |(found, _)| found.len(),
-    ///     16,
-    ///     |(found, doubled), range| {
-    ///         for (out, found) in doubled.iter_mut().zip(&found[range]) {
-    ///             *out = found * 2;
-    ///         }
-    ///     },
-    /// );
-    /// jobs.complete(double.unwrap());
-    /// assert_eq!(doubled.as_slice().unwrap()[..4], [6, 10, 14, 0]);
-    /// ```
-    pub fn schedule_deferred<D, C, F>(
-        &self,
-        dependencies: &[JobHandle],
-        data: D,
-        count: C,
-        batch: usize,
-        job: F,
-    ) -> Result<JobHandle, ScheduleError>
-    where
-        D: ParallelJobData,
-        C: for<'v> Fn(D::Whole<'v>) -> usize + Send + Sync + 'static,
-        F: for<'v> Fn(D::Batch<'v>, Range<usize>) + Send + Sync + 'static,
-    {
-        JobBuilder::new(self, None).schedule_deferred(dependencies, data, count, batch, job)
-    }
-
-    /// Schedules a parallel job of a user-defined kind: one call for each participating thread, which takes its
-    /// batches from [`Work::next_batch`].
-    ///
-    /// All other parallel kinds are built on this one. A job without batches is not called.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`schedule_parallel`](Self::schedule_parallel).
-    ///
-    /// # Examples
-    ///
-    /// See [`Work`].
-    pub fn schedule_work<D, F>(
-        &self,
-        dependencies: &[JobHandle],
-        data: D,
-        count: usize,
-        batch: usize,
-        job: F,
-    ) -> Result<JobHandle, ScheduleError>
-    where
-        D: ParallelJobData,
-        F: for<'v> Fn(&mut Work<'v, D>) + Send + Sync + 'static,
-    {
-        JobBuilder::new(self, None).schedule_work(dependencies, data, count, batch, job)
-    }
-
-    /// Schedules a job that appends to a list each index of `0..count` for which the closure returns true, in order
-    /// (Unity's `ScheduleAppend`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`schedule`](Self::schedule).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use ancho_jobs::{JobCell, JobPool, JobScheduler, JobSlice};
-    ///
-    /// let jobs = JobScheduler::new(&JobPool::new());
-    /// let values = JobSlice::from(vec![4, 1, 6, 2]);
-    /// let mut large = JobCell::new(Vec::<usize>::new());
-    /// let find = jobs
-    ///     .schedule_append(&[], large.write(), values.read(), 4, |values, i| values[i] > 3)
-    ///     .unwrap();
-    /// let keep = jobs
-    ///     .schedule_filter(&[find], large.write(), values.read(), |values, i| values[i] < 5)
-    ///     .unwrap();
-    /// jobs.complete(keep);
-    /// assert_eq!(large.get().unwrap(), &[0]);
-    /// ```
-    pub fn schedule_append<L, D, F>(
-        &self,
-        dependencies: &[JobHandle],
-        list: L,
-        data: D,
-        count: usize,
-        accept: F,
-    ) -> Result<JobHandle, ScheduleError>
-    where
-        L: JobData,
-        for<'v> L::Whole<'v>: IndexList,
-        D: JobData,
-        F: for<'v> Fn(&mut D::Whole<'v>, usize) -> bool + Send + 'static,
-    {
-        JobBuilder::new(self, None).schedule_append(dependencies, list, data, count, accept)
-    }
-
-    /// Schedules a job that removes from a list each index for which the closure returns false (Unity's
-    /// `ScheduleFilter`). The closure is called in order.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`schedule`](Self::schedule).
-    ///
-    /// # Examples
-    ///
-    /// See [`schedule_append`](Self::schedule_append).
-    pub fn schedule_filter<L, D, F>(
-        &self,
-        dependencies: &[JobHandle],
-        list: L,
-        data: D,
-        accept: F,
-    ) -> Result<JobHandle, ScheduleError>
-    where
-        L: JobData,
-        for<'v> L::Whole<'v>: IndexList,
-        D: JobData,
-        F: for<'v> Fn(&mut D::Whole<'v>, usize) -> bool + Send + 'static,
-    {
-        JobBuilder::new(self, None).schedule_filter(dependencies, list, data, accept)
     }
 
     /// Schedules a single job that is a struct. See [`Job`] for an example.

@@ -1,9 +1,12 @@
 //! Checking a job and placing it in a node.
-#![expect(unsafe_code, reason = "keeps the owner's notes in nodes, and places jobs in them")]
+#![expect(
+    unsafe_code,
+    reason = "places jobs in nodes, and reads the slots that their data declares"
+)]
 
 use std::sync::Arc;
 
-use super::{JobScheduler, State};
+use super::{JobScheduler, State, notes_of};
 use crate::context::current_job;
 use crate::data::JobData;
 use crate::error::ScheduleError;
@@ -202,9 +205,9 @@ impl JobScheduler {
         node: &Node,
     ) -> Result<(), Box<ScheduleError>> {
         let &Request { name, functions, .. } = request;
-        // SAFETY: the node is free, this thread is its owner, and no other reference to the task or the notes is in
-        // use.
-        let (task, notes) = unsafe { (node.task_mut(), node.notes()) };
+        let notes = notes_of(node);
+        // SAFETY: the node is free, this thread is its owner, and no other reference to the task is in use.
+        let task = unsafe { node.task_mut() };
         task.functions = functions;
         task.name = name;
         notes.clear_dependencies();
@@ -299,15 +302,13 @@ impl JobScheduler {
     fn mark_dependencies(&self, state: &mut State, notes: Notes<'_>) {
         state.mark += 1;
         for dependency in notes.dependencies() {
-            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-            unsafe { self.node(dependency.job().node).notes() }.set_mark(state.mark);
+            notes_of(self.node(dependency.job().node)).set_mark(state.mark);
         }
     }
 
     /// Adds a dependency that is not marked, and marks it.
     fn add_unmarked(&self, state: &State, notes: Notes<'_>, job: JobId, passes_failure: bool) {
-        // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-        let other = unsafe { self.node(job.node).notes() };
+        let other = notes_of(self.node(job.node));
         if other.mark() != state.mark {
             other.set_mark(state.mark);
             notes.add_dependency(Dependency::new(job, passes_failure));

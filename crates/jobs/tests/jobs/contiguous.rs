@@ -42,8 +42,10 @@ fn how_many_elements_there_are_is_looked_up_when_the_job_runs() {
         let number = |part: &mut [usize], range: std::ops::Range<usize>| {
             part.iter_mut().zip(range).for_each(|(item, i)| *item = i);
         };
-        let deferred =
-            jobs.schedule_deferred(&[grow], shelf.write_elements(), all, 3, number).unwrap();
+        let deferred = jobs
+            .named("Deferred")
+            .schedule_deferred(&[grow], shelf.write_elements(), all, 3, number)
+            .unwrap();
         let fixed =
             jobs.schedule_for_each(&[deferred], shelf.write_elements(), 50, 4, |item, _| {
                 *item += 1;

@@ -48,7 +48,7 @@ impl ScheduleScratch for JobScheduler {
                 job.execute(&mut scratch, views, range);
             }
         };
-        self.schedule_work(dependencies, data, count, batch, work)
+        self.named("Work").schedule_work(dependencies, data, count, batch, work)
     }
 }
 
@@ -114,7 +114,7 @@ fn a_job_that_leaves_batches_ends_all_the_same() {
         let mut values = JobSlice::new(1000, 0);
         let taken = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&taken);
-        let job = jobs.schedule_work(&[], values.write(), 1000, 10, move |work| {
+        let job = jobs.named("Work").schedule_work(&[], values.write(), 1000, 10, move |work| {
             // Each thread takes one batch and returns.
             if let Some((values, _)) = work.next_batch() {
                 values.fill(1);
@@ -134,7 +134,7 @@ fn a_job_that_takes_no_batch_ends_all_the_same() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(1000, 0);
-        let job = jobs.schedule_work(&[], values.write(), 1000, 10, |_| {});
+        let job = jobs.named("Work").schedule_work(&[], values.write(), 1000, 10, |_| {});
         jobs.complete(job.unwrap());
         assert_eq!(values.into_vec().unwrap(), [0; 1000]);
     }
@@ -144,7 +144,7 @@ fn a_job_that_takes_no_batch_ends_all_the_same() {
 fn a_job_without_batches_is_not_called() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
-        let job = jobs.schedule_work(&[], (), 0, 10, |_| panic!("called"));
+        let job = jobs.named("Work").schedule_work(&[], (), 0, 10, |_| panic!("called"));
         jobs.complete(job.unwrap());
     }
 }
@@ -156,7 +156,7 @@ fn views_of_several_batches_can_be_used_side_by_side() {
         for mode in [ExecutionMode::Parallel, ExecutionMode::Shuffle { seed: 5 }] {
             jobs.set_mode(mode);
             let mut values = JobSlice::new(100, 0);
-            let job = jobs.schedule_work(&[], values.write(), 100, 10, |work| {
+            let job = jobs.named("Work").schedule_work(&[], values.write(), 100, 10, |work| {
                 let mut mine = vec![];
                 while let Some(batch) = work.next_batch() {
                     mine.push(batch);
@@ -179,7 +179,7 @@ fn no_thread_takes_part_twice_at_the_same_time() {
     let jobs = scheduler(3);
     let indices: Arc<Mutex<Vec<usize>>> = Arc::default();
     let seen = Arc::clone(&indices);
-    let job = jobs.schedule_work(&[], (), 10_000, 1, move |work| {
+    let job = jobs.named("Work").schedule_work(&[], (), 10_000, 1, move |work| {
         let index = ancho_jobs::thread_index().unwrap();
         let mut held = seen.lock().unwrap();
         assert!(!held.contains(&index));

@@ -22,7 +22,7 @@ fn the_count_is_what_an_earlier_job_made_of_the_list() {
                     list.extend(1..=length);
                 })
                 .unwrap();
-            let double = jobs.schedule_deferred(
+            let double = jobs.named("Deferred").schedule_deferred(
                 &[fill],
                 (list.read(), doubled.write()),
                 |(list, _)| list.len(),
@@ -49,7 +49,7 @@ fn batches_are_cut_as_for_a_known_count() {
         let jobs = scheduler(workers);
         let seen: Arc<Mutex<Vec<Range<usize>>>> = Arc::default();
         let ranges = Arc::clone(&seen);
-        let job = jobs.schedule_deferred(
+        let job = jobs.named("Deferred").schedule_deferred(
             &[],
             (),
             |()| 1000,
@@ -78,7 +78,7 @@ fn the_count_is_not_asked_for_before_the_dependencies_have_finished() {
         ask.raise();
         1
     };
-    let job = jobs.schedule_deferred(&busy, (), count, 1, |(), _| {}).unwrap();
+    let job = jobs.named("Deferred").schedule_deferred(&busy, (), count, 1, |(), _| {}).unwrap();
     jobs.flush();
     common::a_while();
     assert!(!asked.is_up());
@@ -91,7 +91,10 @@ fn the_count_is_not_asked_for_before_the_dependencies_have_finished() {
 fn the_list_cannot_be_touched_or_resized_while_the_job_is_scheduled() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![1, 2, 3]);
-    let job = jobs.schedule_deferred(&[], list.read(), |list| list.len(), 1, |_, _| {}).unwrap();
+    let job = jobs
+        .named("Deferred")
+        .schedule_deferred(&[], list.read(), |list| list.len(), 1, |_, _| {})
+        .unwrap();
     list.get_mut().unwrap_err();
     assert_eq!(list.get().unwrap().len(), 3);
     let list = list.into_inner().unwrap_err().container;
@@ -104,7 +107,8 @@ fn the_list_is_checked_for_conflicts_like_any_container() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![1]).named("list");
     let fill = jobs.schedule(&[], list.write(), |list| list.push(2)).unwrap();
-    let refused = jobs.schedule_deferred(&[], list.read(), |list| list.len(), 1, |_, _| {});
+    let refused =
+        jobs.named("Deferred").schedule_deferred(&[], list.read(), |list| list.len(), 1, |_, _| {});
     assert!(matches!(refused, Err(ScheduleError::Conflict { .. })));
     jobs.complete(fill);
 }
@@ -123,8 +127,13 @@ fn a_count_beyond_the_end_of_a_written_container_fails_the_job() {
         assert!(failed.message().contains("A0010"), "{}", failed.message());
         // The set of batches that ran is unspecified; the container and the scheduler are usable.
         values.as_mut_slice().unwrap().fill(3);
-        let job =
-            jobs.schedule_deferred(&[], values.write(), |_| 10, 4, |values, _| values.fill(4));
+        let job = jobs.named("Deferred").schedule_deferred(
+            &[],
+            values.write(),
+            |_| 10,
+            4,
+            |values, _| values.fill(4),
+        );
         jobs.complete(job.unwrap());
         assert_eq!(values.as_slice().unwrap(), [4; 10]);
     }
@@ -156,9 +165,15 @@ fn the_count_closure_may_look_at_what_the_batches_write() {
         let mut values = JobSlice::new(100, 1);
         let shrink = jobs.schedule(&[], values.write(), |values| values[40] = 0).unwrap();
         let count = |values: &mut [i32]| values.iter().position(|&value| value == 0).unwrap();
-        let job = jobs.schedule_deferred(&[shrink], values.write(), count, 7, |values, _| {
-            values.fill(5);
-        });
+        let job = jobs.named("Deferred").schedule_deferred(
+            &[shrink],
+            values.write(),
+            count,
+            7,
+            |values, _| {
+                values.fill(5);
+            },
+        );
         jobs.complete(job.unwrap());
         let values = values.into_vec().unwrap();
         assert!(values[..40].iter().all(|&value| value == 5));

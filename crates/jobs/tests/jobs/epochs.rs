@@ -38,7 +38,11 @@ fn a_container_whose_epoch_is_past_is_refused_to_its_owner_and_to_jobs() {
         refused(jobs.schedule(&[], score.write(), |_| {}).map(drop));
         refused(jobs.schedule(&[], values.write(), |_| {}).map(drop));
         refused(jobs.schedule_for_each(&[], values.write(), 10, 1, |_, _| {}).map(drop));
-        refused(jobs.schedule_deferred(&[], values.read(), |_| 1, 1, |_, _| {}).map(drop));
+        refused(
+            jobs.named("Deferred")
+                .schedule_deferred(&[], values.read(), |_| 1, 1, |_, _| {})
+                .map(drop),
+        );
         refused(jobs.run(score.write(), |_| {}));
         refused(jobs.run_parallel(values.read(), 10, 1, |_, _| {}));
         refused(jobs.run((score.read(), values.read()), |_| {}));

@@ -25,7 +25,7 @@ impl Drop for Bomb {
 #[test]
 fn batches_that_a_job_left_are_not_handed_to_the_next() {
     let jobs = scheduler(1);
-    let leaves_all = jobs.schedule_work(&[], (), 64, 1, |_| {}).unwrap();
+    let leaves_all = jobs.named("Work").schedule_work(&[], (), 64, 1, |_| {}).unwrap();
     jobs.complete(leaves_all);
 
     let runs: Arc<[AtomicU32; 64]> = Arc::new([const { AtomicU32::new(0) }; 64]);

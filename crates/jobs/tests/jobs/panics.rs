@@ -406,6 +406,7 @@ fn a_panic_in_a_batch_of_a_deferred_job_fails_it() {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(10, 0);
         let job = jobs
+            .named("Deferred")
             .schedule_deferred(
                 &[],
                 values.write(),
@@ -543,6 +544,7 @@ fn a_panic_while_dropping_what_a_job_that_does_not_run_captured_stops_nobody() {
                     })
                     .unwrap();
                 let c = jobs
+                    .named("Deferred")
                     .schedule_deferred(
                         &[b],
                         (),

@@ -83,7 +83,7 @@ const KINDS: [(&str, Schedule); 6] = [
         jobs.schedule_parallel(after, pages, 100, 7, |mut page, range| page.values.extend(range))
     }),
     ("deferred", |jobs, after, pages| {
-        jobs.schedule_deferred(
+        jobs.named("Deferred").schedule_deferred(
             after,
             pages,
             |_| 100,
@@ -92,7 +92,7 @@ const KINDS: [(&str, Schedule); 6] = [
         )
     }),
     ("work", |jobs, after, pages| {
-        jobs.schedule_work(after, pages, 100, 1, |work| {
+        jobs.named("Work").schedule_work(after, pages, 100, 1, |work| {
             let mut kept = Vec::new();
             while let Some((mut page, range)) = work.next_batch() {
                 page.values.extend(range);
@@ -205,8 +205,15 @@ fn a_job_without_batches_is_settled_all_the_same() {
         let mut pages = JobCell::new(Pages::default());
         let none = jobs.schedule_for_each(&[], pages.concurrent(), 0, 1, |_, _| {}).unwrap();
         let count = |_: Page<'_>| 0;
-        let none = jobs.schedule_deferred(&[none], pages.concurrent(), count, 1, |_, _| {});
-        let gives_up = jobs.schedule_work(&[none.unwrap()], pages.concurrent(), 9, 1, |_| {});
+        let none = jobs.named("Deferred").schedule_deferred(
+            &[none],
+            pages.concurrent(),
+            count,
+            1,
+            |_, _| {},
+        );
+        let gives_up =
+            jobs.named("Work").schedule_work(&[none.unwrap()], pages.concurrent(), 9, 1, |_| {});
         jobs.complete(gives_up.unwrap());
         assert_eq!(pages.get().unwrap().times, 3);
     }
@@ -221,7 +228,10 @@ fn what_the_count_of_a_deferred_job_writes_is_settled_with_its_batches() {
             40
         };
         let write = |mut page: Page<'_>, range| page.values.extend(range);
-        let job = jobs.schedule_deferred(&[], pages.concurrent(), count, 1, write).unwrap();
+        let job = jobs
+            .named("Deferred")
+            .schedule_deferred(&[], pages.concurrent(), count, 1, write)
+            .unwrap();
         jobs.complete(job);
         let Pages { times, mut settled, .. } = pages.into_inner().unwrap();
         settled.sort_unstable();
@@ -237,7 +247,10 @@ fn a_panic_in_the_count_leaves_a_job_that_is_settled() {
             page.values.push(5);
             panic!("no count")
         };
-        let job = jobs.schedule_deferred(&[], pages.concurrent(), count, 1, |_, _| {}).unwrap();
+        let job = jobs
+            .named("Deferred")
+            .schedule_deferred(&[], pages.concurrent(), count, 1, |_, _| {})
+            .unwrap();
         assert_eq!(jobs.try_complete(job).unwrap_err().message(), "no count");
         let Pages { times, settled, .. } = pages.into_inner().unwrap();
         assert_eq!((times, settled), (1, vec![5]));

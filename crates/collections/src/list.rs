@@ -1,23 +1,25 @@
 //! A growable list.
-#![expect(unsafe_code, reason = "copies slices into spare room")]
+#![expect(unsafe_code, reason = "moves elements into spare room, and tells jobs where they are")]
 
-mod as_std;
-mod lane;
-mod native;
-
-pub use lane::ListLane;
-pub use native::NativeList;
-
-use std::ops::Range;
-use std::ptr;
+use std::fmt;
+use std::mem;
+use std::ops::{Deref, DerefMut, Range};
+use std::ptr::{self, NonNull};
+use std::slice;
 
 use allocator_api2::vec::Vec as RawVec;
+use ancho_jobs::{
+    BatchInfo, ConcurrentWrite, ContainerLabel, Contiguous, IndexList, SliceRead,
+    SliceUnrestricted, SliceWrite,
+};
 
-use crate::allocator::{Allocator, move_to_capacity};
-use crate::error::{AllocationError, CapacityError, Rejected, index_outside, range_outside};
+use crate::allocator::{Allocator, LINE, move_to_capacity};
+use crate::error::{
+    AllocationError, CapacityError, Rejected, expect_memory, index_outside, range_outside,
+};
 use crate::fixed::swap_range_to_end;
-use crate::lanes::Lanes;
-use crate::native::labelled_as;
+use crate::lanes::{Lane, Lanes, ParallelWriter};
+use crate::native::{Growable, Native, labelled_as};
 
 /// A growable list: a vector with an allocator, for jobs.
 ///
@@ -42,6 +44,27 @@ pub struct List<T> {
     /// Elements of parallel writers that did not fit.
     overflow: Vec<T>,
 }
+
+/// A [`List`] that jobs share.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeList;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut squares = NativeList::new();
+/// let fill = jobs.schedule(&[], squares.write(), |squares| squares.extend((0..1000).map(|i| i * i)))?;
+/// // How long the list is by then, only that job knows.
+/// let halve = jobs.named("Deferred").schedule_deferred(&[fill], squares.write_elements(), |all| all.len(), 64, |part, _| {
+///     part.iter_mut().for_each(|square| *square /= 2);
+/// })?;
+/// jobs.complete(halve);
+/// assert_eq!(squares.get()?[4], 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeList<T> = Native<List<T>>;
 
 labelled_as!(List<T>, NativeList);
 
@@ -102,7 +125,7 @@ impl<T> List<T> {
     #[track_caller]
     pub fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
         let mut list = Self::new_in(allocator);
-        unwrap(list.reserve_to(capacity));
+        expect_memory(list.reserve_to(capacity));
         list
     }
 
@@ -199,7 +222,7 @@ impl<T> List<T> {
         if needed <= self.items.capacity() {
             return Ok(());
         }
-        let line = 64_usize.checked_div(size_of::<T>()).unwrap_or(0);
+        let line = LINE.checked_div(size_of::<T>()).unwrap_or(0);
         let grown = needed.checked_next_power_of_two().unwrap_or(needed).max(line);
         self.reserve_to(grown)
     }
@@ -219,7 +242,7 @@ impl<T> List<T> {
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
-        unwrap(self.try_reserve(additional));
+        expect_memory(self.try_reserve(additional));
     }
 
     fn reserve_to(&mut self, capacity: usize) -> Result<(), AllocationError> {
@@ -228,8 +251,7 @@ impl<T> List<T> {
     }
 
     fn no_room(&self, elements: usize) -> AllocationError {
-        let allocator = self.items.allocator().name();
-        AllocationError { allocator, elements, element_size: size_of::<T>() }
+        AllocationError::of::<T>(self.items.allocator().name(), elements)
     }
 
     /// Adds an element at the end.
@@ -563,13 +585,272 @@ impl<T> List<T> {
     /// assert_eq!(list.take_overflow(), [2, 3, 4]);
     /// ```
     pub fn take_overflow(&mut self) -> Vec<T> {
-        std::mem::take(&mut self.overflow)
+        mem::take(&mut self.overflow)
     }
 }
 
-#[track_caller]
-fn unwrap(reserved: Result<(), AllocationError>) {
-    if let Err(error) = reserved {
-        panic!("{error}");
+impl<T: Send + 'static> Growable for List<T> {
+    fn new_in(allocator: &Allocator) -> Self {
+        Self::new_in(allocator)
+    }
+
+    fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self::with_capacity_in(capacity, allocator)
+    }
+}
+
+impl<T: Send + 'static> Native<List<T>> {
+    /// Returns a token for jobs that read the elements as a slice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::NativeList;
+    /// use ancho_jobs::{JobPool, JobScheduler};
+    ///
+    /// let jobs = JobScheduler::new(&JobPool::new());
+    /// let list = NativeList::from([1, 2, 3]);
+    /// let job = jobs.schedule(&[], list.read_elements(), |all| assert_eq!(all, [1, 2, 3])).unwrap();
+    /// jobs.complete(job);
+    /// ```
+    pub fn read_elements(&self) -> SliceRead<'_, T> {
+        self.guarded().read_elements()
+    }
+
+    /// Returns a token for jobs that change the elements but not their number: all of them in a
+    /// single job, the batch's part in a parallel one.
+    ///
+    /// The number of elements is read when the job runs, so an earlier job may fill the list
+    /// (Unity's `AsDeferredJobArray`): see [`NativeList`] for an example.
+    pub fn write_elements(&mut self) -> SliceWrite<'_, T> {
+        self.guarded_mut().write_elements()
+    }
+
+    /// Returns a token for jobs that change any element from any batch, unchecked.
+    ///
+    /// # Safety
+    ///
+    /// No element is written by one batch of the job while another reads or writes it.
+    pub unsafe fn write_elements_unrestricted(&mut self) -> SliceUnrestricted<'_, T> {
+        // SAFETY: the contract is the same: no element is written by one batch of the job while
+        // another reads or writes it.
+        unsafe { self.guarded_mut().write_elements_unrestricted() }
+    }
+}
+
+// SAFETY: a vector's elements are in separate memory, and do not move until the vector is changed.
+unsafe impl<T: Send + 'static> Contiguous for List<T> {
+    type Element = T;
+
+    fn elements(&self) -> NonNull<[T]> {
+        let start =
+            NonNull::new(self.items.as_ptr().cast_mut()).expect("a vector's memory is somewhere");
+        NonNull::slice_from_raw_parts(start, self.items.len())
+    }
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Deref for List<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<T> DerefMut for List<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+}
+
+impl<T: Clone> Clone for List<T> {
+    /// Copies the elements, into memory of the same allocator. The overflow of parallel writers is
+    /// not copied.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory for them.
+    fn clone(&self) -> Self {
+        // Not by cloning the vector, which aborts if the allocator refuses.
+        let mut clone = Self::with_capacity_in(self.len(), self.allocator());
+        clone.items.extend_from_slice(self);
+        clone
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for List<T> {
+    fn from(values: [T; N]) -> Self {
+        values.into_iter().collect()
+    }
+}
+
+impl<T> FromIterator<T> for List<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut list = Self::new();
+        list.extend(values);
+        list
+    }
+}
+
+impl<T> Extend<T> for List<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        let values = values.into_iter();
+        let (at_least, _) = values.size_hint();
+        self.reserve(at_least);
+        values.for_each(|value| self.push(value));
+    }
+}
+
+impl<'a, T> IntoIterator for &'a List<T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a mut List<T> {
+    type Item = &'a mut T;
+    type IntoIter = slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl<T: PartialEq> PartialEq for List<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for List<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for List<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Lists of indices, for [`schedule_append`](ancho_jobs::JobBuilder::schedule_append) and
+/// [`schedule_filter`](ancho_jobs::JobBuilder::schedule_filter).
+impl IndexList for &mut List<usize> {
+    fn append(&mut self, index: usize) {
+        self.push(index);
+    }
+
+    fn keep(&mut self, mut accept: impl FnMut(usize) -> bool) {
+        self.retain(|&index| accept(index));
+    }
+}
+
+impl IndexList for &mut List<u32> {
+    fn append(&mut self, index: usize) {
+        self.push(u32::try_from(index).expect("a list of `u32` holds indices up to 4294967295"));
+    }
+
+    fn keep(&mut self, mut accept: impl FnMut(usize) -> bool) {
+        self.retain(|&index| accept(index as usize));
+    }
+}
+
+/// Elements that one batch adds to a list.
+///
+/// # Examples
+///
+/// See [`ParallelWriter`].
+#[derive(Debug)]
+pub struct ListLane<T>(Vec<T>);
+
+impl<T> ListLane<T> {
+    /// Adds an element, after the earlier ones of this batch (Unity's `AddNoResize`).
+    ///
+    /// The elements become part of the list when the job's last batch is done, in the order of the
+    /// batches. The list does not grow. If it has no room for all of them, the job fails with code
+    /// A0015. The first ones are then in the list, and the others are in its
+    /// [overflow](List::take_overflow).
+    #[inline(always)]
+    pub fn push(&mut self, value: T) {
+        self.0.push(value);
+    }
+
+    /// Adds copies of all the elements of a slice. See [`push`](Self::push).
+    pub fn extend_from_slice(&mut self, values: &[T])
+    where
+        T: Copy,
+    {
+        self.0.extend_from_slice(values);
+    }
+}
+
+impl<T> Default for ListLane<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Lane for ListLane<T> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<T: Send + Sync + 'static> ConcurrentWrite for List<T> {
+    type Writer<'v> = ParallelWriter<'v, ListLane<T>>;
+    type Item<'b> = &'b mut ListLane<T>;
+
+    #[inline]
+    fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, ListLane<T>> {
+        self.lanes.open(batch.index)
+    }
+
+    #[inline(always)]
+    fn item<'b>(writer: &'b mut ParallelWriter<'_, ListLane<T>>, _: usize) -> &'b mut ListLane<T> {
+        writer
+    }
+
+    fn settle(&mut self, container: ContainerLabel) {
+        let room = self.items.capacity() - self.items.len();
+        let Self { items, lanes, overflow } = self;
+        let before = overflow.len();
+        let mut written = 0_usize;
+        lanes.settle(|ListLane(lane)| {
+            let fits = lane.len().min(room.saturating_sub(written));
+            written = written.saturating_add(lane.len());
+            append(items, lane, fits);
+            overflow.append(lane);
+        });
+        if overflow.len() > before {
+            panic!(
+                "A0015: parallel writers wrote {written} elements to {container}, which had room for \
+                 {room} more; raise its capacity before the job is scheduled"
+            );
+        }
+    }
+}
+
+/// Moves the first `count` elements to the end of `items`, which has room for them.
+fn append<T>(items: &mut RawVec<T, Allocator>, from: &mut Vec<T>, count: usize) {
+    let left = from.len() - count;
+    assert!(items.capacity() - items.len() >= count, "room was made");
+    // SAFETY: there is room for `count` elements, and `from` has at least that number. They are
+    // moved: The length of `from` is set to zero before, and then to the number of remaining
+    // elements, which move to its front.
+    unsafe {
+        from.set_len(0);
+        let end = items.as_mut_ptr().add(items.len());
+        ptr::copy_nonoverlapping(from.as_ptr(), end, count);
+        items.set_len(items.len() + count);
+        ptr::copy(from.as_ptr().add(count), from.as_mut_ptr(), left);
+        from.set_len(left);
     }
 }

@@ -1,24 +1,19 @@
 //! A set of values.
 
-mod algebra;
-mod iter;
-mod lane;
-mod native;
-mod traits;
-
-pub use iter::{SetIntoIter, SetIter};
-pub use lane::SetLane;
-pub use native::NativeHashSet;
-
 use std::borrow::Borrow;
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::iter::FusedIterator;
 
+use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel};
 use foldhash::fast::FixedState;
 
 use crate::allocator::Allocator;
 use crate::error::{AllocationError, CapacityError};
+use crate::lanes::ParallelWriter;
 use crate::list::List;
-use crate::map::Map;
+use crate::map::{Map, MapIntoIter, MapIter, MapLane};
+use crate::native::{Growable, Native, labelled_as};
 
 /// A set of values: a hash set with an allocator, for jobs.
 ///
@@ -40,6 +35,25 @@ use crate::map::Map;
 pub struct Set<T, S = FixedState> {
     map: Map<T, (), S>,
 }
+
+/// A [`Set`] that jobs share.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeHashSet;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut seen = NativeHashSet::new();
+/// let look = jobs.schedule(&[], seen.write(), |seen| seen.extend("hello".chars()))?;
+/// jobs.complete(look);
+/// assert_eq!(seen.get()?.len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeHashSet<T, S = FixedState> = Native<Set<T, S>>;
+
+labelled_as!(Set<T; S>, NativeHashSet);
 
 impl<T> Set<T> {
     /// Makes an empty set, without allocating.
@@ -369,5 +383,315 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         self.map.reserve(additional);
+    }
+}
+
+/// Set algebra with the values of another collection.
+impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
+    /// Adds copies of all the given values: of another set, a slice, or any iterator.
+    ///
+    /// To move values instead, use [`extend`](Extend::extend).
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if the set has to grow and there is no memory for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::Set;
+    ///
+    /// let mut set = Set::from([1, 2]);
+    /// set.union_with(&Set::from([2, 3]));
+    /// set.union_with([4]);
+    /// assert_eq!(set, [1, 2, 3, 4].into());
+    /// ```
+    #[track_caller]
+    pub fn union_with<I>(&mut self, values: I)
+    where
+        I: IntoIterator<Item: Borrow<T>>,
+        T: Clone,
+    {
+        for value in values {
+            let value = value.borrow();
+            if !self.contains(value) {
+                self.add(value.clone());
+            }
+        }
+    }
+
+    /// Removes all values except the given ones.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::Set;
+    ///
+    /// let mut set = Set::from([1, 2, 3]);
+    /// set.intersect_with(&Set::from([2, 3, 4]));
+    /// assert_eq!(set, [2, 3].into());
+    /// ```
+    pub fn intersect_with<I>(&mut self, values: I)
+    where
+        I: IntoIterator<Item: Borrow<T>>,
+    {
+        // Marked first, so that a panic removes nothing.
+        let mut given = vec![false; self.map.table.pairs.num_buckets()];
+        for value in values {
+            let value = value.borrow();
+            let hash = self.map.table.hash(value);
+            let found = self.map.table.pairs.find_bucket_index(hash, |(other, ())| other == value);
+            if let Some(bucket) = found {
+                given[bucket] = true;
+            }
+        }
+        let buckets: Vec<usize> = self.map.table.pairs.iter_buckets().collect();
+        for bucket in buckets.into_iter().filter(|&bucket| !given[bucket]) {
+            if let Ok(value) = self.map.table.pairs.get_bucket_entry(bucket) {
+                value.remove();
+            }
+        }
+    }
+
+    /// Removes all the given values.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ancho_collections::Set;
+    ///
+    /// let mut set = Set::from([1, 2, 3]);
+    /// set.except_with(&Set::from([2, 3, 4]));
+    /// assert_eq!(set, [1].into());
+    /// ```
+    pub fn except_with<I>(&mut self, values: I)
+    where
+        I: IntoIterator<Item: Borrow<T>>,
+    {
+        for value in values {
+            self.remove(value.borrow());
+        }
+    }
+}
+
+impl<T: Send + 'static> Growable for Set<T> {
+    fn new_in(allocator: &Allocator) -> Self {
+        Self::new_in(allocator)
+    }
+
+    fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self::with_capacity_in(capacity, allocator)
+    }
+}
+
+impl<T, S: Default> Default for Set<T, S> {
+    fn default() -> Self {
+        Self { map: Map::default() }
+    }
+}
+
+impl<T: Clone, S: Clone> Clone for Set<T, S> {
+    /// Copies the values, in the same order, into memory of the same allocator. The overflow of
+    /// parallel writers is not copied.
+    ///
+    /// # Panics
+    ///
+    /// Panics with code A0017 if there is no memory.
+    #[track_caller]
+    fn clone(&self) -> Self {
+        Self { map: self.map.clone() }
+    }
+}
+
+impl<T: Hash + Eq, const N: usize> From<[T; N]> for Set<T> {
+    #[track_caller]
+    fn from(values: [T; N]) -> Self {
+        let mut set = Self::new();
+        set.extend(values);
+        set
+    }
+}
+
+impl<T: Hash + Eq, S: BuildHasher + Default> FromIterator<T> for Set<T, S> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut set = Self::default();
+        set.extend(values);
+        set
+    }
+}
+
+impl<T: Hash + Eq, S: BuildHasher> Extend<T> for Set<T, S> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        self.map.extend(values.into_iter().map(|value| (value, ())));
+    }
+}
+
+impl<T, S> IntoIterator for Set<T, S> {
+    type Item = T;
+    type IntoIter = SetIntoIter<T>;
+
+    fn into_iter(self) -> SetIntoIter<T> {
+        SetIntoIter(self.map.into_iter())
+    }
+}
+
+impl<'a, T, S> IntoIterator for &'a Set<T, S> {
+    type Item = &'a T;
+    type IntoIter = SetIter<'a, T>;
+
+    #[inline]
+    fn into_iter(self) -> SetIter<'a, T> {
+        self.iter()
+    }
+}
+
+/// Two sets are equal if they have the same values, in any order.
+impl<T: Hash + Eq, S: BuildHasher> PartialEq for Set<T, S> {
+    fn eq(&self, other: &Self) -> bool {
+        self.map == other.map
+    }
+}
+
+impl<T: Hash + Eq, S: BuildHasher> Eq for Set<T, S> {}
+
+impl<T: fmt::Debug, S> fmt::Debug for Set<T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self).finish()
+    }
+}
+
+/// Iterator of the values of a [`Set`](crate::Set).
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(ancho_collections::Set::from([5]).iter().next(), Some(&5));
+/// ```
+#[must_use = "a set is walked only when the iterator is used"]
+pub struct SetIter<'a, T>(MapIter<'a, T, ()>);
+
+/// Iterator of the values of a [`Set`](crate::Set), by value.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(ancho_collections::Set::from([5]).into_iter().next(), Some(5));
+/// ```
+#[must_use = "the values are dropped unless the iterator is used"]
+pub struct SetIntoIter<T>(MapIntoIter<T, ()>);
+
+impl<T> Clone for SetIter<'_, T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<'a, T> Iterator for SetIter<'a, T> {
+    type Item = &'a T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a T> {
+        self.0.next().map(|(value, ())| value)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, &'a T) -> B>(self, start: B, mut add: F) -> B {
+        self.0.fold(start, |sum, (value, ())| add(sum, value))
+    }
+}
+
+impl<T> Iterator for SetIntoIter<T> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        self.0.next().map(|(value, ())| value)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, T) -> B>(self, start: B, mut add: F) -> B {
+        self.0.fold(start, |sum, (value, ())| add(sum, value))
+    }
+}
+
+impl<T> ExactSizeIterator for SetIter<'_, T> {}
+impl<T> ExactSizeIterator for SetIntoIter<T> {}
+impl<T> FusedIterator for SetIter<'_, T> {}
+impl<T> FusedIterator for SetIntoIter<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for SetIter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.clone()).finish()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for SetIntoIter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SetIntoIter").field("left", &self.0.len()).finish_non_exhaustive()
+    }
+}
+
+/// Values that one batch adds to a set: the lane of a map without values.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeHashSet;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut digits = NativeHashSet::with_capacity(10);
+/// let job = jobs.schedule_for_each(&[], digits.writer(), 1000, 64, |digits, i| digits.add(i % 10));
+/// jobs.complete(job.unwrap());
+/// assert_eq!(digits.get().unwrap().len(), 10);
+/// ```
+pub type SetLane<T, S = FixedState> = MapLane<T, (), S>;
+
+impl<T: Hash, S: BuildHasher> MapLane<T, (), S> {
+    /// Adds a value to a set, if it is new.
+    ///
+    /// The values become part of the set when the job's last batch is done, as the keys of a map do: see
+    /// [`try_add`](Self::try_add), and [`SetLane`] for an example.
+    #[inline]
+    pub fn add(&mut self, value: T) {
+        self.try_add(value, ());
+    }
+}
+
+impl<T, S> ConcurrentWrite for Set<T, S>
+where
+    T: Hash + Eq + Send + Sync + 'static,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    type Writer<'v> = ParallelWriter<'v, SetLane<T, S>>;
+    type Item<'b> = &'b mut SetLane<T, S>;
+
+    #[inline]
+    fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, SetLane<T, S>> {
+        self.map.writer(batch)
+    }
+
+    #[inline(always)]
+    fn item<'b>(
+        writer: &'b mut ParallelWriter<'_, SetLane<T, S>>,
+        _: usize,
+    ) -> &'b mut SetLane<T, S> {
+        writer
+    }
+
+    fn settle(&mut self, container: ContainerLabel) {
+        self.map.settle_lanes(container, "new values");
     }
 }

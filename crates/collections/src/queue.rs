@@ -1,19 +1,15 @@
 //! A growable queue.
 
-mod lane;
-mod native;
-
-pub use lane::QueueLane;
-pub use native::NativeQueue;
-
 use std::fmt;
 use std::mem;
 
+use ancho_jobs::{BatchInfo, ConcurrentWrite, ContainerLabel};
+
 use crate::allocator::Allocator;
 use crate::error::{AllocationError, Rejected, expect_memory};
-use crate::lanes::Lanes;
+use crate::lanes::{Lane, Lanes, ParallelWriter};
 use crate::list::List;
-use crate::native::labelled_as;
+use crate::native::{Growable, Native, labelled_as};
 use crate::ring::{QueueDrain, Ring, RingIter};
 
 /// A growable queue: first in, first out.
@@ -34,12 +30,42 @@ use crate::ring::{QueueDrain, Ring, RingIter};
 /// assert_eq!(queue.dequeue(), Some("second"));
 /// assert_eq!(queue.dequeue(), None);
 /// ```
-pub struct Queue<T> {
-    ring: Ring<T>,
+pub type Queue<T> = Fifo<T, Unbounded<T>>;
+
+/// A queue, first in, first out: the methods that [`Queue`] and [`RingQueue`](crate::RingQueue)
+/// have in common.
+pub struct Fifo<T, B> {
+    pub(crate) ring: Ring<T>,
+    pub(crate) bound: B,
+}
+
+/// The state of a [`Queue`] that grows: what parallel writers have enqueued.
+pub struct Unbounded<T> {
     lanes: Lanes<QueueLane<T>>,
     /// Elements of parallel writers for which there was no memory.
     overflow: Vec<T>,
 }
+
+/// A [`Queue`] that jobs share.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeQueue;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut events = NativeQueue::new();
+/// let job = jobs.schedule_for_each(&[], events.writer(), 1000, 64, |events, i| {
+///     if i % 300 == 0 {
+///         events.enqueue(i);
+///     }
+/// })?;
+/// jobs.complete(job);
+/// assert_eq!(events.get_mut()?.drain().collect::<Vec<_>>(), [0, 300, 600, 900]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeQueue<T> = Native<Queue<T>>;
 
 labelled_as!(Queue<T>, NativeQueue);
 
@@ -102,30 +128,6 @@ impl<T> Queue<T> {
         queue
     }
 
-    /// Returns the number of elements (Unity's `Count`).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(ancho_collections::Queue::from([1, 2, 3]).len(), 3);
-    /// ```
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.ring.len()
-    }
-
-    /// Returns whether there are no elements.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert!(!ancho_collections::Queue::from([1, 2, 3]).is_empty());
-    /// ```
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Returns the capacity, in elements, including the existing ones.
     ///
     /// # Examples
@@ -138,17 +140,6 @@ impl<T> Queue<T> {
     #[inline]
     pub fn capacity(&self) -> usize {
         self.ring.slots()
-    }
-
-    /// Returns the allocator that the memory is from.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(ancho_collections::Queue::<u32>::new().allocator().name(), "Persistent");
-    /// ```
-    pub fn allocator(&self) -> &Allocator {
-        self.ring.allocator()
     }
 
     /// Makes room for `additional` more elements.
@@ -205,8 +196,8 @@ impl<T> Queue<T> {
     #[doc(alias = "trim")]
     pub fn shrink_to_fit(&mut self) {
         let _ = self.ring.shrink_to_fit();
-        self.lanes.shrink_to_fit();
-        self.overflow.shrink_to_fit();
+        self.bound.lanes.shrink_to_fit();
+        self.bound.overflow.shrink_to_fit();
     }
 
     /// Adds an element at the end.
@@ -246,6 +237,62 @@ impl<T> Queue<T> {
         }
         self.ring.push(value);
         Ok(())
+    }
+
+    /// Takes out the elements of parallel writers for which there was no memory, in order.
+    ///
+    /// A job fails with code A0017 if there is no memory for its elements. All elements from the
+    /// first such batch on are here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut queue = ancho_collections::Queue::from([1, 2, 3]);
+    /// assert!(queue.take_overflow().is_empty());
+    /// ```
+    pub fn take_overflow(&mut self) -> Vec<T> {
+        mem::take(&mut self.bound.overflow)
+    }
+
+    const fn with(ring: Ring<T>) -> Self {
+        Self { ring, bound: Unbounded { lanes: Lanes::new(), overflow: Vec::new() } }
+    }
+}
+
+impl<T, B> Fifo<T, B> {
+    /// Returns the number of elements (Unity's `Count`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Queue::from([1, 2, 3]).len(), 3);
+    /// ```
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Returns whether there are no elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(!ancho_collections::Queue::from([1, 2, 3]).is_empty());
+    /// ```
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the allocator that the memory is from.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(ancho_collections::Queue::<u32>::new().allocator().name(), "Persistent");
+    /// ```
+    pub fn allocator(&self) -> &Allocator {
+        self.ring.allocator()
     }
 
     /// Removes the first element, if there is one, and returns it (Unity's `TryDequeue`).
@@ -359,25 +406,6 @@ impl<T> Queue<T> {
         list.extend(self.iter().cloned());
         list
     }
-
-    /// Takes out the elements of parallel writers for which there was no memory, in order.
-    ///
-    /// A job fails with code A0017 if there is no memory for its elements. All elements from the
-    /// first such batch on are here.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut queue = ancho_collections::Queue::from([1, 2, 3]);
-    /// assert!(queue.take_overflow().is_empty());
-    /// ```
-    pub fn take_overflow(&mut self) -> Vec<T> {
-        mem::take(&mut self.overflow)
-    }
-
-    const fn with(ring: Ring<T>) -> Self {
-        Self { ring, lanes: Lanes::new(), overflow: Vec::new() }
-    }
 }
 
 impl<T> Default for Queue<T> {
@@ -416,7 +444,7 @@ impl<T> Extend<T> for Queue<T> {
     }
 }
 
-impl<'a, T> IntoIterator for &'a Queue<T> {
+impl<'a, T, B> IntoIterator for &'a Fifo<T, B> {
     type Item = &'a T;
     type IntoIter = RingIter<'a, T>;
 
@@ -425,16 +453,128 @@ impl<'a, T> IntoIterator for &'a Queue<T> {
     }
 }
 
-impl<T: PartialEq> PartialEq for Queue<T> {
+/// Two queues are equal if their elements are; the capacity is ignored.
+impl<T: PartialEq, B> PartialEq for Fifo<T, B> {
     fn eq(&self, other: &Self) -> bool {
         self.ring == other.ring
     }
 }
 
-impl<T: Eq> Eq for Queue<T> {}
+impl<T: Eq, B> Eq for Fifo<T, B> {}
 
-impl<T: fmt::Debug> fmt::Debug for Queue<T> {
+impl<T: fmt::Debug, B> fmt::Debug for Fifo<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.ring.fmt(f)
+    }
+}
+
+impl<T> fmt::Debug for Unbounded<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Unbounded")
+    }
+}
+
+impl<T: Send + 'static> Growable for Queue<T> {
+    fn new_in(allocator: &Allocator) -> Self {
+        Self::new_in(allocator)
+    }
+
+    fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self::with_capacity_in(capacity, allocator)
+    }
+}
+
+/// Maximum number of elements reserved for a lane, limited by the number of the batch's indices.
+const RESERVED: usize = 256;
+
+/// Elements that one batch adds to a queue.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{NativeQueue, QueueLane};
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// fn enqueue_both(queue: &mut QueueLane<usize>, i: usize) {
+///     queue.enqueue(i);
+///     queue.enqueue(100 * i);
+/// }
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut queue = NativeQueue::new();
+/// let job = jobs.schedule_for_each(&[], queue.writer(), 1000, 64, |queue, i| enqueue_both(queue, i));
+/// jobs.complete(job.unwrap());
+/// let queue = queue.get_mut().unwrap();
+/// assert_eq!(queue.len(), 2000);
+/// assert!(queue.iter().take(4).eq(&[0, 0, 1, 100]));
+/// ```
+#[derive(Debug)]
+pub struct QueueLane<T>(Vec<T>);
+
+impl<T> QueueLane<T> {
+    /// Adds an element, after the earlier ones of this batch.
+    ///
+    /// The elements become part of the queue when the job's last batch is done, in the order of the
+    /// batches. The queue grows as needed. If there is no memory, the job panics with code A0017,
+    /// and the elements without memory are in the [overflow](Queue::take_overflow).
+    ///
+    /// # Examples
+    ///
+    /// See [`QueueLane`].
+    #[inline(always)]
+    pub fn enqueue(&mut self, value: T) {
+        self.0.push(value);
+    }
+}
+
+impl<T> Default for QueueLane<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Lane for QueueLane<T> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<T: Send + Sync + 'static> ConcurrentWrite for Queue<T> {
+    type Writer<'v> = ParallelWriter<'v, QueueLane<T>>;
+    type Item<'b> = &'b mut QueueLane<T>;
+
+    #[inline]
+    fn writer(&self, batch: &BatchInfo) -> ParallelWriter<'_, QueueLane<T>> {
+        let mut lane = self.bound.lanes.open(batch.index);
+        // A lane that is used for the first time would otherwise grow step by step. Unused memory
+        // is not wasted: it is kept for other batches.
+        lane.0.reserve(batch.range.len().min(RESERVED));
+        lane
+    }
+
+    #[inline(always)]
+    fn item<'b>(
+        writer: &'b mut ParallelWriter<'_, QueueLane<T>>,
+        _: usize,
+    ) -> &'b mut QueueLane<T> {
+        writer
+    }
+
+    fn settle(&mut self, _: ContainerLabel) {
+        let Self { ring, bound: Unbounded { lanes, overflow } } = self;
+        let mut no_memory = None;
+        lanes.settle(|QueueLane(lane)| {
+            // After the first failure, later elements wait too, to keep the order.
+            if no_memory.is_none() {
+                no_memory = ring.reserve(lane.len()).err();
+            }
+            match no_memory {
+                None => ring.append(lane),
+                Some(_) => overflow.append(lane),
+            }
+        });
+        if let Some(error) = no_memory {
+            panic!("{error}");
+        }
     }
 }

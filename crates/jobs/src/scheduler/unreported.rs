@@ -1,22 +1,21 @@
 //! Completing jobs on behalf of other code, and reporting their failures later.
-#![expect(unsafe_code, reason = "reads the owner's notes in nodes")]
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::JobScheduler;
+use super::{JobScheduler, State, notes_of};
 use crate::failure::JobFailed;
 use crate::handle::{JobHandle, JobId};
 use crate::table::BLOCK;
 
 /// Failures of jobs that were completed by code other than their handles' owners.
 #[derive(Default)]
-pub(super) struct Untold(VecDeque<(JobId, JobFailed)>);
+pub(super) struct Unreported(VecDeque<(JobId, JobFailed)>);
 
 /// The maximum number of failures kept, so that memory stays bounded if they are never taken.
 const MOST: usize = 256;
 
-impl Untold {
+impl Unreported {
     fn keep(&mut self, job: JobId, failed: JobFailed) {
         if self.0.len() == MOST {
             self.0.pop_front();
@@ -115,8 +114,7 @@ impl JobScheduler {
         finished.reverse();
         finished.retain(|&index| {
             let node = self.node(index);
-            // SAFETY: this thread is the scheduler's owner, so no other thread uses the notes.
-            node.dependents.is_closed() && !unsafe { node.notes() }.uses_containers()
+            node.dependents.is_closed() && !notes_of(node).uses_containers()
         });
         finished.reverse();
         let left = all - finished.len();
@@ -159,7 +157,7 @@ impl JobScheduler {
     /// assert_eq!(failures[0].message(), "by zero");
     /// ```
     pub fn take_failures(&self) -> Vec<JobFailed> {
-        let untold = std::mem::take(&mut self.state.borrow_mut().untold.0);
+        let untold = std::mem::take(&mut self.state.borrow_mut().unreported.0);
         let mut all: Vec<_> = untold.into();
         all.sort_by_key(|(job, _)| job.sequence);
         all.into_iter().map(|(_, failed)| failed).collect()
@@ -179,7 +177,7 @@ impl JobScheduler {
     /// assert!(jobs.try_complete(bad).is_err() && !jobs.has_failures());
     /// ```
     pub fn has_failures(&self) -> bool {
-        !self.state.borrow().untold.0.is_empty()
+        !self.state.borrow().unreported.0.is_empty()
     }
 
     /// Takes the unreported failure of a job that was completed on behalf of other code, if it failed.
@@ -203,7 +201,7 @@ impl JobScheduler {
     #[track_caller]
     pub fn take_failure(&self, handle: JobHandle) -> Option<JobFailed> {
         self.refuse_foreign(handle);
-        self.state.borrow_mut().untold.take(handle.job())
+        self.state.borrow_mut().unreported.take(handle.job())
     }
 
     /// Takes the failure of a job, like [`take_failure`](Self::take_failure), and removes those of all jobs that
@@ -228,7 +226,7 @@ impl JobScheduler {
     #[track_caller]
     pub fn take_panic(&self, handle: JobHandle) -> Option<JobFailed> {
         let failed = self.take_failure(handle)?;
-        let others = &mut self.state.borrow_mut().untold.0;
+        let others = &mut self.state.borrow_mut().unreported.0;
         others.retain(|(_, other)| !Arc::ptr_eq(&other.panic, &failed.panic));
         Some(failed)
     }
@@ -258,15 +256,15 @@ impl JobScheduler {
     #[track_caller]
     pub fn is_forgotten(&self, handle: JobHandle) -> bool {
         self.refuse_foreign(handle);
-        self.find(handle.job()).is_none() && !self.state.borrow().untold.has(handle.job())
+        self.find(handle.job()).is_none() && !self.state.borrow().unreported.has(handle.job())
     }
 
     /// Retires jobs that have finished, and keeps their failures.
-    fn retire_quietly(&self, state: &mut super::State, order: &[u32]) {
+    fn retire_quietly(&self, state: &mut State, order: &[u32]) {
         for &index in order {
             if let Some(failed) = self.failure_of(index) {
                 let job = JobId { sequence: self.node(index).sequence.get(), node: index };
-                state.untold.keep(job, failed);
+                state.unreported.keep(job, failed);
             }
         }
         let _told = self.retire(state, order, std::iter::empty());

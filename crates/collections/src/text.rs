@@ -1,20 +1,19 @@
 //! Growable text.
 #![expect(unsafe_code, reason = "takes bytes for text without looking at them again")]
 
-mod convert;
-mod error;
-mod native;
-
-pub use error::InvalidUtf8;
-pub use native::NativeText;
-
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::str;
+use std::str::{self, FromStr};
 
 use crate::allocator::Allocator;
-use crate::error::{AllocationError, expect_memory};
+use crate::error::{AllocationError, debug_as_display, expect_memory};
 use crate::list::List;
-use crate::native::labelled_as;
+use crate::native::{Growable, Native, labelled_as};
 
 /// Growable text: a `String` with an allocator, for jobs.
 ///
@@ -44,6 +43,22 @@ pub struct Text {
     /// Always UTF-8.
     bytes: List<u8>,
 }
+
+/// A [`Text`] that jobs share.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::NativeText;
+/// use ancho_jobs::{JobPool, JobScheduler};
+///
+/// let jobs = JobScheduler::new(&JobPool::new());
+/// let mut greeting = NativeText::from("Hello");
+/// jobs.complete(jobs.schedule(&[], greeting.write(), |greeting| greeting.push_str(", Ada"))?);
+/// assert_eq!(*greeting.get()?, "Hello, Ada");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type NativeText = Native<Text>;
 
 labelled_as!(Text, NativeText);
 
@@ -417,3 +432,142 @@ impl Deref for Text {
         self.as_str()
     }
 }
+
+impl Growable for Text {
+    fn new_in(allocator: &Allocator) -> Self {
+        Self::new_in(allocator)
+    }
+
+    fn with_capacity_in(capacity: usize, allocator: &Allocator) -> Self {
+        Self::with_capacity_in(capacity, allocator)
+    }
+}
+
+impl From<&str> for Native<Text> {
+    #[track_caller]
+    fn from(string: &str) -> Self {
+        Self::of(Text::from(string))
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl Borrow<str> for Text {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl From<&str> for Text {
+    fn from(string: &str) -> Self {
+        let mut text = Self::new();
+        text.push_str(string);
+        text
+    }
+}
+
+impl FromStr for Text {
+    type Err = Infallible;
+
+    fn from_str(string: &str) -> Result<Self, Infallible> {
+        Ok(Self::from(string))
+    }
+}
+
+impl FromIterator<char> for Text {
+    fn from_iter<I: IntoIterator<Item = char>>(characters: I) -> Self {
+        let mut text = Self::new();
+        text.extend(characters);
+        text
+    }
+}
+
+impl Extend<char> for Text {
+    fn extend<I: IntoIterator<Item = char>>(&mut self, characters: I) {
+        characters.into_iter().for_each(|character| self.push(character));
+    }
+}
+
+/// Writing fails, and changes nothing, if there is no memory for it.
+impl fmt::Write for Text {
+    fn write_str(&mut self, string: &str) -> fmt::Result {
+        self.try_push_str(string).map_err(|_| fmt::Error)
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other)
+    }
+}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+/// The error of bytes that are not UTF-8. Code A0027.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_collections::{InvalidUtf8, Text};
+///
+/// let refused = Text::from_utf8(b"caf\xE9").unwrap_err();
+/// assert_eq!(refused, InvalidUtf8 { valid_up_to: 3 });
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct InvalidUtf8 {
+    /// Number of bytes that are text.
+    pub valid_up_to: usize,
+}
+
+impl fmt::Display for InvalidUtf8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { valid_up_to } = self;
+        write!(
+            f,
+            "A0027: the bytes are not UTF-8 from byte {valid_up_to} on; use `String::from_utf8_lossy` to \
+             replace what is not"
+        )
+    }
+}
+
+impl Error for InvalidUtf8 {}
+
+debug_as_display!(InvalidUtf8);
