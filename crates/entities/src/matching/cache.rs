@@ -55,7 +55,7 @@ impl StateHandle {
     ///
     /// - the cache lives for the lifetime, and no archetype is added meanwhile
     #[inline]
-    pub(super) unsafe fn state<'w>(&self) -> &'w QueryState {
+    pub(crate) unsafe fn state<'w>(&self) -> &'w QueryState {
         // SAFETY: the state lives as long as its cache, and changes only if archetypes are added.
         unsafe { self.state.as_ref() }
     }
