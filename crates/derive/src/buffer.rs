@@ -102,7 +102,7 @@ impl Options {
                 if meta.path.is_ident("inline") {
                     let count = meta.value()?.parse()?;
                     if options.inline.replace(count).is_some() {
-                        return Err(meta.error("so many elements are inline, or so many, not both"));
+                        return Err(meta.error("`inline` is set twice"));
                     }
                 } else if meta.path.is_ident("name") {
                     let name: LitStr = meta.value()?.parse()?;
@@ -125,10 +125,10 @@ impl Options {
                 } else if meta.path.is_ident("component") {
                     options.is_component = true;
                 } else {
-                    let message = "there is no such option; there are `#[buffer(inline = 8)]`, \
-                                   `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]`, \
-                                   `#[buffer(track_changes)]`, `#[buffer(write_group(…))]`, \
-                                   `#[buffer(maximum_chunk_capacity = …)]` and `#[buffer(component)]`";
+                    let message = "unknown option; there are `#[buffer(inline = 8)]`, `#[buffer(name = \"…\")]`, \
+                                   `#[buffer(enableable)]`, `#[buffer(cleanup)]`, `#[buffer(track_changes)]`, \
+                                   `#[buffer(write_group(…))]`, `#[buffer(maximum_chunk_capacity = …)]` and \
+                                   `#[buffer(component)]`";
                     return Err(meta.error(message));
                 }
                 Ok(())

@@ -154,14 +154,14 @@ impl Options {
                     }
                 } else {
                     let message = format!(
-                        "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup, \
-                         track_changes, write_group(…), maximum_chunk_capacity = …)]`",
+                        "unknown option; a component has `#[{}(name = \"…\", enableable, cleanup, track_changes, \
+                         write_group(…), maximum_chunk_capacity = …)]`",
                         kind.attribute()
                     );
                     return Err(meta.error(message));
                 }
                 if options.enableable && options.cleanup {
-                    return Err(meta.error("a component that stays cannot be switched off"));
+                    return Err(meta.error("a cleanup component cannot be enableable"));
                 }
                 Ok(())
             })?;

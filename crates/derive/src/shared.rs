@@ -109,8 +109,8 @@ impl Options {
                 } else if meta.path.is_ident("component") {
                     options.is_component = true;
                 } else {
-                    let message = "there is no such option; there are `#[shared(name = \"…\")]`, \
-                                   `#[shared(cleanup)]`, `#[shared(maximum_chunk_capacity = …)]` and `#[shared(component)]`";
+                    let message = "unknown option; there are `#[shared(name = \"…\")]`, `#[shared(cleanup)]`, \
+                                   `#[shared(maximum_chunk_capacity = …)]` and `#[shared(component)]`";
                     return Err(meta.error(message));
                 }
                 Ok(())

@@ -67,7 +67,7 @@ use crate::safety::AccessList;
 /// assert_eq!(list.get().unwrap(), &[1, 2, 3]);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not something a job can take along",
+    message = "`{Self}` cannot be passed to a job",
     label = "not job data",
     note = "pass tokens of containers, such as `slice.write()` or `cell.read()`, or a tuple of them; \
             plain values are captured by the job's closure"

@@ -86,9 +86,9 @@ fn has_row(index: &str, code: &str, title: &str) -> bool {
     let start = format!("| [{code}]({code}.md) | ");
     index.lines().any(|line| {
         let cells = line.strip_prefix(&start).and_then(|rest| rest.strip_suffix(" |"));
-        cells.and_then(|cells| cells.split_once(" | ")).is_some_and(|(area, rest)| {
-            !area.is_empty() && rest == title
-        })
+        cells
+            .and_then(|cells| cells.split_once(" | "))
+            .is_some_and(|(area, rest)| !area.is_empty() && rest == title)
     })
 }
 
@@ -99,7 +99,7 @@ fn has_sections(text: &str) -> bool {
     what < why
         && why < how
         && text[what..why].contains("\n```text\n")
-        && text[how..].contains("\n```rust\n")
+        && text[how..].contains("\n```rust")
 }
 
 /// Returns whether a word is an `A` and four digits.
@@ -155,7 +155,9 @@ mod tests {
         let found = printed(check, [LISTED, INDEX, (PATH, PAGE)]);
         assert_eq!(
             found,
-            ["crates/ancho/errors/A0001.md:1: no crate uses A0001. Remove the page, or use the code"]
+            [
+                "crates/ancho/errors/A0001.md:1: no crate uses A0001. Remove the page, or use the code"
+            ]
         );
     }
 

@@ -17,7 +17,7 @@ use super::list::FixedList;
 /// assert_eq!(elements.as_slice(), [1, 2]);
 /// ```
 #[derive(Clone)]
-#[must_use = "iterators do nothing until they are asked for elements"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct FixedListIntoIter<T: Copy, const N: usize> {
     list: FixedList<T, N>,
     /// At most the length of the list.

@@ -74,8 +74,7 @@ fn references_of_another_store_are_refused() {
     let foreign = other.insert(BlobBuilder::new(7).build().unwrap());
     assert_eq!(
         store.get(foreign).unwrap_err().to_string(),
-        "A0042: the reference to a blob asset `i32` is of another store; ask the store that it was \
-         inserted in"
+        "A0042: the reference to a blob asset `i32` belongs to another store; use the store that it was inserted in"
     );
     assert_eq!(store.remove(foreign), Err(BlobError::ForeignStore { asset: "i32" }));
 }
@@ -87,8 +86,8 @@ fn references_of_another_type_are_refused() {
     let wrong = BlobAssetReference::<BlobArray<u8>>::from_bits(reference.to_bits());
     assert_eq!(
         store.get(wrong).unwrap_err().to_string(),
-        "A0043: the reference to a blob asset `ancho_collections::blob::array::BlobArray<u8>` leads to a \
-         `u8`; make references from bits only for the type they were taken from"
+        "A0043: the reference to a blob asset `ancho_collections::blob::array::BlobArray<u8>` refers to a `u8`; create \
+         references from bits only with the type that the bits came from"
     );
     assert!(matches!(store.remove(wrong), Err(BlobError::WrongType { .. })));
     assert_eq!(store.get(reference), Ok(&7));

@@ -20,7 +20,7 @@ use crate::field::{EntityRemap, FieldKind, Shape, StateHasher, shape_of};
 /// Returns the metadata of a column of buffers.
 pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
     const {
-        assert!(!(T::ENABLEABLE && T::CLEANUP), "a buffer that stays cannot be switched off");
+        assert!(!(T::ENABLEABLE && T::CLEANUP), "a cleanup buffer cannot be enableable");
     }
     let name = registry::keep_name(format!("Buffer<{}>", T::name()));
     let stable_name = registry::keep_name(format!("Buffer<{}>", stable_name::<T>(T::name())));

@@ -152,10 +152,7 @@ pub(crate) enum Beginning {
 impl TypeInfo {
     pub(super) fn of<T: Component>(index: u32) -> Self {
         const {
-            assert!(
-                !(T::ENABLEABLE && T::CLEANUP),
-                "a component that stays cannot be switched off"
-            );
+            assert!(!(T::ENABLEABLE && T::CLEANUP), "a cleanup component cannot be enableable");
         }
         let name = T::name();
         let stable_name = stable_name::<T>(name);

@@ -114,7 +114,7 @@ impl EntityManager {
         self.with_each(members, |manager, entity| {
             let gone =
                 manager.locate(entity).and_then(|location| manager.despawn_one(entity, location));
-            despawned += usize::from(gone.expect("there is room for what stays"));
+            despawned += usize::from(gone.expect("there is room for the cleanup components"));
         });
         lists.clear();
         self.group_lists = lists;

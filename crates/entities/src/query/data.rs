@@ -66,9 +66,9 @@ use crate::storage::{TrackedColumn, prefetch as fetch_now, prefetch_soon};
 ///
 /// Not to be implemented outside of this crate: the contract between the methods may change.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is nothing that a query gives",
-    label = "not data of a query",
-    note = "ask for references to components: `&T`, `&mut T`, `Option<&T>`, `Entity`, or tuples of them"
+    message = "`{Self}` is not query data",
+    label = "not query data",
+    note = "use references to components: `&T`, `&mut T`, `Option<&T>`, `Entity`, or tuples of them"
 )]
 pub unsafe trait QueryData: Sized {
     /// The item of an entity.
@@ -191,11 +191,11 @@ pub unsafe trait QueryData: Sized {
 ///
 /// Not to be implemented outside of this crate: items allow no writes.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can be changed, and the world is only borrowed to be read",
-    label = "has something that can be changed",
+    message = "`{Self}` needs mutable access, but the world is borrowed immutably",
+    label = "needs mutable access",
     note = "use `query_mut`, with a world that is borrowed mutably",
     note = "a query reads components by reference: `&T`, `Option<&T>`, `Entity`, or tuples of them",
-    note = "to look at what a `Query` can change, use `as_read_only`; to change it, a method that ends in `_mut`"
+    note = "to read the data of a mutable `Query`, use `as_read_only`; to write it, use a method that ends in `_mut`"
 )]
 pub unsafe trait ReadOnlyData: QueryData {}
 
@@ -227,9 +227,9 @@ pub unsafe trait ReadOnlyData: QueryData {}
 ///
 /// Not to be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not lie side by side, and cannot be given as slices",
-    label = "not to be had as slices",
-    note = "use `for_each`, which gives the values one by one"
+    message = "`{Self}` is not contiguous, and cannot be accessed as slices",
+    label = "not available as slices",
+    note = "use `for_each`, which yields the values one by one"
 )]
 pub unsafe trait ChunkData: QueryData {
     /// The slices of contiguous entities.

@@ -55,7 +55,7 @@ use crate::storage::{Chunk, OutOfMemory};
 ///     scope.spawn(move || iter.count());
 /// });
 /// ```
-#[must_use = "an iterator does nothing until it is asked for something"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct QueryIter<'w, D: QueryData> {
     /// Behind a pointer, so that state that changes with each row is not next to memory whose address escapes. It then stays in
     /// registers, and a loop takes half the time.
@@ -444,7 +444,7 @@ impl Cursor<'_> {
         let mut all = Vec::new();
         while self.next_chunk() {
             let chunk = self.view().chunk;
-            let found = chunk.find(ComponentType::of::<T>()).expect("the query asks for it");
+            let found = chunk.find(ComponentType::of::<T>()).expect("the query fetches it");
             let first = chunk.column(found.offset).cast_const().cast::<T>();
             // SAFETY: each row has a value, and no other code writes it meanwhile.
             let values = unsafe { slice::from_raw_parts(first, chunk.len as usize) };
@@ -468,7 +468,7 @@ impl Cursor<'_> {
         let mut rest = values;
         while self.next_chunk() {
             let chunk = self.view().chunk;
-            let place = chunk.find(ComponentType::of::<T>()).expect("the query asks for it");
+            let place = chunk.find(ComponentType::of::<T>()).expect("the query fetches it");
             let column = chunk.column(place.offset).cast::<T>();
             let written = chunk.tracked_column(place.column);
             while let Some((first, end)) = self.next_run() {

@@ -82,7 +82,7 @@ pub struct RateTurn {
 ///
 /// assert_eq!(
 ///     FixedRateCatchUp::try_new(0.0).unwrap_err().to_string(),
-///     "A0121: a group cannot update every 0 seconds; give a number of seconds that is above zero, and finite",
+///     "A0121: the time step of a group cannot be 0 seconds; pass a finite number above zero",
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,13 +105,12 @@ impl fmt::Display for RateError {
         match *self {
             Self::Timestep { seconds } => write!(
                 f,
-                "A0121: a group cannot update every {seconds} seconds; give a number of seconds that is above zero, and \
-                 finite"
+                "A0121: the time step of a group cannot be {seconds} seconds; pass a finite number above zero"
             ),
             Self::NoTimestep { seconds } => write!(
                 f,
-                "A0121: a group cannot update every {seconds} seconds if its rate manager does not work with steps, or it has \
-                 none; give it a `FixedRateCatchUp` or a `FixedRateSimple` first"
+                "A0121: the time step of a group cannot be {seconds} seconds: the group has no rate manager with a \
+                 fixed step; set a `FixedRateCatchUp` or a `FixedRateSimple` first"
             ),
         }
     }

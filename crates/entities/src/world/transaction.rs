@@ -55,7 +55,7 @@ use crate::world::World;
 /// let world = transaction.end();
 /// transaction.schedule(&[], |_| ());
 /// ```
-#[must_use = "the world goes with it; call `end` to have it back"]
+#[must_use = "the world is dropped with it; call `end` to get it back"]
 pub struct ExclusiveEntityTransaction {
     /// Without its entities, which jobs may have. It is dropped first, and waits for the jobs.
     world: World,

@@ -58,8 +58,8 @@ fn values_are_written_back() {
     let few = world.query_mut::<(&X, &mut A)>().copy_from(&[A(0); 36]);
     assert_eq!(
         few.unwrap_err().to_string(),
-        "A0060: the query finds 37 entities, and 36 values of `queries::A` were given; take as many as `count`, or the \
-         list of `to_components`"
+        "A0060: the query matches 37 entities, but 36 values of `queries::A` were passed; pass as many as `count` \
+         returns, or the list of `to_components`"
     );
     let foreign = world.query_mut::<&X>().copy_from(&[A(0); 37]);
     assert!(matches!(foreign, Err(EntityError::NotGiven { .. })));

@@ -45,16 +45,16 @@ fn a0104_sy14_singletons_are_one() {
     world.add_system((|_: Single<&A>| {}).named("reader"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0104: system `reader` was not run, because `Single<&systems::common::A>` finds no entity; let it wait with \
-         `require`, or take an `Option` of it"
+        "A0104: system `reader` was not run, because `Single<&systems::common::A>` matches no entity; make it wait \
+         with `require`, or take an `Option` of it"
     );
     world.spawn(A(1));
     world.try_update(0.1).unwrap();
     world.spawn_many(A(1), 2);
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0104: system `reader` was not run, because `Single<&systems::common::A>` finds 3 entities; there has to be one of \
-         them, or take a `Query`"
+        "A0104: system `reader` was not run, because `Single<&systems::common::A>` matches 3 entities instead of one; \
+         despawn the others, or take a `Query`"
     );
 }
 
@@ -83,9 +83,9 @@ fn commands_that_fail_are_told_with_the_system() {
     world.add_system(say("after"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0078: of system `late` not all commands were carried out: command 1 of 1 failed, `add `A` to 0v1`; those before it were \
-         carried out, those after it were not: A0050: entity 0v1 does not exist any more: it was despawned; ask with `exists` \
-         before following references that may be old"
+        "A0078: not all commands of system `late` were applied: command 1 of 1 failed, `add `A` to 0v1`; the commands \
+         before it were applied, those after it were not: A0050: entity 0v1 no longer exists: it was despawned; check \
+         stored references with `exists`"
     );
     assert_eq!(take(&mut world), ["after"]);
 }

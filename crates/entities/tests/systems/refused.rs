@@ -32,13 +32,13 @@ fn a0100_two_queries_of_what_one_changes() {
     assert_eq!(
         refusal(|_: Query<&mut A>, _: Time, _: Query<(&A, &B)>| {}),
         "A0100: system `it` cannot be added: parameter 1, `Query<&mut systems::common::A>`, changes and parameter 3, \
-         `Query<(&systems::common::A, &systems::common::B)>`, reads the values of `A`, perhaps of one entity; ask for it in one \
-         parameter, filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart, or \
-         put both in a `ParamSet`"
+         `Query<(&systems::common::A, &systems::common::B)>`, reads the values of `A`, possibly of the same entity; \
+         access it in one parameter, filter one by `With<T>` and the other by `Without<T>`, with a component that \
+         separates their entities, or put both in a `ParamSet`"
     );
     let bits = refusal(|_: Query<EnabledMut<Switch>>, _: Query<EnabledRef<Switch>>| {});
     assert!(
-        bits.contains("changes and parameter 2") && bits.contains("whether it is on, of `Switch`"),
+        bits.contains("changes and parameter 2") && bits.contains("the enabled bit of `Switch`"),
         "{bits}"
     );
     for message in [
@@ -62,11 +62,11 @@ fn a0100_two_queries_of_what_one_changes() {
 fn a0101_a_switch_does_not_tell_parameters_apart() {
     assert_eq!(
         refusal(|_: Query<&mut A, With<Switch>>, _: Query<&A, Without<Switch>>| {}),
-        "A0101: system `it` cannot be added: parameter 1, \
-         `Query<&mut systems::common::A, With<systems::common::Switch>>`, changes and parameter 2, \
-         `Query<&systems::common::A, Without<systems::common::Switch>>`, reads the values of `A`, and only `Switch` tells \
-         their entities apart, which can be switched off and on; filter by `Absent<Switch>` instead of `Without<Switch>`, or by \
-         a component that cannot be switched off, or put both in a `ParamSet`"
+        "A0101: system `it` cannot be added: parameter 1, `Query<&mut systems::common::A, \
+         With<systems::common::Switch>>`, changes and parameter 2, `Query<&systems::common::A, \
+         Without<systems::common::Switch>>`, reads the values of `A`, and only the enableable component `Switch` \
+         separates their entities; filter by `Absent<Switch>` instead of `Without<Switch>`, or by a component that is \
+         not enableable, or put both in a `ParamSet`"
     );
     accepted(|_: Query<&mut A, With<Switch>>, _: Query<&A, Absent<Switch>>| {});
 }
@@ -76,8 +76,8 @@ fn a0102_other_parameters_exclude_each_other() {
     assert_eq!(
         refusal(|_: ResMut<Log>, _: Res<Log>| {}),
         "A0102: system `it` cannot be added: parameter 1, `ResMut<systems::common::Log>`, and parameter 2, \
-         `Res<systems::common::Log>`, both use the resource `systems::common::Log`, and one of them can change it; leave one of \
-         them out, or put both in a `ParamSet`"
+         `Res<systems::common::Log>`, both use the resource `systems::common::Log`, at least one of them mutably; \
+         remove one of them, or put both in a `ParamSet`"
     );
     for message in [
         refusal(|_: ResMut<Log>, _: ResMut<Log>| {}),
@@ -135,8 +135,8 @@ fn a0097_sy16_patches_have_no_place() {
         assert_eq!(
             refusal(system),
             format!(
-                "A0097: `{what}` was said of `it`, which is a patch, and has no place among other systems: it runs after each of \
-                 them; take `{what}` away, or `patch`"
+                "A0097: `{what}` cannot be used for `it`: it is a patch, which runs after every other system; remove \
+                 `{what}` or `patch`"
             )
         );
     }
@@ -162,8 +162,8 @@ fn a0097_sy16_nobody_is_before_or_after_a_patch() {
         assert_eq!(
             world.try_update(0.1).unwrap_err().to_string(),
             format!(
-                "A0097: `it` of `Simulation` is to run {word} `tidy`, which is a patch, and has no place among other systems: it runs \
-                 after each of them; take `{word}` away, or `patch`"
+                "A0097: `it` of `Simulation` cannot run {word} `tidy`: that is a patch, which runs after every other \
+                 system; remove `{word}` or `patch`"
             )
         );
     }
@@ -179,8 +179,8 @@ fn a0097_sy16_nobody_is_before_or_after_a_patch() {
 fn a0098_what_goes_by_parameters_is_for_functions() {
     assert_eq!(
         refusal(Once.require_matching()),
-        "A0098: `require_matching` is for functions, whose queries are known, and `it` is none; take it away, and say with \
-         `require` or `require_any` which entities it needs"
+        "A0098: `require_matching` is for function systems, but `it` is not a function, so its queries are unknown; \
+         remove it, and use `require` or `require_any`"
     );
     assert!(
         refusal(Physics.require_matching())
@@ -194,8 +194,8 @@ fn a0098_what_goes_by_parameters_is_for_functions() {
 
 #[test]
 fn a0110_groups_have_to_be_there_and_groups() {
-    let expected = "A0110: system `it` cannot be in `systems::refused::Physics`, which is no group of this world; add the group \
-                    first, or name another";
+    let expected = "A0110: system `it` cannot be in `systems::refused::Physics`, which is not a group of this world; \
+                    add the group first, or name another";
     assert_eq!(refusal(nothing.in_group(Physics)), expected);
     assert!(
         refusal(nothing.in_group(ancho_entities::EndSimulation))
@@ -221,7 +221,7 @@ fn a0110_groups_have_to_be_there_and_groups() {
 fn a0111_rates_are_for_groups() {
     assert_eq!(
         refusal(nothing.rate(FixedRateSimple::new(0.1))),
-        "A0111: `rate` is for groups, and `it` is none; say it of the group that it is in"
+        "A0111: `rate` is for groups, but `it` is not a group; set it on the group that contains it"
     );
     assert!(refusal(nothing.unsorted()).starts_with("A0111: `unsorted` is for groups"));
 }

@@ -18,8 +18,8 @@ fn singletons_of_a_world() {
     assert_eq!(world.singleton_entity::<A>(), Err(none));
     assert_eq!(
         none.to_string(),
-        "A0088: no entity with `A` is found, and one was expected; create it with `create_singleton`, ask with \
-         `try_singleton`, or let the system wait for it with `require`"
+        "A0088: no entity has `A`, but one was expected; create it with `create_singleton`, check with \
+         `try_singleton`, or make the system wait for it with `require`"
     );
     let entity = world.create_singleton(A(1)).unwrap();
     assert_eq!(world.singleton_entity::<A>(), Ok(entity));
@@ -30,7 +30,8 @@ fn singletons_of_a_world() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "A0137: entity {entity} has `{}` already, and no other may; change it with `set_singleton`, or despawn the entity first",
+            "A0137: entity {entity} already has the singleton `{}`; change it with `set_singleton`, or despawn the \
+             entity first",
             ComponentType::of::<A>()
         )
     );
@@ -39,8 +40,8 @@ fn singletons_of_a_world() {
     let two = EntityError::NotSingleton { component: ComponentType::of::<A>(), found: 2 };
     assert_eq!(
         two.to_string(),
-        "A0088: 2 entities with `A` are found, and one was expected; despawn the others, or ask a query that filters them out \
-         for its `single`"
+        "A0088: 2 entities have `A`, but one was expected; despawn the others, or use `single` of a query that filters \
+         them out"
     );
     assert_eq!(world.singleton::<A>(), Err(two));
     assert_eq!(world.singleton_mut::<A>(), Err(two));
@@ -83,8 +84,8 @@ fn buffers_are_singletons_too() {
     assert_eq!(
         none.to_string(),
         format!(
-            "A0088: no entity with `{orders}` is found, and one was expected; create it with `create_singleton_buffer`, ask \
-             with `try_singleton_buffer`, or let the system wait for it with `require`"
+            "A0088: no entity has `{orders}`, but one was expected; create it with `create_singleton_buffer`, check \
+             with `try_singleton_buffer`, or make the system wait for it with `require`"
         )
     );
     let entity = world.create_singleton_buffer(Buffer::from([Order(1)])).unwrap();

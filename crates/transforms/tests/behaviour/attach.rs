@@ -111,8 +111,8 @@ fn orders_that_name_nobody_are_errors() {
     assert_eq!(
         errors.to_string(),
         format!(
-            "A0145: {child} cannot be attached to {parent}, since {parent} does not exist; the order was despawned: see who \
-             despawned the entity before the transforms were updated"
+            "A0145: {child} cannot be attached to {parent}, because {parent} does not exist; the request was \
+             despawned: look for the code that despawned the entity before the transforms were updated"
         )
     );
     assert!(!world.exists(order) && !world.has::<Parent>(child));

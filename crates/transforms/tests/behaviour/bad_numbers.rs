@@ -238,8 +238,9 @@ fn the_message_fits_all_values_that_are_not_finite() {
     assert_eq!(
         errors.to_string(),
         format!(
-            "A0141: the transform of {hand} and of 2 more is infinite or not a number; what is placed by it stays where it was: \
-             look for a division by zero in what writes the position, rotation, scale or matrix of the entity or its ancestors"
+            "A0141: the transform of {hand} and of 2 more is NaN or infinite; the entity and its descendants stay \
+             where they were: look for a division by zero in the code that writes the position, rotation, scale or \
+             matrix of the entity or its ancestors"
         )
     );
 }

@@ -121,8 +121,8 @@ fn the_limit_counts_chunks_in_use() {
     assert_eq!(refused, OutOfMemory { requested: 16_384, limit: Some(49_153) });
     assert_eq!(
         refused.to_string(),
-        "A0056: there is no room for a chunk of 16384 bytes: the arena is limited to 49153 bytes in use; \
-         despawn entities, or give the world an arena with a higher limit"
+        "A0056: cannot allocate a chunk of 16384 bytes: the arena is limited to 49153 bytes in use; despawn entities, \
+         or give the world an arena with a higher limit"
     );
     // Another owner of the same chunk costs nothing.
     let shared = chunks[0].share();

@@ -19,7 +19,7 @@ use super::{Elsewhere, GroupPart};
 /// world.add_system((|| {}).named("egg").before("hen"));
 /// let errors = world.sort_systems().unwrap_err();
 /// let SystemFault::Order(cycle) = errors.iter().next().unwrap().fault() else { panic!() };
-/// assert!(cycle.to_string().contains("`hen` before `egg` (said by `hen`), `egg` before `hen`"));
+/// assert!(cycle.to_string().contains("`hen` before `egg` (set by `hen`), `egg` before `hen`"));
 ///
 /// let hen = (|| {}).named("hen").create_after("egg");
 /// let egg = (|| {}).named("egg").create_after("hen");
@@ -148,7 +148,7 @@ impl GroupPart {
     fn in_words(self) -> &'static str {
         match self {
             Self::First => "among the first",
-            Self::Middle => "neither among the first nor among the last",
+            Self::Middle => "neither among the first nor the last",
             Self::Last => "among the last",
         }
     }
@@ -161,9 +161,9 @@ fn word(is_before: bool) -> &'static str {
 fn write_cycle(f: &mut fmt::Formatter<'_>, links: &[CycleLink]) -> fmt::Result {
     for (at, CycleLink { before, after, said_by }) in links.iter().enumerate() {
         let gap = if at == 0 { "" } else { ", " };
-        write!(f, "{gap}`{before}` before `{after}` (said by `{said_by}`)")?;
+        write!(f, "{gap}`{before}` before `{after}` (set by `{said_by}`)")?;
     }
-    f.write_str("; take one of these constraints away")
+    f.write_str("; remove one of these constraints")
 }
 
 impl fmt::Display for OrderError {
@@ -176,30 +176,30 @@ impl fmt::Display for OrderFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cycle { group, links } => {
-                write!(f, "A0123: the systems of `{group}` cannot be put in an order: ")?;
+                write!(f, "A0123: the order of the systems of `{group}` has a cycle: ")?;
                 write_cycle(f, links)
             }
             Self::UnknownTarget { system, group, is_before, target } => write!(
                 f,
-                "A0124: `{system}` of `{group}` is to run {word} `{target}`, which this world does not have; add it to \
-                 `{group}`, or take `{word}` away",
+                "A0124: `{system}` of `{group}` should run {word} `{target}`, which this world does not have; add it \
+                 to `{group}`, or remove `{word}`",
                 word = word(*is_before)
             ),
             Self::OfItself { system, is_before } => write!(
                 f,
-                "A0125: `{system}` is to run {word} itself; name another system, or take `{word}` away",
+                "A0125: `{system}` cannot run {word} itself; name another system, or remove `{word}`",
                 word = word(*is_before)
             ),
             Self::NotASibling { system, group, is_before, target, target_group } => write!(
                 f,
-                "A0126: `{system}` of `{group}` is to run {word} `{target}`, which is in `{target_group}`; only systems of one \
-                 group have an order among themselves: put both in one group, or order the groups",
+                "A0126: `{system}` of `{group}` should run {word} `{target}`, which is in `{target_group}`; only \
+                 systems of the same group can be ordered: put both in one group, or order the groups",
                 word = word(*is_before)
             ),
             Self::OfPatch { system, group, is_before, target } => write!(
                 f,
-                "A0097: `{system}` of `{group}` is to run {word} `{target}`, which is a patch, and has no place among other systems: it \
-                 runs after each of them; take `{word}` away, or `patch`",
+                "A0097: `{system}` of `{group}` cannot run {word} `{target}`: that is a patch, which runs after every \
+                 other system; remove `{word}` or `patch`",
                 word = word(*is_before)
             ),
             Self::Contradiction {
@@ -214,39 +214,39 @@ impl fmt::Display for OrderFault {
                 let word = word(*is_before);
                 write!(
                     f,
-                    "A0127: `{system}` of `{group}` is to run {word} `{target}`, and cannot: it is {place}, and `{target}` is \
+                    "A0127: `{system}` of `{group}` should run {word} `{target}`, but it is {place}, and `{target}` is \
                      {target_place}; "
                 )?;
                 if *suits_late {
                     write!(
                         f,
-                        "put `{system}` in `LateSimulation`, which runs after `{target}`, or take `{word}` away"
+                        "put `{system}` in `LateSimulation`, which runs after `{target}`, or remove `{word}`"
                     )
                 } else {
-                    write!(f, "take `{word}` away, or `first` or `last`")
+                    write!(f, "remove `{word}`, `first` or `last`")
                 }
             }
             Self::FirstAndLast { system, group } => write!(
                 f,
-                "A0128: `{system}` of `{group}` is to be both first and last; take `first` or `last` away"
+                "A0128: `{system}` of `{group}` cannot be both first and last; remove `first` or `last`"
             ),
             Self::CreateCycle { links } => {
-                f.write_str("A0131: systems cannot be created in an order: ")?;
+                f.write_str("A0131: the creation order of systems has a cycle: ")?;
                 write_cycle(f, links)
             }
             Self::CreateAfterUnknown { system, target } => write!(
                 f,
-                "A0132: `{system}` is to be created after `{target}`, which is neither in this world nor added with it; add both \
-                 with `add_systems`, or take `create_after` away"
+                "A0132: `{system}` should be created after `{target}`, which is neither in this world nor added with \
+                 it; add both with `add_systems`, or remove `create_after`"
             ),
             Self::CreateBeforeExisting { system, target } => write!(
                 f,
-                "A0133: `{system}` is to be created before `{target}`, which is in this world already; add both with \
-                 `add_systems`, or take `create_before` away"
+                "A0133: `{system}` should be created before `{target}`, which is in this world already; add both with \
+                 `add_systems`, or remove `create_before`"
             ),
             Self::CreateOfItself { system } => write!(
                 f,
-                "A0134: `{system}` is to be created before or after itself; name another system, or take the constraint away"
+                "A0134: `{system}` cannot be created before or after itself; name another system, or remove the constraint"
             ),
         }
     }

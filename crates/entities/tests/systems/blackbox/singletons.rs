@@ -65,9 +65,9 @@ fn a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
     assert!(system.starts_with("A0105: system `") && system.contains("switch"), "{told}");
     assert_eq!(
         sentence,
-        "A0136: `Single<&systems::blackbox::singletons::Shield>` finds 0 entities by now, and one was expected: another \
-         parameter of its set has switched components; have the single before that, or ask for a \
-         `Query<&systems::blackbox::singletons::Shield>` in its place"
+        "A0136: `Single<&systems::blackbox::singletons::Shield>` now matches 0 entities, but one was expected: another \
+         parameter of its `ParamSet` enabled or disabled components; use the single before that, or take a \
+         `Query<&systems::blackbox::singletons::Shield>` instead"
     );
 
     // After the toggle, the single finds two entities.

@@ -100,8 +100,8 @@ fn an_index_beyond_the_end_is_refused() {
     assert_eq!(
         failed,
         format!(
-            "A0011: job `Beyond` panicked: A0077: index 340 is asked of an array of 340 entities, of `&{}`; ask for one \
-             below that",
+            "A0011: job `Beyond` panicked: A0077: index 340 is out of bounds for an array of 340 entities of `&{}`; \
+             use a smaller index",
             std::any::type_name::<A>()
         )
     );
@@ -133,8 +133,8 @@ fn an_index_of_another_batch_is_refused() {
         assert_eq!(
             failed,
             format!(
-                "A0011: job `Stray` panicked: A0077: index {to} is out of the restricted range 32 to 47 of this batch of a \
-                 parallel job, of an array of `&mut {}`; change what is in the range, or take an array that only reads",
+                "A0011: job `Stray` panicked: A0077: index {to} is outside the range 32 to 47 of this batch of a \
+                 parallel job, in an array of `&mut {}`; write only elements in the range, or use a read-only array",
                 std::any::type_name::<A>()
             )
         );
