@@ -14,7 +14,7 @@ use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSa
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "chain",
-    summary: "200 chains of 100 links, each link held by the one before it, in one job",
+    summary: "200 chains of 100 links, each attached to the previous one, in one job",
     kind: Kind::World(WorldSample {
         counts: "links of chains",
         entities: 20_000,

@@ -16,7 +16,7 @@ use crate::random::Random;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "gravity",
-    summary: "1,000 asteroids that stars attract, in seven patterns",
+    summary: "1,000 asteroids attracted by stars, in seven patterns",
     kind: Kind::World(WorldSample {
         counts: "asteroids",
         entities: 1_000,

@@ -14,7 +14,7 @@ use crate::state_hash::StateHash;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "mandelbrot",
-    summary: "rows of very different cost, shared out evenly among the threads",
+    summary: "rows of very different cost, distributed evenly among threads",
     kind: Kind::Jobs(JobSample {
         frames: 60,
         show,

@@ -12,7 +12,7 @@ use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSa
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "phyllotaxis",
-    summary: "50,000 cubes in the order of a sunflower's seeds, all on one that turns",
+    summary: "50,000 cubes arranged like a sunflower's seeds, children of one that turns",
     kind: Kind::World(WorldSample {
         counts: "cubes",
         entities: 50_000,

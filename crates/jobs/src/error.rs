@@ -237,7 +237,7 @@ impl AccessError {
     pub fn summary(&self) -> impl fmt::Display {
         fmt::from_fn(move |f| match self {
             Self::InUse { job, .. } => write!(f, "in use by job `{job}`"),
-            Self::Expired { memory, .. } => write!(f, "taken back by {memory}"),
+            Self::Expired { memory, .. } => write!(f, "reclaimed by {memory}"),
         })
     }
 }

@@ -27,7 +27,7 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "galactic_conquest",
     summary: "two teams send ships from planet to planet, and play by themselves",
     kind: Kind::World(WorldSample {
-        counts: "ships that fly at a time, at most",
+        counts: "maximum number of ships in flight",
         entities: 50_000,
         most: 5_000_000,
         frames: 900,

@@ -15,7 +15,7 @@ use super::{Kind, Options, STEP, Sample, SampleResult, WorldSample};
 pub(crate) fn bisect(sample: &Sample, frames: u32, workers: usize) -> SampleResult<()> {
     let name = sample.name;
     let Kind::World(world) = &sample.kind else {
-        return Err(format!("`{name}` is about jobs alone, and has no world to compare.").into());
+        return Err(format!("`{name}` consists of jobs alone, and has no world to compare.").into());
     };
     let serial = options(world, 0)?;
     let shuffled = options(world, workers)?;
@@ -29,9 +29,7 @@ pub(crate) fn bisect(sample: &Sample, frames: u32, workers: usize) -> SampleResu
     if let Some(found) = found {
         return Err(format!("{name}: {found}").into());
     }
-    say!(
-        "{name}: the same for {frames} frames, in order without workers and shuffled with {workers}"
-    );
+    say!("{name}: equal for {frames} frames, in order without workers and shuffled with {workers}");
     Ok(())
 }
 

@@ -141,7 +141,7 @@ fn show_jobs(show: &Show, sample: &JobSample, pool: &JobPool, files: Files) -> S
 }
 
 fn write_trace(events: &[JobEvent], file: Output) -> SampleResult<()> {
-    file.write("; https://ui.perfetto.dev opens it", |file| write_chrome_trace(events, file))
+    file.write(" (open it with https://ui.perfetto.dev)", |file| write_chrome_trace(events, file))
 }
 
 impl View {

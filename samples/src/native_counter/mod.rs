@@ -26,7 +26,7 @@ use per_thread::PerThreadCounter;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "native_counter",
-    summary: "a container of one's own, with which all threads count a million numbers",
+    summary: "a custom container that counts a million numbers on all threads",
     kind: Kind::World(WorldSample {
         counts: "numbers",
         entities: 1_000_000,

@@ -25,7 +25,7 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "two_stick_shooter",
     summary: "a shooter, played by a script until you press a key",
     kind: Kind::World(WorldSample {
-        counts: "enemies that come at a time",
+        counts: "enemies that appear at a time",
         entities: 1,
         most: 1_000,
         frames: 1200,

@@ -202,8 +202,8 @@ fn every_sample_of_the_list_runs_without_a_view() {
 fn help_tells_what_is_counted() {
     let help = printed("help");
     for line in [
-        "  dungeon             rooms: 60 if",
-        "  two_stick_shooter   enemies that come at a time: 1 if",
+        "  dungeon             rooms: 60 by default",
+        "  two_stick_shooter   enemies that appear at a time: 1 by default",
     ] {
         assert!(help.contains(line), "{help}");
     }
@@ -232,7 +232,7 @@ fn mistakes_get_a_sentence_a_list_and_status_2() {
 #[test]
 fn an_option_that_a_sample_does_not_know_is_a_mistake() {
     let told = told(["phyllotaxis", "--seed", "1"]);
-    assert!(told.starts_with("`--seed` means nothing for `phyllotaxis`; it takes --frames, "));
+    assert!(told.starts_with("`phyllotaxis` does not take `--seed`; its options are --frames, "));
 }
 
 #[cfg(unix)]
@@ -241,17 +241,17 @@ fn an_argument_that_is_no_text_is_a_mistake_too() {
     use std::os::unix::ffi::OsStrExt;
 
     let told = told([OsStr::from_bytes(b"b\xE4ttle")]);
-    assert!(told.starts_with("`b\u{FFFD}ttle` is not UTF-8; names of samples and options are."));
+    assert!(told.starts_with("`b\u{FFFD}ttle` is not valid UTF-8."));
 }
 
 #[test]
 fn a_sample_is_the_same_when_it_is_bisected() {
     assert_eq!(
         printed("bisect rotation --frames 3 --workers 1"),
-        "rotation: the same for 3 frames, in order without workers and shuffled with 1\n"
+        "rotation: equal for 3 frames, in order without workers and shuffled with 1\n"
     );
     let output = gallery(["bisect", "life"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let expected = "`life` is about jobs alone, and has no world to compare.\n";
+    let expected = "`life` consists of jobs alone, and has no world to compare.\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
 }

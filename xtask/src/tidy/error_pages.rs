@@ -68,7 +68,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
         if !has_sections(text) {
             refuse(format!(
-                "the page has not the sections, the message and the example of {FOLDER}/README.md. Add them"
+                "the page lacks a section, the message or the example. Write it as {FOLDER}/README.md says"
             ));
         }
     }

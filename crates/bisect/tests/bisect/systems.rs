@@ -147,7 +147,7 @@ fn a_world_that_cannot_be_made_in_one_alone_is_found() {
     let found = Bisection::of(|| panic!("no disk")).against(|| World::new("second")).run();
     let found = found.unwrap().unwrap();
     assert_eq!(found.at, DivergedAt::Made);
-    assert!(found.to_string().contains("the first panicked, the other did not: no disk"));
+    assert!(found.to_string().contains("the first run panicked, the other did not: no disk"));
 }
 
 #[test]

@@ -403,7 +403,7 @@ fn errors_are_sentences() {
     );
     assert_eq!(
         said(FormatError::BadFormat { position: 3 }.into()),
-        "the brace at byte 3 of the format stands alone; write {0} to {9} for an argument, and {{ or }} \
+        "the brace at byte 3 of the format is unmatched; write {0} to {9} for an argument, and {{ or }} \
          for a brace"
     );
     assert_eq!(

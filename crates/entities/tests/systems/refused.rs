@@ -147,7 +147,7 @@ fn a0097_sy16_patches_have_no_place() {
     assert_eq!((info.group, info.depth), (None, 0));
     let moved = world.set_group(id, ancho_entities::Presentation).unwrap_err().to_string();
     assert!(
-        moved.starts_with("A0097: `set_group` was said of `tidy`, which is a patch"),
+        moved.starts_with("A0097: `set_group` cannot be used for `tidy`: it is a patch"),
         "{moved}"
     );
     world.try_update(0.1).unwrap();
@@ -184,10 +184,10 @@ fn a0098_what_goes_by_parameters_is_for_functions() {
     );
     assert!(
         refusal(Physics.require_matching())
-            .starts_with("A0098: `require_matching` is for functions")
+            .starts_with("A0098: `require_matching` is for function systems")
     );
     for message in [refusal(Once.in_jobs()), refusal(Physics.in_jobs()), refusal(Point.in_jobs())] {
-        assert!(message.starts_with("A0098: `in_jobs` is for functions"), "{message}");
+        assert!(message.starts_with("A0098: `in_jobs` is for function systems"), "{message}");
     }
     accepted((|_: Query<&A>| {}).require_matching().in_jobs());
 }
@@ -199,7 +199,7 @@ fn a0110_groups_have_to_be_there_and_groups() {
     assert_eq!(refusal(nothing.in_group(Physics)), expected);
     assert!(
         refusal(nothing.in_group(ancho_entities::EndSimulation))
-            .contains("in `EndSimulation`, which is no group")
+            .contains("in `EndSimulation`, which is not a group")
     );
     assert!(refusal(nothing.in_group("nobody")).starts_with("A0110: "));
     let itself =
@@ -239,7 +239,7 @@ fn a0116_structs_and_groups_are_there_once_functions_as_often_as_one_likes() {
     let mut world = World::new("test");
     world.add_system(Once);
     let again = world.try_add_system(Once).unwrap_err().to_string();
-    assert!(again.starts_with("A0116: this world has `systems::refused::Once` already"), "{again}");
+    assert!(again.starts_with("A0116: this world already has `systems::refused::Once`"), "{again}");
     assert!(world.try_add_system(Simulation).unwrap_err().to_string().starts_with("A0116: "));
     let (one, two) = (world.add_system(nothing), world.add_system(nothing));
     assert_ne!(one, two);

@@ -54,11 +54,7 @@ fn singletons_of_a_world() {
 fn tags_are_singletons_too() {
     let mut world = World::new("test");
     assert!(
-        world
-            .singleton::<Tag>()
-            .unwrap_err()
-            .to_string()
-            .starts_with("A0088: no entity with `Tag`")
+        world.singleton::<Tag>().unwrap_err().to_string().starts_with("A0088: no entity has `Tag`")
     );
     assert!(world.set_singleton(Tag).is_err());
     let entity = world.create_singleton(Tag).unwrap();

@@ -41,7 +41,7 @@ fn a_system_has_its_singleton_or_none() {
     // With several entities, even an `Option` parameter is ambiguous.
     world.spawn(Score(9));
     let told = world.try_update(0.1).unwrap_err().to_string();
-    assert!(told.contains("finds 2 entities"), "{told}");
+    assert!(told.contains("matches 2 entities"), "{told}");
     assert_eq!(world.get(one), Ok(&Score(2)));
 }
 
@@ -79,7 +79,7 @@ fn a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
     world.spawn(Shield(7));
     world.add_system(switch);
     let told = world.try_update(0.1).unwrap_err().to_string();
-    assert!(told.contains("finds 2 entities by now"), "{told}");
+    assert!(told.contains("now matches 2 entities"), "{told}");
 }
 
 #[test]

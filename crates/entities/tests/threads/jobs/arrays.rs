@@ -169,8 +169,8 @@ fn what_is_not_counted_is_refused() {
         panic_message(|| _ = world.query_mut::<EnabledMut<X>>().job().into_array()),
     ];
     for message in refused {
-        let start = "A0076: which entities the query of `";
-        assert!(message.starts_with(start) && message.contains("`ignore_enabled`"), "{message}");
+        let start = "A0076: the entities of the query `";
+        assert!(message.starts_with(start) && message.contains("`IgnoreEnabled`"), "{message}");
     }
     assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().job().into_array().len(), 1);
 }

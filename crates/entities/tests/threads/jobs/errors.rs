@@ -272,7 +272,7 @@ fn a0008_a_pool_that_is_full_says_so() {
         })
         .expect("there was room for all");
     assert!(
-        message.starts_with("A0008: job `More` finds the pool full, with 64 jobs "),
+        message.starts_with("A0008: job `More` cannot be scheduled: the pool is full, with 64 "),
         "{message}"
     );
     assert_eq!(world.get::<A>(entity), Ok(&A(scheduled)));
