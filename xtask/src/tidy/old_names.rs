@@ -15,6 +15,9 @@ const HEADER: &str = "| old | new |";
 /// Libraries whose names may be the same as old names of ancho.
 const PEERS: &[&str] = &["Unity", "DOTS", "bevy", "hecs", "flecs", "legion", "shipyard"];
 
+/// Names in the first column of the table that the standard library has too.
+const STANDARD: &[&str] = &["AsMut", "AsRef"];
+
 /// Old names of files and folders below `crates/entities/src`, and their present names.
 const FILES: &[(&str, &str)] = &[
     ("adopt", "import"),
@@ -108,6 +111,7 @@ fn old_names(tree: &Tree) -> BTreeSet<String> {
     let mut old: BTreeSet<&str> =
         old.filter(|name| name.len() > 4 && !new.contains(name)).collect();
     old.retain(|name| is_compound(name) || name.starts_with(|c: char| c.is_uppercase()));
+    old.retain(|name| !STANDARD.contains(name));
     for (path, source) in tree.rust_files() {
         if path.starts_with("crates/") {
             for name in names_in(source.code()) {

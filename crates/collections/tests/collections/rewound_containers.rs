@@ -141,7 +141,7 @@ fn memory_is_not_used_again_while_a_job_is_in_the_middle_of_it() {
     let mut array = NativeArray::from_fn_in(1000, |i| i, &memory);
     let job = jobs.schedule(&[], array.write(), move |array| {
         wait();
-        assert!(array.iter().copied().eq(0..1000), "somebody else wrote here");
+        assert!(array.iter().copied().eq(0..1000), "other code wrote here");
         array.fill(7);
     });
     jobs.flush();

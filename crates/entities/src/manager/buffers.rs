@@ -109,7 +109,7 @@ impl EntityManager {
     ) -> Result<DynamicBuffer<'_, T>, EntityError> {
         let (column, row) = self.column_mut(entity, ComponentType::of_buffer::<T>())?;
         let value = column.wrapping_add(row * BufferLayout::of::<T>().size);
-        // SAFETY: there is a buffer of this type, in memory that is the world's alone, which is borrowed mutably.
+        // SAFETY: there is a buffer of this type, in unshared memory of the world, which is borrowed mutably.
         Ok(unsafe { DynamicBuffer::new(value.cast()) })
     }
 }
@@ -135,7 +135,7 @@ impl ArchetypeChunkMut<'_> {
     ) -> Result<BufferAccessorMut<'_, T>, EntityError> {
         let first = self.column_mut(ComponentType::of_buffer::<T>())?;
         let count = self.as_chunk().len();
-        // SAFETY: there is a buffer for each entity, in memory that is the world's alone, which is borrowed mutably.
+        // SAFETY: there is a buffer for each entity, in unshared memory of the world, which is borrowed mutably.
         Ok(unsafe { BufferAccessorMut::new(first, count) })
     }
 }

@@ -40,7 +40,7 @@ use crate::world::World;
 ///     });
 /// })?;
 /// loading.jobs().flush();
-/// // Frames go by, until `loading.jobs().is_completed(clearing)`, or somebody wants to wait.
+/// // Frames go by, until `loading.jobs().is_completed(clearing)`, or the program waits for it.
 /// let mut loaded = loading.end()?;
 /// game.move_entities_from(&mut loaded)?;
 /// assert_eq!(game.entity_count(), 900);

@@ -71,7 +71,7 @@ fn values_are_written_back() {
     let values: Vec<A> = (100..137).map(A).collect();
     world.query_mut::<(&X, &mut A)>().copy_from(&values).unwrap();
     assert_eq!(world.query_filtered::<&X, With<A>>().to_components::<A>(), Ok(values));
-    assert_eq!(world.get(all[0]), Ok(&A(0)), "switched off");
+    assert_eq!(world.get(all[0]), Ok(&A(0)), "disabled");
     assert_eq!(changed(&world), 50);
     let only = world.query_filtered::<(), ancho_entities::Changed<X>>().since(seen);
     assert_eq!(only.count(), 0);

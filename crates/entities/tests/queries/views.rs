@@ -86,7 +86,7 @@ fn values_are_written_back() {
     let (mut some,) = world.split::<(Query<(&mut A, &X)>,)>();
     some.copy_from(&values).unwrap();
     assert_eq!(some.to_components(), Ok(values));
-    assert_eq!(world.get(all[0]), Ok(&A(0)), "switched off");
+    assert_eq!(world.get(all[0]), Ok(&A(0)), "disabled");
     assert!(changed(&world) > 0);
 }
 

@@ -164,9 +164,9 @@ fn a0132_a0133_a0134_targets_that_cannot_be() {
         assert_eq!(log.take().iter().filter(|line| *line != "+1").count(), 0);
         alone
     };
-    let unknown = "A0132: `two` should be created after `nobody`, which is neither in this world nor added with it; \
+    let unknown = "A0132: `two` should be created after `missing`, which is neither in this world nor added with it; \
                    add both with `add_systems`, or remove `create_after`";
-    assert_eq!(refused(told::<2>(&log).named("two").create_after("nobody")), unknown);
+    assert_eq!(refused(told::<2>(&log).named("two").create_after("missing")), unknown);
     assert_eq!(
         refused(told::<2>(&log).named("two").create_before("there")),
         "A0133: `two` should be created before `there`, which is in this world already; add both with `add_systems`, \
@@ -176,7 +176,7 @@ fn a0132_a0133_a0134_targets_that_cannot_be() {
         refused(told::<2>(&log).named("two").create_before("two")),
         "A0134: `two` cannot be created before or after itself; name another system, or remove the constraint"
     );
-    let alone = world.try_add_system(told::<2>(&log).named("two").create_after("nobody"));
+    let alone = world.try_add_system(told::<2>(&log).named("two").create_after("missing"));
     assert_eq!(alone.unwrap_err().to_string(), unknown);
 }
 
@@ -228,7 +228,7 @@ fn a0133_all_that_are_named_are_looked_at() {
     let log = Shared::default();
     let mut world = World::new("test");
     world.add_system(told::<1>(&log).named("there"));
-    let two = told::<2>(&log).named("two").create_before("nobody").create_before("there");
+    let two = told::<2>(&log).named("two").create_before("missing").create_before("there");
     let refused = world.try_add_system(two).unwrap_err().to_string();
     assert!(
         refused.starts_with("A0133: `two` should be created before `there`, which is in"),

@@ -78,7 +78,7 @@ fn a0115_a_world_that_was_kept_goes_on_without_the_system_that_kept_it() {
     world.try_update(0.001).unwrap_err();
     assert_eq!(world.name(), "new");
     let mut old = kept.lock().unwrap().take().unwrap();
-    assert_eq!(old.executing_system(), Some(thief), "nobody could tell it");
+    assert_eq!(old.executing_system(), Some(thief), "the old world was not notified");
     old.try_update(0.25).unwrap();
     assert_eq!((old.executing_system(), old.has_system(thief)), (None, false));
     assert_eq!(old.time().elapsed(), 0.251);

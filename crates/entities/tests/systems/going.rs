@@ -192,7 +192,7 @@ impl Leaves {
     fn told(&self, world: &mut World, moment: &'static str) -> SystemResult {
         self.0.push(moment);
         if moment == self.1 {
-            let own = world.executing_system().ok_or("nobody is told anything")?;
+            let own = world.executing_system().ok_or("no system is running")?;
             world.remove_system(own)?;
         }
         Ok(())

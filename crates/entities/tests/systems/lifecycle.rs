@@ -97,7 +97,7 @@ fn starting_and_stopping_alternate() {
     world.update(0.1);
     assert_eq!(log.take(), ["x start", "x update", "x update"]);
     world.set_system_enabled(id, false).unwrap();
-    assert!(log.take().is_empty(), "it is told when its update comes");
+    assert!(log.take().is_empty(), "the callback runs with its update");
     world.update(0.1);
     world.update(0.1);
     assert_eq!(log.take(), ["x stop"]);

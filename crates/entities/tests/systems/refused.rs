@@ -126,11 +126,11 @@ fn a0097_sy16_patches_have_no_place() {
     for (what, system) in [
         ("in_group", nothing.patch().in_group(Simulation)),
         ("before", nothing.before("it").patch()),
-        ("after", nothing.patch().after("nobody")),
+        ("after", nothing.patch().after("missing")),
         ("first", nothing.first().patch()),
         ("last", nothing.patch().last()),
         ("first", nothing.patch().first().last()),
-        ("in_group", nothing.patch().after("nobody").in_group("nobody")),
+        ("in_group", nothing.patch().after("missing").in_group("missing")),
     ] {
         assert_eq!(
             refusal(system),
@@ -201,7 +201,7 @@ fn a0110_groups_have_to_be_there_and_groups() {
         refusal(nothing.in_group(ancho_entities::EndSimulation))
             .contains("in `EndSimulation`, which is not a group")
     );
-    assert!(refusal(nothing.in_group("nobody")).starts_with("A0110: "));
+    assert!(refusal(nothing.in_group("missing")).starts_with("A0110: "));
     let itself =
         "A0110: group `it` cannot be in itself, nor in a group that is in it; name another group";
     assert_eq!(refusal(Physics.in_group(Physics)), itself);
@@ -288,9 +288,9 @@ fn a0108_ids_are_of_one_world_and_one_system() {
     let next = one.add_system(nothing);
     assert!(!one.has_system(id) && one.has_system(next));
     assert!(
-        one.set_system_enabled("nobody", true)
+        one.set_system_enabled("missing", true)
             .unwrap_err()
             .to_string()
-            .starts_with("A0108: this world has no system `nobody`")
+            .starts_with("A0108: this world has no system `missing`")
     );
 }

@@ -127,7 +127,7 @@ fn an_order_whose_child_is_gone_is_an_error() {
     world.spawn(Attach { parent, child: known });
     update(&mut world);
     world.despawn(child).unwrap();
-    // What stays of it until somebody has seen that it is gone is nothing to attach.
+    // An entity that has only cleanup components left cannot be attached.
     world.despawn(known).unwrap();
     assert!(!world.exists(child) && world.exists(known));
     for gone in [child, known] {

@@ -48,7 +48,7 @@ fn children_of_who_is_despawned_are_placed_in_the_world() {
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
     update(&mut world);
     world.despawn(parent).unwrap();
-    assert!(world.exists(parent), "until somebody has seen it");
+    assert!(world.exists(parent), "until its cleanup component is removed");
     update(&mut world);
     assert!(!world.exists(parent));
     assert!(!world.has::<Parent>(child) && !world.has::<PreviousParent>(child));

@@ -171,10 +171,10 @@ fn first_and_last_at_once_is_refused() {
 #[test]
 fn unknown_targets_are_errors() {
     let (mut world, trace) = traced();
-    world.add_system(noting(&trace, "a").named("a").after("nobody"));
+    world.add_system(noting(&trace, "a").named("a").after("missing"));
     assert_eq!(
         refused(&mut world),
-        "A0124: `a` of `Simulation` should run after `nobody`, which this world does not have; add it to `Simulation`, \
+        "A0124: `a` of `Simulation` should run after `missing`, which this world does not have; add it to `Simulation`, \
          or remove `after`"
     );
 }
