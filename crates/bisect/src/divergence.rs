@@ -47,7 +47,7 @@ pub struct Divergence {
     /// The moment in the frame: the first comparison that found a difference. For [`Order`](Difference::Order) and
     /// [`Panic`](Difference::Panic), the last comparison without a difference.
     pub at: DivergedAt,
-    /// The difference.
+    /// The first difference that was found.
     pub difference: Difference,
     /// The names of the jobs scheduled since the last comparison without a difference. If a component differs, only jobs that
     /// declare to write it.
@@ -117,31 +117,31 @@ pub enum Difference {
     },
     /// An entity exists in only one run.
     Exists {
-        /// The entity.
+        /// The entity that exists in one run.
         entity: Entity,
         /// The name of the entity.
         name: Option<String>,
-        /// The run in which it exists: 0 or 1.
+        /// The run in which the entity exists: 0 or 1.
         only_in: usize,
-        /// The types of its components.
+        /// The component types of the entity.
         archetype: Vec<ComponentType>,
         /// The number of entities in each run.
         counts: [usize; 2],
     },
     /// An entity has different component types.
     Types {
-        /// The entity.
+        /// The entity whose component types differ.
         entity: Entity,
         /// The name of the entity.
         name: Option<String>,
-        /// The types of its components.
+        /// The component types of the entity in each run.
         types: [Vec<ComponentType>; 2],
     },
     /// The archetypes were created in a different order.
     Archetypes {
         /// The index among the archetypes with entities.
         index: usize,
-        /// Their types, empty if a run has no archetype at this index.
+        /// The component types of the archetype in each run. Empty if a run has no archetype at this index.
         types: [Vec<ComponentType>; 2],
     },
     /// The same entities are stored in a different order.
@@ -159,7 +159,7 @@ pub enum Difference {
     Enabled {
         /// The location of the component.
         place: DivergedPlace,
-        /// The component.
+        /// The component whose enabled state differs.
         component: ComponentType,
         /// The enabled state in each run.
         enabled: [bool; 2],
@@ -168,12 +168,12 @@ pub enum Difference {
     Value {
         /// The location of the value.
         place: DivergedPlace,
-        /// The component.
+        /// The component whose value differs.
         component: ComponentType,
         /// The first field that differs, such as `position.x`, `len()` or `[3].amount`. For opaque types, the byte. Empty if the
         /// component has no fields.
         field: String,
-        /// The values as text.
+        /// The value in each run, as text.
         values: [String; 2],
     },
     /// The next entities would have different ids.
@@ -240,12 +240,12 @@ pub enum BisectionError {
     Panicked {
         /// The frame, from zero.
         frame: u64,
-        /// The panic messages.
+        /// The panic message of each run.
         messages: [String; 2],
     },
     /// A0090: the state of one run could not be read.
     Lost {
-        /// The run: 0 or 1.
+        /// The run that could not be read: 0 or 1.
         run: usize,
         /// The panic message.
         message: String,

@@ -140,7 +140,7 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
 
 /// The parsed `repr` attributes.
 struct Repr {
-    /// `C` or `transparent`.
+    /// True if the `repr` is `C` or `transparent`.
     is_c: bool,
     integer: Option<Ident>,
 }

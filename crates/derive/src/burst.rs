@@ -14,9 +14,9 @@ use syn::{
 /// Effect of the attribute on its function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// Compiles it for each level.
+    /// Compiles the function for each CPU level.
     Dispatch,
-    /// Always inlines it.
+    /// Always inlines the function.
     Inline,
     /// Only marks the closures in it.
     Closures,

@@ -65,7 +65,7 @@ impl Derived {
     }
 }
 
-/// The content of the type.
+/// The fields or variants of a type.
 enum Contents {
     Opaque,
     Struct(Vec<Part>),

@@ -6,7 +6,7 @@ use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
 use syn::{Result, Token, Type, parenthesized};
 
-/// The types that the options name. There may be several options.
+/// The components named by `write_group(…)` options, of which there may be several.
 #[derive(Default)]
 pub(crate) struct WriteGroups(Vec<Type>);
 

@@ -73,7 +73,7 @@ fn a_unit_strikes_the_nearest_enemy_and_pauses() {
         |world: &World| [knight, foe, other].map(|unit| world.get::<Health>(unit).unwrap().0);
     go_on(&mut world, 1);
     assert_eq!(health(&world), [HEALTH, HEALTH - DAMAGE, HEALTH]);
-    assert_eq!(world.get::<Weapon>(knight).unwrap().ready_in, PAUSE);
+    assert_eq!(world.get::<Weapon>(knight).unwrap().ready_in, STRIKE_INTERVAL);
     go_on(&mut world, 1);
     assert_eq!(health(&world), [HEALTH, HEALTH - DAMAGE, HEALTH]);
 }

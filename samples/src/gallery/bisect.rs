@@ -21,8 +21,8 @@ pub(crate) fn bisect(sample: &Sample, frames: u32, workers: usize) -> SampleResu
     let shuffled = options(world, workers)?;
     // A world that cannot be built is reported as its own error.
     drop(world.world(&serial)?);
-    let found = Bisection::of(|| made(world, &serial, ExecutionMode::Serial))
-        .against(|| made(world, &shuffled, ExecutionMode::Shuffle { seed: 42 }))
+    let found = Bisection::of(|| build(world, &serial, ExecutionMode::Serial))
+        .against(|| build(world, &shuffled, ExecutionMode::Shuffle { seed: 42 }))
         .frames(frames.into())
         .drive(|world, _| world.try_update(STEP).unwrap_or_else(|errors| panic!("{errors}")))
         .run()?;
@@ -38,7 +38,7 @@ fn options(sample: &WorldSample, workers: usize) -> SampleResult<Options> {
     Ok(Options { entities, seed, pool: JobPool::builder().workers(workers).build()? })
 }
 
-fn made(sample: &WorldSample, options: &Options, mode: ExecutionMode) -> World {
+fn build(sample: &WorldSample, options: &Options, mode: ExecutionMode) -> World {
     let world = sample.world(options).unwrap_or_else(|error| panic!("{error}"));
     world.jobs().set_mode(mode);
     world

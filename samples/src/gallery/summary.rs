@@ -9,7 +9,7 @@ use ancho::entities::SystemKind;
 use ancho::prelude::*;
 
 /// Maximum number of jobs in the list. The remaining jobs are short.
-const MOST_JOBS: usize = 8;
+const MAX_JOBS: usize = 8;
 
 /// Speed of a sample, time by system and job, and the final state.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl Summary {
         let jobs = jobs.iter().map(|(name, &time)| (job_name(name), for_frame(time)));
         let mut jobs: Vec<_> = jobs.collect();
         jobs.sort_by_key(|&(_, time)| Reverse(time));
-        jobs.truncate(MOST_JOBS);
+        jobs.truncate(MAX_JOBS);
         Self {
             frames: count,
             median: at(0.5),

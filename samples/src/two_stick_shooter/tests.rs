@@ -223,7 +223,7 @@ fn the_last_shot_kills_and_is_counted() {
 
 #[test]
 fn enemies_that_leave_the_field_are_gone_and_not_counted() {
-    let mut world = with_enemy(100, Vec3::new(0.0, 0.0, -FIELD - 1.0));
+    let mut world = with_enemy(100, Vec3::new(0.0, 0.0, -FIELD_HALF_SIZE - 1.0));
     go_on(&mut world, 1);
     assert_eq!(world.query::<&Enemy>().count(), 0);
     assert_eq!(world.singleton::<Score>().unwrap().kills, 0);

@@ -59,7 +59,7 @@ fn the_battle_ends_with_its_summary() {
     assert!(text.contains("\nframe       median ") && text.contains(" ms, p99 "), "{text}");
     assert!(moves(&text) > 0, "units fall and are replaced:\n{text}");
     let systems = rows(&text, "systems ");
-    for name in ["sort", "fight", "suffer", "fall"] {
+    for name in ["build_grids", "fight", "apply_damage", "replace_dead_units"] {
         assert!(systems.iter().any(|(_, system)| system == name), "{name} of {systems:?}");
     }
     assert!(systems.iter().any(|(ms, _)| *ms > 0.0), "{text}");
@@ -101,7 +101,9 @@ fn there_are_as_many_threads_as_workers_and_the_main_one() {
 fn the_main_thread_is_busy_where_it_is_alone() {
     let text = printed("boids --frames 3 --entities 5000 --workers 0");
     assert!(rows(&text, "threads ")[0].0 > 0.0, "{text}");
-    assert!(rows(&text, "systems ").iter().any(|(ms, name)| *ms > 0.0 && name == "find_out"));
+    assert!(
+        rows(&text, "systems ").iter().any(|(ms, name)| *ms > 0.0 && name == "summarise_cells")
+    );
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn a_trace_names_the_jobs_and_a_picture_is_the_same_for_all_workers() {
     assert!(alone.contains("battle   frame 20   503 entities</text>"), "{alone}");
     assert_eq!(alone, drawn(2));
     let trace = fs::read_to_string(&trace).unwrap();
-    for job in ["Spot", "Sort", "Fight", "Suffer", "Fall"] {
+    for job in ["FillGrid", "SortGrid", "Fight", "ApplyDamage", "ReplaceDead"] {
         assert!(trace.contains(&format!("\"{job}\"")), "{job} is not in the trace");
     }
 }

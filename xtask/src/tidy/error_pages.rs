@@ -12,9 +12,12 @@ const FOLDER: &str = "crates/ancho/errors";
 /// The file that compiles the pages into programs.
 const LIST: &str = "crates/ancho/src/explain.rs";
 
-/// The headings of a page, in order.
-const HEADINGS: [&str; 3] =
-    ["\n## What happened\n", "\n## Why it is refused\n", "\n## How to fix it\n"];
+/// The headings of a page, in order. The second has two forms.
+const HEADINGS: [&[&str]; 3] = [
+    &["\n## What happened\n"],
+    &["\n## Why it is refused\n", "\n## Why it is reported\n"],
+    &["\n## How to fix it\n"],
+];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     // The first place that uses each code.
@@ -94,7 +97,7 @@ fn has_row(index: &str, code: &str, title: &str) -> bool {
 
 /// Returns whether a page has its three sections in order, a message in the first and an example in the last.
 fn has_sections(text: &str) -> bool {
-    let starts = HEADINGS.map(|heading| text.find(heading));
+    let starts = HEADINGS.map(|forms| forms.iter().find_map(|heading| text.find(heading)));
     let [Some(what), Some(why), Some(how)] = starts else { return false };
     what < why
         && why < how

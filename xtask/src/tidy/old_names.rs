@@ -18,49 +18,49 @@ const PEERS: &[&str] = &["Unity", "DOTS", "bevy", "hecs", "flecs", "legion", "sh
 /// Names in the first column of the table that the standard library has too.
 const STANDARD: &[&str] = &["AsMut", "AsRef"];
 
-/// Old names of files and folders below `crates/entities/src`, and their present names.
-const FILES: &[(&str, &str)] = &[
-    ("adopt", "import"),
-    ("apart", "disjoint"),
-    ("arrivals", "transfer"),
-    ("cancel", "elide"),
-    ("carry_out", "apply"),
-    ("cellar", "staging_arena"),
-    ("choice", "chunk_filter"),
-    ("continue_after", "replace"),
-    ("creation", "create_order"),
-    ("dead", "deferred_drop"),
-    ("deed", "effect"),
-    ("fences", "job_access"),
-    ("few", "inline_vec"),
-    ("fold", "coalesce"),
-    ("foresight", "validate"),
-    ("found", "bulk"),
-    ("gates", "job_sync"),
-    ("give", "insert_shared"),
-    ("going", "removal"),
-    ("kept_chunks", "chunk_cache"),
-    ("kept_cursor", "cursor_pool"),
-    ("kinds", "special_data"),
-    ("landings", "column_maps"),
-    ("late", "erased"),
-    ("lend", "detach"),
-    ("matched", "state"),
-    ("noting", "record"),
-    ("promises", "reserved_ids"),
-    ("refit", "repack"),
-    ("regroup", "set_group"),
-    ("routes", "transfers"),
-    ("shapes", "archetype_cache"),
-    ("sought_values", "shared_lookup"),
-    ("staying", "stable_vec"),
-    ("stock", "builtin"),
-    ("stretch", "id_range"),
-    ("tell", "lifecycle"),
-    ("upcoming", "next_ids"),
-    ("uses", "access"),
-    ("vanishing", "elide"),
-    ("verb", "vtable"),
+/// Old names of files and folders below `crates/entities/src`.
+const FILES: &[&str] = &[
+    "adopt",
+    "apart",
+    "arrivals",
+    "cancel",
+    "carry_out",
+    "cellar",
+    "choice",
+    "continue_after",
+    "creation",
+    "dead",
+    "deed",
+    "fences",
+    "few",
+    "fold",
+    "foresight",
+    "found",
+    "gates",
+    "give",
+    "going",
+    "kept_chunks",
+    "kept_cursor",
+    "kinds",
+    "landings",
+    "late",
+    "lend",
+    "matched",
+    "noting",
+    "promises",
+    "refit",
+    "regroup",
+    "routes",
+    "shapes",
+    "sought_values",
+    "staying",
+    "stock",
+    "stretch",
+    "tell",
+    "upcoming",
+    "uses",
+    "vanishing",
+    "verb",
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -88,13 +88,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Refuses files and folders with an old name.
 fn files(tree: &Tree) -> Vec<Finding> {
-    let rest = |path: &'_ str| path.strip_prefix("crates/entities/src/").map(str::to_owned);
     let of_file = |(path, _): (&str, _)| {
-        let rest = rest(path)?;
-        let (old, new) = FILES
-            .iter()
-            .find(|(old, _)| rest.trim_end_matches(".rs").split('/').any(|part| part == *old))?;
-        let message = format!("`{old}` is the old name of a module. Call it `{new}`");
+        let module = path.strip_prefix("crates/entities/src/")?.strip_suffix(".rs")?;
+        let old = module.split('/').find(|part| FILES.contains(part))?;
+        let message = format!(
+            "`{old}` is a name that was replaced. Take a word of the glossary in ARCHITECTURE.md"
+        );
         Some(Finding::failure(path, 1, message))
     };
     tree.rust_files().filter_map(of_file).collect()
@@ -172,9 +171,8 @@ mod tests {
         let path = "crates/entities/src/manager/gates/mod.rs";
         assert_eq!(
             printed(check, [(path, "")]),
-            [
-                "crates/entities/src/manager/gates/mod.rs:1: `gates` is the old name of a module. Call it `job_sync`"
-            ]
+            ["crates/entities/src/manager/gates/mod.rs:1: `gates` is a name that was replaced. \
+              Take a word of the glossary in ARCHITECTURE.md"]
         );
         assert_eq!(printed(check, [("crates/jobs/src/gates.rs", "")]), [""; 0]);
     }

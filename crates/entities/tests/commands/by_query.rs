@@ -295,7 +295,7 @@ fn commands_by_query_and_for_groups_say_which() {
     assert_eq!(
         buffer.trace(),
         "1: add `game::A` to all entities that match the query of `()`\n2: despawn all entities that match a dynamic \
-         query\n3: remove 1 types from all entities that match a dynamic query\n4: set `game::A` of the group of \
+         query\n3: remove 1 types from all entities that match a dynamic query\n4: set `game::A` of the linked group of \
          0v1\n5: set `game::A` of all entities of the linked group of 0v1 that match a dynamic query\n6: remove \
          `game::A` from all entities of the linked group of 0v1 that match the query of `()`\n"
     );

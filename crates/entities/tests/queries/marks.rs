@@ -11,7 +11,7 @@ use crate::common::*;
 fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
     let mut world = world();
     let expected = format!(
-        "has `{name}` as component {first} and again as component {second}, at least once mutably; remove one of them"
+        "accesses `{name}` as component {first} and again as component {second}, at least once mutably; remove one of them"
     );
     for said in [
         panic_message(|| QueryDescriptor::of::<D, ()>().query(&world).count()),

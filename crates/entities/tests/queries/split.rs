@@ -158,7 +158,7 @@ fn what_one_part_can_change_no_other_has() {
     refused::<(Query<&mut A>, Lookup<&A>)>("A0092: ", &["Query<", "Lookup<"]);
     refused::<(Lookup<&mut A>, Lookup<&mut A>)>("A0092: ", &["queries::A"]);
     refused::<(Query<Option<&mut A>>, Query<(Entity, Option<&A>)>)>("A0092: ", &["queries::A"]);
-    refused::<(Query<EnabledMut<X>>, Query<EnabledRef<X>>)>("A0092: ", &["whether it is on"]);
+    refused::<(Query<EnabledMut<X>>, Query<EnabledRef<X>>)>("A0092: ", &["the enabled bit of"]);
     refused::<(Query<&mut Buffer<Item>>, Query<&Buffer<Item>>)>("A0092: ", &["queries::Item"]);
     refused::<(Query<&mut Managed<Script>>, Lookup<&Managed<Script>>)>(
         "A0092: ",
@@ -203,7 +203,13 @@ fn a_switch_does_not_tell_parts_apart() {
     type On = Query<'static, &'static mut A, With<X>>;
     refused::<(On, Query<&A, Without<X>>)>(
         "A0093: ",
-        &["part 1", "part 2", "queries::A", "only `queries::X`", "Absent<queries::X>"],
+        &[
+            "part 1",
+            "part 2",
+            "queries::A",
+            "only the enableable component `queries::X`",
+            "Absent<queries::X>",
+        ],
     );
     refused::<(Query<&A, Without<X>>, On)>("A0093: ", &["queries::X"]);
     refused::<(On, Query<&A, IsDisabled<X>>)>("A0093: ", &["queries::X"]);

@@ -155,7 +155,7 @@ fn a0078_of_two_buffers_of_one_function_both_are_told() {
         assert_eq!(told.len(), 4, "{told:?}");
         let names = ["late", "late", "in a set", "in a set"];
         for ((line, entity), name) in told.iter().zip([first, second, first, second]).zip(names) {
-            let begins = format!("A0078: of system `{name}` not all commands");
+            let begins = format!("A0078: not all commands of system `{name}`");
             assert!(line.starts_with(&begins), "{line}");
             assert!(line.contains(&format!("entity {entity} ")), "{line}");
         }

@@ -97,7 +97,7 @@ fn buffers_are_singletons_too() {
     assert_eq!(world.singleton_buffer::<Order>(), Err(two));
     assert_eq!(world.try_singleton_buffer::<Order>(), Err(two));
     assert_eq!(world.singleton_buffer_mut::<Order>().unwrap_err(), two);
-    assert!(two.to_string().starts_with(&format!("A0088: 2 entities with `{orders}` are found")));
+    assert!(two.to_string().starts_with(&format!("A0088: 2 entities have `{orders}`")));
 }
 
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

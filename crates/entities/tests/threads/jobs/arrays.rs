@@ -150,7 +150,7 @@ fn an_array_of_nothing_has_no_index() {
     let jobs = all.jobs();
     let job = jobs.named("Nothing").schedule(&[], all, |mut all| all.get_mut(0).0 = 1).unwrap();
     let failed = world.jobs().try_complete(job).unwrap_err();
-    let expected = "A0077: index 0 is asked of an array of 0 entities, of `&mut ";
+    let expected = "A0077: index 0 is out of bounds for an array of 0 entities of `&mut ";
     assert!(failed.message().starts_with(expected), "{failed}");
     let all = world.query::<&A>().job().into_array();
     let jobs = all.jobs();

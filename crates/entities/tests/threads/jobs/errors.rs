@@ -234,7 +234,7 @@ fn a0092_a_lookup_of_what_the_query_changes_is_refused() {
     });
     let told = format!(
         "A0092: the world cannot be split this way: part 1, `Query<{mut_a}, ()>`, changes and part 2, `Lookup<{a}, \
-         ()>`, reads the values of `queries::A`, perhaps of one entity; "
+         ()>`, reads the values of `queries::A`, possibly of the same entity; "
     );
     assert!(message.starts_with(&told), "{message}");
     let message = panic_message(|| {
