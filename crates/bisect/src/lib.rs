@@ -186,7 +186,7 @@ impl<'a> Bisection<'a> {
         let ended = thread::scope(|scope| {
             let threads = [(&sides[0], first, drive_first), (&sides[1], second, drive_second)].map(
                 |(side, make, drive)| {
-                    let run = move || run_side(side, &*make, drive, frames);
+                    let run = move || run_and_release(side, &*make, drive, frames);
                     thread::Builder::new().spawn_scoped(scope, run).unwrap_or_else(|error| {
                         // Otherwise a thread that is already running would wait for the missing one.
                         sides.iter().for_each(|side| lock(side).end());
@@ -248,7 +248,7 @@ fn lock(side: &Mutex<Side>) -> MutexGuard<'_, Side> {
 }
 
 /// Runs one side, and always releases the other side at the end. Returns the message of a panic.
-fn run_side(
+fn run_and_release(
     side: &Arc<Mutex<Side>>,
     make: &dyn Fn() -> World,
     drive: Drive<'_>,
