@@ -173,7 +173,7 @@ fn what_one_part_can_change_no_other_has() {
     // More than 64 ways are not compared one by one. Filters beside them still count.
     refused::<(Query<&mut A, ManyWays>, Query<&A, Without<Tag>>)>(
         "A0092: ",
-        &["more than 64 ways to pass the filters of part 1"],
+        &["the filters of part 1 have more than 64 alternatives"],
     );
     allowed::<(Query<&mut A, (ManyWays, With<Tag>)>, Query<&A, Without<Tag>>)>();
     // A lookup finds disabled entities.
