@@ -150,7 +150,7 @@ fn enemies_take_occupants_and_at_none_the_planet() {
         world.spawn_many((Ship { target }, place, Team::One), ships);
         world.update(0.01);
         world.update(0.01);
-        assert_eq!(world.query::<&Ship>().count(), 0, "who has landed is gone");
+        assert_eq!(world.query::<&Ship>().count(), 0, "ships that have landed are despawned");
         (occupants(&world, target), *world.get::<Team>(target).unwrap())
     };
     assert_eq!(land(9, target), (1, Team::Two));
