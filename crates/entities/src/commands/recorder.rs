@@ -12,7 +12,7 @@ use ancho_collections::Lane;
 
 use super::buffer::{CommandLog, EntityCommandBuffer};
 use super::error::CommandError;
-use super::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, ReturnedIds, Stamps};
+use super::placeholder::{LANES, NUMBERS, Placeholder, Placeholders, Prefixes, ReturnedIds};
 use super::stream::CommandStream;
 use crate::entity::Entity;
 use crate::manager::{Archetype, EntityManager};
@@ -31,7 +31,7 @@ pub struct CommandRecorder {
     pub(super) stream: CommandStream,
     /// Number of commands.
     pub(super) commands: usize,
-    pub(super) stamps: Stamps,
+    pub(super) prefixes: Prefixes,
     pub(super) lane: u32,
     /// Number of entities that the commands create.
     pub(super) created: u32,
@@ -48,7 +48,7 @@ impl Default for CommandRecorder {
         Self {
             stream: CommandStream::new(),
             commands: 0,
-            stamps: Stamps::default(),
+            prefixes: Prefixes::default(),
             lane: 0,
             created: 0,
             ids: Vec::new(),
@@ -67,7 +67,7 @@ impl Lane for CommandRecorder {
 impl CommandRecorder {
     /// Begins a lane.
     #[track_caller]
-    pub(super) fn begin(&mut self, stamps: Stamps, lane: u32, job: Option<&'static str>) {
+    pub(super) fn begin(&mut self, prefixes: Prefixes, lane: u32, job: Option<&'static str>) {
         assert!(
             lane < LANES,
             "A0083: at most {LANES} batches of jobs record commands in one buffer before it is played; use larger batches, or \
@@ -75,7 +75,7 @@ impl CommandRecorder {
         );
         // A lane without commands may have a key.
         self.keys.clear();
-        (self.stamps, self.lane, self.job) = (stamps, lane, job);
+        (self.prefixes, self.lane, self.job) = (prefixes, lane, job);
     }
 
     /// Removes all commands, and drops those that were not applied. Keeps the memory.
@@ -138,7 +138,7 @@ impl CommandRecorder {
     /// Target as messages show it: by its id, if that is reserved.
     pub(super) fn shown(&self, target: Entity) -> Entity {
         let id = Placeholder::of(target)
-            .filter(|of| of.lane == self.lane && of.is_of(self.stamps))
+            .filter(|of| of.lane == self.lane && of.is_of(self.prefixes))
             .and_then(|of| self.ids.get(of.number as usize));
         id.copied().filter(|id| !id.is_null()).unwrap_or(target)
     }
@@ -158,8 +158,8 @@ impl CommandRecorder {
         }
         self.created = first + count as u32;
         // Includes the next number: the target of a list is recorded before its length is known.
-        self.stamps.reach(self.lane, self.created);
-        Placeholders { stamps: self.stamps, lane: self.lane, first, count: count as u32 }
+        self.prefixes.reach(self.lane, self.created);
+        Placeholders { prefixes: self.prefixes, first, count: count as u32 }
     }
 }
 
