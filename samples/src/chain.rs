@@ -14,7 +14,7 @@ use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSa
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "chain",
-    summary: "200 chains of 100 links, each link held by the one before it, in one job",
+    summary: "200 chains of 100 links, each attached to the previous one, in one job",
     kind: Kind::World(WorldSample {
         counts: "links of chains",
         entities: 20_000,
@@ -101,7 +101,7 @@ fn build(options: &Options) -> SampleResult<World> {
 fn add_systems(world: &mut World) {
     world.add_system(spawn_chains);
     world.add_system(move_anchors);
-    world.add_system(hold.after(move_anchors));
+    world.add_system(constrain_positions.after(move_anchors));
     world.add_transforms();
 }
 
@@ -138,7 +138,7 @@ fn move_anchors(time: Time, mut anchors: Query<(&mut Position, &mut Anchor)>) {
 
 /// Pulls each link towards its holder if it is too far away. Links of a chain are ordered from the anchor on, so one
 /// pass is enough.
-fn hold(
+fn constrain_positions(
     links: Query<(Entity, &PositionConstraint)>,
     positions: Lookup<&mut Position>,
 ) -> JobHandle {

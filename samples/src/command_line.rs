@@ -13,23 +13,25 @@ usage: cargo run --release [-- COMMAND] [OPTIONS]
   (nothing)        show the default sample
   NAME             show a sample
   list             list the samples
-  check [NAME]     run all samples, or one, on several numbers of workers and CPU levels, and compare the results
-  bisect NAME      run a sample twice at once, in order and shuffled, and tell the first system and field that differ
-  help             this text
+  check [NAME]     run all samples, or one, with several worker counts and CPU levels, and compare the results
+  bisect NAME      run a sample twice, in order and shuffled, and print the first system and field that differ
+  explain CODE     print the page of an error code, such as A0050
+  help             print this text
 
-  --frames N       stop after so many frames
-  --workers N      so many threads beside the main one; 0 does everything on that
-  --seed S         where random numbers begin, if a sample has some
-  --entities N     how many there are of what a sample has many of; `help` tells of what
-  --trace FILE     write what each thread did, for https://ui.perfetto.dev
-  --picture FILE   write what is seen at the end, as an SVG picture
-  --view VIEW      `terminal` or `none`; what fits if it is not said";
+  --frames N       stop after N frames
+  --workers N      use N worker threads beside the main thread
+  --seed S         seed of the random numbers
+  --entities N     number of entities; `help` lists what each sample counts
+  --trace FILE     write a trace of all threads, for https://ui.perfetto.dev
+  --picture FILE   write the last frame as an SVG picture
+  --view VIEW      `terminal` or `none`; by default `terminal` if there is one";
 
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
     Show(Show),
     Check { samples: Vec<&'static Sample>, frames: u32 },
     Bisect { sample: &'static Sample, frames: u32, workers: usize },
+    Explain { page: &'static str },
     List,
     Help,
 }
@@ -41,10 +43,10 @@ const CHECKED_FRAMES: u32 = 60;
 const SHUFFLING_WORKERS: usize = 2;
 
 /// Maximum number of workers: more than any machine needs.
-const MOST_WORKERS: usize = 512;
+const MAX_WORKERS: usize = 512;
 
 /// Maximum number of entities of any sample: more would not fit in the memory of most machines.
-const MOST_ENTITIES: usize = 50_000_000;
+const MAX_ENTITIES: usize = 50_000_000;
 
 /// Parses the arguments.
 ///
@@ -68,7 +70,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     while let Some(argument) = arguments.next() {
         let Some(argument) = argument.to_str() else {
             let argument = argument.display();
-            return Err(format!("`{argument}` is not UTF-8; names of samples and options are."));
+            return Err(format!("`{argument}` is not valid UTF-8."));
         };
         let (name, value) = match argument.split_once('=') {
             Some((name, value)) if name.starts_with("--") => (name, Some(value.into())),
@@ -83,7 +85,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 "--frames"
             }
             "--workers" => {
-                show.workers = Some(number(name, &value("a number")?, 0, MOST_WORKERS)?);
+                show.workers = Some(number(name, &value("a number")?, 0, MAX_WORKERS)?);
                 "--workers"
             }
             "--seed" => {
@@ -91,7 +93,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 "--seed"
             }
             "--entities" => {
-                show.entities = Some(number(name, &value("a number")?, 1, MOST_ENTITIES)?);
+                show.entities = Some(number(name, &value("a number")?, 1, MAX_ENTITIES)?);
                 "--entities"
             }
             "--trace" => {
@@ -144,13 +146,18 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
             let command = Command::Bisect { sample: find(name)?, frames, workers };
             (command, vec!["--frames", "--workers"])
         }
+        ["explain"] => return Err("`explain` needs an error code, such as A0050.".to_owned()),
+        ["explain", code] => match ancho::explain(code) {
+            Some(page) => (Command::Explain { page }, vec![]),
+            None => return Err(format!("There is no error code `{code}`.")),
+        },
         [name] => {
             show.sample = find(name)?;
             let options = show.sample.options();
             (Command::Show(show), options)
         }
         [.., extra] => {
-            return Err(format!("`{extra}` is one thing too many; ask for one at a time."));
+            return Err(format!("Unexpected argument `{extra}`; pass one command at a time."));
         }
     };
     if let Command::Show(show) = &command {
@@ -159,10 +166,10 @@ fn command(words: &[String], options: &[&str], mut show: Show) -> Result<Command
     match options.iter().find(|option| !allowed.contains(option)) {
         None => Ok(command),
         Some(option) if allowed.is_empty() => {
-            Err(format!("`{}` takes no options, so `{option}` means nothing.", words[0]))
+            Err(format!("`{}` takes no options; remove `{option}`.", words[0]))
         }
         Some(option) => Err(format!(
-            "`{option}` means nothing for `{}`; it takes {}.",
+            "`{}` does not take `{option}`; its options are {}.",
             words.join(" "),
             allowed.join(", ")
         )),
@@ -181,7 +188,7 @@ fn check(show: &Show) -> Result<(), String> {
         }
         (Kind::Jobs(_), _) if show.view == Some(View::Terminal) => {
             return Err(format!(
-                "`{name}` paints no picture for `--view terminal`; without it, it prints what it does."
+                "`{name}` has no picture for `--view terminal`; without this option, it prints its results."
             ));
         }
         _ => {}
@@ -244,6 +251,8 @@ mod tests {
         assert!(matches!(parse_words("list"), Ok(Command::List)));
         assert!(matches!(parse_words("help"), Ok(Command::Help)));
         assert!(matches!(parse_words("rotation --help"), Ok(Command::Help)));
+        let page = parse_words("explain A0050").unwrap();
+        assert!(matches!(page, Command::Explain { page } if page.starts_with("# A0050: ")));
         let all = parse_words("check").unwrap();
         assert!(
             matches!(all, Command::Check { samples, frames: 60 } if samples.len() == SAMPLES.len())
@@ -269,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_in_a_sentence() {
+    fn mistakes_are_reported_in_a_sentence() {
         let mistake = |words| parse_words(words).unwrap_err();
         let names: Vec<_> = SAMPLES.iter().map(|sample| sample.name).collect();
         assert_eq!(
@@ -296,22 +305,24 @@ mod tests {
         assert_eq!(mistake("--view moon"), "There is no view `moon`; there are terminal and none.");
         assert_eq!(
             mistake("life rotation"),
-            "`rotation` is one thing too many; ask for one at a time."
+            "Unexpected argument `rotation`; pass one command at a time."
         );
-        assert_eq!(mistake("list --seed 3"), "`list` takes no options, so `--seed` means nothing.");
+        assert_eq!(mistake("list --seed 3"), "`list` takes no options; remove `--seed`.");
         assert_eq!(
             mistake("life --entities 3"),
-            "`--entities` means nothing for `life`; it takes --frames, --workers, --trace, --view."
+            "`life` does not take `--entities`; its options are --frames, --workers, --trace, --view."
         );
         assert_eq!(mistake("bisect"), "`bisect` needs the name of a sample.");
+        assert_eq!(mistake("explain"), "`explain` needs an error code, such as A0050.");
+        assert_eq!(mistake("explain A9999"), "There is no error code `A9999`.");
         assert_eq!(
             mistake("check --view none"),
-            "`--view` means nothing for `check`; it takes --frames."
+            "`check` does not take `--view`; its options are --frames."
         );
     }
 
     #[test]
-    fn what_does_not_go_together_is_told_in_a_sentence() {
+    fn conflicting_options_are_reported_in_a_sentence() {
         let mistake = |words| parse_words(words).unwrap_err();
         assert_eq!(
             mistake("dungeon --entities 10001"),
@@ -324,21 +335,21 @@ mod tests {
         }
         assert_eq!(
             mistake("life --view terminal"),
-            "`life` paints no picture for `--view terminal`; without it, it prints what it does."
+            "`life` has no picture for `--view terminal`; without this option, it prints its results."
         );
         assert_eq!(shown("life --view none").view, Some(View::None));
     }
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_text_is_told_in_a_sentence_unless_it_is_the_name_of_a_file() {
+    fn invalid_utf8_is_rejected_except_in_file_names() {
         use std::os::unix::ffi::OsStringExt;
 
         let broken = || OsString::from_vec(b"caf\xE9".to_vec());
         let parse_with_it =
             |words: &str| parse(words.split_whitespace().map(OsString::from).chain([broken()]));
         let mistake = |words| parse_with_it(words).unwrap_err();
-        assert_eq!(mistake(""), "`caf\u{FFFD}` is not UTF-8; names of samples and options are.");
+        assert_eq!(mistake(""), "`caf\u{FFFD}` is not valid UTF-8.");
         assert_eq!(
             mistake("--view"),
             "There is no view `caf\u{FFFD}`; there are terminal and none."
@@ -355,7 +366,7 @@ mod tests {
     fn a_seed_is_refused_where_nothing_is_random() {
         for name in ["chain", "phyllotaxis"] {
             let expected = format!(
-                "`--seed` means nothing for `{name}`; it takes --frames, --workers, --entities, --trace, \
+                "`{name}` does not take `--seed`; its options are --frames, --workers, --entities, --trace, \
                  --picture, --view."
             );
             assert_eq!(parse_words(&format!("{name} --seed 1")).unwrap_err(), expected);

@@ -56,13 +56,13 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
     let a = add_with_struct(jobs, 5.0, &mut b)?;
     say!("after a struct:   a = {a}, b[0] = {}", b.as_slice()?[0]);
 
-    say!("\nTwo jobs that write `b`, in no order, are refused, on every run:");
+    say!("\nTwo jobs that write `b` without an order are rejected, on every run:");
     let first = jobs.named("First").schedule_job(&[], Add { a, b: b.write() })?;
     match jobs.named("Second").schedule_job(&[], Add { a, b: b.write() }) {
         Ok(_) => return Err("two jobs that race were accepted".into()),
         Err(refused) => say!("  {refused}"),
     }
-    say!("\nSo is the owner, until the job is completed:");
+    say!("\nThe owner cannot read `b` until the job is completed:");
     match b.as_slice() {
         Ok(_) => return Err("an array in use was lent".into()),
         Err(refused) => say!("  {refused}"),
@@ -70,7 +70,7 @@ fn show(stage: &Stage<'_>) -> SampleResult<()> {
 
     let second = jobs.named("Second").schedule_job(&[first], Add { a, b: b.write() })?;
     jobs.complete(second);
-    say!("\nOne after the other they are fine: b[0] = {}", b.as_slice()?[0]);
+    say!("\nWith a dependency, both jobs run: b[0] = {}", b.as_slice()?[0]);
     Ok(())
 }
 

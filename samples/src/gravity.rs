@@ -16,7 +16,7 @@ use crate::random::Random;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "gravity",
-    summary: "1,000 asteroids that stars attract, in seven patterns",
+    summary: "1,000 asteroids attracted by stars, in seven patterns",
     kind: Kind::World(WorldSample {
         counts: "asteroids",
         entities: 1_000,
@@ -121,17 +121,17 @@ fn build(options: &Options) -> SampleResult<World> {
     let random = Random::new(options.seed);
     world.spawn(Sky { pattern: 4, asteroids: options.entities, random });
     world.spawn(Camera(Vec3::ZERO));
-    begin(&mut world);
+    start_pattern(&mut world);
     Ok(world)
 }
 
 fn add_systems(world: &mut World) {
-    world.add_system(attract);
-    world.add_system(drift);
+    world.add_system(apply_gravity);
+    world.add_system(move_asteroids);
 }
 
 /// Destroys all stars and asteroids, and spawns those of the current pattern.
-fn begin(world: &mut World) {
+fn start_pattern(world: &mut World) {
     let Ok(&mut Sky { pattern, asteroids, ref mut random }) = world.singleton_mut::<Sky>() else {
         return;
     };
@@ -154,7 +154,7 @@ fn begin(world: &mut World) {
 
 /// Accelerates each asteroid by the attraction of all stars: G·M·m/d² divided by m.
 #[burst]
-fn attract(
+fn apply_gravity(
     time: Time,
     stars: Query<(&Position, &Mass), With<Star>>,
     mut asteroids: Query<(&Position, &mut Velocity, &Mass), Without<Star>>,
@@ -164,21 +164,21 @@ fn attract(
     let stars: Vec<(Vec3, f32)> = stars.iter().map(|(place, mass)| (place.0, mass.0)).collect();
     asteroids.schedule_parallel(move |(position, velocity, mass)| {
         for &(star, star_mass) in &stars {
-            velocity.0 += pull(position.0, mass.0, star, star_mass) / mass.0 * dt;
+            velocity.0 += attraction(position.0, mass.0, star, star_mass) / mass.0 * dt;
         }
     });
 }
 
 /// Returns the force of a star on an asteroid.
 #[inline(always)]
-fn pull(place: Vec3, mass: f32, star: Vec3, star_mass: f32) -> Vec3 {
+fn attraction(place: Vec3, mass: f32, star: Vec3, star_mass: f32) -> Vec3 {
     let way = star - place;
     let distance = way.length().max(STAR_RADIUS);
     way / distance * (GRAVITY * star_mass * mass / (distance * distance))
 }
 
 #[burst]
-fn drift(time: Time, mut asteroids: Query<(&mut Position, &Velocity)>) {
+fn move_asteroids(time: Time, mut asteroids: Query<(&mut Position, &Velocity)>) {
     let dt = time.delta() * SIMULATION_SPEED;
     asteroids.schedule_parallel(move |(position, velocity)| position.0 += velocity.0 * dt);
 }
@@ -189,7 +189,7 @@ fn press(world: &mut World, key: Key) {
             if let Ok(sky) = world.singleton_mut::<Sky>() {
                 sky.pattern = digit as usize - '1' as usize;
             }
-            begin(world);
+            start_pattern(world);
             return;
         }
         Key::Left | Key::Char('a') => Vec3::NEG_X,
@@ -239,8 +239,8 @@ mod tests {
         let world = &mut World::new("Test");
         let star = world.spawn((Star, Position(Vec3::X * 10.0), Mass(100.0)));
         let stone = world.spawn((Position(Vec3::ZERO), Velocity(Vec3::ZERO), Mass(3.0)));
-        world.add_system(attract);
-        world.add_system(drift);
+        world.add_system(apply_gravity);
+        world.add_system(move_asteroids);
         world.update(0.01);
         // 9 · 100 · 3 / 10² / 3 for 0.07 s, and then 0.07 s at this speed.
         assert!(close(world.get::<Velocity>(stone).unwrap().0, Vec3::X * 0.63));

@@ -14,7 +14,7 @@ use crate::random::Random;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "hierarchy",
-    summary: "100 circles of 100 cubes, which turn on a circle that turns",
+    summary: "100 rotating circles of 100 cubes, on a circle that rotates",
     kind: Kind::World(WorldSample {
         counts: "cubes",
         entities: 10_000,

@@ -2,7 +2,7 @@
 //!
 //! A sample is a module that takes a few minutes to read. Start with `rotation`, or with `first_job` for jobs alone.
 //! Shared code is in `gallery`.
-#![expect(clippy::print_stderr, reason = "mistakes are told there")]
+#![expect(clippy::print_stderr, reason = "errors of the command line are printed there")]
 
 #[macro_use]
 mod say;
@@ -43,6 +43,10 @@ fn main() -> ExitCode {
         Command::Show(show) => gallery::show(&show),
         Command::Check { samples, frames } => gallery::check(&samples, frames),
         Command::Bisect { sample, frames, workers } => gallery::bisect(sample, frames, workers),
+        Command::Explain { page } => {
+            say!("{}", page.trim_end());
+            Ok(())
+        }
         Command::List => {
             say!("{}", samples::list().trim_end());
             Ok(())

@@ -14,7 +14,7 @@ use crate::state_hash::StateHash;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "mandelbrot",
-    summary: "rows of very different cost, shared out evenly among the threads",
+    summary: "rows of very different cost, distributed evenly among threads",
     kind: Kind::Jobs(JobSample {
         frames: 60,
         show,
@@ -29,7 +29,7 @@ const LIMIT: u8 = 200;
 
 /// Target of the camera, and zoom per frame.
 const TARGET: (f64, f64) = (-0.7453, 0.1127);
-const APPROACH: f64 = 0.99;
+const ZOOM_PER_FRAME: f64 = 0.99;
 
 /// The visible part of the plane.
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ impl View {
     const FIRST: Self = Self { left: -2.1, right: 0.7, top: 1.3, bottom: -0.1 };
 
     fn closer(self) -> Self {
-        let closer = |edge: f64, target: f64| target + (edge - target) * APPROACH;
+        let closer = |edge: f64, target: f64| target + (edge - target) * ZOOM_PER_FRAME;
         Self {
             left: closer(self.left, TARGET.0),
             right: closer(self.right, TARGET.0),

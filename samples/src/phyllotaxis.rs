@@ -12,7 +12,7 @@ use crate::gallery::{Canvas, Color, Kind, Options, Sample, SampleResult, WorldSa
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "phyllotaxis",
-    summary: "50,000 cubes in the order of a sunflower's seeds, all on one that turns",
+    summary: "50,000 cubes arranged like a sunflower's seeds, children of one that turns",
     kind: Kind::World(WorldSample {
         counts: "cubes",
         entities: 50_000,
@@ -59,7 +59,7 @@ fn build(options: &Options) -> SampleResult<World> {
 
 fn add_systems(world: &mut World) {
     world.add_system(rotate);
-    world.add_system(rise_and_fall);
+    world.add_system(move_along_wave);
     world.add_transforms();
 }
 
@@ -85,7 +85,7 @@ fn rotate(time: Time, mut turning: Query<(&mut Rotation, &RotationSpeed)>) {
 }
 
 #[burst]
-fn rise_and_fall(time: Time, mut cubes: Query<(&mut Position, &mut Wave)>) {
+fn move_along_wave(time: Time, mut cubes: Query<(&mut Position, &mut Wave)>) {
     let step = time.delta() * 2.0;
     cubes.schedule_parallel(move |(position, wave)| {
         wave.phase += step;

@@ -46,7 +46,7 @@ fn mix(index: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// Uses as many bits as an `f32` holds, so that nothing is rounded.
+/// Converts random bits to a number from 0 to 1. Uses only as many bits as an `f32` holds, so that nothing is rounded.
 fn to_unit(bits: u64) -> f32 {
     (bits >> 40) as f32 / (1_u32 << 24) as f32
 }

@@ -17,7 +17,7 @@ use crate::random::Random;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "rotation",
-    summary: "cubes on a circle, and a sphere that sets spinning those it passes",
+    summary: "cubes on a circle, which spin when a sphere passes them",
     kind: Kind::World(WorldSample {
         counts: "cubes",
         entities: 100,

@@ -47,7 +47,7 @@ pub(crate) fn counts() -> String {
         let Kind::World(WorldSample { counts, entities, most, .. }) = &sample.kind else {
             return None;
         };
-        Some(format!("  {:<20}{counts}: {entities} if it is not said, up to {most}\n", sample.name))
+        Some(format!("  {:<20}{counts}: {entities} by default, up to {most}\n", sample.name))
     });
     lines.collect()
 }
@@ -69,11 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn there_may_be_more_than_there_are_and_it_is_told_of_what() {
+    fn the_help_lists_defaults_and_maxima_of_entities() {
         let counts = super::counts();
-        assert!(
-            counts.contains("  dungeon             rooms: 60 if it is not said, up to 10000\n")
-        );
+        assert!(counts.contains("  dungeon             rooms: 60 by default, up to 10000\n"));
         for sample in SAMPLES {
             let Kind::World(world) = &sample.kind else { continue };
             assert!(world.entities * 10 <= world.most, "{}", sample.name);

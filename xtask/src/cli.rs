@@ -34,7 +34,7 @@ pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Request, 
         "samples" => match words.next().as_deref() {
             None => step::find("samples").map(Request::Step).ok_or_else(String::new),
             Some("--update") => alone("samples --update", words).map(|()| Request::UpdateHashes),
-            Some(other) => Err(format!("`samples` does not know `{other}`")),
+            Some(other) => Err(format!("`samples` has no flag `{other}`")),
         },
         "test" => parse_test(words).map(Request::Test),
         "inspect" => inspect::Options::parse(words).map(Request::Inspect),
@@ -65,7 +65,7 @@ fn parse_test(mut words: impl Iterator<Item = String>) -> Result<test::Options, 
                 Some(name) => options.package = Some(name),
                 None => return Err(format!("`test {word}` needs the name of a crate")),
             },
-            flag if flag.starts_with('-') => return Err(format!("`test` does not know `{flag}`")),
+            flag if flag.starts_with('-') => return Err(format!("`test` has no flag `{flag}`")),
             _ => options.filter.push(word),
         }
     }
@@ -127,8 +127,8 @@ mod tests {
     fn unknown_words_are_named() {
         assert_eq!(error(&[]), "no command given");
         assert_eq!(error(&["tset"]), "unknown command `tset`");
-        assert_eq!(error(&["test", "--slow"]), "`test` does not know `--slow`");
-        assert_eq!(error(&["samples", "a"]), "`samples` does not know `a`");
+        assert_eq!(error(&["test", "--slow"]), "`test` has no flag `--slow`");
+        assert_eq!(error(&["samples", "a"]), "`samples` has no flag `a`");
         assert_eq!(error(&["picture", "a"]), "`picture` takes no arguments, found `a`");
         assert_eq!(error(&["fmt", "--fix"]), "`fmt` takes no arguments, found `--fix`");
     }

@@ -13,7 +13,7 @@ pub(crate) fn text() -> String {
     line("", "  --quick      leaves out the steps marked *");
     line(
         "",
-        "  -p CRATE [FILTER]  runs the tests of one crate instead, or those whose names contain FILTER",
+        "  -p CRATE [FILTER]  runs only the tests of one crate, or those whose names contain FILTER",
     );
     line("", "  --fail-fast  stops at the first step that fails");
     for step in STEPS {
@@ -23,20 +23,23 @@ pub(crate) fn text() -> String {
             line("", "  --update     rewrites `samples/hashes.txt` instead");
         }
     }
-    line("inspect", "shows what became of kernels at each CPU level: inspect [<kernel>] [flags]");
-    line("", "  --package P  the package of the program, with one of the next three");
-    line("", "  --example E, --test T, --bin B  the program; without, the stock kernels");
+    line(
+        "inspect",
+        "shows the instructions of kernels at each CPU level: inspect [<kernel>] [flags]",
+    );
+    line("", "  --package P  the package of the program, with one of the next three flags");
+    line("", "  --example E, --test T, --bin B  the program; by default, the example kernels");
     line("", "  --asm        also prints the assembly");
-    line("peers", "measures against other libraries: peers <part | all> [flags]");
-    line("", "  --case NAME  one case of the part");
-    line("", "  --rounds N   how many rounds of interleaved runs");
+    line("peers", "runs the benchmark against other libraries: peers <part | all> [flags]");
+    line("", "  --case NAME  runs one case of the part");
+    line("", "  --rounds N   the number of rounds");
     line("", "  --native     builds everything with `-C target-cpu=native`");
     line(
         "",
-        "  --json FILE  also writes the figures to a file; `all` writes `peers.json` in the target directory without it",
+        "  --json FILE  also writes the figures to a file; the default of `all` is `peers.json` in the target directory",
     );
     line("math", "measures the error of `ancho_burst::math` for all arguments: math [names]");
-    line("picture", "draws the picture of the README anew");
+    line("picture", "draws the picture of the README again");
     line("help", "prints this text");
     text.push_str("\nWith CI=true a step whose tool is missing fails instead of being skipped.");
     text

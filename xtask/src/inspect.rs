@@ -27,7 +27,7 @@ impl Options {
                 "--asm" => options.assembly = true,
                 "--package" | "--example" | "--test" | "--bin" => {
                     let Some(value) = words.next() else {
-                        return Err(format!("`inspect {word}` wants a name after it"));
+                        return Err(format!("`inspect {word}` needs a name"));
                     };
                     if word == "--package" {
                         options.package = Some(value);
@@ -40,7 +40,7 @@ impl Options {
                     }
                 }
                 flag if flag.starts_with('-') => {
-                    return Err(format!("`inspect` does not know `{flag}`"));
+                    return Err(format!("`inspect` has no flag `{flag}`"));
                 }
                 name => {
                     if let Some(first) = &options.kernel {
@@ -53,7 +53,7 @@ impl Options {
             }
         }
         if options.package.is_some() && options.target.is_none() {
-            return Err("`inspect --package` wants `--example`, `--test` or `--bin` too".to_owned());
+            return Err("`inspect --package` needs `--example`, `--test` or `--bin` too".to_owned());
         }
         Ok(options)
     }
@@ -122,7 +122,7 @@ fn feature(tree: &Tree, package: &str) -> Result<String, String> {
     let members = tree.members();
     let Some(member) = members.iter().find(|member| member.package == package) else {
         let names: Vec<&str> = members.iter().map(|member| member.package.as_str()).collect();
-        return Err(format!("no package is called `{package}`; there are {}", names.join(", ")));
+        return Err(format!("no package is named `{package}`; there are {}", names.join(", ")));
     };
     let dependencies = member.manifest.dependencies();
     let depends = |name: &str| dependencies.iter().any(|dependency| dependency.package == name);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stock_kernels_are_the_default() {
+    fn the_example_kernels_are_the_default() {
         let options = parse("").unwrap();
         assert_eq!((options.package(), options.target()), ("ancho_burst", ("example", "kernels")));
         let options = parse("steer --package samples --bin samples --asm").unwrap();
@@ -170,9 +170,9 @@ mod tests {
     #[test]
     fn wrong_words_are_named() {
         for (line, message) in [
-            ("--package", "`inspect --package` wants a name after it"),
-            ("--package samples", "`inspect --package` wants `--example`, `--test` or `--bin` too"),
-            ("--lib", "`inspect` does not know `--lib`"),
+            ("--package", "`inspect --package` needs a name"),
+            ("--package samples", "`inspect --package` needs `--example`, `--test` or `--bin` too"),
+            ("--lib", "`inspect` has no flag `--lib`"),
             ("a b", "`inspect` shows one kernel, found `a` and `b`"),
             ("--bin a --test b", "`inspect` reads one program, found `--bin a` and `--test b`"),
         ] {
@@ -208,6 +208,6 @@ mod tests {
         let error = feature(&tree, "other").unwrap_err();
         assert!(error.starts_with("`other` has no kernels"), "{error}");
         let error = feature(&tree, "gaem").unwrap_err();
-        assert_eq!(error, "no package is called `gaem`; there are game, other, own, samples");
+        assert_eq!(error, "no package is named `gaem`; there are game, other, own, samples");
     }
 }

@@ -27,15 +27,15 @@ impl Options {
                 "--native" => native = true,
                 "--case" | "--json" | "--rounds" => {
                     let Some(value) = words.next() else {
-                        return Err(format!("`peers {word}` wants a value after it"));
+                        return Err(format!("`peers {word}` needs a value"));
                     };
                     if word == "--rounds" && !value.parse::<u32>().is_ok_and(|rounds| rounds > 0) {
-                        return Err(format!("`--rounds` wants a positive number, found `{value}`"));
+                        return Err(format!("`--rounds` needs a positive number, found `{value}`"));
                     }
                     flags.extend([word, value]);
                 }
                 flag if flag.starts_with('-') => {
-                    return Err(format!("`peers` does not know `{flag}`"));
+                    return Err(format!("`peers` has no flag `{flag}`"));
                 }
                 name => {
                     if let Some(first) = part {
@@ -46,7 +46,7 @@ impl Options {
             }
         }
         let Some(part) = part else {
-            return Err("`peers` wants the name of a part, such as `jobs`, or `all`".to_owned());
+            return Err("`peers` needs the name of a part, such as `jobs`, or `all`".to_owned());
         };
         flags.insert(0, part);
         Ok(Self { native, words: flags })
@@ -113,13 +113,13 @@ mod tests {
     #[test]
     fn wrong_words_are_named() {
         for (line, message) in [
-            ("", "`peers` wants the name of a part, such as `jobs`, or `all`"),
-            ("--native", "`peers` wants the name of a part, such as `jobs`, or `all`"),
+            ("", "`peers` needs the name of a part, such as `jobs`, or `all`"),
+            ("--native", "`peers` needs the name of a part, such as `jobs`, or `all`"),
             ("jobs storage", "`peers` runs one part, found `jobs` and `storage`"),
-            ("jobs --cases empty", "`peers` does not know `--cases`"),
-            ("jobs --case", "`peers --case` wants a value after it"),
-            ("jobs --rounds many", "`--rounds` wants a positive number, found `many`"),
-            ("jobs --rounds 0", "`--rounds` wants a positive number, found `0`"),
+            ("jobs --cases empty", "`peers` has no flag `--cases`"),
+            ("jobs --case", "`peers --case` needs a value"),
+            ("jobs --rounds many", "`--rounds` needs a positive number, found `many`"),
+            ("jobs --rounds 0", "`--rounds` needs a positive number, found `0`"),
         ] {
             assert_eq!(parse(line), Err(message.to_owned()), "{line:?}");
         }

@@ -110,7 +110,9 @@ fn blank_comments_and_strings(text: &str) -> String {
     let mut code = text.as_bytes().to_vec();
     let mut at = 0;
     while at < text.len() {
-        let Some(Quiet { open, inside, close }) = quiet_at(text.as_bytes(), at) else {
+        let Some(CommentOrString { open, inside, close }) =
+            comment_or_string_at(text.as_bytes(), at)
+        else {
             at += 1;
             continue;
         };
@@ -125,26 +127,26 @@ fn blank_comments_and_strings(text: &str) -> String {
 }
 
 /// The lengths of a comment or a string: its delimiters stay, its content is blanked.
-struct Quiet {
+struct CommentOrString {
     open: usize,
     inside: usize,
     close: usize,
 }
 
-fn quiet_at(bytes: &[u8], at: usize) -> Option<Quiet> {
+fn comment_or_string_at(bytes: &[u8], at: usize) -> Option<CommentOrString> {
     let rest = &bytes[at..];
     if rest.starts_with(b"//") {
         let inside = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-        Some(Quiet { open: 0, inside, close: 0 })
+        Some(CommentOrString { open: 0, inside, close: 0 })
     } else if rest.starts_with(b"/*") {
-        Some(Quiet { open: 0, inside: block_comment_length(rest), close: 0 })
+        Some(CommentOrString { open: 0, inside: block_comment_length(rest), close: 0 })
     } else if rest[0] == b'"' {
-        Some(Quiet { open: 1, inside: length_to_quote(&rest[1..], b'"'), close: 1 })
+        Some(CommentOrString { open: 1, inside: length_to_quote(&rest[1..], b'"'), close: 1 })
     } else if rest[0] == b'\'' {
         // A lifetime has no closing quote right after its first character.
         let first = rest.get(1)?;
         let width = (first.leading_ones() as usize).max(1);
-        (*first == b'\\' || rest.get(1 + width) == Some(&b'\'')).then(|| Quiet {
+        (*first == b'\\' || rest.get(1 + width) == Some(&b'\'')).then(|| CommentOrString {
             open: 1,
             inside: length_to_quote(&rest[1..], b'\''),
             close: 1,
@@ -155,7 +157,7 @@ fn quiet_at(bytes: &[u8], at: usize) -> Option<Quiet> {
         let closing = [b"\"".as_slice(), &b"#".repeat(hashes)].concat();
         let inside = rest[open..].windows(closing.len()).position(|window| window == closing);
         let inside = inside.unwrap_or(rest.len() - open);
-        Some(Quiet { open, inside, close: closing.len() })
+        Some(CommentOrString { open, inside, close: closing.len() })
     }
 }
 

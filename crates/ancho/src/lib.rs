@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod explain;
 pub mod prelude;
 
 pub use ancho_bisect as bisect;
@@ -9,6 +10,7 @@ pub use ancho_entities as entities;
 pub use ancho_jobs as jobs;
 #[cfg(feature = "transforms")]
 pub use ancho_transforms as transforms;
+pub use explain::explain;
 pub use glam as math;
 
 /// Compiles and runs the program of the repository's README as a test.

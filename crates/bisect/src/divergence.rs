@@ -33,7 +33,7 @@ use ancho_entities::{ComponentType, Entity};
 /// assert_eq!((found.frame, &found.at), (0, &DivergedAt::System("hit".into())));
 /// assert_eq!(
 ///     found.to_string().lines().next().unwrap(),
-///     "A0075: the runs part in frame 0, after system `hit`: `Health` `points` of entity 0v1 is 19 in the first, 18 in the second"
+///     "A0075: the runs diverge in frame 0, after system `hit`: `Health` `points` of entity 0v1 is 19 in the first, 18 in the second"
 /// );
 /// # Ok::<(), ancho_bisect::BisectionError>(())
 /// ```
@@ -47,7 +47,7 @@ pub struct Divergence {
     /// The moment in the frame: the first comparison that found a difference. For [`Order`](Difference::Order) and
     /// [`Panic`](Difference::Panic), the last comparison without a difference.
     pub at: DivergedAt,
-    /// The difference.
+    /// The first difference that was found.
     pub difference: Difference,
     /// The names of the jobs scheduled since the last comparison without a difference. If a component differs, only jobs that
     /// declare to write it.
@@ -62,7 +62,7 @@ pub struct Divergence {
 /// use ancho_bisect::DivergedAt;
 ///
 /// assert_eq!(DivergedAt::System("steer".into()).to_string(), "after system `steer`");
-/// assert_eq!(DivergedAt::Made.to_string(), "when the worlds were made");
+/// assert_eq!(DivergedAt::Made.to_string(), "when the worlds were created");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -117,31 +117,31 @@ pub enum Difference {
     },
     /// An entity exists in only one run.
     Exists {
-        /// The entity.
+        /// The entity that exists in one run.
         entity: Entity,
         /// The name of the entity.
         name: Option<String>,
-        /// The run in which it exists: 0 or 1.
+        /// The run in which the entity exists: 0 or 1.
         only_in: usize,
-        /// The types of its components.
+        /// The component types of the entity.
         archetype: Vec<ComponentType>,
         /// The number of entities in each run.
         counts: [usize; 2],
     },
     /// An entity has different component types.
     Types {
-        /// The entity.
+        /// The entity whose component types differ.
         entity: Entity,
         /// The name of the entity.
         name: Option<String>,
-        /// The types of its components.
+        /// The component types of the entity in each run.
         types: [Vec<ComponentType>; 2],
     },
     /// The archetypes were created in a different order.
     Archetypes {
         /// The index among the archetypes with entities.
         index: usize,
-        /// Their types, empty if a run has no archetype at this index.
+        /// The component types of the archetype in each run. Empty if a run has no archetype at this index.
         types: [Vec<ComponentType>; 2],
     },
     /// The same entities are stored in a different order.
@@ -159,7 +159,7 @@ pub enum Difference {
     Enabled {
         /// The location of the component.
         place: DivergedPlace,
-        /// The component.
+        /// The component whose enabled state differs.
         component: ComponentType,
         /// The enabled state in each run.
         enabled: [bool; 2],
@@ -168,12 +168,12 @@ pub enum Difference {
     Value {
         /// The location of the value.
         place: DivergedPlace,
-        /// The component.
+        /// The component whose value differs.
         component: ComponentType,
         /// The first field that differs, such as `position.x`, `len()` or `[3].amount`. For opaque types, the byte. Empty if the
         /// component has no fields.
         field: String,
-        /// The values as text.
+        /// The value in each run, as text.
         values: [String; 2],
     },
     /// The next entities would have different ids.
@@ -230,7 +230,7 @@ pub struct DivergedPlace {
 /// let error = Bisection::of(|| World::new("A")).drive(|_, _| panic!("no input")).run().unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "A0089: both runs panicked in frame 0, and were the same until then: no input; what drives them must not panic"
+///     "A0089: both runs panicked in frame 0, and were equal until then: no input; the code that updates the worlds must not panic"
 /// );
 /// ```
 #[derive(Clone, Debug)]
@@ -240,12 +240,12 @@ pub enum BisectionError {
     Panicked {
         /// The frame, from zero.
         frame: u64,
-        /// The panic messages.
+        /// The panic message of each run.
         messages: [String; 2],
     },
     /// A0090: the state of one run could not be read.
     Lost {
-        /// The run: 0 or 1.
+        /// The run that could not be read: 0 or 1.
         run: usize,
         /// The panic message.
         message: String,
@@ -301,17 +301,17 @@ impl fmt::Display for Difference {
             Self::Panic { message } => {
                 let run = usize::from(message[0].is_none());
                 let said = message[run].as_deref().unwrap_or_default();
-                write!(f, "what drives the {} panicked, the other did not: {said}", RUNS[run])
+                write!(f, "the driver of the {} run panicked, the other did not: {said}", RUNS[run])
             }
             Self::Order { next: [first, second] } => {
-                write!(f, "the first is next looked at {first}, the second {second}")
+                write!(f, "the first run continues {first}, the second {second}")
             }
             Self::Faults { told } => {
                 let [first, second] = told.each_ref().map(|told| match &told[..] {
                     [] => "nothing".to_owned(),
                     told => format!("\"{}\"", told.join("; ")),
                 });
-                write!(f, "the first is told {first}, the second {second}")
+                write!(f, "the first run reports {first}, the second {second}")
             }
             Self::Exists { entity, name, only_in, counts: [first, second], .. } => write!(
                 f,
@@ -332,15 +332,16 @@ impl fmt::Display for Difference {
                 )
             }
             Self::Chunks { chunk, row, entities, .. } => {
-                let [first, second] =
-                    entities.map(|entity| entity.map_or("nobody".to_owned(), |it| it.to_string()));
+                let [first, second] = entities
+                    .map(|entity| entity.map_or("no entity".to_owned(), |it| it.to_string()));
                 write!(
                     f,
                     "row {row} of chunk {chunk} has {first} in the first, {second} in the second; the entities are the same"
                 )
             }
             Self::Enabled { place, component, enabled } => {
-                let [first, second] = enabled.map(|enabled| if enabled { "on" } else { "off" });
+                let [first, second] =
+                    enabled.map(|enabled| if enabled { "enabled" } else { "disabled" });
                 let (component, owner) = (component.name(), place.owner());
                 write!(
                     f,
@@ -355,9 +356,9 @@ impl fmt::Display for Difference {
                 }
                 write!(f, " of {owner} is {first} in the first, {second} in the second")
             }
-            Self::FreeIds => {
-                f.write_str("the next entities would have other ids; those that exist are the same")
-            }
+            Self::FreeIds => f.write_str(
+                "the next entities would get different ids; existing entities are the same",
+            ),
             Self::HashAlone => f.write_str("the state hashes differ, but no value does"),
         }
     }
@@ -366,7 +367,7 @@ impl fmt::Display for Difference {
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { worlds, frame, at, difference, jobs } = self;
-        f.write_str("A0075: the runs part ")?;
+        f.write_str("A0075: the runs diverge ")?;
         if *at != DivergedAt::Made {
             write!(f, "in frame {frame}, ")?;
         }
@@ -398,7 +399,7 @@ impl fmt::Display for Divergence {
 impl fmt::Display for DivergedAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Made => f.write_str("when the worlds were made"),
+            Self::Made => f.write_str("when the worlds were created"),
             Self::BeforeSystems => f.write_str("before the first system"),
             Self::System(name) => write!(f, "after system `{name}`"),
             Self::AfterSystems => f.write_str("after the last system"),
@@ -417,13 +418,13 @@ impl fmt::Display for BisectionError {
                 }
                 write!(
                     f,
-                    "A0089: both runs panicked in frame {frame}, and were the same until then: {said}; what drives them must not \
-                     panic"
+                    "A0089: both runs panicked in frame {frame}, and were equal until then: {said}; the code that \
+                     updates the worlds must not panic"
                 )
             }
             Self::Lost { run, message } => write!(
                 f,
-                "A0090: the {} run could not be looked at any more: {message}; what components do to be hashed must not panic",
+                "A0090: the {} run could not be hashed: {message}; hashing a component must not panic",
                 RUNS[*run]
             ),
         }

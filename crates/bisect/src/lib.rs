@@ -93,7 +93,7 @@ impl<'a> Bisection<'a> {
     /// #[derive(Component, Clone, Copy)]
     /// struct Number(u32);
     ///
-    /// // It belongs to no world, so that each begins with another.
+    /// // The counter is shared by both worlds, so each world gets another number.
     /// static NEXT: AtomicU32 = AtomicU32::new(0);
     ///
     /// let careless = || {
@@ -186,7 +186,7 @@ impl<'a> Bisection<'a> {
         let ended = thread::scope(|scope| {
             let threads = [(&sides[0], first, drive_first), (&sides[1], second, drive_second)].map(
                 |(side, make, drive)| {
-                    let run = move || end_in_peace(side, &*make, drive, frames);
+                    let run = move || run_and_release(side, &*make, drive, frames);
                     thread::Builder::new().spawn_scoped(scope, run).unwrap_or_else(|error| {
                         // Otherwise a thread that is already running would wait for the missing one.
                         sides.iter().for_each(|side| lock(side).end());
@@ -248,7 +248,7 @@ fn lock(side: &Mutex<Side>) -> MutexGuard<'_, Side> {
 }
 
 /// Runs one side, and always releases the other side at the end. Returns the message of a panic.
-fn end_in_peace(
+fn run_and_release(
     side: &Arc<Mutex<Side>>,
     make: &dyn Fn() -> World,
     drive: Drive<'_>,

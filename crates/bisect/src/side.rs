@@ -37,7 +37,7 @@ pub(crate) struct Look {
 /// Error of a system or of the world.
 #[derive(Debug)]
 struct Fault {
-    /// `None` for an error of the world.
+    /// The system that reported the error, or `None` for the world.
     system: Option<Arc<str>>,
     kind: Discriminant<SystemFault>,
     text: String,

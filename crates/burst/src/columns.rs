@@ -98,7 +98,7 @@ macro_rules! glam_floats {
 #[cfg(feature = "glam")]
 glam_floats! { Vec2 2 Vec3 3 Vec3A 3 Vec4 4 Quat 4 }
 
-#[expect(unnameable_types, reason = "nobody else is to implement or use these")]
+#[expect(unnameable_types, reason = "users need not name these")]
 mod sealed {
     use super::{BLOCK, Floats};
 

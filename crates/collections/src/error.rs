@@ -75,8 +75,7 @@ impl fmt::Display for CapacityError {
         match self {
             Self::BelowLength { capacity, length } => write!(
                 f,
-                "A0016: a capacity of {capacity} is not enough for the {length} elements that are there; \
-                 remove some first"
+                "A0016: a capacity of {capacity} is less than the length {length}; remove elements first"
             ),
             Self::Allocation(error) => error.fmt(f),
         }

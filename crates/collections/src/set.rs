@@ -569,7 +569,7 @@ impl<T: fmt::Debug, S> fmt::Debug for Set<T, S> {
 /// ```
 /// assert_eq!(ancho_collections::Set::from([5]).iter().next(), Some(&5));
 /// ```
-#[must_use = "a set is walked only when the iterator is used"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct SetIter<'a, T>(MapIter<'a, T, ()>);
 
 /// Iterator of the values of a [`Set`](crate::Set), by value.

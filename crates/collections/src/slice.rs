@@ -134,7 +134,7 @@ impl fmt::Display for SliceError {
             ),
             Self::Lengths { from, to } => write!(
                 f,
-                "A0028: {from} elements cannot be copied to {to}; take a part that is as long"
+                "A0028: {from} elements cannot be copied to a view of {to}; take parts of equal length"
             ),
         }
     }

@@ -562,8 +562,8 @@ impl fmt::Display for InvalidUtf8 {
         let Self { valid_up_to } = self;
         write!(
             f,
-            "A0027: the bytes are not UTF-8 from byte {valid_up_to} on; use `String::from_utf8_lossy` to \
-             replace what is not"
+            "A0027: the bytes are not UTF-8 from byte {valid_up_to} on; use `String::from_utf8_lossy` to replace \
+             invalid bytes"
         )
     }
 }

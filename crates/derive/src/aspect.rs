@@ -86,8 +86,7 @@ impl Aspect {
         let mut lifetimes = input.generics.lifetimes();
         let lifetime = lifetimes.next().map(|parameter| parameter.lifetime.clone());
         if let Some(second) = lifetimes.next() {
-            let message =
-                "an aspect has one lifetime at most: how long everything in it is borrowed";
+            let message = "an aspect has at most one lifetime, which all its references share";
             return Err(Error::new(second.span(), message));
         }
         let mut generics = input.generics.clone();
@@ -468,7 +467,7 @@ fn read_options(attributes: &[Attribute]) -> Result<Option<Ident>> {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("read_only") {
                 return Err(meta.error(
-                    "there is no such option; an aspect has `#[aspect(read_only = Name)]`, and its fields have others",
+                    "unknown option; an aspect has `#[aspect(read_only = Name)]`, and its fields have others",
                 ));
             }
             if read_only.replace(meta.value()?.parse()?).is_some() {
@@ -490,7 +489,7 @@ fn read_kind(attributes: &[Attribute]) -> Result<Kind> {
             let Some((_, kind)) = kinds.into_iter().find(|(name, _)| meta.path.is_ident(name))
             else {
                 return Err(meta.error(
-                    "there is no such option; a field of an aspect has `#[aspect(shared)]`, `#[aspect(chunk)]` or \
+                    "unknown option; a field of an aspect has `#[aspect(shared)]`, `#[aspect(chunk)]` or \
                      `#[aspect(managed)]`",
                 ));
             };

@@ -19,7 +19,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         Data::Struct(data) => visit_struct(input, data, &repr)?,
         Data::Enum(data) => visit_enum(input, data, &repr)?,
         Data::Union(data) => {
-            let message = "a union cannot be in a blob: which of its fields is valid is not known";
+            let message = "a union cannot be in a blob, because its valid field is unknown";
             return Err(Error::new(data.union_token.span(), message));
         }
     };
@@ -27,7 +27,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let generics = bounded(&input.generics);
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let alignment = input.generics.params.is_empty().then(|| {
-        let message = format!("a blob is aligned to 16 bytes; `{name}` asks for more");
+        let message =
+            format!("`{name}` needs an alignment of more than 16 bytes, which blobs do not have");
         quote!(::core::assert!(::core::mem::align_of::<#name>() <= 16, #message);)
     });
     Ok(quote! {
@@ -139,7 +140,7 @@ fn visit_enum(input: &DeriveInput, data: &DataEnum, repr: &Repr) -> Result<Token
 
 /// The parsed `repr` attributes.
 struct Repr {
-    /// `C` or `transparent`.
+    /// True if the `repr` is `C` or `transparent`.
     is_c: bool,
     integer: Option<Ident>,
 }

@@ -14,9 +14,9 @@ use syn::{
 /// Effect of the attribute on its function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// Compiles it for each level.
+    /// Compiles the function for each CPU level.
     Dispatch,
-    /// Always inlines it.
+    /// Always inlines the function.
     Inline,
     /// Only marks the closures in it.
     Closures,
@@ -33,7 +33,7 @@ pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> Result<Token
         Mode::Closures => {}
         Mode::Inline => {
             if let Some(inline) = inline_attribute(&function.attrs) {
-                let message = "`#[burst(inline)]` inlines always; take this attribute away";
+                let message = "`#[burst(inline)]` inlines always; remove this attribute";
                 return Err(Error::new_spanned(inline, message));
             }
             function.attrs.push(parse_quote!(#[inline(always)]));
@@ -128,8 +128,8 @@ fn dispatch_function(function: &mut ItemFn) -> Result<()> {
     });
     let turbofish = (!has_impl_trait).then(|| quote!(::<#(#generics),*>));
     if let Some(span) = MentionsSelf::find(function) {
-        let message = "a function without `self` that says `Self` cannot be a burst kernel. Name the type, \
-                       or put the kernel outside of the `impl`";
+        let message = "a function without `self` that uses `Self` cannot be a burst kernel. Name the type, or put the \
+                       kernel outside of the `impl`";
         return Err(Error::new(span, message));
     }
     let body = &function.block;

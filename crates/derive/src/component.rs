@@ -85,16 +85,16 @@ impl Kind {
     fn no_such_option(self) -> String {
         match self {
             Self::Component | Self::Managed => format!(
-                "there is no such option; a component has `#[{}(name = \"…\", enableable, cleanup, \
-                 track_changes, write_group(…), maximum_chunk_capacity = …)]`",
+                "unknown option; a component has `#[{}(name = \"…\", enableable, cleanup, track_changes, \
+                         write_group(…), maximum_chunk_capacity = …)]`",
                 self.attribute()
             ),
-            Self::Buffer => "there is no such option; there are `#[buffer(inline = 8)]`, \
+            Self::Buffer => "unknown option; there are `#[buffer(inline = 8)]`, \
                              `#[buffer(name = \"…\")]`, `#[buffer(enableable)]`, `#[buffer(cleanup)]`, \
                              `#[buffer(track_changes)]`, `#[buffer(write_group(…))]`, \
                              `#[buffer(maximum_chunk_capacity = …)]` and `#[buffer(component)]`"
                 .to_owned(),
-            Self::Shared => "there is no such option; there are `#[shared(name = \"…\")]`, \
+            Self::Shared => "unknown option; there are `#[shared(name = \"…\")]`, \
                              `#[shared(cleanup)]`, `#[shared(maximum_chunk_capacity = …)]` and `#[shared(component)]`"
                 .to_owned(),
         }
@@ -223,7 +223,7 @@ impl Options {
             }
             "inline" => {
                 if self.inline.replace(meta.value()?.parse()?).is_some() {
-                    return Err(meta.error("so many elements are inline, or so many, not both"));
+                    return Err(meta.error("`inline` is set twice"));
                 }
             }
             "maximum_chunk_capacity" => {
@@ -250,7 +250,7 @@ impl Options {
             }
         }
         if self.enableable && self.cleanup && kind != Kind::Buffer {
-            return Err(meta.error("a component that stays cannot be switched off"));
+            return Err(meta.error("a cleanup component cannot be enableable"));
         }
         Ok(())
     }

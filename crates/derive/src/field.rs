@@ -29,7 +29,7 @@ impl Derived {
     pub(crate) fn new(input: &DeriveInput) -> Result<Self> {
         if let Some(lifetime) = input.generics.lifetimes().next() {
             let message =
-                "a component owns what is in it, and so do its fields: they have no lifetimes";
+                "a component and its fields own their data, so they cannot have lifetimes";
             return Err(Error::new(lifetime.lifetime.span(), message));
         }
         refuse_packed(input)?;
@@ -65,7 +65,7 @@ impl Derived {
     }
 }
 
-/// The content of the type.
+/// The fields or variants of a type.
 enum Contents {
     Opaque,
     Struct(Vec<Part>),
@@ -99,8 +99,8 @@ impl Contents {
             }
             Data::Union(_) if is_opaque => Self::Opaque,
             Data::Union(data) => {
-                let message = "a union cannot be looked into: which of its fields is valid is not known. \
-                               Mark it `#[field(opaque)]`: then it is neither hashed nor searched for entities";
+                let message = "a union cannot derive `Field`, because its valid field is unknown. Mark it \
+                               `#[field(opaque)]`: then it is neither hashed nor searched for entities";
                 return Err(Error::new(data.union_token.span(), message));
             }
         };
@@ -248,7 +248,8 @@ fn is_opaque(attributes: &[Attribute]) -> Result<bool> {
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("field")) {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("opaque") {
-                let message = "there is no such option; a field that is not looked into is `#[field(opaque)]`";
+                let message = "unknown option; `#[field(opaque)]` marks a field that is neither hashed nor searched \
+                               for entities";
                 return Err(meta.error(message));
             }
             is_opaque = true;
@@ -272,7 +273,8 @@ fn refuse_packed(input: &DeriveInput) -> Result<()> {
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("packed") {
-                let message = "a packed struct cannot be looked into: its fields are not aligned";
+                let message =
+                    "a packed struct cannot derive `Field`, because its fields are not aligned";
                 return Err(meta.error(message));
             }
             // The compiler validates the number of `align(16)`.

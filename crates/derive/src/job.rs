@@ -116,7 +116,7 @@ struct Field {
 struct View {
     name: Ident,
     definition: TokenStream,
-    /// The type, with the lifetime `'__v`.
+    /// The path of the view's type, with the lifetime `'__v`.
     path: TokenStream,
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Manifest {
 
 #[derive(Debug)]
 struct Dependency {
-    /// The name that the crate uses.
+    /// The name of the dependency in the code of the crate.
     name: String,
     package: Option<String>,
     dev: bool,

@@ -76,8 +76,8 @@ pub(crate) fn bootstrap(options: &TokenStream, item: TokenStream) -> Result<Toke
 
 /// Returns the calls that configure a system: `first, in_group(Simulation)` becomes `.first().in_group(Simulation)`.
 fn parse_settings(options: TokenStream) -> Result<Vec<TokenStream>> {
-    let message = "`#[system]` takes what can be said of a system when it is added, such as `first` or \
-                   `in_group(Simulation)`, with commas between";
+    let message = "`#[system]` takes the settings of a system, such as `first` or `in_group(Simulation)`, separated by \
+                   commas";
     let settings = Punctuated::<Expr, Token![,]>::parse_terminated
         .parse2(options)
         .map_err(|error| Error::new(error.span(), message))?;
@@ -104,13 +104,12 @@ fn check_function(signature: &Signature, attribute: &str) -> Result<()> {
     }
     if let Some(token) = &signature.asyncness {
         let message = format!(
-            "`#[{attribute}]` is for functions that are called, and nobody awaits this one"
+            "`#[{attribute}]` cannot mark an `async` function, which would never be awaited"
         );
         return Err(Error::new_spanned(token, message));
     }
     if let Safety::Unsafe(token) = &signature.safety {
-        let message =
-            format!("`#[{attribute}]` is for functions that may be called without a promise");
+        let message = format!("`#[{attribute}]` cannot mark an `unsafe` function");
         return Err(Error::new_spanned(token, message));
     }
     Ok(())
@@ -122,8 +121,8 @@ fn check_generics(generics: &Generics, attribute: &str) -> Result<()> {
     match generics.params.iter().find(is_open) {
         Some(parameter) => {
             let message = format!(
-                "what is marked with `#[{attribute}]` cannot be generic: nobody says for which types it is meant. Mark a \
-                 function that calls it, or add it to a world yourself"
+                "an item marked with `#[{attribute}]` cannot be generic, because its type parameters are unknown. Mark \
+                 a function that calls it, or add it to a world yourself"
             );
             Err(Error::new_spanned(parameter, message))
         }

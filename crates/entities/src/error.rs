@@ -24,7 +24,7 @@ use crate::storage::OutOfMemory;
 /// let stone = world.spawn(());
 /// let refused = world.get::<Health>(stone).unwrap_err();
 /// assert!(matches!(refused, EntityError::MissingComponent { .. }));
-/// assert_eq!(refused.to_string(), "A0051: entity 0v1 has no `Health`; add it first, or ask with `has`");
+/// assert_eq!(refused.to_string(), "A0051: entity 0v1 has no `Health`; add it first, or check with `has`");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -146,7 +146,7 @@ pub enum EntityError {
     },
     /// A0137: another entity already has the singleton component.
     SingletonExists {
-        /// The component.
+        /// The component whose enabled state differs.
         component: ComponentType,
         /// The entity that has it.
         entity: Entity,
@@ -160,7 +160,7 @@ pub enum EntityError {
     },
     /// A0088: no entity, or more than one, has a singleton component.
     NotSingleton {
-        /// The component.
+        /// The component whose value differs.
         component: ComponentType,
         /// The number of entities with the component.
         found: usize,
@@ -180,131 +180,131 @@ impl fmt::Display for EntityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::NoSuchEntity { entity, .. } if entity.is_null() => f.write_str(
-                "A0050: the null entity never exists; was a reference left empty?",
+                "A0050: the null entity never exists; check for a reference that was never set",
             ),
             Self::NoSuchEntity { entity, .. } if entity.is_placeholder() => write!(
                 f,
-                "A0050: {entity} stands for an entity that commands create, and does not exist itself; play the commands, and \
-                 ask their buffer with `resolve` which entity it is"
+                "A0050: {entity} is the placeholder of an entity that commands create; play the commands, and call \
+                 `resolve` of their buffer"
             ),
             Self::NoSuchEntity { entity, slot_version: Some(version) }
                 if version.wrapping_sub(entity.version()).cast_signed() > 0 =>
             {
                 write!(
                     f,
-                    "A0050: entity {entity} does not exist any more: it was despawned; ask with `exists` before \
-                     following references that may be old"
+                    "A0050: entity {entity} no longer exists: it was despawned; check stored references with `exists`"
                 )
             }
             Self::NoSuchEntity { entity, .. } => write!(
                 f,
-                "A0050: entity {entity} does not exist: this world has not created it yet; is it one of another \
-                 world?"
+                "A0050: entity {entity} does not exist: this world has not created it; check whether it belongs to \
+                 another world"
             ),
             Self::MissingComponent { entity, component } => write!(
                 f,
-                "A0051: entity {entity} has no `{component}`; add it first, or ask with `has`"
+                "A0051: entity {entity} has no `{component}`; add it first, or check with `has`"
             ),
             Self::AlreadyPresent { entity, component } => write!(
                 f,
-                "A0052: entity {entity} has a `{component}` already, and the world is strict; use `set` to replace it"
+                "A0052: entity {entity} already has `{component}`, and the world is strict; use `set` to replace it"
             ),
             Self::DuplicateComponent { component } => write!(
                 f,
-                "A0053: an entity has one component of each type, and `{component}` is there twice; remove one"
+                "A0053: an entity has at most one component of each type, but the set contains `{component}` twice; \
+                 remove one"
             ),
             Self::DoesNotFit { entity_bytes, chunk_bytes, largest } => write!(
                 f,
-                "A0054: one entity with these components takes {entity_bytes} bytes, and a chunk has {chunk_bytes}; \
-                 the largest is `{largest}`, of {} bytes: box what is large in it, or set a larger chunk size",
+                "A0054: an entity with these components needs {entity_bytes} bytes, but a chunk has {chunk_bytes}; the \
+                 largest component is `{largest}` with {} bytes: box its large fields, or set a larger chunk size",
                 largest.size()
             ),
             Self::ForeignArchetype => f.write_str(
-                "A0055: the archetype was not created by this world; ask this one for its own with `archetype`",
+                "A0055: the archetype belongs to another world; create it in this world with `archetype`",
             ),
             Self::OutOfMemory(ref error) => error.fmt(f),
             Self::NoInitialValue { component } => write!(
                 f,
-                "A0057: `{component}` has no default to begin with; give the component a value, or derive `Default`"
+                "A0057: `{component}` has no default value; pass a value, or derive `Default`"
             ),
             Self::NotDuplicable { component } => write!(
                 f,
-                "A0058: a `{component}` cannot be duplicated, since it is neither `Copy` nor `Clone`; derive `Clone` for it, \
-                 so that entities and worlds with it can be copied"
+                "A0058: `{component}` cannot be cloned, because it is neither `Copy` nor `Clone`; derive `Clone` for \
+                 it, so that entities and worlds with it can be copied"
             ),
             Self::NotBytes { component, write: false } => write!(
                 f,
-                "A0059: the bytes of `{component}` cannot be read, since some of them are padding or pointers; use \
+                "A0059: the bytes of `{component}` cannot be read, because some of them are padding or pointers; use \
                  `get` with its type"
             ),
             Self::NotBytes { component, write: true } => write!(
                 f,
-                "A0059: the bytes of `{component}` cannot be written, since not all bytes are a value of it; use \
+                "A0059: the bytes of `{component}` cannot be written, because not all bytes are a valid value; use \
                  `set` with its type"
             ),
             Self::WrongLength { component, expected, found } => write!(
                 f,
-                "A0060: {expected} were expected for `{component}`, and {found} given; all columns are of one \
-                 length, and bytes as many as the component takes"
+                "A0060: expected {expected} for `{component}`, but {found} were passed; all columns must have the same \
+                 length, and bytes the size of the component"
             ),
             Self::WrongCount { component, expected, found } => write!(
                 f,
-                "A0060: the query finds {expected} entities, and {found} values of `{component}` were given; take as many \
-                 as `count`, or the list of `to_components`"
+                "A0060: the query matches {expected} entities, but {found} values of `{component}` were passed; pass \
+                 as many as `count` returns, or the list of `to_components`"
             ),
             Self::NotABuffer { component } => write!(
                 f,
-                "A0064: `{component}` is not a buffer, so that it has no elements; ask with `is_buffer` first, or use \
+                "A0064: `{component}` is not a buffer and has no elements; check with `is_buffer` first, or use \
                  `get_bytes`"
             ),
             Self::NotEnableable { component } => write!(
                 f,
-                "A0070: `{component}` cannot be switched off and on; write `#[component(enableable)]` on the type"
+                "A0070: `{component}` cannot be enabled or disabled; write `#[component(enableable)]` on the type"
             ),
             Self::WouldLoseCleanup { entity, component } => write!(
                 f,
-                "A0071: entity {entity} would lose its `{component}`, which stays until it is removed; remove it first, or \
-                 use an archetype that has it"
+                "A0071: entity {entity} would lose its cleanup component `{component}`; remove it first, or use an \
+                 archetype that has it"
             ),
             Self::CleanupOnly { entity } => write!(
                 f,
-                "A0072: entity {entity} was despawned, and only what stays of it is there; instantiate it, or set its \
-                 archetype, before it is despawned"
+                "A0072: entity {entity} was despawned, and only its cleanup components are left; instantiate it, or \
+                 set its archetype, before it is despawned"
             ),
             Self::GroupWithoutRoot { root, first } => write!(
                 f,
-                "A0073: the group of entity {root} begins with {first}; the first member of a `LinkedEntityGroup` is the \
-                 entity that has it"
+                "A0073: the linked group of entity {root} begins with {first}; the first member of a \
+                 `LinkedEntityGroup` must be the entity that has it"
             ),
             Self::NotInQuery { component } => write!(
                 f,
-                "A0087: the query does not ask for `{component}`, so that entities without it may be among those it finds; \
-                 filter by `With<{component}>`"
+                "A0087: the query does not require `{component}`, so it may match entities without it; filter by \
+                 `With<{component}>`"
             ),
             Self::NotGiven { component, to_change } => {
                 let (given, reference) =
-                    if to_change { (" to be changed", "&mut ") } else { ("", "&") };
+                    if to_change { (" mutably", "&mut ") } else { ("", "&") };
                 write!(
                     f,
-                    "A0135: the query does not give `{component}`{given}, and another query may have it at the same time; ask for \
-                     `{reference}{component}` in the data of the query"
+                    "A0135: the query does not fetch `{component}`{given}, and another query may access it at the same \
+                     time; add `{reference}{component}` to the data of the query"
                 )
             }
             Self::SingletonExists { component, entity } => write!(
                 f,
-                "A0137: entity {entity} has `{component}` already, and no other may; change it with `{}`, or despawn the \
+                "A0137: entity {entity} already has the singleton `{component}`; change it with `{}`, or despawn the \
                  entity first",
                 if component.is_buffer() { "singleton_buffer_mut" } else { "set_singleton" }
             ),
             Self::NotSingle { query, found: 0 } => write!(
                 f,
-                "A0088: the query for `{query}` finds no entity, and one was expected; ask with `is_empty`, or use \
+                "A0088: the query `{query}` matches no entity, but one was expected; check with `is_empty`, or use \
                  `iter().next()`"
             ),
             Self::NotSingle { query, found } => write!(
                 f,
-                "A0088: the query for `{query}` finds {found} entities, and one was expected; filter out the others, or use \
-                 `iter`"
+                "A0088: the query `{query}` matches {found} entities, but one was expected; filter out the others, or \
+                 use `iter`"
             ),
             Self::NotSingleton { component, found: 0 } => {
                 let [create, ask] = if component.is_buffer() {
@@ -314,23 +314,23 @@ impl fmt::Display for EntityError {
                 };
                 write!(
                     f,
-                    "A0088: no entity with `{component}` is found, and one was expected; create it with `{create}`, ask with \
-                     `{ask}`, or let the system wait for it with `require`"
+                    "A0088: no entity has `{component}`, but one was expected; create it with `{create}`, check with \
+                     `{ask}`, or make the system wait for it with `require`"
                 )
             }
             Self::NotSingleton { component, found } => write!(
                 f,
-                "A0088: {found} entities with `{component}` are found, and one was expected; despawn the others, or ask a query \
-                 that filters them out for its `single`"
+                "A0088: {found} entities have `{component}`, but one was expected; despawn the others, or use `single` \
+                 of a query that filters them out"
             ),
             Self::DifferentChunks => f.write_str(
-                "A0130: the two worlds divide chunks differently, so that one cannot have the chunks of the other; make both with \
-                 the same `chunk_size` and `chunk_capacity_limit`, or use `copy_entities_from`",
+                "A0130: the two worlds have different chunk settings, so chunks cannot move between them; create both \
+                 with the same `chunk_size` and `chunk_capacity_limit`, or use `copy_entities_from`",
             ),
             Self::DifferentArchetypes { left, right } => write!(
                 f,
-                "A0061: entities {left} and {right} do not have the same components, so that they cannot be \
-                 exchanged; add what one of them lacks first"
+                "A0061: entities {left} and {right} have different components, so they cannot be swapped; add the \
+                 missing components first"
             ),
         }
     }

@@ -45,7 +45,7 @@ pub struct ChunkItem {
     pub component: ComponentType,
     /// The entity; `None` for shared components and chunk components.
     pub entity: Option<Entity>,
-    /// Whether it is a value or an enabled bit.
+    /// A value or an enabled bit.
     pub kind: ItemKind,
     /// The bytes that it writes to a hasher.
     pub stream: Vec<u8>,

@@ -96,7 +96,7 @@ pub mod __inspect {
     };
 }
 
-/// What derives name. No part of the API.
+/// Items that generated code names. Not part of the public API.
 #[doc(hidden)]
 pub mod __macro {
     pub use crate::component::generic_name;

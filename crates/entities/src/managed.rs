@@ -274,7 +274,7 @@ impl<T> fmt::Debug for Managed<T> {
 /// Returns the metadata of a column of managed components.
 pub(super) fn info<T: ManagedComponent>(index: u32) -> TypeInfo {
     const {
-        assert!(!(T::ENABLEABLE && T::CLEANUP), "a component that stays cannot be switched off");
+        assert!(!(T::ENABLEABLE && T::CLEANUP), "a cleanup component cannot be enableable");
     }
     TypeInfo {
         enableable: T::ENABLEABLE,

@@ -361,8 +361,8 @@ fn info<T: SharedComponent>(index: u32) -> TypeInfo {
 pub const fn require_clone<T: SharedComponent>() {
     assert!(
         !T::HAS_ENTITIES || T::DUPLICATE.is_possible(),
-        "a shared component that refers to entities is `Clone`, so that they can be replaced for some of its owners; \
-         write `#[derive(Clone)]` on the type, or mark the field `#[field(opaque)]` if there are none in it"
+        "a shared component that refers to entities must be `Clone`, so that the references can be remapped for some \
+         of its owners; write `#[derive(Clone)]` on the type, or mark the field `#[field(opaque)]` if it contains none"
     );
 }
 

@@ -79,11 +79,11 @@ impl Time {
 ///
 /// assert_eq!(
 ///     TimeError::Delta { seconds: -1.0 }.to_string(),
-///     "A0120: an update cannot take -1 seconds; give it a number of seconds that is zero or above, and finite",
+///     "A0120: the delta time of an update cannot be -1 seconds; pass a finite number, zero or above",
 /// );
 /// assert_eq!(
 ///     FixedRateCatchUp::try_new(0.0).unwrap_err().to_string(),
-///     "A0121: a group cannot update every 0 seconds; give a number of seconds that is above zero, and finite",
+///     "A0121: the time step of a group cannot be 0 seconds; pass a finite number above zero",
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,27 +123,24 @@ impl fmt::Display for TimeError {
         match *self {
             Self::Delta { seconds } => write!(
                 f,
-                "A0120: an update cannot take {seconds} seconds; give it a number of seconds that is zero or above, and \
-                 finite"
+                "A0120: the delta time of an update cannot be {seconds} seconds; pass a finite number, zero or above"
             ),
             Self::Elapsed { seconds } => write!(
                 f,
-                "A0120: it cannot be {seconds} seconds after the beginning; give a finite number of seconds"
+                "A0120: the elapsed time cannot be {seconds} seconds; pass a finite number"
             ),
             Self::MaximumDelta { seconds } => write!(
                 f,
-                "A0120: updates cannot take {seconds} seconds at most; give a number of seconds that is above zero, and \
-                 finite"
+                "A0120: the maximum delta time cannot be {seconds} seconds; pass a finite number above zero"
             ),
             Self::Timestep { seconds } => write!(
                 f,
-                "A0121: a group cannot update every {seconds} seconds; give a number of seconds that is above zero, and \
-                 finite"
+                "A0121: the time step of a group cannot be {seconds} seconds; pass a finite number above zero"
             ),
             Self::NoTimestep { seconds } => write!(
                 f,
-                "A0121: a group cannot update every {seconds} seconds if its rate manager does not work with steps, or it has \
-                 none; give it a `FixedRateCatchUp` or a `FixedRateSimple` first"
+                "A0121: the time step of a group cannot be {seconds} seconds: the group has no rate manager with a \
+                 fixed step; set a `FixedRateCatchUp` or a `FixedRateSimple` first"
             ),
             Self::NothingPushed => f.write_str(
                 "A0122: there is no earlier time to go back to; call `pop_time` once for each `push_time`",
@@ -382,7 +379,7 @@ mod tests {
         assert_eq!(times.maximum_delta(), 1.0 / 3.0);
         assert_eq!(
             times.advance(f64::NAN).unwrap_err().to_string(),
-            "A0120: an update cannot take NaN seconds; give it a number of seconds that is zero or above, and finite"
+            "A0120: the delta time of an update cannot be NaN seconds; pass a finite number, zero or above"
         );
     }
 
@@ -393,7 +390,7 @@ mod tests {
         times.set_maximum_delta(f64::MAX).unwrap();
         assert_eq!(
             times.advance(f64::MAX).unwrap_err().to_string(),
-            "A0120: it cannot be inf seconds after the beginning; give a finite number of seconds"
+            "A0120: the elapsed time cannot be inf seconds; pass a finite number"
         );
         assert_eq!(times.current().frame(), 0);
     }

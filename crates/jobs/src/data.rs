@@ -53,7 +53,7 @@ use crate::safety::AccessList;
 ///     }
 ///
 ///     unsafe fn whole(held: &mut Held<Vec<u32>>) -> &mut Vec<u32> {
-///         // SAFETY: nobody else uses the list, since the declared access passed the check, and this
+///         // SAFETY: no other job uses the list, since the declared access passed the check, and this
 ///         // is the one view of it.
 ///         unsafe { &mut *held.as_ptr() }
 ///     }
@@ -67,7 +67,7 @@ use crate::safety::AccessList;
 /// assert_eq!(list.get().unwrap(), &[1, 2, 3]);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not something a job can take along",
+    message = "`{Self}` cannot be passed to a job",
     label = "not job data",
     note = "pass tokens of containers, such as `slice.write()` or `cell.read()`, or a tuple of them; \
             plain values are captured by the job's closure"
@@ -159,7 +159,7 @@ pub unsafe trait JobData {
 /// #     }
 /// #
 /// #     unsafe fn whole(held: &mut Held<[u32; 256]>) -> &mut [u32; 256] {
-/// #         // SAFETY: nobody else uses the table, since the declared access passed the check, and this
+/// #         // SAFETY: no other job uses the table, since the declared access passed the check, and this
 /// #         // is the one view of it.
 /// #         unsafe { &mut *held.as_ptr() }
 /// #     }
@@ -189,7 +189,7 @@ pub unsafe trait JobData {
 ///     ) -> &'v mut [u32] {
 ///         assert!(batch.range.end <= 256, "the table is too short for the batch");
 ///         let first = table.wrapping_add(batch.range.start);
-///         // SAFETY: inside the table, which is held. Nobody outside of the job uses it, since the
+///         // SAFETY: inside the table, which is held. No code outside of the job uses it, since the
 ///         // declared access passed the check, and no other batch has one of these indices.
 ///         unsafe { std::slice::from_raw_parts_mut(first, batch.range.len()) }
 ///     }

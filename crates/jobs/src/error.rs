@@ -123,13 +123,13 @@ impl fmt::Display for ScheduleError {
         match *self {
             Self::Conflict { container, job, access, other, other_access } => write!(
                 f,
-                "A0001: job `{job}` {access} {container}, which job `{other}` {other_access} and which \
-                 was not completed; pass the handle of `{other}` as a dependency, or complete it first; a job \
-                 from a builder can also wait for its turn (`in_turn`)"
+                "A0001: job `{job}` {access} {container}, which job `{other}` {other_access} and which was not \
+                 completed; pass the handle of `{other}` as a dependency, complete it first, or use `in_turn`, which \
+                 waits for earlier users"
             ),
             Self::Aliased { container, job } => write!(
                 f,
-                "A0002: job `{job}` takes {container} twice, and writes it; take it once, or only to read"
+                "A0002: job `{job}` uses {container} twice and writes it; use it once, or only read it"
             ),
             Self::ForeignHandle { job } => write!(
                 f,
@@ -138,8 +138,8 @@ impl fmt::Display for ScheduleError {
             ),
             Self::ForeignContainer { container, job, other } => write!(
                 f,
-                "A0005: job `{job}` takes {container}, which job `{other}` of another scheduler uses; \
-                 complete `{other}` there first"
+                "A0005: job `{job}` uses {container}, which job `{other}` of another scheduler also uses; complete \
+                 `{other}` there first"
             ),
             Self::InsideJob { inside, job } => write!(
                 f,
@@ -148,13 +148,12 @@ impl fmt::Display for ScheduleError {
             ),
             Self::ZeroBatch { job } => write!(
                 f,
-                "A0007: the batch size of job `{job}` is zero; pass how many indices one call takes, \
-                 1 or more"
+                "A0007: the batch size of job `{job}` is zero; pass the number of indices per batch, 1 or more"
             ),
             Self::TooManyJobs { job, limit } => write!(
                 f,
-                "A0008: job `{job}` finds the pool full, with {limit} jobs uncompleted; complete some, \
-                 or raise `JobPoolBuilder::max_jobs`"
+                "A0008: job `{job}` cannot be scheduled: the pool is full, with {limit} uncompleted jobs; complete \
+                 some, or raise `JobPoolBuilder::max_jobs`"
             ),
             Self::TooManyBatches { job, count, batch } => write!(
                 f,
@@ -168,13 +167,13 @@ impl fmt::Display for ScheduleError {
             ),
             Self::Expired { container, job, memory } => write!(
                 f,
-                "A0013: job `{job}` takes {container}, which can no longer be used, because {memory} has \
-                 taken back what was made in it before; make a new one"
+                "A0013: job `{job}` uses {container}, which is no longer valid, because {memory} has reclaimed its \
+                 memory; create a new one"
             ),
             Self::ForeignFence { job, what } => write!(
                 f,
-                "A0074: job `{job}` uses {what}, which belongs to another scheduler; schedule it there: \
-                 what is of a world, on the world's own"
+                "A0074: job `{job}` uses {what}, which belongs to another scheduler; schedule the job there, and jobs \
+                 over a world on the world's own scheduler"
             ),
         }
     }
@@ -238,7 +237,7 @@ impl AccessError {
     pub fn summary(&self) -> impl fmt::Display {
         fmt::from_fn(move |f| match self {
             Self::InUse { job, .. } => write!(f, "in use by job `{job}`"),
-            Self::Expired { memory, .. } => write!(f, "taken back by {memory}"),
+            Self::Expired { memory, .. } => write!(f, "reclaimed by {memory}"),
         })
     }
 }
@@ -261,8 +260,7 @@ impl fmt::Display for AccessError {
             }
             Self::Expired { container, memory } => write!(
                 f,
-                "A0013: {container} can no longer be used, because {memory} has taken back what was \
-                 made in it before; make a new one"
+                "A0013: {container} is no longer valid, because {memory} has reclaimed its memory; create a new one"
             ),
         }
     }
@@ -306,7 +304,7 @@ impl fmt::Display for PoolError {
             ),
             None => write!(
                 f,
-                "A0147: a pool of {wanted} workers is refused; ask for {MAX_WORKERS} workers or fewer"
+                "A0147: a pool cannot have {wanted} workers; the maximum is {MAX_WORKERS}"
             ),
         }
     }

@@ -72,21 +72,24 @@ impl fmt::Display for TransformError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cycle { entities, undone } => {
-                write!(f, "A0140: ")?;
+                write!(f, "A0140: cycle of parents: ")?;
                 for entity in entities {
-                    write!(f, "{entity} has the parent ")?;
+                    write!(f, "{entity} -> ")?;
                 }
                 match entities.first() {
                     Some(first) => write!(f, "{first}")?,
-                    None => write!(f, "an entity has itself as an ancestor")?,
+                    None => write!(f, "an entity is its own ancestor")?,
                 }
                 match undone {
                     Some(undone) => write!(
                         f,
-                        "; {undone} keeps the parent that it had, or none if it had none, and the others have theirs: give {undone} \
-                         a `Parent` that is none of them"
+                        "; {undone} keeps its previous parent, if any, and the others keep theirs: set the `Parent` of \
+                         {undone} to an entity outside the cycle"
                     ),
-                    None => write!(f, "; give one of them a `Parent` that is none of them"),
+                    None => write!(
+                        f,
+                        "; set the `Parent` of one of them to an entity outside the cycle"
+                    ),
                 }
             }
             Self::NotFinite { entity, count } => {
@@ -96,37 +99,39 @@ impl fmt::Display for TransformError {
                 }
                 write!(
                     f,
-                    " is infinite or not a number; what is placed by it stays where it was: look for a division by zero in what \
-                     writes the position, rotation, scale or matrix of the entity or its ancestors"
+                    " is NaN or infinite; the entity and its descendants stay where they were: look for a division by \
+                     zero in the code that writes the position, rotation, scale or matrix of the entity or its \
+                     ancestors"
                 )
             }
             Self::NotPlaced { entity, ancestor } if entity == ancestor => write!(
                 f,
-                "A0142: {entity} has no place in the world; give it a `LocalTransform`, or one of `Position`, `Rotation`, `Scale`"
+                "A0142: {entity} has no transform; add a `LocalTransform`, or one of `Position`, `Rotation`, `Scale`"
             ),
             Self::NotPlaced { entity, ancestor } => write!(
                 f,
-                "A0142: {entity} has no place in the world, since its ancestor {ancestor} has none; give that a `LocalTransform`, or \
-                 one of `Position`, `Rotation`, `Scale`"
+                "A0142: {entity} has no transform in the world, because its ancestor {ancestor} has none; add to the \
+                 ancestor a `LocalTransform`, or one of `Position`, `Rotation`, `Scale`"
             ),
             Self::NotUniform { matrix } => write!(
                 f,
-                "A0143: {matrix} is no position, rotation and scale, since it is sheared, mirrored, or scaled differently along its \
-                 axes; use `LocalTransform::from_matrix`, which comes close, or a `PostTransformMatrix`"
+                "A0143: {matrix} is not a position, rotation and uniform scale, because it is sheared, mirrored, or \
+                 scaled differently along its axes; use `LocalTransform::from_matrix`, which approximates it, or a \
+                 `PostTransformMatrix`"
             ),
             Self::NoInverse { scale } => write!(
                 f,
-                "A0144: a transform with the scale {scale} cannot be undone; give it another scale"
+                "A0144: a transform with the scale {scale} has no inverse; use another scale"
             ),
             Self::NothingToAttach { parent, child, missing } => write!(
                 f,
-                "A0145: {child} cannot be attached to {parent}, since {missing} does not exist; the order was despawned: see who \
-                 despawned the entity before the transforms were updated"
+                "A0145: {child} cannot be attached to {parent}, because {missing} does not exist; the request was \
+                 despawned: look for the code that despawned the entity before the transforms were updated"
             ),
             Self::NotInParent { child, parent } => write!(
                 f,
-                "A0146: {child} leaves its parent {parent}, but is not in its `Child` buffer; it has left: write `Parent` alone, and \
-                 leave the buffers to the systems"
+                "A0146: {child} leaves its parent {parent}, but is not in its `Child` buffer; the child was detached: \
+                 write only `Parent`, and leave `Child` buffers to the systems"
             ),
             Self::Entities(error) => error.fmt(f),
         }

@@ -73,7 +73,7 @@ impl LocalTransform {
         Self { rotation, position, scale }
     }
 
-    /// Creates the transform closest to a matrix. The largest of different scales is taken, and shear is dropped.
+    /// Creates the transform closest to a matrix: with the largest of its scales, and without shear.
     ///
     /// See [`try_from_matrix`](Self::try_from_matrix) for an exact conversion. Unity's `FromMatrix`.
     ///

@@ -28,8 +28,10 @@ use crate::links::is_missing;
 ///
 /// # Errors
 ///
-/// If the entity does not exist or has only cleanup components left; A0142 if it or an ancestor has no transform; A0140 if it is its own
-/// ancestor; A0141 if its matrix or that of an ancestor is not finite.
+/// - an [`EntityError`](ancho_entities::EntityError) if the entity does not exist, or has only cleanup components left
+/// - A0140 if the entity is its own ancestor
+/// - A0141 if the matrix of the entity or of an ancestor is not finite
+/// - A0142 if the entity or an ancestor has no transform
 ///
 /// # Complexity
 ///

@@ -134,8 +134,13 @@ impl AddTransforms for World {
 ///
 /// # Errors
 ///
-/// A0140 for cycles of parents, A0141 for matrices that are not finite, A0145 for an [`Attach`](crate::Attach) that names a missing entity,
-/// A0146 for a child that is not in the buffer of the parent it leaves; or if memory ran out. The update processes everything else.
+/// - A0140 for cycles of parents
+/// - A0141 for matrices that are not finite
+/// - A0145 for an [`Attach`](crate::Attach) that refers to a missing entity
+/// - A0146 for a child that is not in the buffer of the parent it leaves
+/// - an [`EntityError`](ancho_entities::EntityError) if memory ran out
+///
+/// The update processes everything else.
 ///
 /// # Examples
 ///

@@ -221,11 +221,12 @@ impl Links {
     }
 }
 
-/// Finds entities below inactive ones. Each entity is visited once, however many entities are below it.
+/// Finds descendants of inactive entities. Each entity is visited once.
 struct ActivityCache<'a> {
     marks: &'a mut EntityMarks,
-    /// The mark of active entities, and the mark of inactive ones.
+    /// The mark of active entities.
     active: u64,
+    /// The mark of inactive entities.
     inactive: u64,
 }
 

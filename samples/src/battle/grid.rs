@@ -26,7 +26,7 @@ pub(super) struct Grid {
     nearest: Vec<u32>,
 }
 
-/// A unit that was added.
+/// A unit of the grid.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     cell: u32,
@@ -99,7 +99,7 @@ impl Grid {
     }
 
     /// Returns the offset from the cell of a position to the nearest non-empty cell.
-    pub(super) fn way_to_nearest_cell(&self, position: Vec2) -> Vec2 {
+    pub(super) fn offset_to_nearest_cell(&self, position: Vec2) -> Vec2 {
         let cell = self.cell_of(position);
         let place =
             |cell: usize| Vec2::new((cell % self.columns) as f32, (cell / self.columns) as f32);
@@ -107,7 +107,7 @@ impl Grid {
     }
 
     /// Returns the direction of falling density, scaled by the difference in unit counts.
-    pub(super) fn way_out(&self, position: Vec2) -> Vec2 {
+    pub(super) fn direction_out_of_crowd(&self, position: Vec2) -> Vec2 {
         let cell = self.cell_of(position);
         let count = |cell: usize| self.counts[cell] as f32;
         // Beyond the edge, the count of the edge cell is used, so that nothing pushes units outside.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_unit_is_the_one_that_asking_all_of_them_finds() {
+    fn the_nearest_unit_is_the_same_as_in_a_full_search() {
         let mut world = World::new("Test");
         let units = positions(500);
         let (grid, entities) = grid_of(&mut world, &units);
@@ -212,19 +212,23 @@ mod tests {
     }
 
     #[test]
-    fn who_sees_nobody_is_told_where_somebody_is() {
+    fn without_a_unit_nearby_the_nearest_cell_is_found() {
         let mut world = World::new("Test");
         let (grid, _) = grid_of(&mut world, &[Vec2::new(2.0, 30.0), Vec2::new(62.0, 2.0)]);
         assert_eq!(grid.nearest_unit(Vec2::new(30.0, 16.0)), None);
-        assert_eq!(grid.way_to_nearest_cell(Vec2::new(21.0, 21.0)), Vec2::new(-20.0, 8.0));
-        assert_eq!(grid.way_to_nearest_cell(Vec2::new(50.0, 10.0)), Vec2::new(12.0, -8.0));
+        assert_eq!(grid.offset_to_nearest_cell(Vec2::new(21.0, 21.0)), Vec2::new(-20.0, 8.0));
+        assert_eq!(grid.offset_to_nearest_cell(Vec2::new(50.0, 10.0)), Vec2::new(12.0, -8.0));
     }
 
     #[test]
-    fn the_way_out_leads_away_from_the_crowd() {
+    fn the_direction_leads_away_from_the_crowd() {
         let mut world = World::new("Test");
         let (grid, _) = grid_of(&mut world, &[Vec2::new(2.0, 2.0); 3]);
-        assert_eq!(grid.way_out(Vec2::new(6.0, 2.0)), Vec2::new(3.0, 0.0));
-        assert_eq!(grid.way_out(Vec2::new(2.0, 2.0)), Vec2::new(3.0, 3.0), "not over the edge");
+        assert_eq!(grid.direction_out_of_crowd(Vec2::new(6.0, 2.0)), Vec2::new(3.0, 0.0));
+        assert_eq!(
+            grid.direction_out_of_crowd(Vec2::new(2.0, 2.0)),
+            Vec2::new(3.0, 3.0),
+            "not over the edge"
+        );
     }
 }

@@ -3,15 +3,14 @@
 //! Systems of a frame:
 //!
 //! ```text
-//! sort    Grid of each army  <── where its units are
-//! fight   Position, Weapon   <── the nearest enemy, out of the other army's grid
-//!         hits               <── who was struck
-//! suffer  Health             <── hits
-//! fall    who has no health left is despawned, and another one spawned at the edge of the field
+//! build_grids         Grid of each army  <── Position
+//! fight               Position, Weapon   <── the nearest enemy in the grid of the other army
+//!                     hits               <── entities that were struck
+//! apply_damage        Health             <── hits
+//! replace_dead_units  despawns units without health, and spawns others at the edge of the field
 //! ```
 //!
-//! Each line is a system that schedules jobs and returns at once. Dependencies between jobs follow from the components
-//! that they use. Grids and hits are not components, so systems pass on the handles of the jobs that fill them.
+//! Each system schedules jobs and returns immediately. Jobs are ordered by the components and containers that they use.
 //!
 //! Results do not depend on the number of threads. A unit reads grids that do not change meanwhile, and writes only its
 //! own components. Hits and commands are recorded in the order of the units.
@@ -47,13 +46,13 @@ pub(crate) const SAMPLE: Sample = Sample {
 /// Average speed of a unit, in units per second. Each unit has its own pace.
 const SPEED: f32 = 12.0;
 /// Range of a weapon.
-const REACH: f32 = 3.0;
+const WEAPON_RANGE: f32 = 3.0;
 /// Seconds between two strikes.
-const PAUSE: f32 = 0.5;
+const STRIKE_INTERVAL: f32 = 0.5;
 const DAMAGE: i32 = 10;
 const HEALTH: i32 = 100;
 /// Speed at which units leave a crowd, per unit of difference in density.
-const ELBOW_ROOM: f32 = 0.35;
+const CROWD_SPEED: f32 = 0.35;
 
 /// Side of a unit. It is a shared component: units of one army share chunks, and a query for one army skips the other.
 #[derive(SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,7 +94,7 @@ struct Battlefield {
 
 /// Scratch data, rebuilt in each frame. It is not part of the state, so it is not a component.
 #[derive(Debug)]
-struct Findings {
+struct BattleData {
     /// Units by position, for each army.
     grids: [JobCell<Grid>; 2],
     /// Entities struck by the units of each army.
@@ -130,7 +129,7 @@ impl Army {
             Position(position),
             Speed(SPEED * random.between(0.8, 1.2)),
             Health(HEALTH),
-            Weapon { ready_in: random.between(0.0, PAUSE) },
+            Weapon { ready_in: random.between(0.0, STRIKE_INTERVAL) },
             Shared::new(self),
         )
     }
@@ -166,29 +165,29 @@ fn build(options: &Options) -> SampleResult<World> {
 }
 
 fn add_systems(world: &mut World) {
-    world.insert_resource(Findings {
+    world.insert_resource(BattleData {
         grids: Army::BOTH.map(|_| JobCell::new(Grid::default()).named("grid")),
         hits: Army::BOTH.map(|_| NativeList::new().named("hits")),
     });
-    world.add_system(sort);
+    world.add_system(build_grids);
     world.add_system(fight);
-    world.add_system(suffer);
-    world.add_system(fall);
+    world.add_system(apply_damage);
+    world.add_system(replace_dead_units);
 }
 
 /// Sorts the units of each army into its grid, with one job per army.
-fn sort(
+fn build_grids(
     jobs: &JobScheduler,
     mut units: Query<(Entity, &Position)>,
     field: Single<&Battlefield>,
-    mut findings: ResMut<Findings>,
+    mut data: ResMut<BattleData>,
 ) -> SystemResult {
     for army in Army::BOTH {
-        let grid = &mut findings.grids[army as usize];
+        let grid = &mut data.grids[army as usize];
         grid.get_mut()?.begin(field.corner);
-        let spot = units.reborrow().with_shared(army).job().named("Spot").with(grid.write());
-        spot.schedule(|(entity, position), grid| grid.add(entity, position.0));
-        jobs.named("Sort").in_turn().schedule(&[], grid.write(), |grid| grid.sort())?;
+        let fill = units.reborrow().with_shared(army).job().named("FillGrid").with(grid.write());
+        fill.schedule(|(entity, position), grid| grid.add(entity, position.0));
+        jobs.named("SortGrid").in_turn().schedule(&[], grid.write(), |grid| grid.sort())?;
     }
     Ok(())
 }
@@ -199,12 +198,12 @@ fn fight(
     time: Time,
     mut units: Query<(&mut Position, &mut Weapon, &Speed)>,
     field: Single<&Battlefield>,
-    mut findings: ResMut<Findings>,
+    mut data: ResMut<BattleData>,
 ) -> SystemResult {
     let (dt, corner) = (time.delta(), field.corner);
     for army in Army::BOTH {
         let units = units.reborrow().with_shared(army);
-        let Findings { grids, hits } = &mut *findings;
+        let BattleData { grids, hits } = &mut *data;
         let (own, theirs) = (&grids[army as usize], &grids[army.enemy() as usize]);
         let hits = &mut hits[army as usize];
         let list = hits.get_mut()?;
@@ -214,33 +213,34 @@ fn fight(
         let with = (own.read(), theirs.read(), hits.writer());
         job.with(with).schedule_parallel(move |(position, weapon, speed), (own, theirs, hits)| {
             weapon.ready_in = (weapon.ready_in - dt).max(0.0);
-            let mut way = own.way_out(position.0) * ELBOW_ROOM;
+            let mut velocity = own.direction_out_of_crowd(position.0) * CROWD_SPEED;
             if let Some((enemy, place)) = theirs.nearest_unit(position.0) {
-                if position.0.distance_squared(place) > REACH * REACH {
-                    way += (place - position.0).normalize() * speed.0;
+                if position.0.distance_squared(place) > WEAPON_RANGE * WEAPON_RANGE {
+                    velocity += (place - position.0).normalize() * speed.0;
                 } else if weapon.ready_in == 0.0 {
-                    weapon.ready_in = PAUSE;
+                    weapon.ready_in = STRIKE_INTERVAL;
                     hits.push(enemy);
                 }
             } else {
                 // Units of one cell move in parallel, rather than towards the same point.
-                way += theirs.way_to_nearest_cell(position.0).normalize_or_zero() * speed.0;
+                velocity += theirs.offset_to_nearest_cell(position.0).normalize_or_zero() * speed.0;
             }
-            position.0 = (position.0 + way.clamp_length_max(SPEED) * dt).clamp(Vec2::ZERO, corner);
+            position.0 =
+                (position.0 + velocity.clamp_length_max(SPEED) * dt).clamp(Vec2::ZERO, corner);
         });
     }
     Ok(())
 }
 
 /// Subtracts health from the units that were struck, and counts the fallen.
-fn suffer(
+fn apply_damage(
     camps: Query<&mut Camp>,
     health: Lookup<&mut Health>,
-    findings: Res<Findings>,
+    data: Res<BattleData>,
 ) -> JobHandle {
-    let [red, blue] = &findings.hits;
+    let [red, blue] = &data.hits;
     let with = (red.read(), blue.read(), health.into_job());
-    let job = camps.job().named("Suffer").wait_for_containers();
+    let job = camps.job().named("ApplyDamage").wait_for_containers();
     job.with(with).schedule(|camp, (by_red, by_blue, health)| {
         let hits = match camp.army {
             Army::Red => by_blue,
@@ -258,7 +258,7 @@ fn suffer(
 }
 
 /// Destroys units without health, and spawns a new unit for each of them.
-fn fall(
+fn replace_dead_units(
     time: Time,
     units: Query<(Entity, &Health, &Shared<Army>)>,
     mut field: Single<&mut Battlefield>,
@@ -267,7 +267,7 @@ fn fall(
     // Not the time of the world: a copy of the battle continues in a new world.
     field.seconds += time.delta();
     let Battlefield { corner, seconds } = **field;
-    let job = units.job().named("Fall").with(commands.writer());
+    let job = units.job().named("ReplaceDead").with(commands.writer());
     job.schedule_parallel(move |(entity, health, army), commands| {
         if health.0 <= 0 {
             commands.despawn(entity);
@@ -289,7 +289,7 @@ fn paint(world: &World, canvas: &mut Canvas) {
         };
         // A unit that has just struck lights up, and a wounded unit turns grey.
         let color = color.mixed(Color::GREY, 1.0 - health.0 as f32 / HEALTH as f32);
-        let color = color.mixed(Color::YELLOW, weapon.ready_in / PAUSE * 2.0 - 1.0);
+        let color = color.mixed(Color::YELLOW, weapon.ready_in / STRIKE_INTERVAL * 2.0 - 1.0);
         canvas.point(on_ground(position.0), color);
     }
     for camp in world.query::<&Camp>() {

@@ -49,7 +49,7 @@ fn units_stay_as_many_on_the_field_and_the_fallen_are_replaced() {
         }
         for (position, health) in world.query::<(&Position, &Health)>() {
             assert_eq!(position.0, position.0.clamp(Vec2::ZERO, corner));
-            assert!((1..=HEALTH).contains(&health.0), "who has none left is gone");
+            assert!((1..=HEALTH).contains(&health.0), "units without health are despawned");
         }
     }
     let gone = first.iter().filter(|&&entity| !world.exists(entity)).count() as u64;
@@ -73,7 +73,7 @@ fn a_unit_strikes_the_nearest_enemy_and_pauses() {
         |world: &World| [knight, foe, other].map(|unit| world.get::<Health>(unit).unwrap().0);
     go_on(&mut world, 1);
     assert_eq!(health(&world), [HEALTH, HEALTH - DAMAGE, HEALTH]);
-    assert_eq!(world.get::<Weapon>(knight).unwrap().ready_in, PAUSE);
+    assert_eq!(world.get::<Weapon>(knight).unwrap().ready_in, STRIKE_INTERVAL);
     go_on(&mut world, 1);
     assert_eq!(health(&world), [HEALTH, HEALTH - DAMAGE, HEALTH]);
 }

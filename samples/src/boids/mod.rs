@@ -4,9 +4,9 @@
 //! the value. For each flock:
 //!
 //! ```text
-//! hash    by cell of space: where boids are and where they head   (all threads, into a multi-hash-map)
-//! merge   for each cell: how many, the sums, the nearest target and obstacle              (one thread)
-//! steer   each boid, by what is known of its cell                                        (all threads)
+//! hash    inserts positions and headings into a multi-hash-map, by cell                    (all threads)
+//! merge   computes count, sums, nearest target and nearest obstacle of each cell            (one thread)
+//! steer   moves each boid by the summary of its cell                                       (all threads)
 //! ```
 //!
 //! A boid never reads another boid, only the summary of its cell. The cost therefore does not depend on the density of
@@ -183,8 +183,8 @@ fn build(options: &Options) -> SampleResult<World> {
 
 fn add_systems(world: &mut World) {
     world.insert_resource(Flights::default());
-    world.add_system(circle);
-    world.add_system(find_out);
+    world.add_system(move_orbits);
+    world.add_system(summarise_cells);
     world.add_system(steer);
 }
 
@@ -200,7 +200,7 @@ fn in_ball(random: &mut Random) -> Vec3 {
 }
 
 /// Moves targets and obstacles. They are too few for a job.
-fn circle(time: Time, mut all: Query<(&mut Position, &mut Orbit)>) {
+fn move_orbits(time: Time, mut all: Query<(&mut Position, &mut Orbit)>) {
     all.for_each(|(position, orbit)| {
         orbit.angle += orbit.speed * time.delta();
         let (sine, cosine) = ancho::burst::math::sincos(orbit.angle);
@@ -209,7 +209,7 @@ fn circle(time: Time, mut all: Query<(&mut Position, &mut Orbit)>) {
 }
 
 /// Sorts boids into cells, and summarises each cell.
-fn find_out(
+fn summarise_cells(
     jobs: &JobScheduler,
     mut boids: Query<(&Position, &Heading, &Shared<Flock>)>,
     targets: Query<&Position, With<Target>>,

@@ -72,7 +72,7 @@ fn boids_go_as_far_as_their_flock_is_fast() {
 fn a_cell_knows_its_boids_and_what_is_nearest_to_their_middle() {
     let mut world = World::new("Test");
     world.insert_resource(Flights::default());
-    world.add_system(find_out);
+    world.add_system(summarise_cells);
     let mut boid = |x: f32, y: f32, heading: Vec3, flock: Flock| {
         world.spawn((Position(Vec3::new(x, y, 1.0)), Heading(heading), Shared::new(flock)))
     };

@@ -22,7 +22,7 @@ pub(super) struct Board {
 }
 
 /// Directions of a corridor.
-const WAYS: [(i64, i64); 4] = [(1, 0), (0, 1), (-1, 0), (0, -1)];
+const DIRECTIONS: [(i64, i64); 4] = [(1, 0), (0, 1), (-1, 0), (0, -1)];
 
 impl Board {
     /// Generates a dungeon with `rooms` rooms. Each new room is at the end of a corridor that begins in the previous
@@ -32,7 +32,7 @@ impl Board {
         let (mut x, mut y) = (width as i64 / 2, height as i64 / 2);
         for _ in 0..rooms {
             board.dig_room(x, y, 3 + random.below(8) as i64, 3 + random.below(6) as i64);
-            let (dx, dy) = WAYS[random.below(WAYS.len())];
+            let (dx, dy) = DIRECTIONS[random.below(DIRECTIONS.len())];
             for _ in 0..5 + random.below(12) {
                 (x, y) = board.inside(x + dx, y + dy);
                 board.dig(x, y);
@@ -107,7 +107,7 @@ mod tests {
                 let place = y as usize * board.width + x as usize;
                 if board.tile(x, y) == Some(Tile::Floor) && !seen[place] {
                     seen[place] = true;
-                    ahead.extend(WAYS.map(|(dx, dy)| (x + dx, y + dy)));
+                    ahead.extend(DIRECTIONS.map(|(dx, dy)| (x + dx, y + dy)));
                 }
             }
             let floors = board.tiles.iter().map(|tile| *tile == Tile::Floor);
@@ -121,7 +121,7 @@ mod tests {
         for y in 0..board.height as i64 {
             for x in 0..board.width as i64 {
                 if board.tile(x, y) == Some(Tile::Floor) {
-                    for (dx, dy) in WAYS {
+                    for (dx, dy) in DIRECTIONS {
                         let next = board.tile(x + dx, y + dy);
                         assert!(matches!(next, Some(Tile::Floor | Tile::Wall)), "{x} {y}");
                     }

@@ -33,7 +33,7 @@ const WIDTH: usize = 120;
 const HEIGHT: usize = 80;
 const WALKERS: usize = 10;
 /// Range of a torch's light.
-const TORCH: f32 = 7.0;
+const TORCH_RANGE: f32 = 7.0;
 
 #[derive(Component, Clone, Copy)]
 struct Position(Vec3);
@@ -95,8 +95,8 @@ fn build(options: &Options) -> SampleResult<World> {
 
 fn add_systems(world: &mut World) {
     world.add_system(build_dungeons);
-    world.add_system(walk);
-    world.add_system(shine);
+    world.add_system(move_walkers);
+    world.add_system(light_tiles);
 }
 
 /// Builds the requested dungeons. The entity with the request becomes the dungeon.
@@ -111,7 +111,7 @@ fn build_dungeons(mut commands: Commands, requests: Query<(Entity, &DungeonReque
                 Tile::Floor => request.floor,
             };
             let tile = commands.instantiate(prefab);
-            commands.set(tile, Position(middle(index % WIDTH, index / WIDTH)));
+            commands.set(tile, Position(tile_center(index % WIDTH, index / WIDTH)));
         }
         for number in 0..WALKERS {
             let mut random = Random::new(number as u64 ^ (random.unit() * 1e6) as u64);
@@ -125,12 +125,12 @@ fn build_dungeons(mut commands: Commands, requests: Query<(Entity, &DungeonReque
 }
 
 /// Returns the position of a field in the world. The middle of the board is the origin.
-fn middle(x: usize, y: usize) -> Vec3 {
+fn tile_center(x: usize, y: usize) -> Vec3 {
     Vec3::new(x as f32 - (WIDTH / 2) as f32, 0.0, y as f32 - (HEIGHT / 2) as f32)
 }
 
 /// Moves walkers, mostly straight ahead while the next field is free, and turns them at random otherwise.
-fn walk(
+fn move_walkers(
     time: Time,
     walkers: Query<(&mut Walker, &mut Position)>,
     dungeons: Lookup<&Buffer<BoardTile>>,
@@ -145,7 +145,7 @@ fn walk(
             walker.choose_way(board);
         }
         let (from, to) = (walker.from, walker.to);
-        let place = |(x, y): (u32, u32)| middle(x as usize, y as usize);
+        let place = |(x, y): (u32, u32)| tile_center(x as usize, y as usize);
         position.0 = place(from).lerp(place(to), walker.progress);
     })
 }
@@ -170,13 +170,13 @@ impl Walker {
 
 /// Lights the tiles near torches, and remembers the maximum for each tile.
 #[burst]
-fn shine(walkers: Query<&Position, With<Walker>>, mut tiles: Query<(&Position, &mut Light)>) {
+fn light_tiles(walkers: Query<&Position, With<Walker>>, mut tiles: Query<(&Position, &mut Light)>) {
     let torches: Vec<Vec3> = walkers.iter().map(|position| position.0).collect();
     tiles.schedule_parallel(move |(position, light)| {
         light.now = 0.0;
         for torch in &torches {
             let distance = sqrt(torch.distance_squared(position.0));
-            light.now = light.now.max(1.0 - distance / TORCH);
+            light.now = light.now.max(1.0 - distance / TORCH_RANGE);
         }
         light.most = light.most.max(light.now);
     });

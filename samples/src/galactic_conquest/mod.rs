@@ -4,11 +4,11 @@
 //! ship receives a tag at the end of the frame, and is counted in the next frame.
 //!
 //! ```text
-//! grow      planets with an owner get occupants
-//! play      sends all occupants of a planet to another one
-//! launch    makes ships of those who wait, a few in each frame
-//! fly       moves ships, around planets, and marks those that have arrived
-//! arrive    has those who arrived fight or settle, and removes their ships
+//! grow_planets   adds occupants to planets with an owner
+//! order_attacks  sends all occupants of a planet to another one
+//! launch_ships   spawns the ships of these occupants, a few in each frame
+//! move_ships     moves ships around planets, and marks ships that have arrived
+//! land_ships     lets arrived ships fight or settle, and removes them
 //! ```
 
 #[cfg(test)]
@@ -27,7 +27,7 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "galactic_conquest",
     summary: "two teams send ships from planet to planet, and play by themselves",
     kind: Kind::World(WorldSample {
-        counts: "ships that fly at a time, at most",
+        counts: "maximum number of ships in flight",
         entities: 50_000,
         most: 5_000_000,
         frames: 900,
@@ -41,14 +41,14 @@ pub(crate) const SAMPLE: Sample = Sample {
 
 const PLANETS: usize = 20;
 /// Number of attempts to place a planet.
-const TRIES: usize = 500;
+const PLACE_ATTEMPTS: usize = 500;
 /// Radius of the galaxy.
-const GALAXY: f32 = 100.0;
+const GALAXY_RADIUS: f32 = 100.0;
 /// Seconds between two turns, in which planets grow and the teams make a move.
-const TURN: f32 = 0.1;
+const TURN_SECONDS: f32 = 0.1;
 const GROWTH: i32 = 100;
 /// Number of ships that leave a planet per second.
-const LAUNCHES: f32 = 1000.0;
+const LAUNCHES_PER_SECOND: f32 = 1000.0;
 const SHIP_SPEED: f32 = 4.0;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,24 +106,24 @@ fn build(options: &Options) -> SampleResult<World> {
         world.spawn((Planet { radius, occupants }, Position(place), team));
     }
     let most_ships = options.entities;
-    world.create_singleton(Game { random, next_turn: TURN, is_turn: false, most_ships })?;
+    world.create_singleton(Game { random, next_turn: TURN_SECONDS, is_turn: false, most_ships })?;
     Ok(world)
 }
 
 fn add_systems(world: &mut World) {
     world.add_system(take_turns);
-    world.add_system(grow);
-    world.add_system(play);
-    world.add_system(launch);
-    world.add_system(fly);
-    world.add_system(arrive);
+    world.add_system(grow_planets);
+    world.add_system(order_attacks);
+    world.add_system(launch_ships);
+    world.add_system(move_ships);
+    world.add_system(land_ships);
 }
 
 /// Returns positions and radii of planets that do not touch each other.
 fn planets(random: &mut Random) -> Vec<(Vec2, f32)> {
     let mut planets: Vec<(Vec2, f32)> = Vec::new();
-    for _ in 0..TRIES {
-        let (place, radius) = (in_disk(random, GALAXY), random.between(5.0, 20.0));
+    for _ in 0..PLACE_ATTEMPTS {
+        let (place, radius) = (in_disk(random, GALAXY_RADIUS), random.between(5.0, 20.0));
         let is_free = |other: &(Vec2, f32)| other.0.distance(place) > other.1 + radius;
         if planets.len() < PLANETS && planets.iter().all(is_free) {
             planets.push((place, radius));
@@ -146,11 +146,11 @@ fn take_turns(time: Time, mut game: Single<&mut Game>) {
     game.next_turn -= time.delta();
     game.is_turn = game.next_turn <= 0.0;
     if game.is_turn {
-        game.next_turn += TURN;
+        game.next_turn += TURN_SECONDS;
     }
 }
 
-fn grow(game: Single<&Game>, mut planets: Query<(&mut Planet, &Team)>) {
+fn grow_planets(game: Single<&Game>, mut planets: Query<(&mut Planet, &Team)>) {
     if game.is_turn {
         planets.for_each(|(planet, team)| {
             planet.occupants += if *team == Team::Neutral { 0 } else { GROWTH };
@@ -159,7 +159,7 @@ fn grow(game: Single<&Game>, mut planets: Query<(&mut Planet, &Team)>) {
 }
 
 /// Chooses a source and a target at random, and sends all ships if the source has an owner.
-fn play(
+fn order_attacks(
     mut game: Single<&mut Game>,
     mut planets: Query<(Entity, &mut Planet, &Team), Without<Launch>>,
     targets: Query<Entity, With<Launch>>,
@@ -184,14 +184,14 @@ fn play(
 }
 
 /// Spawns ships on the rims of planets. All ships that leave a planet together are instances of one temporary ship.
-fn launch(
+fn launch_ships(
     time: Time,
     mut game: Single<&mut Game>,
     mut planets: Query<(Entity, &Planet, &Position, &Team, &mut Launch)>,
     ships: Query<&Ship>,
     mut commands: Commands,
 ) {
-    let most = ((LAUNCHES * time.delta()) as i32).max(1);
+    let most = ((LAUNCHES_PER_SECOND * time.delta()) as i32).max(1);
     let mut room = game.most_ships.saturating_sub(ships.count());
     for (planet_entity, planet, place, &team, launch) in &mut planets {
         if room == 0 {
@@ -216,7 +216,7 @@ fn launch(
 
 /// Moves all ships towards their targets, and out of planets that obstruct them.
 #[burst]
-fn fly(
+fn move_ships(
     time: Time,
     planets: Query<(Entity, &Planet, &Position), Without<Ship>>,
     ships: Query<(Entity, &Ship, &mut Position), Without<Arrived>>,
@@ -225,7 +225,7 @@ fn fly(
     let step = SHIP_SPEED * time.delta();
     let planets = planets.iter().map(|(entity, planet, place)| (entity, place.0, planet.radius));
     let planets: Vec<(Entity, Vec2, f32)> = planets.collect();
-    let job = ships.job().named("Fly").with(commands.writer());
+    let job = ships.job().named("MoveShips").with(commands.writer());
     job.schedule_parallel(move |(entity, ship, position), commands| {
         let target = planets.iter().find(|planet| planet.0 == ship.target);
         let Some(&(_, target, radius)) = target else { return };
@@ -243,7 +243,7 @@ fn fly(
 }
 
 /// Adds arrived ships to their own planets, and has them attack others, one by one in their order.
-fn arrive(
+fn land_ships(
     ships: Query<(Entity, &Ship, &Team), With<Arrived>>,
     mut planets: Lookup<(&mut Planet, &mut Team), Without<Ship>>,
     mut commands: Commands,
@@ -264,7 +264,7 @@ fn arrive(
 }
 
 fn paint(world: &World, canvas: &mut Canvas) {
-    canvas.look_at(Vec3::ZERO, Vec2::splat(2.0 * (GALAXY + 20.0)));
+    canvas.look_at(Vec3::ZERO, Vec2::splat(2.0 * (GALAXY_RADIUS + 20.0)));
     let on_map = |place: &Position| Vec3::new(place.0.x, 0.0, place.0.y);
     let color = |team: Team| match team {
         Team::Neutral => Color::GREY,

@@ -11,12 +11,12 @@ fn quiet_world() -> (World, [Entity; 3]) {
         |x, team| world.spawn((Planet { radius: 5.0, occupants: 10 }, Position(Vec2::X * x), team));
     let planets = [planet(0.0, Team::One), planet(40.0, Team::One), planet(80.0, Team::Two)];
     let random = Random::new(1);
-    let game = Game { random, next_turn: TURN, is_turn: false, most_ships: 1000 };
+    let game = Game { random, next_turn: TURN_SECONDS, is_turn: false, most_ships: 1000 };
     world.create_singleton(game).unwrap();
     world.add_system(take_turns);
-    world.add_system(launch);
-    world.add_system(fly);
-    world.add_system(arrive);
+    world.add_system(launch_ships);
+    world.add_system(move_ships);
+    world.add_system(land_ships);
     (world, planets)
 }
 
@@ -32,7 +32,7 @@ fn at_most_20_planets_do_not_touch_and_each_team_has_two() {
         let all: Vec<_> = planets.iter().collect();
         assert!((5..=PLANETS).contains(&all.len()));
         for (at, (planet, place, team)) in all.iter().enumerate() {
-            assert!((5.0..=20.0).contains(&planet.radius) && place.0.length() <= GALAXY);
+            assert!((5.0..=20.0).contains(&planet.radius) && place.0.length() <= GALAXY_RADIUS);
             let occupants = if **team == Team::Neutral { 1..=99 } else { GROWTH..=GROWTH };
             assert!(occupants.contains(&planet.occupants));
             for (other, there, _) in &all[at + 1..] {
@@ -49,7 +49,7 @@ fn at_most_20_planets_do_not_touch_and_each_team_has_two() {
 fn owned_planets_grow_by_100_in_a_tenth_of_a_second() {
     let (mut world, [planet, ..]) = quiet_world();
     let rock = world.spawn((Planet { radius: 5.0, occupants: 7 }, Team::Neutral));
-    world.add_system(grow.after(take_turns));
+    world.add_system(grow_planets.after(take_turns));
     for turns in 1..=100 {
         // The first update of a world has the same time step as the others.
         (0..10).for_each(|_| world.update(0.01));
@@ -68,10 +68,10 @@ fn somebody_is_sent_off_every_tenth_of_a_second() {
     // With 150 planets, each turn finds one without a launch. No system here completes a launch.
     world.spawn_many((planet, Position(Vec2::ZERO), Team::One), 150);
     let random = Random::new(1);
-    let game = Game { random, next_turn: TURN, is_turn: false, most_ships: 1000 };
+    let game = Game { random, next_turn: TURN_SECONDS, is_turn: false, most_ships: 1000 };
     world.create_singleton(game).unwrap();
     world.add_system(take_turns);
-    world.add_system(play.after(take_turns));
+    world.add_system(order_attacks.after(take_turns));
     let mut updates = Vec::new();
     for update in 1..=1000 {
         world.update(0.01);
@@ -150,7 +150,7 @@ fn enemies_take_occupants_and_at_none_the_planet() {
         world.spawn_many((Ship { target }, place, Team::One), ships);
         world.update(0.01);
         world.update(0.01);
-        assert_eq!(world.query::<&Ship>().count(), 0, "who has landed is gone");
+        assert_eq!(world.query::<&Ship>().count(), 0, "ships that have landed are despawned");
         (occupants(&world, target), *world.get::<Team>(target).unwrap())
     };
     assert_eq!(land(9, target), (1, Team::Two));

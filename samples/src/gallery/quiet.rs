@@ -6,12 +6,16 @@ use std::time::{Duration, Instant};
 use super::{Run, SampleResult};
 
 /// Interval between two updates of the progress line.
-const EVERY: Duration = Duration::from_millis(250);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Runs `frames` frames at full speed. A line on standard error shows the progress.
 pub(crate) fn run(run: &mut Run<'_>, frames: u32) -> SampleResult<()> {
     let errors = io::stderr().lock();
-    let line = if errors.is_terminal() { Line::Anew { every: EVERY } } else { Line::Grows };
+    let line = if errors.is_terminal() {
+        Line::Overwrite { every: PROGRESS_INTERVAL }
+    } else {
+        Line::Append
+    };
     run_with_line(run, frames, errors, line)
 }
 
@@ -19,9 +23,9 @@ pub(crate) fn run(run: &mut Run<'_>, frames: u32) -> SampleResult<()> {
 #[derive(Clone, Copy, Debug)]
 enum Line {
     /// In a terminal: overwritten at intervals, and erased at the end.
-    Anew { every: Duration },
+    Overwrite { every: Duration },
     /// In a file, which keeps all output: a number is appended for each tenth of the frames.
-    Grows,
+    Append,
 }
 
 fn run_with_line(
@@ -33,7 +37,7 @@ fn run_with_line(
     // Errors are ignored: the progress line is not essential.
     let mut write =
         |text: &str| _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
-    if let Line::Grows = line {
+    if let Line::Append = line {
         write(&format!("{frames} frames:"));
     }
     let mut written = Instant::now();
@@ -44,20 +48,20 @@ fn run_with_line(
             break;
         }
         match line {
-            Line::Anew { every } if written.elapsed() >= every || frame == frames => {
+            Line::Overwrite { every } if written.elapsed() >= every || frame == frames => {
                 written = Instant::now();
                 // Returns to the beginning of the line, and erases it.
                 write(&format!("\r\x1b[K{}", progress(run, frames)));
             }
-            Line::Grows if tenths(frame, frames) > tenths(frame - 1, frames) => {
+            Line::Append if tenths(frame, frames) > tenths(frame - 1, frames) => {
                 write(&format!(" {frame}"));
             }
             _ => {}
         }
     }
     write(match line {
-        Line::Anew { .. } => "\r\x1b[K",
-        Line::Grows => "\n",
+        Line::Overwrite { .. } => "\r\x1b[K",
+        Line::Append => "\n",
     });
     stepped
 }
@@ -90,7 +94,7 @@ mod tests {
 
     #[test]
     fn in_a_terminal_the_line_is_written_over_and_erased() {
-        let text = written(3, Line::Anew { every: Duration::ZERO });
+        let text = written(3, Line::Overwrite { every: Duration::ZERO });
         let lines: Vec<_> = text.split("\r\x1b[K").collect();
         assert_eq!(lines.len(), 5, "{text:?}");
         for (frame, line) in (1..=3).zip(&lines[1..]) {
@@ -102,14 +106,14 @@ mod tests {
 
     #[test]
     fn it_is_written_now_and_then_and_for_the_last_frame() {
-        let text = written(50, Line::Anew { every: Duration::from_secs(1_000) });
+        let text = written(50, Line::Overwrite { every: Duration::from_secs(1_000) });
         assert!(text.starts_with("\r\x1b[Kframe 50 of 50, "), "{text:?}");
     }
 
     #[test]
     fn elsewhere_the_line_grows() {
-        assert_eq!(written(50, Line::Grows), "50 frames: 5 10 15 20 25 30 35 40 45 50\n");
-        assert_eq!(written(3, Line::Grows), "3 frames: 1 2 3\n");
-        assert_eq!(written(15, Line::Grows), "15 frames: 2 3 5 6 8 9 11 12 14 15\n");
+        assert_eq!(written(50, Line::Append), "50 frames: 5 10 15 20 25 30 35 40 45 50\n");
+        assert_eq!(written(3, Line::Append), "3 frames: 1 2 3\n");
+        assert_eq!(written(15, Line::Append), "15 frames: 2 3 5 6 8 9 11 12 14 15\n");
     }
 }

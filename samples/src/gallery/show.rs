@@ -97,7 +97,7 @@ fn show_world(show: &Show, sample: &WorldSample, pool: JobPool, files: Files) ->
     let seed = show.seed.or(sample.seed).unwrap_or_default();
     let options = Options { entities, seed, pool };
     let mut run = Run::new(sample, &options, show.trace.is_some())?;
-    match show.view.unwrap_or_else(View::fitting) {
+    match show.view.unwrap_or_else(View::for_stdout) {
         View::Terminal => terminal::run(&mut run, show.sample.name, show.frames)?,
         View::None => quiet::run(&mut run, show.frames.unwrap_or(sample.frames))?,
     }
@@ -141,12 +141,12 @@ fn show_jobs(show: &Show, sample: &JobSample, pool: &JobPool, files: Files) -> S
 }
 
 fn write_trace(events: &[JobEvent], file: Output) -> SampleResult<()> {
-    file.write("; https://ui.perfetto.dev opens it", |file| write_chrome_trace(events, file))
+    file.write(" (open it with https://ui.perfetto.dev)", |file| write_chrome_trace(events, file))
 }
 
 impl View {
     /// Returns `Terminal` if standard output is a suitable terminal.
-    fn fitting() -> Self {
+    fn for_stdout() -> Self {
         if stdout().is_terminal() { Self::Terminal } else { Self::None }
     }
 }

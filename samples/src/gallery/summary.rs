@@ -9,7 +9,7 @@ use ancho::entities::SystemKind;
 use ancho::prelude::*;
 
 /// Maximum number of jobs in the list. The remaining jobs are short.
-const MOST_JOBS: usize = 8;
+const MAX_JOBS: usize = 8;
 
 /// Speed of a sample, time by system and job, and the final state.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl Summary {
         let jobs = jobs.iter().map(|(name, &time)| (job_name(name), for_frame(time)));
         let mut jobs: Vec<_> = jobs.collect();
         jobs.sort_by_key(|&(_, time)| Reverse(time));
-        jobs.truncate(MOST_JOBS);
+        jobs.truncate(MAX_JOBS);
         Self {
             frames: count,
             median: at(0.5),
@@ -96,16 +96,16 @@ impl fmt::Display for Summary {
         writeln!(f, "{} frames, {} entities", self.frames, self.entities)?;
         writeln!(f, "frame       median {:.3} ms, p99 {:.3} ms", ms(self.median), ms(self.p99))?;
         let each = self.moves as f64 / self.frames.max(1) as f64;
-        writeln!(f, "chunks      entered or left {} times, {each:.1} a frame", self.moves)?;
-        writeln!(f, "systems     a frame, on the main thread")?;
+        writeln!(f, "chunks      entered or left {} times, {each:.1} per frame", self.moves)?;
+        writeln!(f, "systems     per frame, on the main thread")?;
         for (name, time) in &self.systems {
             writeln!(f, "  {:>9.3} ms  {name}", ms(*time))?;
         }
-        writeln!(f, "jobs        a frame, on all threads")?;
+        writeln!(f, "jobs        per frame, on all threads")?;
         for (name, time) in &self.jobs {
             writeln!(f, "  {:>9.3} ms  {name}", ms(*time))?;
         }
-        writeln!(f, "threads     a frame, in jobs")?;
+        writeln!(f, "threads     per frame, in jobs")?;
         for (thread, time) in self.threads.iter().enumerate() {
             match thread {
                 0 => writeln!(f, "  {:>9.3} ms  main thread", ms(*time))?,
@@ -137,13 +137,13 @@ mod tests {
         let expected = "\
 300 frames, 100000 entities
 frame       median 1.500 ms, p99 2.250 ms
-chunks      entered or left 750 times, 2.5 a frame
-systems     a frame, on the main thread
+chunks      entered or left 750 times, 2.5 per frame
+systems     per frame, on the main thread
       1.000 ms  seek
       0.250 ms  strike
-jobs        a frame, on all threads
+jobs        per frame, on all threads
       1.350 ms  Fight
-threads     a frame, in jobs
+threads     per frame, in jobs
       0.700 ms  main thread
       0.650 ms  worker 1
 state hash  0000000000c0ffee";

@@ -26,7 +26,7 @@ use per_thread::PerThreadCounter;
 
 pub(crate) const SAMPLE: Sample = Sample {
     name: "native_counter",
-    summary: "a container of one's own, with which all threads count a million numbers",
+    summary: "a custom container that counts a million numbers on all threads",
     kind: Kind::World(WorldSample {
         counts: "numbers",
         entities: 1_000_000,
@@ -58,14 +58,14 @@ trait Increment {
     fn increment(&self);
 }
 
-/// A number below ten, drawn anew in each frame.
+/// A random digit, which changes in each frame.
 #[derive(Component, Clone, Copy)]
 struct Digit {
     value: u32,
     random: Random,
 }
 
-/// Number of zeros, by each counter. A singleton.
+/// Number of zeros that each counter has found. A singleton component.
 #[derive(Component, Clone, Copy, Debug, Default)]
 struct Tally {
     by_one_thread: i64,
@@ -95,7 +95,7 @@ fn add_systems(world: &mut World) {
         one: NativeCounter::of(Counter::default()).named("one number"),
         per_thread: NativePerThreadCounter::of(PerThreadCounter::default()).named("per thread"),
     });
-    world.add_system(draw);
+    world.add_system(randomise_digits);
     world.add_system(count_on_one_thread);
     world.add_system(count_with_one_number);
     world.add_system(count_with_a_number_for_each_thread);
@@ -103,7 +103,7 @@ fn add_systems(world: &mut World) {
 
 /// Draws all numbers anew.
 #[burst]
-fn draw(mut digits: Query<&mut Digit>) {
+fn randomise_digits(mut digits: Query<&mut Digit>) {
     digits.for_each_parallel(|digit| digit.value = digit.random.below(10) as u32);
 }
 

@@ -5,7 +5,7 @@ use ancho::prelude::*;
 
 use super::player::Player;
 use super::shots::{ShotRequest, ShotSpawn};
-use super::{FIELD, Heading, Health, Look, MoveSpeed, Position};
+use super::{FIELD_HALF_SIZE, Heading, Health, Look, MoveSpeed, Position};
 use crate::random::Random;
 
 /// Units per second.
@@ -56,7 +56,11 @@ pub(super) fn spawn_enemies(
     }
     spawner.cooldown = SPAWN_COOLDOWN;
     for _ in 0..spawner.count {
-        let place = Vec3::new(spawner.random.between(-FIELD, FIELD), 0.0, FIELD);
+        let place = Vec3::new(
+            spawner.random.between(-FIELD_HALF_SIZE, FIELD_HALF_SIZE),
+            0.0,
+            FIELD_HALF_SIZE,
+        );
         let enemy = commands.spawn((
             Enemy { cooldown: SHOOT_COOLDOWN },
             Position(place),
@@ -91,7 +95,7 @@ pub(super) fn shoot(
 /// Kills enemies that have left the field.
 pub(super) fn remove_outside(mut enemies: Query<(&Position, &mut Health), With<Enemy>>) {
     enemies.schedule_parallel(|(position, health)| {
-        if position.0.z.abs() > FIELD {
+        if position.0.z.abs() > FIELD_HALF_SIZE {
             health.0 = -1;
         }
     });

@@ -1,8 +1,8 @@
 //! A shooter for two sticks: one moves, the other shoots. Enemies come from above.
 //!
 //! All state is in entities. Even the request for a shot is an entity, which a later system turns into the shot.
-//! Systems that make structural changes record commands. Those of `Commands` are applied when the system is done. Those
-//! of `CommandsAt` are applied at their point of the frame, after the jobs that record them.
+//! Systems that make structural changes record commands. Commands of `Commands` are applied when the system returns.
+//! Commands of `CommandsAt` are applied at their point of the frame, after the jobs that record them.
 //!
 //! If no key is pressed for a while, a script plays.
 
@@ -25,7 +25,7 @@ pub(crate) const SAMPLE: Sample = Sample {
     name: "two_stick_shooter",
     summary: "a shooter, played by a script until you press a key",
     kind: Kind::World(WorldSample {
-        counts: "enemies that come at a time",
+        counts: "enemies that appear at a time",
         entities: 1,
         most: 1_000,
         frames: 1200,
@@ -38,10 +38,10 @@ pub(crate) const SAMPLE: Sample = Sample {
 };
 
 /// Distance of the field's edges from its middle.
-const FIELD: f32 = 30.0;
+const FIELD_HALF_SIZE: f32 = 30.0;
 
 /// Distance at which shots hit.
-const RADIUS: f32 = 1.0;
+const HIT_RADIUS: f32 = 1.0;
 
 #[derive(Component, Clone, Copy, Debug)]
 struct Position(Vec3);
@@ -101,7 +101,7 @@ fn add_systems(world: &mut World) {
     world.add_system(shots::destroy_shots);
     world.add_system(enemies::remove_outside);
     world.add_system(remove_dead);
-    world.add_system(begin_anew);
+    world.add_system(restart);
 }
 
 fn move_forward(time: Time, mut movers: Query<(&mut Position, &Heading, &MoveSpeed)>) {
@@ -127,7 +127,7 @@ fn remove_dead(
 }
 
 /// Counts kills and defeats, and restarts two seconds after a defeat.
-fn begin_anew(
+fn restart(
     time: Time,
     enemies: Query<&Health, With<Enemy>>,
     players: Query<&Health, With<Player>>,
@@ -148,7 +148,7 @@ fn begin_anew(
 }
 
 fn paint(world: &World, canvas: &mut Canvas) {
-    canvas.look_at(Vec3::ZERO, Vec2::splat(2.0 * FIELD + 4.0));
+    canvas.look_at(Vec3::ZERO, Vec2::splat(2.0 * FIELD_HALF_SIZE + 4.0));
     for (position, look) in &world.query::<(&Position, &Shared<Look>)>() {
         match *look {
             Look::Player => canvas.disc(position.0, 1.2, Color::GREEN),

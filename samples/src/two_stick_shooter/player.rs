@@ -3,7 +3,7 @@
 use ancho::prelude::*;
 
 use super::shots::{EnemyShot, SHOT_SPEED, ShotRequest};
-use super::{Enemy, FIELD, Heading, Health, MoveSpeed, Position};
+use super::{Enemy, FIELD_HALF_SIZE, Heading, Health, MoveSpeed, Position};
 use crate::gallery::Key;
 
 /// Units per second.
@@ -13,7 +13,7 @@ const COOLDOWN: f32 = 0.1;
 /// Seconds for which a key press lasts: until the key repeats.
 const KEY_SECONDS: f32 = 0.3;
 /// Seconds without a key before the script plays again.
-const PATIENCE: f32 = 3.0;
+const IDLE_SECONDS: f32 = 3.0;
 
 /// The player's entity.
 #[derive(Component, Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Pilot {
     /// Holds the stick that shoots in this direction, and leaves the other stick unchanged.
     pub(super) fn hold_to_shoot(&mut self, shoot: Vec3) {
         (self.shoot, self.shoots_for) = (shoot, KEY_SECONDS);
-        self.steers_for = PATIENCE;
+        self.steers_for = IDLE_SECONDS;
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn press(world: &mut World, key: Key) {
             Key::Right | Key::Char('d') => Vec3::X,
             Key::Char(_) => return,
         };
-        pilot.steers_for = PATIENCE;
+        pilot.steers_for = IDLE_SECONDS;
         if let Key::Char(_) = key {
             (pilot.movement, pilot.moves_for) = (direction, KEY_SECONDS);
         } else {
@@ -127,7 +127,7 @@ pub(super) fn move_player(
     mut commands: Commands,
 ) {
     let dt = time.delta();
-    let field = Vec3::new(FIELD, 0.0, FIELD);
+    let field = Vec3::new(FIELD_HALF_SIZE, 0.0, FIELD_HALF_SIZE);
     for (player, position, heading) in players.iter_mut() {
         position.0 = (position.0 + dt * SPEED * player.movement).clamp(-field, field);
         if player.cooldown <= 0.0 && player.shoot.length() > 0.5 {

@@ -4,7 +4,7 @@ use ancho::entities::{CommandPoint, CommandsAt, EndSimulation, SystemResult};
 use ancho::prelude::*;
 
 use super::player::Player;
-use super::{Heading, Health, Look, MoveSpeed, Position, RADIUS};
+use super::{HIT_RADIUS, Heading, Health, Look, MoveSpeed, Position};
 
 /// Speed of the player's shots, in units per second.
 pub(super) const SHOT_SPEED: f32 = 30.0;
@@ -78,22 +78,22 @@ pub(super) fn damage<Receiver: Component, Of: Component>(
     let flying: Vec<(Position, Shot)> =
         shots.to_components()?.into_iter().zip(shots.to_components()?).collect();
     receivers.schedule_parallel(move |(position, health)| {
-        let hits = flying.iter().filter(|(place, _)| meet(place.0, position.0));
+        let hits = flying.iter().filter(|(place, _)| is_hit(place.0, position.0));
         let damage: i32 = hits.map(|(_, shot)| shot.energy).sum();
         if damage > 0 {
             health.0 = (health.0 - damage).max(0);
         }
     });
     shots.schedule_parallel(move |(position, shot)| {
-        if places.iter().any(|place| meet(place.0, position.0)) {
+        if places.iter().any(|place| is_hit(place.0, position.0)) {
             shot.time_to_live = 0.0;
         }
     });
     Ok(())
 }
 
-fn meet(a: Vec3, b: Vec3) -> bool {
-    a.distance_squared(b) <= RADIUS * RADIUS
+fn is_hit(a: Vec3, b: Vec3) -> bool {
+    a.distance_squared(b) <= HIT_RADIUS * HIT_RADIUS
 }
 
 /// Destroys shots whose time is over, or all shots if there is no player.

@@ -128,7 +128,7 @@ fn the_player_shoots_if_the_stick_is_more_than_half_way_out() {
         let mut world = with_enemy(100, Vec3::new(0.0, 0.0, 20.0));
         press(&mut world, Key::Char('d'));
         go_on(&mut world, 130);
-        assert_eq!(world.query::<&PlayerShot>().count(), 0, "who is steered does not shoot");
+        assert_eq!(world.query::<&PlayerShot>().count(), 0, "a steered player does not shoot");
         let mut pilots = world.query_mut::<&mut Pilot>();
         let pilot = pilots.single_mut().unwrap();
         pilot.hold_to_shoot(stick * Vec3::NEG_X);
@@ -223,7 +223,7 @@ fn the_last_shot_kills_and_is_counted() {
 
 #[test]
 fn enemies_that_leave_the_field_are_gone_and_not_counted() {
-    let mut world = with_enemy(100, Vec3::new(0.0, 0.0, -FIELD - 1.0));
+    let mut world = with_enemy(100, Vec3::new(0.0, 0.0, -FIELD_HALF_SIZE - 1.0));
     go_on(&mut world, 1);
     assert_eq!(world.query::<&Enemy>().count(), 0);
     assert_eq!(world.singleton::<Score>().unwrap().kills, 0);

@@ -59,7 +59,7 @@ fn the_battle_ends_with_its_summary() {
     assert!(text.contains("\nframe       median ") && text.contains(" ms, p99 "), "{text}");
     assert!(moves(&text) > 0, "units fall and are replaced:\n{text}");
     let systems = rows(&text, "systems ");
-    for name in ["sort", "fight", "suffer", "fall"] {
+    for name in ["build_grids", "fight", "apply_damage", "replace_dead_units"] {
         assert!(systems.iter().any(|(_, system)| system == name), "{name} of {systems:?}");
     }
     assert!(systems.iter().any(|(ms, _)| *ms > 0.0), "{text}");
@@ -101,7 +101,9 @@ fn there_are_as_many_threads_as_workers_and_the_main_one() {
 fn the_main_thread_is_busy_where_it_is_alone() {
     let text = printed("boids --frames 3 --entities 5000 --workers 0");
     assert!(rows(&text, "threads ")[0].0 > 0.0, "{text}");
-    assert!(rows(&text, "systems ").iter().any(|(ms, name)| *ms > 0.0 && name == "find_out"));
+    assert!(
+        rows(&text, "systems ").iter().any(|(ms, name)| *ms > 0.0 && name == "summarise_cells")
+    );
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn a_trace_names_the_jobs_and_a_picture_is_the_same_for_all_workers() {
     assert!(alone.contains("battle   frame 20   503 entities</text>"), "{alone}");
     assert_eq!(alone, drawn(2));
     let trace = fs::read_to_string(&trace).unwrap();
-    for job in ["Spot", "Sort", "Fight", "Suffer", "Fall"] {
+    for job in ["FillGrid", "SortGrid", "Fight", "ApplyDamage", "ReplaceDead"] {
         assert!(trace.contains(&format!("\"{job}\"")), "{job} is not in the trace");
     }
 }
@@ -202,8 +204,8 @@ fn every_sample_of_the_list_runs_without_a_view() {
 fn help_tells_what_is_counted() {
     let help = printed("help");
     for line in [
-        "  dungeon             rooms: 60 if",
-        "  two_stick_shooter   enemies that come at a time: 1 if",
+        "  dungeon             rooms: 60 by default",
+        "  two_stick_shooter   enemies that appear at a time: 1 by default",
     ] {
         assert!(help.contains(line), "{help}");
     }
@@ -232,7 +234,7 @@ fn mistakes_get_a_sentence_a_list_and_status_2() {
 #[test]
 fn an_option_that_a_sample_does_not_know_is_a_mistake() {
     let told = told(["phyllotaxis", "--seed", "1"]);
-    assert!(told.starts_with("`--seed` means nothing for `phyllotaxis`; it takes --frames, "));
+    assert!(told.starts_with("`phyllotaxis` does not take `--seed`; its options are --frames, "));
 }
 
 #[cfg(unix)]
@@ -241,17 +243,17 @@ fn an_argument_that_is_no_text_is_a_mistake_too() {
     use std::os::unix::ffi::OsStrExt;
 
     let told = told([OsStr::from_bytes(b"b\xE4ttle")]);
-    assert!(told.starts_with("`b\u{FFFD}ttle` is not UTF-8; names of samples and options are."));
+    assert!(told.starts_with("`b\u{FFFD}ttle` is not valid UTF-8."));
 }
 
 #[test]
 fn a_sample_is_the_same_when_it_is_bisected() {
     assert_eq!(
         printed("bisect rotation --frames 3 --workers 1"),
-        "rotation: the same for 3 frames, in order without workers and shuffled with 1\n"
+        "rotation: equal for 3 frames, in order without workers and shuffled with 1\n"
     );
     let output = gallery(["bisect", "life"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let expected = "`life` is about jobs alone, and has no world to compare.\n";
+    let expected = "`life` consists of jobs alone, and has no world to compare.\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
 }

@@ -81,12 +81,12 @@ fn frame_on(screen: &str) -> Option<u32> {
     screen.split("frame ").nth(1)?.split_whitespace().next()?.parse().ok()
 }
 
-#[expect(clippy::print_stderr, reason = "whoever runs the tests is told what they did not see")]
+#[expect(clippy::print_stderr, reason = "a skipped check is reported")]
 #[test]
 fn the_view_draws_and_obeys_its_keys_under_tmux() {
     let Some(tmux) = Tmux::start(&["rotation", "--view", "terminal"]) else {
         eprintln!(
-            "`tmux` is missing, so that the gallery was not seen in it: install the package `tmux`"
+            "`tmux` is missing, so the gallery was not tested in it: install the package `tmux`"
         );
         return;
     };

@@ -28,8 +28,8 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
             Ok(listing) => {
                 findings.extend(forbidden_in(&listing).into_iter().map(|name| {
                     let message = format!(
-                        "`{}` brings in `{name}` without any feature switched on. Put what needs \
-                         it behind a feature; `cargo tree -p {} -i {name}` shows the way it comes",
+                        "`{}` brings in `{name}` without any feature. Put what needs \
+                         it behind a feature; `cargo tree -p {} -i {name}` shows why it is needed",
                         member.package, member.package
                     );
                     Finding::failure(&manifest, 1, message)
@@ -37,7 +37,7 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
                 let count = names_in(&listing).len();
                 if count > MOST {
                     let message = format!(
-                        "`{}` has {count} crates built without any feature switched on, and may \
+                        "`{}` has {count} crates built without any feature, and may \
                          have {MOST}. Put what needs them behind a feature",
                         member.package
                     );

@@ -1,4 +1,4 @@
-//! Files stay short enough to be read in one sitting.
+//! Rule: a Rust file has at most 1,000 lines.
 
 use super::Finding;
 use crate::tree::Tree;

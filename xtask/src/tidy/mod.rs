@@ -10,12 +10,15 @@ mod error_pages;
 mod file_length;
 mod manifests;
 mod module_direction;
+mod old_names;
+mod prose;
 mod readme;
 mod safety_comments;
+mod unfinished;
 mod unsafe_modules;
 mod unsafe_uses;
 mod use_paths;
-mod words;
+mod wording;
 
 use std::fmt;
 
@@ -68,10 +71,12 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     file_length::check,
     manifests::check,
     module_direction::check,
+    old_names::check,
     readme::check,
     safety_comments::check,
+    unfinished::check,
     unsafe_modules::check,
-    words::check,
+    wording::check,
 ];
 
 pub(crate) fn run(workspace: &Workspace) -> Outcome {

@@ -1,4 +1,4 @@
-//! Every library crate has a README, and its `lib.rs` begins with the documentation.
+//! Rule: every library crate has a README, and its `lib.rs` begins with the documentation.
 
 use super::Finding;
 use crate::tree::Tree;
@@ -7,7 +7,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in tree.crates() {
         if tree.text(&format!("{}/README.md", member.folder)).is_none() {
-            let message = "the crate has no README.md. Write one: what it is, a short program, why";
+            let message = "the crate has no README.md. Write one: what the crate is, an example, and how to depend on it";
             findings.push(Finding::failure(&format!("{}/Cargo.toml", member.folder), 1, message));
         }
         let path = format!("{}/src/lib.rs", member.folder);
@@ -33,14 +33,14 @@ mod tests {
     const README: (&str, &str) = ("crates/a/README.md", "# a\n");
 
     #[test]
-    fn either_form_of_documentation_will_do() {
+    fn either_form_of_documentation_is_accepted() {
         for text in ["#![doc = include_str!(\"../README.md\")]\n", "//! Words.\n"] {
             assert!(printed(check, [MANIFEST, README, ("crates/a/src/lib.rs", text)]).is_empty());
         }
     }
 
     #[test]
-    fn both_halves_are_asked_for() {
+    fn both_are_required() {
         let found = printed(check, [MANIFEST, ("crates/a/src/lib.rs", "mod x;\n//! Late.\n")]);
         assert_eq!(found.len(), 2);
         assert!(found[0].starts_with("crates/a/Cargo.toml:1: the crate has no README.md"));

@@ -207,7 +207,7 @@ pub(super) fn structural_beside_job(cell: Cell) -> Reading {
         world.remove::<B>(other).expect("it has it");
     };
     cell.run(world, operation, |world| {
-        assert!(!world.jobs().is_completed(job), "nobody has waited for it");
+        assert!(!world.jobs().is_completed(job), "the job is not completed yet");
         stop.store(true, Ordering::Relaxed);
         complete(world, job);
         0

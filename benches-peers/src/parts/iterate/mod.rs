@@ -19,7 +19,7 @@ const ALL_PEERS: Under = Under::Best(&["bevy", "hecs", "flecs", "legion", "shipy
 
 pub(crate) static PART: Part = Part {
     name: "iterate",
-    about: "the cost of going through entities, and of changing all that a query finds",
+    about: "the cost of going through entities, and of changing all entities that match a query",
     subjects: &[
         Subject::ours("ancho"),
         Subject::peer("bevy"),

@@ -39,13 +39,13 @@ fn result(world: &mut World) -> u64 {
 
 /// Records on this thread; created entities have their ids immediately.
 fn commands<'w>(world: &'w World, buffer: &'w mut EntityCommandBuffer) -> Commands<'w> {
-    world.commands(buffer).expect("nobody else records")
+    world.commands(buffer).expect("nothing else records")
 }
 
 /// Plays back, and leaves the buffer ready for reuse.
 fn play(world: &mut World, buffer: &mut EntityCommandBuffer) {
-    world.play(buffer).expect("all commands can be carried out");
-    buffer.clear().expect("nobody records");
+    world.play(buffer).expect("all commands are valid");
+    buffer.clear().expect("nothing records");
 }
 
 pub(super) fn spawn(cell: Cell) -> Reading {
@@ -100,7 +100,7 @@ pub(super) fn recording(cell: Cell, workers: usize) -> Reading {
     let pool = JobPool::builder().workers(workers).build().expect("threads");
     let jobs = JobScheduler::new(&pool);
     let buffer = RefCell::new(EntityCommandBuffer::new());
-    let make = || buffer.borrow_mut().clear().expect("nobody records");
+    let make = || buffer.borrow_mut().clear().expect("nothing records");
     let operation = |(): &mut ()| {
         let mut buffer = buffer.borrow_mut();
         let job = jobs.schedule_for_each(&[], buffer.writer(), MANY, BATCH, |commands, index| {

@@ -90,7 +90,7 @@ fn ids_that_would_be_given_in_another_order_are_found() {
         let entity = world.spawn(A(1));
         world.despawn(entity).unwrap();
     });
-    assert_eq!(free, "the next entities would have other ids; those that exist are the same");
+    assert_eq!(free, "the next entities would get different ids; existing entities are the same");
 }
 
 #[test]
@@ -109,7 +109,9 @@ fn archetypes_in_another_order_are_found() {
     });
     let Difference::Archetypes { index: 0, types } = &found.difference else { panic!("{found}") };
     assert_eq!(types.each_ref().map(|types| types[0].name()), ["A", "B"]);
-    assert!(found.to_string().starts_with("A0075: the runs part when the worlds were made: "));
+    assert!(
+        found.to_string().starts_with("A0075: the runs diverge when the worlds were created: ")
+    );
 }
 
 #[test]

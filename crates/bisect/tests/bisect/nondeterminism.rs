@@ -87,7 +87,7 @@ fn a_job_whose_values_depend_on_the_order_of_batches_is_caught_in_shuffle_mode()
 
 #[test]
 #[should_panic(
-    expected = "A0075: the runs part when the worlds were made: entity 0v1 exists in the second alone"
+    expected = "A0075: the runs diverge when the worlds were created: entity 0v1 exists in the second alone"
 )]
 fn an_assertion_tells_what_was_found() {
     let second = || {

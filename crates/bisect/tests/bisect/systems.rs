@@ -27,8 +27,8 @@ fn a_system_that_runs_in_one_alone_is_found() {
         world
     });
     assert_eq!((found.frame, &found.at), (0, &DivergedAt::System("think".into())));
-    let expected = "A0075: the runs part in frame 0, after system `think`: the first is next looked at after system `act`, the \
-                    second after system `rest`\n  worlds: `w` and `w`";
+    let expected = "A0075: the runs diverge in frame 0, after system `think`: the first run continues after system \
+                    `act`, the second after system `rest`\n  worlds: `w` and `w`";
     assert_eq!(found.to_string(), expected);
 }
 
@@ -44,8 +44,8 @@ fn what_goes_wrong_in_one_alone_is_found() {
         world.add_system(fails.named("engine"));
         world
     });
-    let expected = "A0075: the runs part in frame 3, after system `engine`: the first is told nothing, the second \"A0106: system \
-                    `engine` failed: no fuel\"\n  worlds: `w` and `w`";
+    let expected = "A0075: the runs diverge in frame 3, after system `engine`: the first run reports nothing, the \
+                    second \"A0106: system `engine` failed: no fuel\"\n  worlds: `w` and `w`";
     assert_eq!(error.to_string(), expected);
 
     let panic = parted(|differs| {
@@ -137,8 +137,8 @@ fn a_driver_that_panics_in_one_alone_is_found() {
             assert!(frame < 3 || world.name() == "second", "no more input");
         })
         .run();
-    let expected = "A0075: the runs part in frame 3, before the first system: what drives the first panicked, the other did not: no \
-                    more input\n  worlds: `first` and `second`";
+    let expected = "A0075: the runs diverge in frame 3, before the first system: the driver of the first run panicked, \
+                    the other did not: no more input\n  worlds: `first` and `second`";
     assert_eq!(found.unwrap().unwrap().to_string(), expected);
 }
 
@@ -147,7 +147,7 @@ fn a_world_that_cannot_be_made_in_one_alone_is_found() {
     let found = Bisection::of(|| panic!("no disk")).against(|| World::new("second")).run();
     let found = found.unwrap().unwrap();
     assert_eq!(found.at, DivergedAt::Made);
-    assert!(found.to_string().contains("the first panicked, the other did not: no disk"));
+    assert!(found.to_string().contains("the first run panicked, the other did not: no disk"));
 }
 
 #[test]
@@ -156,7 +156,8 @@ fn a_driver_that_panics_in_both_is_told() {
         Bisection::of(|| World::new("w")).drive(|_, frame| assert!(frame < 2, "frame {frame}"));
     let error = run.run().unwrap_err();
     assert!(matches!(error, BisectionError::Panicked { frame: 2, .. }));
-    let expected = "A0089: both runs panicked in frame 2, and were the same until then: frame 2; what drives them must not panic";
+    let expected = "A0089: both runs panicked in frame 2, and were equal until then: frame 2; the code that updates \
+                    the worlds must not panic";
     assert_eq!(error.to_string(), expected);
 }
 

@@ -17,7 +17,7 @@ unsafe impl Field for Unhashable {
     const SHAPE: &'static Shape = &Shape::new::<Self>("Unhashable", FieldKind::Opaque);
 
     fn hash_state(&self, _: &mut StateHasher) {
-        panic!("nobody looks at me");
+        panic!("the value has no hash");
     }
 
     fn hash_states(values: &[Self], state: &mut StateHasher) {
@@ -48,8 +48,8 @@ fn a_state_that_cannot_be_hashed_is_told_and_nobody_waits() {
         let run = Bisection::of(|| shy(false, false)).against(move || shy(at_once, later));
         let error = run.run().unwrap_err();
         assert!(matches!(error, BisectionError::Lost { run: 1, .. }));
-        let expected = "A0090: the second run could not be looked at any more: nobody looks at me; what components do to be hashed \
-                        must not panic";
+        let expected = "A0090: the second run could not be hashed: the value has no hash; hashing a component must not \
+                        panic";
         assert_eq!(error.to_string(), expected);
     }
 }

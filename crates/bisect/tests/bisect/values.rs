@@ -60,8 +60,9 @@ fn a_field_that_a_job_has_written_is_found_with_its_frame_system_job_chunk_and_e
     assert_eq!((place.chunk, place.differing_chunks), (4000 / capacity, 1));
     assert_eq!((field.as_str(), values), ("at.1", &["4.0".to_owned(), "5.0".to_owned()]));
     let expected = format!(
-        "A0075: the runs part in frame 3, after system `step`: `Place` `at.1` of entity 4000v1 `culprit` is 4.0 in the first, 5.0 \
-         in the second\n  archetype: {}\n  chunk: {}\n  jobs that write it: step all\n  worlds: `first` and `second`",
+        "A0075: the runs diverge in frame 3, after system `step`: `Place` `at.1` of entity 4000v1 `culprit` is 4.0 in \
+         the first, 5.0 in the second\n  archetype: {}\n  chunk: {}\n  jobs that write it: step all\n  worlds: `first` \
+         and `second`",
         place.archetype.iter().map(|ty| ty.name()).collect::<Vec<_>>().join(", "),
         place.chunk
     );
@@ -251,7 +252,8 @@ fn what_is_switched_on_in_one_alone_is_found_with_the_job_that_switches() {
     });
     assert_eq!(found.jobs, ["switch all"]);
     let text = found.to_string();
-    let expected = "A0075: the runs part in frame 0, after system `switch`: `Speed` of entity 70v1 is on in the first, off in the second";
+    let expected = "A0075: the runs diverge in frame 0, after system `switch`: `Speed` of entity 70v1 is enabled in \
+                    the first, disabled in the second";
     assert_eq!(text.lines().next(), Some(expected));
 }
 

@@ -51,7 +51,7 @@ pub fn verdict(report: &Report, level: CpuLevel) -> Verdict {
         let culprits = if wide == 0 { instance.calls.iter().collect() } else { in_loop };
         if wide == 0 || !culprits.is_empty() {
             let stopped = match culprits.as_slice() {
-                [] => "it makes no calls; `cargo xtask inspect` tells what stopped the compiler"
+                [] => "it makes no calls; `cargo xtask inspect` shows the compiler's reasons"
                     .to_owned(),
                 calls => format!("it calls {}", List(calls)),
             };

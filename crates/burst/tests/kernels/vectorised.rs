@@ -82,7 +82,7 @@ fn run_all() {
 }
 
 #[test]
-fn stock_kernels_are_vectorised() {
+fn example_kernels_are_vectorised() {
     run_all();
     for level in CpuLevel::ALL {
         assert_vectorized!(advance, level);

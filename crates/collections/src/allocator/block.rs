@@ -456,7 +456,7 @@ mod tests {
         match block.take(Layout::from_size_align(size, 1).unwrap()) {
             Taken::Memory(memory) => Some(memory),
             Taken::Full => None,
-            Taken::Replaced => panic!("nobody replaced it"),
+            Taken::Replaced => panic!("no thread replaced it"),
         }
     }
 

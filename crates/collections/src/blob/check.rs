@@ -136,7 +136,7 @@ impl Checker<'_> {
             let bytes = (self.end - start) as u64;
             self.walk = self.walk.saturating_add(bytes.saturating_mul(values.ways.into()));
             if self.walk > MAX_WALK {
-                self.fail(start, "what is shared would fill more than 4 GiB if it was not");
+                self.fail(start, "the blob would exceed 4 GiB without sharing");
             }
             if self.fault.is_none() {
                 check(&mut self, values.count as usize);
@@ -147,7 +147,7 @@ impl Checker<'_> {
             }
         }
         if self.seen < self.bytes.len() {
-            self.fail(self.seen, "there are bytes that nothing leads to");
+            self.fail(self.seen, "some bytes are not reachable");
         }
         self.fault.map_or(Ok(()), Err)
     }
@@ -168,7 +168,7 @@ impl Checker<'_> {
                 known.depth = known.depth.max(values.depth);
                 known.ways = known.ways.saturating_add(values.ways);
             }
-            Some(_) => self.fail(start, "two pointers disagree about what is there"),
+            Some(_) => self.fail(start, "two pointers to one place have different types"),
         }
     }
 
@@ -177,7 +177,7 @@ impl Checker<'_> {
         let values = Values { depth: self.depth + 1, ways: self.ways, ..values };
         match self.at.checked_add(offset as usize) {
             Some(start) if start >= self.end => self.expect(start, values),
-            _ => self.fail(self.at, "a pointer does not lead forward"),
+            _ => self.fail(self.at, "a pointer does not point forward"),
         }
     }
 
@@ -297,7 +297,8 @@ impl BlobVisitor for Checker<'_> {
         match (offset, length) {
             (0, 0) => {}
             (1.., 1..) => self.follow(offset, Values::of::<T>(length)),
-            _ => self.fail(self.at, "an array has a length but no place, or a place but no length"),
+            _ => self
+                .fail(self.at, "an array has a length but no offset, or an offset but no length"),
         }
     }
 
@@ -306,7 +307,9 @@ impl BlobVisitor for Checker<'_> {
         match (offset, length) {
             (0, 0) => {}
             (1.., 1..) => self.follow(offset, Values::text(length)),
-            _ => self.fail(self.at, "a text has a length but no place, or a place but no length"),
+            _ => {
+                self.fail(self.at, "a text has a length but no offset, or an offset but no length")
+            }
         }
     }
 

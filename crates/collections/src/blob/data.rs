@@ -163,7 +163,7 @@ pub(super) const fn check_type<T: BlobData>() {
     const {
         assert!(
             align_of::<T>() <= MAX_ALIGN,
-            "a blob is aligned to 16 bytes; this type asks for more"
+            "this type needs an alignment of more than 16 bytes, which blobs do not have"
         );
         assert!(size_of::<T>() as u64 <= u32::MAX as u64, "a blob is at most 4 GiB large");
     }

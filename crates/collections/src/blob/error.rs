@@ -97,7 +97,7 @@ pub enum BlobError {
     OtherLayout {
         /// The type of the root.
         root: &'static str,
-        /// The difference.
+        /// The first difference that was found.
         difference: &'static str,
     },
     /// A0049: the bytes are not a blob, or were changed.
@@ -126,18 +126,18 @@ impl fmt::Display for BlobError {
             ),
             Self::ForeignStore { asset } => write!(
                 f,
-                "A0042: the reference to a blob asset `{asset}` is of another store; ask the store that \
-                 it was inserted in"
+                "A0042: the reference to a blob asset `{asset}` belongs to another store; use the store that it was \
+                 inserted in"
             ),
             Self::WrongType { wanted, found } => write!(
                 f,
-                "A0043: the reference to a blob asset `{wanted}` leads to a `{found}`; make references \
-                 from bits only for the type they were taken from"
+                "A0043: the reference to a blob asset `{wanted}` refers to a `{found}`; create references from bits \
+                 only with the type that the bits came from"
             ),
             Self::ForeignPlace { value } => write!(
                 f,
-                "A0044: the place of a `{value}` is of another blob builder; use the places that this \
-                 builder returned"
+                "A0044: the place of a `{value}` belongs to another blob builder; use the places that this builder \
+                 returned"
             ),
             Self::NotAField { value, field } => write!(
                 f,
@@ -179,8 +179,8 @@ impl fmt::Display for BlobError {
             ),
             Self::Corrupt { root, at, fault } => write!(
                 f,
-                "A0049: the bytes are no blob `{root}`: at byte {at}, {fault}; pass them exactly as \
-                 `to_bytes` returned them"
+                "A0049: the bytes are not a blob `{root}`: at byte {at}, {fault}; pass them exactly as `to_bytes` \
+                 returned them"
             ),
         }
     }

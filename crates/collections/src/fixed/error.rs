@@ -136,12 +136,12 @@ impl fmt::Display for FormatError {
         match *self {
             Self::BadFormat { position } => write!(
                 f,
-                "the brace at byte {position} of the format stands alone; write {{0}} to {{9}} for an \
-                 argument, and {{{{ or }}}} for a brace"
+                "the brace at byte {position} of the format is unmatched; write {{0}} to {{9}} for an argument, and \
+                 {{{{ or }}}} for a brace"
             ),
             Self::MissingArgument { position, index, given } => write!(
                 f,
-                "the format asks for {{{index}}} at byte {position}, and the number of arguments is {given}"
+                "the format uses {{{index}}} at byte {position}, but the number of arguments is {given}"
             ),
             Self::TooManyArguments { given } => {
                 write!(f, "a format takes up to 10 arguments, and {given} were given")

@@ -644,8 +644,8 @@ fn full<T: Copy, const N: usize, V>(value: V) -> FixedListFull<V> {
 #[track_caller]
 fn over_capacity<T: Copy, const N: usize>(len: usize, more: usize) -> ! {
     panic!(
-        "A0032: a FixedList<{}, {N}> with {len} elements was to get {more} more, and holds {}; take a \
-         larger size, or append with `try_push` and keep what comes back",
+        "A0032: a FixedList<{}, {N}> with {len} elements has no room for {more} more: its capacity is {}; use a larger \
+         size, or `try_push`, which returns the rejected element",
         type_name::<T>(),
         FixedList::<T, N>::CAPACITY,
     )
@@ -683,7 +683,7 @@ fn bad_range<T: Copy, const N: usize>(range: &Range<usize>, len: usize) -> ! {
 /// assert_eq!(elements.as_slice(), [1, 2]);
 /// ```
 #[derive(Clone)]
-#[must_use = "iterators do nothing until they are asked for elements"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct FixedListIntoIter<T: Copy, const N: usize> {
     list: FixedList<T, N>,
     /// At most the length of the list.

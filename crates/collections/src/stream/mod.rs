@@ -601,8 +601,8 @@ impl fmt::Display for StreamError {
             ),
             Self::OtherSize { lane, written, asked } => write!(
                 f,
-                "A0026: the next value in lane {lane} has {written} bytes, and a type of {asked} bytes \
-                 was asked for; read the types in the order in which they were written"
+                "A0026: the next value in lane {lane} has {written} bytes, but a type of {asked} bytes was requested; \
+                 read the types in the order in which they were written"
             ),
             Self::NotAllRead { lane, left } => write!(
                 f,

@@ -228,8 +228,8 @@ fn places_of_another_builder_are_refused() {
     let refused = builder.string(other.root(), |curve| &curve.name, "jump").unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "A0044: the place of a `collections::blob_build::Curve` is of another blob builder; use the places that this \
-         builder returned"
+        "A0044: the place of a `collections::blob_build::Curve` belongs to another blob builder; use the places that \
+         this builder returned"
     );
 }
 

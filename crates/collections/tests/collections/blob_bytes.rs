@@ -244,7 +244,7 @@ fn a_changed_byte_is_noticed() {
     bytes[100] ^= 1;
     assert_eq!(
         load(&bytes).unwrap_err().to_string(),
-        "A0049: the bytes are no blob `collections::blob_bytes::Level`: at byte 24, the content hash is not that of \
+        "A0049: the bytes are not a blob `collections::blob_bytes::Level`: at byte 24, the content hash is not that of \
          the block; pass them exactly as `to_bytes` returned them"
     );
     let bytes = level().to_bytes(3);
@@ -310,15 +310,15 @@ fn each_fault_has_its_sentence() {
     assert_eq!(fault(&[2], false), "a `bool` is neither 0 nor 1");
     assert_eq!(fault(&words(&[0xD800]), 'x'), "a `char` is not a scalar value");
     assert_eq!(fault(&[6, 6], Kind::Cave), "a value is not a variant of its enum");
-    assert_eq!(fault(&words(&[4, 1, 0]), array()), "a pointer does not lead forward");
+    assert_eq!(fault(&words(&[4, 1, 0]), array()), "a pointer does not point forward");
     assert_eq!(fault(&words(&[u32::MAX, 1, 0]), array()), "a value reaches beyond the end");
     assert_eq!(fault(&words(&[8, u32::MAX, 0]), array()), "a value reaches beyond the end");
     assert_eq!(fault(&words(&[12, 1, 0, 7]), array()), "a value is not next to the one before it");
-    assert_eq!(fault(&words(&[8, 1, 7, 0]), array()), "there are bytes that nothing leads to");
-    let message = "an array has a length but no place, or a place but no length";
+    assert_eq!(fault(&words(&[8, 1, 7, 0]), array()), "some bytes are not reachable");
+    let message = "an array has a length but no offset, or an offset but no length";
     assert_eq!(fault(&words(&[8, 0]), array()), message);
     assert_eq!(fault(&words(&[0, 1]), array()), message);
-    let message = "a text has a length but no place, or a place but no length";
+    let message = "a text has a length but no offset, or an offset but no length";
     assert_eq!(fault(&words(&[8, 0]), BlobString::new()), message);
     let text = [&words(&[8, 2])[..], b"a\xFF"].concat();
     assert_eq!(fault(&text, BlobString::new()), "a text is not UTF-8");
@@ -331,7 +331,7 @@ fn each_fault_has_its_sentence() {
     assert_eq!(fault(&overlapping, pair), "a value is not next to the one before it");
     let pair = [const { BlobArray::<u32>::new() }; 2];
     let unequal = words(&[16, 2, 8, 1, 0, 0]);
-    assert_eq!(fault(&unequal, pair), "two pointers disagree about what is there");
+    assert_eq!(fault(&unequal, pair), "two pointers to one place have different types");
 }
 
 #[derive(BlobData)]
@@ -357,7 +357,7 @@ fn deep_and_branching_chains_cost_neither_stack_nor_time() {
     assert_eq!(fault(&deep, empty()), "a value is more than 256 pointers deep");
     // Two paths from each node to the next make 2^255 paths to the last.
     let wide = |length| [words(&[8, 4].repeat(length)), words(&[0, 0])].concat();
-    let message = "what is shared would fill more than 4 GiB if it was not";
+    let message = "the blob would exceed 4 GiB without sharing";
     assert_eq!(fault(&wide(255), empty()), message);
     let header = BlobBuilder::new(empty()).build().unwrap().to_bytes(0);
     let bytes = forge([&header[..HEADER], &wide(10)].concat());

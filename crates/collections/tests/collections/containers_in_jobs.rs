@@ -57,7 +57,7 @@ fn a_job_that_takes_a_container_twice_and_writes_it_is_refused() {
         assert_eq!(
             refused.unwrap_err().to_string(),
             format!(
-                "A0002: job `Twice` takes {container} twice, and writes it; take it once, or only to read"
+                "A0002: job `Twice` uses {container} twice and writes it; use it once, or only read it"
             )
         );
     }
@@ -80,9 +80,9 @@ fn a_conflict_names_both_jobs_and_the_container() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "A0001: job `Walk` reads `paths` (NativeList<u32> made at {made}), which job `Fill` writes \
-             and which was not completed; pass the handle of `Fill` as a dependency, or complete it \
-             first; a job from a builder can also wait for its turn (`in_turn`)"
+            "A0001: job `Walk` reads `paths` (NativeList<u32> made at {made}), which job `Fill` writes and which was \
+             not completed; pass the handle of `Fill` as a dependency, complete it first, or use `in_turn`, which \
+             waits for earlier users"
         )
     );
     jobs.complete(fill);

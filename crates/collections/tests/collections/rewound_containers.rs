@@ -24,13 +24,13 @@ fn a_container_made_before_is_refused_to_its_owner() {
     let refused = list.get().unwrap_err();
     assert!(matches!(refused, AccessError::Expired { container, .. } if container == label));
     let text = refused.to_string();
-    assert!(text.starts_with(&format!("A0013: {label} can no longer be used, because ")), "{text}");
-    assert!(text.ends_with("has taken back what was made in it before; make a new one"), "{text}");
+    assert!(text.starts_with(&format!("A0013: {label} is no longer valid, because ")), "{text}");
+    assert!(text.ends_with("has reclaimed its memory; create a new one"), "{text}");
     assert!(list.get_mut().is_err() && table.get().is_err() && table.get_mut().is_err());
     assert!(matches!(array.get(), Err(AccessError::Expired { .. })));
     assert!(matches!(array.get_mut(), Err(AccessError::Expired { .. })));
     assert_eq!(array.len(), 3, "this never changes");
-    assert!(format!("{list:?}").contains("taken back by"), "{list:?}");
+    assert!(format!("{list:?}").contains("reclaimed by"), "{list:?}");
 
     let kept = list.into_inner().unwrap_err();
     assert!(matches!(kept.error, AccessError::Expired { .. }));
@@ -65,7 +65,7 @@ fn a_container_made_before_is_refused_to_jobs() {
     for refused in refused {
         let refused = refused.unwrap_err();
         assert!(matches!(refused, ScheduleError::Expired { job: "Walk", .. }), "{refused}");
-        assert!(refused.to_string().starts_with("A0013: job `Walk` takes "), "{refused}");
+        assert!(refused.to_string().starts_with("A0013: job `Walk` uses "), "{refused}");
     }
     assert!(jobs.run(array.read(), |_| panic!("ran")).is_err());
     jobs.complete_everything();
@@ -141,7 +141,7 @@ fn memory_is_not_used_again_while_a_job_is_in_the_middle_of_it() {
     let mut array = NativeArray::from_fn_in(1000, |i| i, &memory);
     let job = jobs.schedule(&[], array.write(), move |array| {
         wait();
-        assert!(array.iter().copied().eq(0..1000), "somebody else wrote here");
+        assert!(array.iter().copied().eq(0..1000), "other code wrote here");
         array.fill(7);
     });
     jobs.flush();

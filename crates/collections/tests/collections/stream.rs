@@ -232,8 +232,8 @@ fn what_cannot_be_read_is_an_error() {
     assert_eq!(refused, StreamError::OtherSize { lane: 0, written: 4, asked: 8 });
     assert_eq!(
         refused.to_string(),
-        "A0026: the next value in lane 0 has 4 bytes, and a type of 8 bytes was asked for; read the types \
-         in the order in which they were written"
+        "A0026: the next value in lane 0 has 4 bytes, but a type of 8 bytes was requested; read the types in the order \
+         in which they were written"
     );
     assert_eq!(reader.peek::<u16>(), Err(StreamError::OtherSize { lane: 0, written: 4, asked: 2 }));
     assert_eq!(reader.read::<u32>(), Ok(5), "the reader stayed where it was");

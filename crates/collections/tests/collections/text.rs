@@ -38,8 +38,7 @@ fn bytes_that_are_not_text_change_nothing() {
     assert_eq!(refused, InvalidUtf8 { valid_up_to: 2 });
     assert_eq!(
         refused.to_string(),
-        "A0027: the bytes are not UTF-8 from byte 2 on; use `String::from_utf8_lossy` to replace what is \
-         not"
+        "A0027: the bytes are not UTF-8 from byte 2 on; use `String::from_utf8_lossy` to replace invalid bytes"
     );
     assert_eq!(text, "café");
     assert_eq!(Text::from_utf8("日本".as_bytes()).unwrap(), "日本");

@@ -17,7 +17,7 @@ use crate::storage::for_each_to_end;
 /// Returns the metadata of a column of buffers.
 pub(super) fn info<T: BufferElement>(index: u32) -> TypeInfo {
     const {
-        assert!(!(T::ENABLEABLE && T::CLEANUP), "a buffer that stays cannot be switched off");
+        assert!(!(T::ENABLEABLE && T::CLEANUP), "a cleanup buffer cannot be enableable");
     }
     let keeps_nothing = size_of::<T>() == 0 && !needs_drop::<T>();
     TypeInfo {

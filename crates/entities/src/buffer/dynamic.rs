@@ -283,15 +283,15 @@ impl<'w, T, S: BufferElement> DynamicBuffer<'w, T, S> {
         const {
             assert!(
                 size_of::<U>() == size_of::<T>(),
-                "A0069: elements of a buffer can be seen as another type only if that is as large"
+                "A0069: buffer elements can be reinterpreted only as a type of the same size"
             );
             assert!(
                 align_of::<U>() <= align_of::<S>(),
-                "A0069: elements of a buffer can be seen as another type only if that is not more aligned"
+                "A0069: buffer elements can be reinterpreted only as a type with the same or a smaller alignment"
             );
             assert!(
                 T::SHAPE.plain && T::SHAPE.any_bits && U::SHAPE.plain && U::SHAPE.any_bits,
-                "A0069: elements of a buffer can be seen as another type only if both are numbers, or consist of numbers \
+                "A0069: buffer elements can be reinterpreted only if both types are numbers, or consist of numbers \
                  without padding"
             );
         }

@@ -153,7 +153,7 @@ impl<T: BufferElement> LayoutOf<T> {
 pub(super) fn no_element<S: BufferElement>(index: usize, len: usize) -> ! {
     let name = S::name();
     panic!(
-        "A0066: there is no element {index} in a buffer of `{name}` with {len} elements; compare the index with \
+        "A0066: index {index} is out of bounds for a buffer of `{name}` with {len} elements; compare the index with \
          `len()` first"
     )
 }
@@ -164,8 +164,8 @@ pub(super) fn no_element<S: BufferElement>(index: usize, len: usize) -> ! {
 pub(super) fn no_place<S: BufferElement>(index: usize, len: usize) -> ! {
     let name = S::name();
     panic!(
-        "A0066: nothing can be inserted at {index} in a buffer of `{name}` with {len} elements; insert at 0 to {len}, \
-         or use `push`"
+        "A0066: cannot insert at index {index} of a buffer of `{name}` with {len} elements; insert at 0 to {len}, or \
+         use `push`"
     )
 }
 
@@ -200,8 +200,8 @@ pub(super) fn check_range<S: BufferElement>(
 fn no_range<S: BufferElement>(start: usize, end: usize, len: usize) -> ! {
     let name = S::name();
     panic!(
-        "A0066: there is no range {start}..{end} in a buffer of `{name}` with {len} elements; it begins before it ends, \
-         and ends at {len} at the latest"
+        "A0066: the range {start}..{end} is out of bounds for a buffer of `{name}` with {len} elements; use a range \
+         within 0..{len}"
     )
 }
 
@@ -221,8 +221,8 @@ pub(super) fn too_small<S: BufferElement>(capacity: usize, len: usize) -> ! {
 #[track_caller]
 pub(super) fn too_many(count: usize) -> ! {
     panic!(
-        "A0068: a buffer cannot have {count} elements; it has at most {}, and not more than memory: divide them among \
-         several entities",
+        "A0068: a buffer cannot have {count} elements; the maximum is {}, and they must fit in memory: divide them \
+         among several entities",
         u32::MAX
     )
 }

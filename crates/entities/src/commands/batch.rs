@@ -88,7 +88,7 @@ impl CommandRecorder {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "nothing is recorded without a method that says what is done"]
+#[must_use = "nothing is recorded until one of its methods is called"]
 pub struct BatchCommands<'r> {
     recorder: &'r mut CommandRecorder,
     targets: TargetKind<'r>,
@@ -286,11 +286,11 @@ impl<O: Operation> Command for Batch<O> {
         this.operation.describe(f)?;
         match &this.targets {
             StoredTargets::Entities => write!(f, " {} entities", this.count()),
-            StoredTargets::Linked(None) => write!(f, " the group of {target}"),
+            StoredTargets::Linked(None) => write!(f, " the linked group of {target}"),
             StoredTargets::Linked(Some(query)) => {
-                write!(f, " all of the group of {target} that {query} finds")
+                write!(f, " all entities of the linked group of {target} that match {query}")
             }
-            StoredTargets::Query(query) => write!(f, " all that {query} finds"),
+            StoredTargets::Query(query) => write!(f, " all entities that match {query}"),
         }
     }
 
@@ -608,7 +608,7 @@ impl Operation for SetTypeEnabled {
     }
 
     fn describe(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "switch `{}` {} for", self.ty, if self.enabled { "on" } else { "off" })
+        write!(f, "{} `{}` of", if self.enabled { "enable" } else { "disable" }, self.ty)
     }
 }
 

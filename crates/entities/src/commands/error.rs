@@ -153,8 +153,8 @@ impl fmt::Display for CommandError {
             Self::OtherWorld { buffer } => other_world(*buffer).fmt(f),
             Self::Reusable { buffer } => write!(
                 f,
-                "A0085: {buffer} can be played several times, so that entities have no ids before; record with its own \
-                 `commands`, which gives placeholders"
+                "A0085: {buffer} is reusable, so its entities have no ids before playback; record with its own \
+                 `commands`, which returns placeholders"
             ),
             Self::Stopped(stopped) => stopped.fmt(f),
         }
@@ -184,9 +184,9 @@ impl StoppedAt {
             write!(f, ", which job `{job}` recorded")?;
         }
         let done = if *is_checked {
-            "nothing was carried out"
+            "no command was applied"
         } else {
-            "those before it were carried out, those after it were not"
+            "the commands before it were applied, those after it were not"
         };
         write!(f, "; {done}: {fault}")
     }
@@ -245,32 +245,32 @@ impl fmt::Display for CommandFault {
             Self::Entity(ref error) => error.fmt(f),
             Self::ForeignPlaceholder { placeholder } => write!(
                 f,
-                "A0079: {placeholder} was created by another command buffer, or before this one was cleared; use placeholders \
-                 in the buffer that gave them, or `resolve` them first"
+                "A0079: {placeholder} was created by another command buffer, or before this one was cleared; use \
+                 placeholders in the buffer that returned them, or `resolve` them first"
             ),
             Self::NotCreatedYet { placeholder } => write!(
                 f,
-                "A0079: {placeholder} is created by a later command, or by none; record the command that creates it first, \
-                 with a lower sort key if there are any"
+                "A0079: {placeholder} is created by a later command, or by no command; record the command that creates \
+                 it first, with a lower sort key if sort keys are used"
             ),
             Self::NotDuplicable { component } => write!(
                 f,
-                "A0081: a `{component}` cannot be duplicated, and the buffer keeps it for the next time it is played; derive \
+                "A0081: `{component}` cannot be cloned, and a reusable buffer keeps it for the next playback; derive \
                  `Clone` for it, or use a buffer that is played once"
             ),
             Self::TouchesPrefab { entity } => write!(
                 f,
-                "A0084: entity {entity} is a prefab, which all its instances to come would differ by; instantiate it, and change \
-                 the instance"
+                "A0084: entity {entity} is a prefab, and the change would affect all later instances; instantiate it, \
+                 and change the instance"
             ),
             Self::CreatesPrefab => f.write_str(
-                "A0151: the command makes a prefab, and the world is strict; make prefabs with the world itself, before there are \
-                 commands that use them",
+                "A0151: the command creates a prefab, and the world is strict; create prefabs with the world itself, \
+                 before commands use them",
             ),
             Self::PromiseBroken { entity } => write!(
                 f,
-                "A0082: the id {entity}, which the entity was promised, is not there any more, since all entities were despawned \
-                 meanwhile; clear the buffer, and record anew"
+                "A0082: the reserved id {entity} is no longer valid, because all entities were despawned in the meantime; clear \
+                 the buffer and record again"
             ),
         }
     }
@@ -284,7 +284,7 @@ pub(super) fn already_played(buffer: Option<ContainerLabel>) -> impl fmt::Displa
             Some(buffer) => write!(f, "{buffer}")?,
             None => f.write_str("the command buffer")?,
         }
-        f.write_str(" was played; `clear` it before it is used again, or make it `reusable` to play it again")
+        f.write_str(" was already played; `clear` it before it is used again, or make it `reusable` to play it again")
     })
 }
 
@@ -293,8 +293,8 @@ fn other_world(buffer: ContainerLabel) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         write!(
             f,
-            "A0082: {buffer} has ids that another world has promised to its entities; play it there, or record without a world, \
-             which gives placeholders"
+            "A0082: {buffer} has entity ids that another world reserved; play it in that world, or record without a \
+             world, which returns placeholders"
         )
     })
 }

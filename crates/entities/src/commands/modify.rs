@@ -492,8 +492,8 @@ impl Command for SetTypeEnabled {
     }
 
     fn describe(this: &Recorded<'_, Self>, target: Entity, f: &mut Formatter<'_>) -> fmt::Result {
-        let state = if this.enabled { "on" } else { "off" };
-        write!(f, "switch `{}` of {target} {state}", this.ty)
+        let verb = if this.enabled { "enable" } else { "disable" };
+        write!(f, "{verb} `{}` of {target}", this.ty)
     }
 }
 

@@ -236,7 +236,8 @@ impl<'l> Playback<'l> {
     }
 
     /// The lane and the rest of the current run.
-    #[inline]
+    // A call would pass each result through memory.
+    #[inline(always)]
     fn current_run(&self) -> Option<(&'l CommandRecorder, RunCursor<'l>)> {
         let segment = self.segments.first()?;
         let lane = &self.lanes[segment.lane];
@@ -244,7 +245,8 @@ impl<'l> Playback<'l> {
     }
 
     /// The rest of the current run.
-    #[inline]
+    // A call would pass each result through memory.
+    #[inline(always)]
     pub(super) fn rest_of_run(&self) -> Option<RunCursor<'l>> {
         self.current_run().map(|(_, rest)| rest)
     }

@@ -169,7 +169,7 @@ impl<S: ComponentSet> Command for Spawn<S> {
             let sets = (0..count).map_while(
                 #[inline(always)]
                 |_| {
-                    let (_, command) = run.next().expect("so many are left");
+                    let (_, command) = run.next().expect("`count` commands are left");
                     let set = command.take().and_then(
                         #[inline(always)]
                         |Self(mut set)| {

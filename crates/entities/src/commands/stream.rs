@@ -103,7 +103,7 @@ impl StoredCommand<'_> {
     #[inline(always)]
     pub(super) unsafe fn coalesce(self, context: &mut Context<'_>) -> bool {
         let Some(coalesce) = self.vtable.coalesce else { return false };
-        let target = self.target().expect("a command is carried out once");
+        let target = self.target().expect("a command is applied once");
         // SAFETY: it is an unused payload of the vtable, and the slot is the command's. Only the playback uses them.
         unsafe { coalesce(context, target, self.payload, self.slot) }
     }
@@ -243,7 +243,7 @@ impl<'l> ActiveRun<'l> {
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<(Entity, *mut u8)> {
         let command = self.cursor.peek()?;
-        let target = command.target().expect("a command is carried out once");
+        let target = command.target().expect("a command is applied once");
         self.cursor.skip(command);
         if self.cursor.vtable.drop.is_some() && !self.keeps {
             // SAFETY: it is the target slot of the command, which only this playback uses.

@@ -202,10 +202,7 @@ impl TypeInfo {
 
     pub(super) fn of<T: Component>(index: u32) -> Self {
         const {
-            assert!(
-                !(T::ENABLEABLE && T::CLEANUP),
-                "a component that stays cannot be switched off"
-            );
+            assert!(!(T::ENABLEABLE && T::CLEANUP), "a cleanup component cannot be enableable");
         }
         let name = T::name();
         let names = (name, stable_name::<T>(name));

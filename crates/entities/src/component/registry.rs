@@ -187,23 +187,23 @@ impl fmt::Display for RegisterError {
         match self {
             Self::NameTaken { name, by } if name == by => write!(
                 f,
-                "A0062: two component types are called `{name}`, and they are not alike; give one of them \
-                 another name, with `#[component(name = \"…\")]` if it is derived"
+                "A0062: two different component types are named `{name}`; rename one of them, with `#[component(name = \
+                 \"…\")]` if it is derived"
             ),
             Self::NameTaken { name, by } => write!(
                 f,
-                "A0062: the names of the component types `{name}` and `{by}` have the same hash; give one of \
-                 them another name, with `#[component(name = \"…\")]` if it is derived"
+                "A0062: the names of the component types `{name}` and `{by}` have the same hash; rename one of them, \
+                 with `#[component(name = \"…\")]` if it is derived"
             ),
             Self::BadLayout { size, align } => write!(
                 f,
-                "A0063: no component takes {size} bytes at multiples of {align}; the alignment is a power of \
-                 two up to 4096, and the size a multiple of it"
+                "A0063: a component cannot have {size} bytes and an alignment of {align}; the alignment must be a \
+                 power of two up to 4096, and the size a multiple of it"
             ),
             Self::BadField { offset, field_size, size } => write!(
                 f,
-                "A0063: a field of {field_size} bytes cannot begin at byte {offset} of a component of {size} \
-                 bytes; fields are of a kind with a size, lie inside the component, and do not overlap"
+                "A0063: a field of {field_size} bytes cannot start at byte {offset} of a component of {size} bytes; \
+                 fields must have a kind with a size, be inside the component, and not overlap"
             ),
         }
     }

@@ -74,7 +74,7 @@ pub use shape::{FieldKind, FieldShape, Shape, VariantShape, field, opaque_field}
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be looked into",
+    message = "`{Self}` does not implement `Field`",
     label = "this is not a `Field`",
     note = "derive `Field` for `{Self}`, or mark the field `#[field(opaque)]`: then it is neither hashed nor searched for entities"
 )]

@@ -113,7 +113,7 @@ impl EntityManager {
         let mut despawned = 0;
         for_each_to_end(&**members, |&entity| {
             let gone = self.locate(entity).and_then(|location| self.despawn_one(entity, location));
-            despawned += usize::from(gone.expect("there is room for what stays"));
+            despawned += usize::from(gone.expect("there is room for the cleanup components"));
         });
         lists.clear();
         self.group_lists = lists;

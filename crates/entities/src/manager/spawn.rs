@@ -523,7 +523,7 @@ impl<S: ComponentSet> Filling<'_, S> {
         for &Fill { run, data, before } in &self.fills[runs] {
             for row in 0..run.rows as usize {
                 let place = RowPlace::new(data, self.offsets, run.first as usize + row);
-                // SAFETY: there are so many sets, which are not used again. The offsets are theirs in the archetype of the chunk, and
+                // SAFETY: there are `count` sets, which are not used again. The offsets are theirs in the archetype of the chunk, and
                 // the row was reserved.
                 unsafe { self.sets.at(before + row).read().write(place) };
             }

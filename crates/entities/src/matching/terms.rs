@@ -257,8 +257,8 @@ fn refuse_conflicts(query: &str, parts: &[Part]) {
         if let Some(before) = parts[..at].iter().position(same) {
             let (first, second, ty) = (before + 1, at + 1, part.ty);
             panic!(
-                "A0086: the query `{query}` has `{ty}` as component {first} and again as component {second}, and one of them \
-                 can be changed; leave one of them out"
+                "A0086: the query `{query}` accesses `{ty}` as component {first} and again as component {second}, at \
+                 least once mutably; remove one of them"
             );
         }
     }

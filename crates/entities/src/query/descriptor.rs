@@ -371,23 +371,23 @@ impl QueryDescriptor {
         if self.ignores_enabled() != other.ignores_enabled() {
             let which = if self.ignores_enabled() { "first" } else { "second" };
             panic!(
-                "A0094: of two queries that become one, only the {which} ignores what is switched off; call \
-                 `ignore_enabled` on both or on neither"
+                "A0094: in a union of two queries, only the {which} ignores enabled bits; call `ignore_enabled` on \
+                 both or on neither"
             );
         }
         let asks = |query: &Self| query.settings.shared().first().map(|(component, _)| *component);
         if let Some(component) = asks(&self).or(asks(&other)) {
             let which = if asks(&self).is_some() { "first" } else { "second" };
             panic!(
-                "A0096: of two queries that become one, the {which} asks for a value of `{component}`; call `with_shared` on \
-                 what `or` returns"
+                "A0096: in a union of two queries, the {which} filters by a value of `{component}`; call `with_shared` \
+                 on the result of `or`"
             );
         }
         let (since, other_since) = (self.settings.since.0, other.settings.since.0);
         if since != other_since {
             panic!(
-                "A0096: of two queries that become one, the first asks for changes since {since}, and the second since \
-                 {other_since}; call `since` on what `or` returns"
+                "A0096: in a union of two queries, the first compares with version {since}, and the second with \
+                 {other_since}; call `since` on the result of `or`"
             );
         }
         self.alternatives_mut().append(other.alternatives_mut());

@@ -59,11 +59,11 @@ use crate::set::ComponentSet;
 ///
 /// Sealed: implemented for types of this crate alone.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a filter of queries",
+    message = "`{Self}` is not a query filter",
     label = "not a filter",
-    note = "use `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, or tuples of filters; what they name is a component, or a \
-            tuple of components, each of which has `#[derive(Component)]`",
-    note = "`Entity` is no component, since there is no entity without: ask for it as data, `query::<Entity>()`"
+    note = "use `With<T>`, `Without<T>`, `Any<(T, U)>`, `Changed<T>`, or tuples of filters; `T` and `U` are \
+            components, or tuples of components, each with `#[derive(Component)]`",
+    note = "`Entity` is not a component; use it as data: `query::<Entity>()`"
 )]
 pub trait QueryFilter: 'static {
     /// Options of the whole query.
@@ -498,7 +498,7 @@ macro_rules! implement {
                 const {
                     assert!(
                         Options::NONE$(.with($name::OPTIONS))+.is_none(),
-                        "what is said of a whole query cannot be one of several filters; write it beside the `Or`"
+                        "a filter for the whole query cannot be part of an `Or`; write it beside the `Or`"
                     );
                 }
                 each(Term::Or(Box::new([$(terms::<$name>()),+])));

@@ -59,7 +59,7 @@ use crate::storage::{Chunk, OutOfMemory};
 ///     scope.spawn(move || iter.count());
 /// });
 /// ```
-#[must_use = "an iterator does nothing until it is asked for something"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct QueryIter<'w, D: QueryData> {
     /// Behind a pointer, so that state that changes with each row is not next to memory whose address escapes. It then stays in
     /// registers, and a loop takes half the time.

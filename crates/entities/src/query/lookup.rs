@@ -267,7 +267,7 @@ impl<'w> ArchetypeLookup<'w> {
 ///
 /// Sealed: [`value`](Self::value) must fit the column of [`column_type`](Self::column_type).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not the data of one column that is only read",
+    message = "`{Self}` is not a read-only reference to one component",
     label = "not data of an indexed lookup",
     note = "use `&T` or `&Buffer<T>`; to write, or to look up tuples, take a `Lookup` as a system parameter or from `split`"
 )]

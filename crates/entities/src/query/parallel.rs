@@ -56,9 +56,9 @@ use crate::storage::OutOfMemory;
 /// Not to be implemented outside of this crate: the data of rows in different words, of 64 rows each, can be used by different
 /// threads at the same time.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be given on several threads",
+    message = "`{Self}` cannot be used on several threads",
     label = "stays on the thread of its world",
-    note = "use `for_each`; managed components and `TrackedMut` are of one thread"
+    note = "use `for_each`; managed components and `TrackedMut` are limited to one thread"
 )]
 pub unsafe trait ParallelData: QueryData {}
 

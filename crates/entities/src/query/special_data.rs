@@ -371,7 +371,7 @@ fn enableable<T: Component>() -> ComponentType {
     const {
         assert!(
             T::ENABLEABLE,
-            "the component cannot be switched off and on; write `#[component(enableable)]` on the type"
+            "the component cannot be enabled or disabled; write `#[component(enableable)]` on the type"
         );
     }
     ComponentType::of::<T>()

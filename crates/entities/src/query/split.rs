@@ -191,12 +191,12 @@ pub(super) fn conflict(left: &Plan, right: &Plan) -> Option<(Part, Part)> {
 #[track_caller]
 fn refuse_split(apart: Disjoint, what: Part, parts: [(usize, &SplitPart<'_>, Part); 2]) -> ! {
     let ty = what.ty;
-    let what = if what.bits { "whether it is on, of" } else { "the values of" };
+    let what = if what.bits { "the enabled bit of" } else { "the values of" };
     let mixed = parts.iter().find(|(_, part, _)| has_too_many_alternatives(&part.matched.plan));
     let mixed = mixed.map_or(String::new(), |(number, ..)| {
         format!(
-            " outside of `Or`: there are more than {MOST_ALTERNATIVES} ways to pass the filters of part {number}, and they are not \
-             looked at one by one"
+            " outside of `Or`: the filters of part {number} have more than {MOST_ALTERNATIVES} alternatives, which are \
+             not compared one by one"
         )
     });
     let [left, right] = parts.map(|(number, part, of)| {
@@ -206,14 +206,15 @@ fn refuse_split(apart: Disjoint, what: Part, parts: [(usize, &SplitPart<'_>, Par
     });
     if let Disjoint::Switch(switch) = apart {
         panic!(
-            "A0093: the world cannot be split so: {left} and {right} {what} `{ty}`, and only `{switch}` tells their entities \
-             apart, which can be switched off and on; filter by `Absent<{switch}>` instead of `Without<{switch}>`, or by a \
-             component that cannot be switched off"
+            "A0093: the world cannot be split this way: {left} and {right} {what} `{ty}`, and only the enableable \
+             component `{switch}` separates their entities; filter by `Absent<{switch}>` instead of \
+             `Without<{switch}>`, or by a component that is not enableable"
         );
     }
     panic!(
-        "A0092: the world cannot be split so: {left} and {right} {what} `{ty}`, perhaps of one entity; ask for it in one part, \
-         or filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart{mixed}"
+        "A0092: the world cannot be split this way: {left} and {right} {what} `{ty}`, possibly of the same entity; \
+         access it in one part, or filter one by `With<T>` and the other by `Without<T>`, with a component that \
+         separates their entities{mixed}"
     );
 }
 

@@ -198,9 +198,9 @@ impl QueryFilter for () {
 ///
 /// Not to be implemented outside of this crate: the read-only form matches the same entities, and reads nothing else of them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no form that is only read",
-    label = "cannot be given to be read",
-    note = "ask for what is read in a query of its own; an aspect that is read is named by `#[aspect(read_only = …)]`"
+    message = "`{Self}` has no read-only form",
+    label = "has no read-only form",
+    note = "read it with a separate query; `#[aspect(read_only = …)]` names the read-only form of an aspect"
 )]
 pub unsafe trait ReadableData: QueryData {
     /// The read-only form.

@@ -197,18 +197,18 @@ pub struct ParamConflict {
 impl ParamConflict {
     fn of_queries(left: &DeclaredParam, right: &DeclaredParam, conflict: Conflict) -> Self {
         let Conflict { ty, bits, changes, switch } = conflict;
-        let what = if bits { "whether it is on, of" } else { "the values of" };
+        let what = if bits { "the enabled bit of" } else { "the values of" };
         let [does, also] = changes.map(|changes| if changes { "changes" } else { "reads" });
         let message = match switch {
             Some(switch) => format!(
-                "A0101: {left} {does} and {right} {also} {what} `{ty}`, and only `{switch}` tells their entities apart, which can \
-                 be switched off and on; filter by `Absent<{switch}>` instead of `Without<{switch}>`, or by a component that \
-                 cannot be switched off, or put both in a `ParamSet`"
+                "A0101: {left} {does} and {right} {also} {what} `{ty}`, and only the enableable component `{switch}` \
+                 separates their entities; filter by `Absent<{switch}>` instead of `Without<{switch}>`, or by a \
+                 component that is not enableable, or put both in a `ParamSet`"
             ),
             None => format!(
-                "A0100: {left} {does} and {right} {also} {what} `{ty}`, perhaps of one entity; ask for it in one parameter, filter \
-                 one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart, or put both in \
-                 a `ParamSet`"
+                "A0100: {left} {does} and {right} {also} {what} `{ty}`, possibly of the same entity; access it in one \
+                 parameter, filter one by `With<T>` and the other by `Without<T>`, with a component that separates \
+                 their entities, or put both in a `ParamSet`"
             ),
         };
         Self { message }
@@ -216,16 +216,16 @@ impl ParamConflict {
 
     fn of_others(left: &DeclaredParam, right: &DeclaredParam, what: &str) -> Self {
         let message = format!(
-            "A0102: {left} and {right} both use {what}, and one of them can change it; leave one of them out, or put both in \
-             a `ParamSet`"
+            "A0102: {left} and {right} both use {what}, at least one of them mutably; remove one of them, or put both \
+             in a `ParamSet`"
         );
         Self { message }
     }
 
     fn in_set(declared: &DeclaredParam) -> Self {
         let message = format!(
-            "A0102: {declared} cannot be a member of a `ParamSet`; take it as a parameter, and ask it for what the other members \
-             are"
+            "A0102: {declared} cannot be a member of a `ParamSet`; take it as a parameter, and get the other members \
+             from it"
         );
         Self { message }
     }

@@ -129,12 +129,12 @@ impl fmt::Display for SystemError {
             }
             Self::NoSuchSystem { system } => write!(
                 f,
-                "A0108: this world has no system {system}; add it, or ask the world that has it"
+                "A0108: this world has no system {system}; add it, or use the world that has it"
             ),
             Self::NotAGroup { what, target } => write!(
                 f,
-                "A0110: {what} cannot be in `{target}`, which is no group of this world; add the group first, or name \
-                 another"
+                "A0110: {what} cannot be in `{target}`, which is not a group of this world; add the group first, or \
+                 name another"
             ),
             Self::GroupInItself { group } => write!(
                 f,
@@ -142,17 +142,17 @@ impl fmt::Display for SystemError {
             ),
             Self::OnlyForGroups { system, what } => write!(
                 f,
-                "A0111: `{what}` is for groups, and `{system}` is none; say it of the group that it is in"
+                "A0111: `{what}` is for groups, but `{system}` is not a group; set it on the group that contains it"
             ),
             Self::OnlyForFunctions { system, what } => write!(
                 f,
-                "A0098: `{what}` is for functions, whose queries are known, and `{system}` is none; take it away, and say with \
-                 `require` or `require_any` which entities it needs"
+                "A0098: `{what}` is for function systems, but `{system}` is not a function, so its queries are \
+                 unknown; remove it, and use `require` or `require_any`"
             ),
             Self::OfPatch { system, what } => write!(
                 f,
-                "A0097: `{what}` was said of `{system}`, which is a patch, and has no place among other systems: it runs after each \
-                 of them; take `{what}` away, or `patch`"
+                "A0097: `{what}` cannot be used for `{system}`: it is a patch, which runs after every other system; \
+                 remove `{what}` or `patch`"
             ),
             Self::NotCreated { system, reason } => write!(
                 f,
@@ -161,8 +161,8 @@ impl fmt::Display for SystemError {
             Self::NoSuchPoint { point } => no_such_point(point).fmt(f),
             Self::AlreadyThere { system } => write!(
                 f,
-                "A0116: this world has `{system}` already; structs, groups and points are there once: remove the other, or make \
-                 it another type"
+                "A0116: this world already has `{system}`; structs, groups and points can be added once: remove the \
+                 other, or use another type"
             ),
             Self::WorldEnds { system } => write!(
                 f,
@@ -172,20 +172,20 @@ impl fmt::Display for SystemError {
             Self::Rate { group, error } => fmt_with_prefix(
                 f,
                 &error.to_string(),
-                &format!("group `{group}` stays at its rate"),
+                &format!("group `{group}` keeps its rate"),
             ),
             Self::NoAutoSystem { path } => write!(
                 f,
-                "A0129: the system `{path}` cannot be left out, since none of this path was marked with `#[system]`; \
-                 `AutoSystem::all` gives the paths of all that were"
+                "A0129: the system `{path}` cannot be left out, because no system with this path is marked with \
+                 `#[system]`; `AutoSystem::all` lists the paths"
             ),
             Self::TwoBootstraps { first, second } => write!(
                 f,
-                "A0129: `{first}` and `{second}` are both marked with `#[bootstrap]`, and one function makes the default \
-                 world; take the mark of one of them away"
+                "A0129: `{first}` and `{second}` are both marked with `#[bootstrap]`, but one function builds the \
+                 default world; remove the attribute from one of them"
             ),
             Self::FailedToEnd { system, errors } => {
-                write!(f, "A0150: `{system}` was removed, but failed while it ended: {errors}")
+                write!(f, "A0150: `{system}` was removed, but failed during removal: {errors}")
             }
         }
     }
@@ -339,18 +339,18 @@ impl fmt::Display for UpdateError {
             ),
             SystemFault::NotSingle { query, found: 0 } => write!(
                 f,
-                "A0104: system `{system}` was not run, because `{query}` finds no entity; let it wait with `require`, or take \
-                 an `Option` of it"
+                "A0104: system `{system}` was not run, because `{query}` matches no entity; make it wait with \
+                 `require`, or take an `Option` of it"
             ),
             SystemFault::NotSingle { query, found } => write!(
                 f,
-                "A0104: system `{system}` was not run, because `{query}` finds {found} entities; there has to be one of them, \
-                 or take a `Query`"
+                "A0104: system `{system}` was not run, because `{query}` matches {found} entities instead of one; \
+                 despawn the others, or take a `Query`"
             ),
             SystemFault::NoData { system: other } => write!(
                 f,
-                "A0118: system `{system}` was not run, because it reads system `{other}`, which is not there or just being \
-                 updated; add it to the world, and ask for it in systems that it does not update itself"
+                "A0118: system `{system}` was not run, because it reads system `{other}`, which does not exist or is \
+                 being updated; add it to the world, and read it only in systems that it does not update"
             ),
             SystemFault::NoPoint { point } => {
                 let message = no_such_point(point).to_string();
@@ -358,11 +358,11 @@ impl fmt::Display for UpdateError {
             }
             SystemFault::Memory(error) => write!(f, "system `{system}` was not run: {error}"),
             SystemFault::Playback(error) => {
-                let prefix = format!("of system `{system}` not all commands were carried out");
+                let prefix = format!("not all commands of system `{system}` were applied");
                 fmt_with_prefix(f, &error.of_system().to_string(), &prefix)
             }
             SystemFault::Commands(failed) => {
-                write!(f, "A0113: `{system}` has not carried out all commands")?;
+                write!(f, "A0113: `{system}` did not apply all commands")?;
                 for (recorder, message) in failed {
                     write!(f, "; those of `{recorder}`: {message}")?;
                 }
@@ -381,16 +381,11 @@ impl fmt::Display for UpdateError {
             }
             SystemFault::NoSuchSystem => write!(
                 f,
-                "A0108: this world has no system {system}; add it, or ask the world that has it"
-            ),
-            SystemFault::IsExecuting => write!(
-                f,
-                "A0109: `{system}` is just being updated; do it when it has returned, or from outside"
+                "A0108: this world has no system {system}; add it, or use the world that has it"
             ),
             SystemFault::WorldExchanged => write!(
                 f,
-                "A0115: system `{system}` has put another world in the place of its own, and is gone with it; exchange worlds \
-                 between updates"
+                "A0115: system `{system}` replaced its own world, and was dropped with it; swap worlds between updates"
             ),
         }
     }
@@ -430,10 +425,7 @@ fn fmt_with_prefix(f: &mut fmt::Formatter<'_>, message: &str, prefix: &str) -> f
 
 fn no_such_point(point: &'static str) -> impl fmt::Display {
     fmt::from_fn(move |f| {
-        write!(
-            f,
-            "A0114: the world has no point `{point}` at which commands are carried out; add it as a system"
-        )
+        write!(f, "A0114: the world has no command point `{point}`; add it as a system")
     })
 }
 

@@ -186,7 +186,7 @@ impl<Makers> fmt::Debug for Columns<Makers> {
 ///
 /// Not to be implemented outside of this crate. `make` writes columns of `Set`'s types.
 #[doc(hidden)]
-#[expect(unnameable_types, reason = "nobody else is to implement it")]
+#[expect(unnameable_types, reason = "users need not implement it")]
 pub unsafe trait ColumnMakers {
     /// One component of each column.
     type Set: ComponentSet;

@@ -115,7 +115,7 @@ impl Storage {
             );
             holds!(
                 !chunk.versions.is_uniform() || self.chunks.may_be_uniform(at),
-                "chunk {at} has one version for all columns, and is not noted to"
+                "chunk {at} has one version for all columns, and is not recorded as such"
             );
             let tracked = match chunk.versions.tracking() {
                 Some(tracking) => tracking.check(shape.tracked.len(), shape.capacity, chunk.len),

@@ -26,7 +26,7 @@ impl World {
         let mut count = 0;
         let stretch = || self.run_consecutive(&mut slots, sorted, &mut count);
         let outcome = catch_unwind(AssertUnwindSafe(stretch));
-        debug_assert!(self.systems.slots.is_empty(), "nobody has reached them");
+        debug_assert!(self.systems.slots.is_empty(), "no system has reached them");
         self.systems.slots = slots;
         if !matches!(outcome, Ok(Ok(()))) {
             self.fail_on_fast_path(sorted[count - 1], depth, outcome);

@@ -48,8 +48,8 @@ use crate::world::{ErasedSystem, Outcome, World};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a system cannot return `{Self}`",
-    label = "neither nothing nor a `Result<(), E>`",
-    note = "what a system finds out goes to a resource, an entity or a container; what goes wrong is the error of a `Result<(), E>` that \
+    label = "neither `()` nor a `Result<(), E>`",
+    note = "store results in a resource, an entity or a container; report failures as a `Result<(), E>` whose error \
             can be displayed"
 )]
 pub trait SystemOutput {

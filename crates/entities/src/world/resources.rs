@@ -178,8 +178,7 @@ impl World {
 fn no_such<T>(world: &World) -> ! {
     let (name, resource) = (world.name(), type_name::<T>());
     panic!(
-        "A0103: world `{name}` has no resource `{resource}`; insert it with `insert_resource`, or ask for it with \
-         `get_resource`"
+        "A0103: world `{name}` has no resource `{resource}`; insert it with `insert_resource`, or use `get_resource`"
     );
 }
 

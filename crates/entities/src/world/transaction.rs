@@ -40,7 +40,7 @@ use crate::world::World;
 ///     });
 /// })?;
 /// loading.jobs().flush();
-/// // Frames go by, until `loading.jobs().is_completed(clearing)`, or somebody wants to wait.
+/// // Frames go by, until `loading.jobs().is_completed(clearing)`, or the program waits for it.
 /// let mut loaded = loading.end()?;
 /// game.move_entities_from(&mut loaded)?;
 /// assert_eq!(game.entity_count(), 900);
@@ -55,7 +55,7 @@ use crate::world::World;
 /// let world = transaction.end();
 /// transaction.schedule(&[], |_| ());
 /// ```
-#[must_use = "the world goes with it; call `end` to have it back"]
+#[must_use = "the world is dropped with it; call `end` to get it back"]
 pub struct ExclusiveEntityTransaction {
     /// Without its entities, which jobs may have. It is dropped first, and waits for the jobs.
     world: World,

@@ -177,7 +177,7 @@ fn the_first_command_that_fails_stops_the_buffer() {
     assert!(world.exists(buffer.resolve(early).unwrap()) && !world.exists(orc));
     assert!(world.exists(stone));
     assert_eq!(buffer.resolve(late), None);
-    assert_eq!(Arc::strong_count(&count), 2, "what was not carried out is dropped");
+    assert_eq!(Arc::strong_count(&count), 2, "commands that were not applied are dropped");
     world.check_invariants().unwrap();
 }
 

@@ -296,12 +296,10 @@ fn commands_by_query_and_for_groups_say_which() {
     commands.batch(Linked(root).matching(QueryDescriptor::of::<(), With<A>>())).remove::<A>();
     assert_eq!(
         buffer.trace(),
-        "1: add `game::A` to all that the query of `()` finds\n\
-         2: despawn all that a dynamic query finds\n\
-         3: remove 1 types from all that a dynamic query finds\n\
-         4: set `game::A` of the group of 0v1\n\
-         5: set `game::A` of all of the group of 0v1 that a dynamic query finds\n\
-         6: remove `game::A` from all of the group of 0v1 that the query of `()` finds\n"
+        "1: add `game::A` to all entities that match the query of `()`\n2: despawn all entities that match a dynamic \
+         query\n3: remove 1 types from all entities that match a dynamic query\n4: set `game::A` of the linked group of \
+         0v1\n5: set `game::A` of all entities of the linked group of 0v1 that match a dynamic query\n6: remove \
+         `game::A` from all entities of the linked group of 0v1 that match the query of `()`\n"
     );
     let mut other = world();
     // The text is also right for a command whose value was already taken.
@@ -309,7 +307,10 @@ fn commands_by_query_and_for_groups_say_which() {
     buffer.commands().unwrap().batch(QueryDescriptor::new()).set(Shared::new(Team("red")));
     other.spawn(A(1));
     let stopped = stopped(other.play(&mut buffer));
-    assert!(stopped.command().ends_with("of all that a dynamic query finds"), "{stopped:?}");
+    assert!(
+        stopped.command().ends_with("of all entities that match a dynamic query"),
+        "{stopped:?}"
+    );
 }
 
 #[test]

@@ -291,8 +291,8 @@ fn a0151_a_check_in_a_strict_world_refuses_commands_that_make_prefabs() {
             let message = said.to_string();
             assert!(
                 message.ends_with(
-                    "A0151: the command makes a prefab, and the world is strict; make prefabs with the world itself, before there \
-                     are commands that use them"
+                    "A0151: the command creates a prefab, and the world is strict; create prefabs with the world \
+                     itself, before commands use them"
                 ),
                 "{message}"
             );

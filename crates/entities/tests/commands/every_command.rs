@@ -461,8 +461,8 @@ pub(crate) const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "despawn by query, by a shared value that nobody has",
-        |c, _| c.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("nobody"))).despawn(),
+        "despawn by query, by a shared value that no entity has",
+        |c, _| c.batch(QueryDescriptor::of::<&A, ()>().with_shared(Team("none"))).despawn(),
         |_, _| {},
     ),
     (
@@ -480,7 +480,7 @@ pub(crate) const CHANGE: &[(&str, Record, Direct)] = &[
         },
     ),
     (
-        "add by query, whatever is switched off",
+        "add by query, including disabled components",
         |c, o| {
             c.set_component_enabled::<Lamp>(o.plain, false);
             c.batch(QueryDescriptor::of::<&Lamp, ()>()).add(Text("on".into()));

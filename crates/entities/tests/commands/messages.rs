@@ -28,8 +28,9 @@ fn a0078_names_buffer_world_place_command_and_reason() {
     reads(
         &mut world,
         buffer,
-        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 2 of 3, `set `game::A` of 0v1`; those before it were \
-         carried out, those after it were not: A0051: entity 0v1 has no `game::A`; add it first, or ask with `has`",
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 2 of 3, `set `game::A` of 0v1`; the \
+         commands before it were applied, those after it were not: A0051: entity 0v1 has no `game::A`; add it first, \
+         or check with `has`",
     );
 }
 
@@ -51,9 +52,10 @@ fn a0079_placeholders() {
     reads(
         &mut world,
         buffer,
-        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `set `game::A` of placeholder 0.0`; those before \
-         it were carried out, those after it were not: A0079: placeholder 0.0 was created by another command buffer, or before \
-         this one was cleared; use placeholders in the buffer that gave them, or `resolve` them first",
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `set `game::A` of placeholder \
+         0.0`; the commands before it were applied, those after it were not: A0079: placeholder 0.0 was created by \
+         another command buffer, or before this one was cleared; use placeholders in the buffer that returned them, or \
+         `resolve` them first",
     );
     let mut buffer = EntityCommandBuffer::new();
     let commands = buffer.commands().unwrap();
@@ -64,9 +66,10 @@ fn a0079_placeholders() {
     reads(
         &mut world,
         buffer,
-        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 2, `set `game::A` of placeholder 0.0`; those before it \
-         were carried out, those after it were not: A0079: placeholder 0.0 is created by a later command, or by none; record the \
-         command that creates it first, with a lower sort key if there are any",
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 2, `set `game::A` of placeholder \
+         0.0`; the commands before it were applied, those after it were not: A0079: placeholder 0.0 is created by a \
+         later command, or by no command; record the command that creates it first, with a lower sort key if sort keys \
+         are used",
     );
 }
 
@@ -77,7 +80,7 @@ fn a0080_played() {
     buffer.commands().unwrap().spawn(A(1));
     world.play(&mut buffer).unwrap();
     let message = format!(
-        "A0080: {} was played; `clear` it before it is used again, or make it `reusable` to play it again",
+        "A0080: {} was already played; `clear` it before it is used again, or make it `reusable` to play it again",
         buffer.label()
     );
     assert_eq!(world.play(&mut buffer).unwrap_err().to_string(), message);
@@ -93,9 +96,10 @@ fn a0081_not_duplicable() {
     reads(
         &mut world,
         buffer,
-        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn placeholder 0.0 with `game::Only``; those \
-         before it were carried out, those after it were not: A0081: a `game::Only` cannot be duplicated, and the buffer keeps it for \
-         the next time it is played; derive `Clone` for it, or use a buffer that is played once",
+        "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn placeholder 0.0 with \
+         `game::Only``; the commands before it were applied, those after it were not: A0081: `game::Only` cannot be \
+         cloned, and a reusable buffer keeps it for the next playback; derive `Clone` for it, or use a buffer that is \
+         played once",
     );
 }
 
@@ -105,8 +109,8 @@ fn a0082_ids_of_another_world() {
     let mut buffer = EntityCommandBuffer::new().named("fight");
     world.commands(&mut buffer).unwrap().spawn(A(1));
     let message = format!(
-        "A0082: {} has ids that another world has promised to its entities; play it there, or record without a world, which \
-         gives placeholders",
+        "A0082: {} has entity ids that another world reserved; play it in that world, or record without a world, which \
+         returns placeholders",
         buffer.label()
     );
     assert_eq!(other.play(&mut buffer).unwrap_err().to_string(), message);
@@ -124,9 +128,9 @@ fn a0082_a_promise_that_is_broken() {
         &mut world,
         buffer,
         &format!(
-            "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn {id} with `game::A``; those before it \
-             were carried out, those after it were not: A0082: the id {id}, which the entity was promised, is not there any more, \
-             since all entities were despawned meanwhile; clear the buffer, and record anew"
+            "A0078: BUFFER, played in world `Simulation` at AT, failed at command 1 of 1, `spawn {id} with `game::A``; \
+             the commands before it were applied, those after it were not: A0082: the reserved id {id} is no longer \
+             valid, because all entities were despawned in the meantime; clear the buffer and record again"
         ),
     );
 }
@@ -185,9 +189,10 @@ fn a0084_prefabs() {
     let stopped = stopped(world.check_commands(&buffer));
     assert_eq!(
         stopped.fault().to_string(),
-        "A0084: entity 0v1 is a prefab, which all its instances to come would differ by; instantiate it, and change the instance"
+        "A0084: entity 0v1 is a prefab, and the change would affect all later instances; instantiate it, and change \
+         the instance"
     );
-    assert!(stopped.to_string().contains("; nothing was carried out: A0084: "), "{stopped}");
+    assert!(stopped.to_string().contains("; no command was applied: A0084: "), "{stopped}");
 }
 
 #[test]
@@ -199,8 +204,8 @@ fn a0085_reusable() {
     assert_eq!(
         refused,
         format!(
-            "A0085: {label} can be played several times, so that entities have no ids before; record with its own `commands`, which \
-             gives placeholders"
+            "A0085: {label} is reusable, so its entities have no ids before playback; record with its own `commands`, \
+             which returns placeholders"
         )
     );
 }
@@ -210,7 +215,7 @@ fn a0050_the_world_says_what_a_placeholder_is() {
     let world = world();
     assert_eq!(
         world.get::<A>(foreign()).unwrap_err().to_string(),
-        "A0050: placeholder 0.0 stands for an entity that commands create, and does not exist itself; play the commands, and ask \
-         their buffer with `resolve` which entity it is"
+        "A0050: placeholder 0.0 is the placeholder of an entity that commands create; play the commands, and call \
+         `resolve` of their buffer"
     );
 }

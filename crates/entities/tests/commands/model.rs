@@ -263,7 +263,7 @@ fn record(
             Step::CreateOf(number) => vec![c.create(archetypes[number])],
             Step::Instantiate(who) => vec![c.instantiate(who)],
             Step::InstantiateMany(who, count) => c.instantiate_many(who, count).to_vec(),
-            _ => unreachable!("these create nobody"),
+            _ => unreachable!("these create no entity"),
         };
     }
     let c = buffer.commands().unwrap();
@@ -639,7 +639,7 @@ fn told(
     since: Option<Version>,
 ) -> Vec<String> {
     let names = names(world, old, created);
-    let name = |entity: Entity| names.get(&entity).map_or("somebody", String::as_str);
+    let name = |entity: Entity| names.get(&entity).map_or("an unnamed entity", String::as_str);
     let entities = world;
     // With one entity in a chunk, changes are known per entity.
     let changed = since.map(|since| {

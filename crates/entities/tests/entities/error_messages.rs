@@ -53,14 +53,14 @@ fn a0050_no_such_entity() {
     world.despawn(dead).unwrap();
     reads(
         &world.get::<Health>(dead).unwrap_err(),
-        "A0050: entity 0v1 does not exist any more: it was despawned; ask with `exists` before \
-         following references that may be old",
+        "A0050: entity 0v1 no longer exists: it was despawned; check stored references with `exists`",
     );
     reads(
         &world.get::<Health>(Entity::NULL).unwrap_err(),
-        "A0050: the null entity never exists; was a reference left empty?",
+        "A0050: the null entity never exists; check for a reference that was never set",
     );
-    let not_yet = "does not exist: this world has not created it yet; is it one of another world?";
+    let not_yet =
+        "does not exist: this world has not created it; check whether it belongs to another world";
     for (entity, name) in [
         (Entity::from_parts(0, 7), "0v7"),
         (Entity::from_parts(1, 1), "1v1"),
@@ -72,8 +72,8 @@ fn a0050_no_such_entity() {
     let placeholder = EntityCommandBuffer::new().commands().unwrap().spawn(());
     reads(
         &world.get::<Health>(placeholder).unwrap_err(),
-        "A0050: placeholder 0.0 stands for an entity that commands create, and does not exist itself; play the commands, and \
-         ask their buffer with `resolve` which entity it is",
+        "A0050: placeholder 0.0 is the placeholder of an entity that commands create; play the commands, and call \
+         `resolve` of their buffer",
     );
     world.check_invariants().unwrap();
 }
@@ -84,7 +84,7 @@ fn a0051_missing_component() {
     let entity = world.spawn(());
     reads(
         &world.get::<Health>(entity).unwrap_err(),
-        "A0051: entity 0v1 has no `game::Health`; add it first, or ask with `has`",
+        "A0051: entity 0v1 has no `game::Health`; add it first, or check with `has`",
     );
     world.check_invariants().unwrap();
 }
@@ -95,16 +95,15 @@ fn a0052_already_present() {
     let entity = world.spawn(Health(1));
     reads(
         &world.add(entity, Health(2)).unwrap_err().error,
-        "A0052: entity 0v1 has a `game::Health` already, and the world is strict; use `set` to \
-         replace it",
+        "A0052: entity 0v1 already has `game::Health`, and the world is strict; use `set` to replace it",
     );
     world.check_invariants().unwrap();
 }
 
 #[test]
 fn a0053_duplicate_component() {
-    let message = "A0053: an entity has one component of each type, and `game::Health` is there \
-                   twice; remove one";
+    let message = "A0053: an entity has at most one component of each type, but the set contains `game::Health` twice; \
+                   remove one";
     let mut world = World::new("Simulation");
     let refused = world.archetype_of(&[health(), health()]).unwrap_err();
     reads(&refused, message);
@@ -115,9 +114,8 @@ fn a0053_duplicate_component() {
 
 #[test]
 fn a0054_does_not_fit() {
-    let message = "A0054: one entity with these components takes 20012 bytes, and a chunk has 16384; \
-                   the largest is `game::Terrain`, of 20000 bytes: box what is large in it, or set a \
-                   larger chunk size";
+    let message = "A0054: an entity with these components needs 20012 bytes, but a chunk has 16384; the largest \
+                   component is `game::Terrain` with 20000 bytes: box its large fields, or set a larger chunk size";
     let mut world = World::new("Simulation");
     let refused = world.try_spawn((Terrain([0; 20_000]), Health(1)));
     reads(&refused.map_err(|refused| refused.error).unwrap_err(), message);
@@ -131,16 +129,15 @@ fn a0055_foreign_archetype() {
     let archetype = other.archetype::<Health>();
     reads(
         &world.create(archetype).unwrap_err(),
-        "A0055: the archetype was not created by this world; ask this one for its own with \
-         `archetype`",
+        "A0055: the archetype belongs to another world; create it in this world with `archetype`",
     );
     world.check_invariants().unwrap();
 }
 
 #[test]
 fn a0056_out_of_memory() {
-    let limited = "A0056: there is no room for a chunk of 16384 bytes: the arena is limited to 1000 \
-                   bytes in use; despawn entities, or give the world an arena with a higher limit";
+    let limited = "A0056: cannot allocate a chunk of 16384 bytes: the arena is limited to 1000 bytes in use; despawn \
+                   entities, or give the world an arena with a higher limit";
     let settings = WorldSettings::new().arena(ChunkArena::with_limit(1000));
     let mut world = World::with_settings("Simulation", settings);
     let refused = world.try_spawn(Health(1)).unwrap_err();
@@ -151,8 +148,7 @@ fn a0056_out_of_memory() {
     assert_eq!(format!("{error:?}"), limited);
     reads(
         &EntityError::from(OutOfMemory { requested: 4096, limit: None }),
-        "A0056: there is no room for a chunk of 4096 bytes: the system has no more memory; despawn \
-         entities",
+        "A0056: cannot allocate a chunk of 4096 bytes: the system has no more memory; despawn entities",
     );
     world.check_invariants().unwrap();
 }
@@ -163,16 +159,15 @@ fn a0057_no_initial_value() {
     let archetype = world.archetype::<Ticket>();
     reads(
         &world.create(archetype).unwrap_err(),
-        "A0057: `game::Ticket` has no default to begin with; give the component a value, or derive \
-         `Default`",
+        "A0057: `game::Ticket` has no default value; pass a value, or derive `Default`",
     );
     world.check_invariants().unwrap();
 }
 
 #[test]
 fn a0058_not_duplicable() {
-    let message = "A0058: a `game::Ticket` cannot be duplicated, since it is neither `Copy` nor `Clone`; \
-                   derive `Clone` for it, so that entities and worlds with it can be copied";
+    let message = "A0058: `game::Ticket` cannot be cloned, because it is neither `Copy` nor `Clone`; derive `Clone` \
+                   for it, so that entities and worlds with it can be copied";
     let mut world = World::new("Simulation");
     let entity = world.spawn(Ticket("mine".into()));
     reads(&world.instantiate(entity).unwrap_err(), message);
@@ -188,14 +183,14 @@ fn a0059_not_bytes() {
     let ticket = ComponentType::of::<Ticket>();
     reads(
         &world.get_bytes(entity, ticket).unwrap_err(),
-        "A0059: the bytes of `game::Ticket` cannot be read, since some of them are padding or \
-         pointers; use `get` with its type",
+        "A0059: the bytes of `game::Ticket` cannot be read, because some of them are padding or pointers; use `get` \
+         with its type",
     );
     let bytes = vec![0; ticket.size()];
     reads(
         &world.set_bytes(entity, ticket, &bytes).unwrap_err(),
-        "A0059: the bytes of `game::Ticket` cannot be written, since not all bytes are a value of it; \
-         use `set` with its type",
+        "A0059: the bytes of `game::Ticket` cannot be written, because not all bytes are a valid value; use `set` with \
+         its type",
     );
     assert_eq!(world.get::<Ticket>(entity).unwrap().0, "mine");
     world.check_invariants().unwrap();
@@ -207,19 +202,19 @@ fn a0060_wrong_length() {
     let entity = world.spawn(Health(1));
     reads(
         &world.set_bytes(entity, health(), &[0; 3]).unwrap_err(),
-        "A0060: 4 were expected for `game::Health`, and 3 given; all columns are of one length, and \
-         bytes as many as the component takes",
+        "A0060: expected 4 for `game::Health`, but 3 were passed; all columns must have the same length, and bytes the \
+         size of the component",
     );
     let tickets = vec![Ticket("one".into()), Ticket("two".into())];
     reads(
         &world.spawn_columns((tickets, [Health(1)])).unwrap_err().error,
-        "A0060: 2 were expected for `game::Health`, and 1 given; all columns are of one length, and \
-         bytes as many as the component takes",
+        "A0060: expected 2 for `game::Health`, but 1 were passed; all columns must have the same length, and bytes the \
+         size of the component",
     );
     reads(
         &world.query_mut::<&mut Health>().copy_from(&[Health(1), Health(2)]).unwrap_err(),
-        "A0060: the query finds 1 entities, and 2 values of `game::Health` were given; take as many as \
-         `count`, or the list of `to_components`",
+        "A0060: the query matches 1 entities, but 2 values of `game::Health` were passed; pass as many as `count` \
+         returns, or the list of `to_components`",
     );
     world.check_invariants().unwrap();
 }
@@ -230,8 +225,8 @@ fn a0061_different_archetypes() {
     let (left, right) = (world.spawn(Health(1)), world.spawn(()));
     reads(
         &world.swap_components(left, right).unwrap_err(),
-        "A0061: entities 0v1 and 1v1 do not have the same components, so that they cannot be \
-         exchanged; add what one of them lacks first",
+        "A0061: entities 0v1 and 1v1 have different components, so they cannot be swapped; add the missing components \
+         first",
     );
     world.check_invariants().unwrap();
 }
@@ -246,8 +241,7 @@ fn a0070_not_enableable() {
     let entity = world.spawn(Health(1));
     reads(
         &world.set_component_enabled::<Health>(entity, false).unwrap_err(),
-        "A0070: `game::Health` cannot be switched off and on; write `#[component(enableable)]` on the \
-         type",
+        "A0070: `game::Health` cannot be enabled or disabled; write `#[component(enableable)]` on the type",
     );
     world.check_invariants().unwrap();
 }
@@ -259,8 +253,8 @@ fn a0071_would_lose_cleanup() {
     let empty = world.archetype::<()>();
     reads(
         &world.set_archetype(entity, empty).unwrap_err(),
-        "A0071: entity 0v1 would lose its `game::Debt`, which stays until it is removed; remove it \
-         first, or use an archetype that has it",
+        "A0071: entity 0v1 would lose its cleanup component `game::Debt`; remove it first, or use an archetype that \
+         has it",
     );
     assert_eq!(world.get::<Debt>(entity).unwrap().0, 1);
     world.check_invariants().unwrap();
@@ -273,8 +267,8 @@ fn a0072_only_residue() {
     world.despawn(entity).unwrap();
     reads(
         &world.instantiate(entity).unwrap_err(),
-        "A0072: entity 0v1 was despawned, and only what stays of it is there; instantiate it, or set \
-         its archetype, before it is despawned",
+        "A0072: entity 0v1 was despawned, and only its cleanup components are left; instantiate it, or set its \
+         archetype, before it is despawned",
     );
     world.check_invariants().unwrap();
 }
@@ -286,8 +280,8 @@ fn a0073_group_without_root() {
     let root = world.spawn(Buffer::from([LinkedEntityGroup(member)]));
     reads(
         &world.instantiate(root).unwrap_err(),
-        "A0073: the group of entity 1v1 begins with 0v1; the first member of a `LinkedEntityGroup` is \
-         the entity that has it",
+        "A0073: the linked group of entity 1v1 begins with 0v1; the first member of a `LinkedEntityGroup` must be the \
+         entity that has it",
     );
     world.check_invariants().unwrap();
 }
@@ -299,8 +293,9 @@ fn a0086_a_component_twice() {
             let twice = QueryDescriptor::of::<(&mut Health, Entity, &Health), ()>();
             twice.query(&World::new("Simulation")).count()
         },
-        "A0086: the query `(&mut entities::error_messages::Health, ancho_entities::entity::Entity, &entities::error_messages::Health)` has `game::Health` as \
-         component 1 and again as component 2, and one of them can be changed; leave one of them out",
+        "A0086: the query `(&mut entities::error_messages::Health, ancho_entities::entity::Entity, \
+         &entities::error_messages::Health)` accesses `game::Health` as component 1 and again as component 2, at least \
+         once mutably; remove one of them",
     );
 }
 
@@ -309,7 +304,7 @@ fn a0087_not_in_the_query() {
     let world = World::new("Simulation");
     reads(
         &world.query::<Entity>().to_components::<Health>().unwrap_err(),
-        "A0087: the query does not ask for `game::Health`, so that entities without it may be among those it finds; filter by \
+        "A0087: the query does not require `game::Health`, so it may match entities without it; filter by \
          `With<game::Health>`",
     );
 }
@@ -319,13 +314,14 @@ fn a0088_not_one() {
     let mut world = World::new("Simulation");
     reads(
         &world.query::<&Health>().single().unwrap_err(),
-        "A0088: the query for `&entities::error_messages::Health` finds no entity, and one was expected; ask with `is_empty`, or use \
-         `iter().next()`",
+        "A0088: the query `&entities::error_messages::Health` matches no entity, but one was expected; check with \
+         `is_empty`, or use `iter().next()`",
     );
     world.spawn_many(Health(1), 3);
     reads(
         &world.query::<&Health>().single().unwrap_err(),
-        "A0088: the query for `&entities::error_messages::Health` finds 3 entities, and one was expected; filter out the others, or use `iter`",
+        "A0088: the query `&entities::error_messages::Health` matches 3 entities, but one was expected; filter out the \
+         others, or use `iter`",
     );
 }
 
@@ -335,8 +331,7 @@ fn a0064_not_a_buffer() {
     let entity = world.spawn(Health(1));
     reads(
         &world.untyped_buffer(entity, health()).unwrap_err(),
-        "A0064: `game::Health` is not a buffer, so that it has no elements; ask with `is_buffer` first, \
-         or use `get_bytes`",
+        "A0064: `game::Health` is not a buffer and has no elements; check with `is_buffer` first, or use `get_bytes`",
     );
 }
 
@@ -347,14 +342,14 @@ fn a0062_name_taken() {
     struct AnotherHealth;
 
     health();
-    let taken = "A0062: two component types are called `game::Health`, and they are not alike; give one \
-                 of them another name, with `#[component(name = \"…\")]` if it is derived";
+    let taken = "A0062: two different component types are named `game::Health`; rename one of them, with \
+                 `#[component(name = \"…\")]` if it is derived";
     reads(&ComponentType::register(RuntimeType::new("game::Health", 4, 4)).unwrap_err(), taken);
     panics(ComponentType::of::<AnotherHealth>, taken);
     reads(
         &RegisterError::NameTaken { name: "one", by: "other" },
-        "A0062: the names of the component types `one` and `other` have the same hash; give one of \
-         them another name, with `#[component(name = \"…\")]` if it is derived",
+        "A0062: the names of the component types `one` and `other` have the same hash; rename one of them, with \
+         `#[component(name = \"…\")]` if it is derived",
     );
 }
 
@@ -362,14 +357,14 @@ fn a0062_name_taken() {
 fn a0063_bad_layout_and_fields() {
     reads(
         &ComponentType::register(RuntimeType::new("game::odd", 5, 3)).unwrap_err(),
-        "A0063: no component takes 5 bytes at multiples of 3; the alignment is a power of two up to \
+        "A0063: a component cannot have 5 bytes and an alignment of 3; the alignment must be a power of two up to \
          4096, and the size a multiple of it",
     );
     let outside = RuntimeType::new("game::outside", 4, 4).field("far", 4, FieldKind::U32);
     reads(
         &ComponentType::register(outside).unwrap_err(),
-        "A0063: a field of 4 bytes cannot begin at byte 4 of a component of 4 bytes; fields are of a \
-         kind with a size, lie inside the component, and do not overlap",
+        "A0063: a field of 4 bytes cannot start at byte 4 of a component of 4 bytes; fields must have a kind with a \
+         size, be inside the component, and not overlap",
     );
 }
 
@@ -403,9 +398,10 @@ fn a0092_a_part_that_changes_what_another_has() {
     let mut world = World::new("Simulation");
     panics(
         || drop(world.split::<(Query<&mut Health>, Lookup<&Health>)>()),
-        "A0092: the world cannot be split so: part 1, `Query<&mut entities::error_messages::Health, ()>`, changes and part 2, \
-         `Lookup<&entities::error_messages::Health, ()>`, reads the values of `game::Health`, perhaps of one entity; ask for it in one part, \
-         or filter one by `With<T>` and the other by `Without<T>`, of a component that tells their entities apart",
+        "A0092: the world cannot be split this way: part 1, `Query<&mut entities::error_messages::Health, ()>`, changes \
+         and part 2, `Lookup<&entities::error_messages::Health, ()>`, reads the values of `game::Health`, possibly of the \
+         same entity; access it in one part, or filter one by `With<T>` and the other by `Without<T>`, with a \
+         component that separates their entities",
     );
 }
 
@@ -414,11 +410,11 @@ fn a0093_parts_that_a_switch_tells_apart() {
     let mut world = World::new("Simulation");
     panics(
         || drop(world.split::<(Query<&mut Health, With<Awake>>, Query<&Health, Without<Awake>>)>()),
-        "A0093: the world cannot be split so: part 1, `Query<&mut entities::error_messages::Health, \
-         ancho_entities::query::filter::With<entities::error_messages::Awake>>`, changes and part 2, `Query<&entities::error_messages::Health, \
-         ancho_entities::query::filter::Without<entities::error_messages::Awake>>`, reads the values of `game::Health`, and only \
-         `game::Awake` tells their entities apart, which can be switched off and on; filter by `Absent<game::Awake>` instead \
-         of `Without<game::Awake>`, or by a component that cannot be switched off",
+        "A0093: the world cannot be split this way: part 1, `Query<&mut entities::error_messages::Health, \
+         ancho_entities::query::filter::With<entities::error_messages::Awake>>`, changes and part 2, \
+         `Query<&entities::error_messages::Health, ancho_entities::query::filter::Without<entities::error_messages::Awake>>`, \
+         reads the values of `game::Health`, and only the enableable component `game::Awake` separates their entities; \
+         filter by `Absent<game::Awake>` instead of `Without<game::Awake>`, or by a component that is not enableable",
     );
 }
 
@@ -426,8 +422,8 @@ fn a0093_parts_that_a_switch_tells_apart() {
 fn a0094_queries_that_disagree_on_switches() {
     panics(
         || QueryDescriptor::new().or(QueryDescriptor::new().ignore_enabled()),
-        "A0094: of two queries that become one, only the second ignores what is switched off; call `ignore_enabled` on both \
-         or on neither",
+        "A0094: in a union of two queries, only the second ignores enabled bits; call `ignore_enabled` on both or on \
+         neither",
     );
 }
 
@@ -440,12 +436,12 @@ fn a0096_queries_that_are_told_different_things() {
     let query = QueryDescriptor::new;
     panics(
         || query().or(query().with_shared(Team(1))),
-        "A0096: of two queries that become one, the second asks for a value of `Shared<game::Team>`; call `with_shared` on what `or` \
-         returns",
+        "A0096: in a union of two queries, the second filters by a value of `Shared<game::Team>`; call `with_shared` \
+         on the result of `or`",
     );
     panics(
         || query().since(Version::from_number(7)).or(query().since(Version::from_number(9))),
-        "A0096: of two queries that become one, the first asks for changes since 7, and the second since 9; call `since` on \
-         what `or` returns",
+        "A0096: in a union of two queries, the first compares with version 7, and the second with 9; call `since` on \
+         the result of `or`",
     );
 }

@@ -295,7 +295,7 @@ fn a_component_in_two_fields_is_refused_if_it_can_be_changed() {
 #[test]
 fn names_of_the_user_do_not_matter() {
     mod shadowed {
-        #![allow(dead_code, reason = "they are in the way")]
+        #![allow(dead_code, reason = "these names conflict with generated code")]
 
         struct Option;
         struct Copy;

@@ -11,8 +11,7 @@ use crate::common::*;
 fn refused<D: QueryData>(first: usize, second: usize, name: &str) {
     let mut world = world();
     let expected = format!(
-        "has `{name}` as component {first} and again as component {second}, and one of them can be changed; \
-         leave one of them out"
+        "accesses `{name}` as component {first} and again as component {second}, at least once mutably; remove one of them"
     );
     for said in [
         panic_message(|| QueryDescriptor::of::<D, ()>().query(&world).count()),
@@ -52,7 +51,7 @@ fn what_does_not_overlap_is_allowed() {
 #[test]
 fn what_cannot_be_off_is_not_asked_to_be() {
     let world = world();
-    let expected = "A0070: `game::A` cannot be switched off and on; write `#[component(enableable)]` on the type";
+    let expected = "A0070: `game::A` cannot be enabled or disabled; write `#[component(enableable)]` on the type";
     assert_eq!(
         panic_message(|| QueryDescriptor::of::<(), IsDisabled<A>>().query(&world).count()),
         expected

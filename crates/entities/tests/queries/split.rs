@@ -158,7 +158,7 @@ fn what_one_part_can_change_no_other_has() {
     refused::<(Query<&mut A>, Lookup<&A>)>("A0092: ", &["Query<", "Lookup<"]);
     refused::<(Lookup<&mut A>, Lookup<&mut A>)>("A0092: ", &["game::A"]);
     refused::<(Query<Option<&mut A>>, Query<(Entity, Option<&A>)>)>("A0092: ", &["game::A"]);
-    refused::<(Query<EnabledMut<X>>, Query<EnabledRef<X>>)>("A0092: ", &["whether it is on"]);
+    refused::<(Query<EnabledMut<X>>, Query<EnabledRef<X>>)>("A0092: ", &["the enabled bit of"]);
     refused::<(Query<&mut Buffer<Item>>, Query<&Buffer<Item>>)>("A0092: ", &["game::Item"]);
     refused::<(Query<&mut Managed<Script>>, Lookup<&Managed<Script>>)>(
         "A0092: ",
@@ -173,7 +173,7 @@ fn what_one_part_can_change_no_other_has() {
     // More than 64 ways are not compared one by one. Filters beside them still count.
     refused::<(Query<&mut A, ManyWays>, Query<&A, Without<Tag>>)>(
         "A0092: ",
-        &["more than 64 ways to pass the filters of part 1"],
+        &["the filters of part 1 have more than 64 alternatives"],
     );
     allowed::<(Query<&mut A, (ManyWays, With<Tag>)>, Query<&A, Without<Tag>>)>();
     // A lookup finds disabled entities.

@@ -40,15 +40,15 @@ fn what_another_view_may_change_is_not_listed() {
     first.0 += 1;
     assert_eq!(
         refused.to_string(),
-        "A0135: the query does not give `game::A`, and another query may have it at the same time; ask for `&game::A` in the \
-         data of the query"
+        "A0135: the query does not fetch `game::A`, and another query may access it at the same time; add \
+         `&game::A` to the data of the query"
     );
     assert!(matches!(optional.to_components::<X>(), Err(EntityError::NotGiven { .. })));
     let (mut read,) = world.split::<(Query<&A>,)>();
     assert_eq!(
         read.copy_from(&[A(1); 50]).unwrap_err().to_string(),
-        "A0135: the query does not give `game::A` to be changed, and another query may have it at the same time; ask for \
-         `&mut game::A` in the data of the query"
+        "A0135: the query does not fetch `game::A` mutably, and another query may access it at the same time; add \
+         `&mut game::A` to the data of the query"
     );
 }
 
@@ -63,8 +63,8 @@ fn values_are_written_back() {
     let few = some.copy_from(&[A(0); 36]);
     assert_eq!(
         few.unwrap_err().to_string(),
-        "A0060: the query finds 37 entities, and 36 values of `game::A` were given; take as many as `count`, or the \
-         list of `to_components`"
+        "A0060: the query matches 37 entities, but 36 values of `game::A` were passed; pass as many as `count` \
+         returns, or the list of `to_components`"
     );
     assert_eq!(world.state_hash(), state);
     let changed = |world: &World| world.query_filtered::<(), Changed<A>>().since(seen).count();
@@ -73,7 +73,7 @@ fn values_are_written_back() {
     let (mut some,) = world.split::<(Query<(&mut A, &X)>,)>();
     some.copy_from(&values).unwrap();
     assert_eq!(some.to_components(), Ok(values));
-    assert_eq!(world.get(all[0]), Ok(&A(0)), "switched off");
+    assert_eq!(world.get(all[0]), Ok(&A(0)), "disabled");
     assert!(changed(&world) > 0);
 }
 

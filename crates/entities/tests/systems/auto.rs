@@ -148,8 +148,8 @@ fn leaving_out_what_is_not_there_is_an_error() {
     assert!(matches!(refused, SystemError::NoAutoSystem { .. }));
     assert_eq!(
         refused.to_string(),
-        "A0129: the system `draw` cannot be left out, since none of this path was marked with `#[system]`; \
-         `AutoSystem::all` gives the paths of all that were"
+        "A0129: the system `draw` cannot be left out, because no system with this path is marked with `#[system]`; \
+         `AutoSystem::all` lists the paths"
     );
 }
 

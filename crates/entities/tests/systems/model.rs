@@ -367,7 +367,7 @@ fn check(steps: &[Step]) -> Vec<Event> {
     }
     happened.iter().for_each(|event| model.see(event));
     assert!(model.last.iter().all(|last| ["", "destroy"].contains(last)), "{:?}", model.last);
-    assert_eq!(Arc::strong_count(&plans), 1, "nobody is left");
+    assert_eq!(Arc::strong_count(&plans), 1, "no system is left");
     events.extend(happened);
     events
 }

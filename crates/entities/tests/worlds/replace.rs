@@ -205,7 +205,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(refused, EntityError::DifferentChunks);
     assert_eq!(
         refused.to_string(),
-        "A0130: the two worlds divide chunks differently, so that one cannot have the chunks of the other; make both with the \
+        "A0130: the two worlds have different chunk settings, so chunks cannot move between them; create both with the \
          same `chunk_size` and `chunk_capacity_limit`, or use `copy_entities_from`"
     );
     assert_eq!(destination.state_hash(), before);

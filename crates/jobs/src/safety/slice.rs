@@ -94,7 +94,7 @@ impl<T: Send + 'static> JobSlice<T> {
     ///     // SAFETY: the memory of a box, freed once, with its layout.
     ///     free: |memory, layout, _| unsafe { std::alloc::dealloc(memory.as_ptr(), layout) },
     /// };
-    /// // SAFETY: nobody else knows of the elements, and their memory is freed as a box is.
+    /// // SAFETY: no other code refers to the elements, and their memory is freed as a box is.
     /// let slice = unsafe { JobSlice::from_raw(elements, memory) };
     /// assert_eq!(slice.as_slice().unwrap(), [1, 2, 3]);
     /// ```
@@ -203,7 +203,7 @@ impl<T: Send + 'static> JobSlice<T> {
     /// // SAFETY: each index writes one element of its own.
     /// let token = unsafe { reversed.write_unrestricted() };
     /// let job = jobs.schedule_for_each(&[], token, 100, 8, |reversed, i| {
-    ///     // SAFETY: as above.
+    ///     // SAFETY: no other index writes this element.
     ///     unsafe { *reversed.get_mut(99 - i) = i }
     /// });
     /// jobs.complete(job.unwrap());

@@ -324,7 +324,7 @@ impl JobScheduler {
     pub(super) fn refuse_foreign(&self, handle: JobHandle) {
         assert!(
             self.knows(handle),
-            "A0004: the handle is of a job of another scheduler; pass it to the scheduler that gave it"
+            "A0004: the handle belongs to a job of another scheduler; pass it to the scheduler that returned it"
         );
     }
 

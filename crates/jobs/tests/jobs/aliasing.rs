@@ -74,8 +74,8 @@ fn the_message_names_job_and_container_and_says_what_to_do() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "A0002: job `Twice` takes `numbers` (Guarded<i32> made at {place}) twice, and writes it; take \
-             it once, or only to read"
+            "A0002: job `Twice` uses `numbers` (Guarded<i32> made at {place}) twice and writes it; use it once, or \
+             only read it"
         )
     );
 }

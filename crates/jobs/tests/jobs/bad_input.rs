@@ -26,7 +26,7 @@ fn a_batch_size_of_zero_is_refused() {
     values.as_mut_slice().unwrap();
     assert_eq!(
         refused.to_string(),
-        "A0007: the batch size of job `Job` is zero; pass how many indices one call takes, 1 or more"
+        "A0007: the batch size of job `Job` is zero; pass the number of indices per batch, 1 or more"
     );
 }
 

@@ -203,9 +203,9 @@ fn the_container_can_be_neither_read_nor_written_meanwhile() {
     assert_eq!(
         second.unwrap_err().to_string(),
         format!(
-            "A0001: job `Second` writes concurrently the JobCell<Counter> made at {}, which job `First` \
-             writes concurrently and which was not completed; pass the handle of `First` as a \
-             dependency, or complete it first; a job from a builder can also wait for its turn (`in_turn`)",
+            "A0001: job `Second` writes concurrently the JobCell<Counter> made at {}, which job `First` writes \
+             concurrently and which was not completed; pass the handle of `First` as a dependency, complete it first, \
+             or use `in_turn`, which waits for earlier users",
             label.made()
         )
     );

@@ -1,5 +1,5 @@
 //! Containers with contiguous elements, which are looked up when a job runs, and split between its batches.
-#![expect(unsafe_code, reason = "implements a container whose elements lie side by side")]
+#![expect(unsafe_code, reason = "implements a container with contiguous elements")]
 
 use crate::common;
 

@@ -192,7 +192,7 @@ fn jobs_that_take_containers_along_are_not_forgotten() {
     let job = jobs.schedule(&[], cell.write(), |cell| *cell += 1).unwrap();
     jobs.flush();
     assert_eq!(jobs.forget_finished(), 1);
-    assert!(cell.get().is_err(), "as if nobody had asked");
+    assert!(cell.get().is_err(), "the earlier call has no effect");
     jobs.complete(job);
     assert_eq!(cell.get(), Ok(&1));
 }

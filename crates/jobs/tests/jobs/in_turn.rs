@@ -111,7 +111,7 @@ fn what_a_failed_job_was_to_write_is_not_used() {
         let after = [fails];
         let reads = jobs.named("Reads").in_turn().after(&after);
         let reads = reads.schedule(&[], value.read(), move |_| raise.raise()).unwrap();
-        assert!(jobs.try_complete(reads).is_err(), "the failure is told");
+        assert!(jobs.try_complete(reads).is_err(), "the failure is reported");
         assert!(ran.is_up(), "but only an order was asked for");
     }
 }
@@ -129,7 +129,10 @@ fn who_runs_now_is_told_of_a_failed_job() {
         assert!(message.starts_with("A0011") && message.contains("no value"), "{message}");
         assert!(!ran.is_up() && jobs.is_completed(fails));
         let again = jobs.named("Looks").in_turn().run(value.read(), |_| raise.raise());
-        assert!(again.is_ok() && ran.is_up(), "it was told, and nobody uses the value");
+        assert!(
+            again.is_ok() && ran.is_up(),
+            "the failure was reported, and no job uses the value"
+        );
     }
 }
 
@@ -141,7 +144,7 @@ fn a_failed_reader_stops_nobody() {
         let reads = jobs.named("Reads").schedule(&[], value.read(), |_| panic!("no ink")).unwrap();
         let writes = jobs.named("Writes").in_turn();
         let written = writes.schedule(&[], value.write(), |value| *value = 5).unwrap();
-        assert!(jobs.try_complete(written).is_err(), "the failure is told");
+        assert!(jobs.try_complete(written).is_err(), "the failure is reported");
         assert!(jobs.is_completed(reads));
         assert_eq!(value.get(), Ok(&5), "but what it was to read was there");
 

@@ -192,8 +192,8 @@ fn a_container_in_use_by_another_scheduler_is_refused() {
         assert_eq!(
             refused.to_string(),
             format!(
-                "A0005: job `Here` takes `cell` (JobCell<i32> made at {}), which job `There` of another \
-                 scheduler uses; complete `There` there first",
+                "A0005: job `Here` uses `cell` (JobCell<i32> made at {}), which job `There` of another scheduler also \
+                 uses; complete `There` there first",
                 label.made()
             )
         );

@@ -197,7 +197,7 @@ fn more_workers_than_a_pool_can_have_are_an_error() {
         let error = JobPool::builder().workers(workers).build().unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("A0147: a pool of {workers} workers is refused; ask for 1024 workers or fewer")
+            format!("A0147: a pool cannot have {workers} workers; the maximum is 1024")
         );
         assert!(error.source().is_none());
     }
@@ -254,8 +254,8 @@ fn a_full_pool_refuses_and_takes_jobs_again_after_some_are_completed() {
         assert_eq!(
             refused.to_string(),
             format!(
-                "A0008: job `One more` finds the pool full, with {taken} jobs uncompleted; complete some, \
-                 or raise `JobPoolBuilder::max_jobs`"
+                "A0008: job `One more` cannot be scheduled: the pool is full, with {taken} uncompleted jobs; complete \
+                 some, or raise `JobPoolBuilder::max_jobs`"
             )
         );
         // Refused jobs left no trace, and accepted jobs run.

@@ -323,9 +323,9 @@ fn the_message_names_container_and_jobs_and_says_what_to_do() {
     assert_eq!(
         refused(read(&jobs, "Second", &[], &score)),
         format!(
-            "A0001: job `Second` reads `score` (JobCell<i32> made at {place}), which job `First` writes \
-             and which was not completed; pass the handle of `First` as a dependency, or complete it first; \
-             a job from a builder can also wait for its turn (`in_turn`)"
+            "A0001: job `Second` reads `score` (JobCell<i32> made at {place}), which job `First` writes and which was \
+             not completed; pass the handle of `First` as a dependency, complete it first, or use `in_turn`, which \
+             waits for earlier users"
         )
     );
     jobs.complete(first);
@@ -338,9 +338,9 @@ fn the_message_names_container_and_jobs_and_says_what_to_do() {
     assert_eq!(
         refused(second),
         format!(
-            "A0001: job `Second` writes the JobSlice<Option<u8>> made at {place}, which job `First` reads \
-             and which was not completed; pass the handle of `First` as a dependency, or complete it first; \
-             a job from a builder can also wait for its turn (`in_turn`)"
+            "A0001: job `Second` writes the JobSlice<Option<u8>> made at {place}, which job `First` reads and which \
+             was not completed; pass the handle of `First` as a dependency, complete it first, or use `in_turn`, which \
+             waits for earlier users"
         )
     );
     jobs.complete(first);

@@ -135,7 +135,7 @@ impl Clone for WriteFlag {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hierarchy {
     pub(crate) chunks: Vec<NodeChunk>,
-    /// The chunk of each 64 slots.
+    /// The chunk number of each block of 64 slots.
     chunk_of: Vec<u32>,
     /// The entity of each slot, or null.
     entities: Vec<Entity>,

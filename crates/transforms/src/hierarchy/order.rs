@@ -87,10 +87,10 @@ pub(crate) struct Stage<'a> {
     pub(crate) shape: Shape<'a>,
 }
 
-/// The location of the parents of a stage.
+/// The location of the parents of a stage's nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape<'a> {
-    /// Parents are in earlier stages.
+    /// All parents are in earlier stages.
     Level,
     /// Parents are in earlier stages, or earlier in the same part. `tops` is the number of places with parents in earlier stages.
     Branches { part_ends: &'a [u32], tops: usize },
@@ -512,7 +512,7 @@ impl Order {
         self.place[node as usize] = place;
     }
 
-    /// Tests whether a place is `above` or below it.
+    /// Tests whether a place is `above`, or a descendant of it.
     pub(crate) fn is_below(&self, place: u32, above: u32) -> bool {
         let next = |place: &u32| Some(self.parent[*place as usize]).filter(|place| *place != NONE);
         std::iter::successors(Some(place), next).any(|place| place == above)

@@ -111,8 +111,8 @@ fn orders_that_name_nobody_are_errors() {
     assert_eq!(
         errors.to_string(),
         format!(
-            "A0145: {child} cannot be attached to {parent}, since {parent} does not exist; the order was despawned: see who \
-             despawned the entity before the transforms were updated"
+            "A0145: {child} cannot be attached to {parent}, because {parent} does not exist; the request was \
+             despawned: look for the code that despawned the entity before the transforms were updated"
         )
     );
     assert!(!world.exists(order) && !world.has::<Parent>(child));
@@ -127,7 +127,7 @@ fn an_order_whose_child_is_gone_is_an_error() {
     world.spawn(Attach { parent, child: known });
     update(&mut world);
     world.despawn(child).unwrap();
-    // What stays of it until somebody has seen that it is gone is nothing to attach.
+    // An entity that has only cleanup components left cannot be attached.
     world.despawn(known).unwrap();
     assert!(!world.exists(child) && world.exists(known));
     for gone in [child, known] {

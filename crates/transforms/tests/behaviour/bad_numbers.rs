@@ -42,7 +42,7 @@ fn a_place_that_is_not_a_number_is_an_error_and_nobody_moves() {
         assert_eq!(place(&world, chain[0]), Vec3::new(7.0, 0.0, 0.0));
         assert_eq!(place(&world, chain[1]), Vec3::new(2.0, 0.0, 0.0));
         assert_eq!(place(&world, chain[3]), Vec3::new(4.0, 0.0, 0.0));
-        // It is told once, and mended when the numbers are.
+        // The error is reported once, and the matrix is right as soon as the values are finite.
         update(&mut world);
         world.get_mut::<LocalTransform>(chain[1]).unwrap().position.x = 1.0;
         update(&mut world);
@@ -91,7 +91,7 @@ fn a_custom_matrix_that_is_not_a_number_is_told_and_children_stay() {
         let sword = world.spawn((at(0.0, 1.0, 0.0), Parent(hand)));
         let alone = world.spawn(CustomLocalToWorld(bad));
         update(&mut world);
-        assert!(!world.has::<LocalToWorld>(alone), "nobody asks where it is");
+        assert!(!world.has::<LocalToWorld>(alone), "no component asks for a matrix");
         world.get_mut::<CustomLocalToWorld>(hand).unwrap().0 = bad;
         update_with(&mut world, hand);
         assert_eq!(place(&world, sword), Vec3::new(1.0, 1.0, 0.0));
@@ -238,8 +238,9 @@ fn the_message_fits_all_values_that_are_not_finite() {
     assert_eq!(
         errors.to_string(),
         format!(
-            "A0141: the transform of {hand} and of 2 more is infinite or not a number; what is placed by it stays where it was: \
-             look for a division by zero in what writes the position, rotation, scale or matrix of the entity or its ancestors"
+            "A0141: the transform of {hand} and of 2 more is NaN or infinite; the entity and its descendants stay \
+             where they were: look for a division by zero in the code that writes the position, rotation, scale or \
+             matrix of the entity or its ancestors"
         )
     );
 }

@@ -30,7 +30,7 @@ fn chunks_that_did_not_change_are_not_written() {
 #[test]
 fn branches_that_did_not_move_are_not_written() {
     let mut world = world();
-    // Two trees, each of so many that their chunks are different.
+    // Two trees, each large enough to have its own chunks.
     let roots = [0.0, 1.0].map(|x| {
         let root = world.spawn(LocalTransform::from_position(Vec3::new(x, 0.0, 0.0)));
         let leaves = (LocalTransform::from_position(Vec3::Y), Parent(root));

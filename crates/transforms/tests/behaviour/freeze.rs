@@ -189,7 +189,7 @@ fn an_entity_is_frozen_once_its_matrix_is_finite() {
     let leaf = world.spawn((bad, Parent(parent), Static));
     let all = [flat, root, leaf];
     for _ in 0..3 {
-        // It is told as long as it is so, since they are looked at until they are frozen.
+        // The error is reported in each update, because the entities are checked until they are frozen.
         update_with(&mut world, &all);
         for entity in all {
             assert!(!world.has::<FrozenPending>(entity) && !world.has::<Frozen>(entity));

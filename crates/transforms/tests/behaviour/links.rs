@@ -48,7 +48,7 @@ fn children_of_who_is_despawned_are_placed_in_the_world() {
     let child = world.spawn((at(0.0, 1.0, 0.0), Parent(parent)));
     update(&mut world);
     world.despawn(parent).unwrap();
-    assert!(world.exists(parent), "until somebody has seen it");
+    assert!(world.exists(parent), "until its cleanup component is removed");
     update(&mut world);
     assert!(!world.exists(parent));
     assert!(!world.has::<Parent>(child) && !world.has::<PreviousParent>(child));
@@ -162,8 +162,8 @@ fn only_the_entity_that_closes_a_cycle_loses_its_new_parent() {
     assert_eq!(
         errors.to_string(),
         format!(
-            "A0140: {c} has the parent {a} has the parent {b} has the parent {c}; {c} keeps the parent that it had, or none if it \
-             had none, and the others have theirs: give {c} a `Parent` that is none of them"
+            "A0140: cycle of parents: {c} -> {a} -> {b} -> {c}; {c} keeps its previous parent, if \
+             any, and the others keep theirs: set the `Parent` of {c} to an entity outside the cycle"
         )
     );
     assert_eq!((world.get(a), world.get(b)), (Ok(&Parent(b)), Ok(&Parent(c))));
@@ -274,8 +274,8 @@ fn a_child_that_is_not_in_the_buffer_of_its_parent_is_told_and_leaves() {
     assert_eq!(
         message,
         format!(
-            "A0146: {} leaves its parent {parent}, but is not in its `Child` buffer; it has left: write `Parent` alone, and leave \
-             the buffers to the systems",
+            "A0146: {} leaves its parent {parent}, but is not in its `Child` buffer; the child was detached: write \
+             only `Parent`, and leave `Child` buffers to the systems",
             all[1]
         )
     );

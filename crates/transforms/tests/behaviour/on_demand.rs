@@ -28,14 +28,14 @@ fn errors_name_the_entity_without_a_transform() {
     assert_eq!(
         error.to_string(),
         format!(
-            "A0142: {child} has no place in the world, since its ancestor {nowhere} has none; give that a `LocalTransform`, or one \
-             of `Position`, `Rotation`, `Scale`"
+            "A0142: {child} has no transform in the world, because its ancestor {nowhere} has none; add to the \
+             ancestor a `LocalTransform`, or one of `Position`, `Rotation`, `Scale`"
         )
     );
     assert_eq!(
         world_transform(&world, nowhere).unwrap_err().to_string(),
         format!(
-            "A0142: {nowhere} has no place in the world; give it a `LocalTransform`, or one of `Position`, `Rotation`, `Scale`"
+            "A0142: {nowhere} has no transform; add a `LocalTransform`, or one of `Position`, `Rotation`, `Scale`"
         )
     );
     world.despawn(nowhere).unwrap();
@@ -79,7 +79,7 @@ fn entities_with_only_cleanup_components_do_not_exist() {
     update(&mut world);
     world.despawn(chain[1]).unwrap();
     assert!(world.exists(chain[1]), "until the next update");
-    let expected = format!("A0050: entity {} does not exist any more: it was despawned", chain[1]);
+    let expected = format!("A0050: entity {} no longer exists: it was despawned", chain[1]);
     for error in
         [world_transform(&world, chain[1]).unwrap_err(), depth_of(&world, chain[1]).unwrap_err()]
     {

@@ -83,9 +83,9 @@ fn an_order_after_transforms_is_refused_with_the_group_that_runs_there() {
     world.add_system(look.named("look").after(TransformGroup));
     assert_eq!(
         world.sort_systems().unwrap_err().to_string(),
-        "A0127: `look` of `Simulation` is to run after `TransformGroup`, and cannot: it is neither among the first nor among the \
-         last, and `TransformGroup` is among the last; put `look` in `LateSimulation`, which runs after `TransformGroup`, or take \
-         `after` away"
+        "A0127: `look` of `Simulation` should run after `TransformGroup`, but it is neither among the first nor the \
+         last, and `TransformGroup` is among the last; put `look` in `LateSimulation`, which runs after \
+         `TransformGroup`, or remove `after`"
     );
 }
 

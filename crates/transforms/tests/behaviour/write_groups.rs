@@ -19,7 +19,7 @@ fn matrices_that_others_write_are_left_to_them() {
     let inner = world.spawn((at(0.0, 1.0, 0.0), Parent(root), Wobble));
     let leaf = world.spawn((at(0.0, 0.0, 1.0), Parent(inner)));
     update(&mut world);
-    assert_eq!(place(&world, flat), Vec3::ZERO, "nobody has written it");
+    assert_eq!(place(&world, flat), Vec3::ZERO, "the matrix was never written");
     assert_eq!(place(&world, inner), Vec3::ZERO);
     assert_eq!(place(&world, leaf), Vec3::Z);
 

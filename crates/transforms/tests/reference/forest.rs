@@ -49,7 +49,7 @@ fn check_children(forest: &Forest, context: &str) {
     let Forest { world, living, last, .. } = forest;
     let mut wanted: BTreeMap<Entity, Vec<Entity>> = BTreeMap::new();
     for &entity in living {
-        // Nobody looks at those who rest, nor at what has become of them.
+        // Entities that do not move are not compared.
         if naive::rests(world, living, entity) {
             continue;
         }

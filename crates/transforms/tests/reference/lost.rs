@@ -90,7 +90,7 @@ fn a_lost_matrix_that_somebody_else_writes_is_his_to_write_again() {
     let sword = world.spawn((Position(Vec3::Y), Parent(hand)));
     update(&mut world);
     assert_at(&world, sword, [5.0, 1.0, 0.0]);
-    // It gets another one, in the middle of the world, wherever its position says: nobody but the program writes it.
+    // It gets another matrix, at the origin, whatever its position is: only the program writes it.
     world.remove::<LocalToWorld>(hand).unwrap();
     update(&mut world);
     assert_at(&world, hand, [0.0, 0.0, 0.0]);

@@ -42,7 +42,7 @@ fn a_chain_of_three() {
     let root = facing_x(&mut world);
     let middle = world.spawn(Position(Vec3::Z));
     let child = world.spawn(Position(Vec3::Z));
-    // The lower one first, so that nobody gets by with the order in which they come.
+    // The lower one first, so that the order of creation is not the order of the tree.
     world.spawn(Attach { parent: middle, child });
     world.spawn(Attach { parent: root, child: middle });
     crate::update(&mut world);

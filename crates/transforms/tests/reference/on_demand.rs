@@ -19,7 +19,7 @@ fn it_is_where_the_next_update_puts_it() {
             forest.change(10);
             let Forest { world, living, .. } = &forest;
             for &entity in living.iter().filter(|entity| !naive::rests(world, living, **entity)) {
-                // Orders count when they are carried out, and a matrix that nobody has written yet is nowhere.
+                // Requests count once they are applied, and a matrix that was never written is not placed.
                 let is_ordered = naive::line(world, living, entity).any(|ancestor| {
                     let parent = world.get::<Parent>(ancestor).ok().map(|parent| parent.0);
                     let parent = parent.filter(|parent| living.contains(parent));

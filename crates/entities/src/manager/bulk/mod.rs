@@ -138,11 +138,11 @@ impl EntityManager {
         sets: Vec<S>,
     ) -> Result<usize, Rejected<Vec<S>, EntityError>> {
         const {
-            assert!(S::COUNT > 0, "`add_each` adds one component at least");
+            assert!(S::COUNT > 0, "`add_each` adds at least one component");
             assert!(
                 !S::SHARED,
-                "`add_each` adds no shared component, since its values divide entities among chunks; use `add`, or `set_shared` \
-                 for each entity"
+                "`add_each` cannot add shared components, because their values determine the chunk; use `add`, or \
+                 `set_shared` for each entity"
             );
         }
         let (expected, given) = (found.rows(), sets.len());

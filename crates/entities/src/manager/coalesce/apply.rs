@@ -336,7 +336,7 @@ impl RowWriter<'_> {
                     let types = &self.sets.get(op.set).types;
                     let map = self.column_maps.get(number, shape, op.set, types);
                     done.renewed |= map.columns;
-                    debug_assert_eq!(map.columns & !done.written, 0, "it was given again");
+                    debug_assert_eq!(map.columns & !done.written, 0, "it was passed again");
                 }
                 OpKind::SetEnabled(ty, is_on) => {
                     let Some(found) = shape.index.find(ty) else { continue };
@@ -368,7 +368,7 @@ impl RowWriter<'_> {
         let types = &self.sets.get(set).types;
         let map = self.column_maps.get(self.archetype, self.shape, set, types);
         let ColumnMap { apart, each, .. } = map;
-        let (layout, apart_offsets) = apart.as_ref().expect("what is given is in memory already");
+        let (layout, apart_offsets) = apart.as_ref().expect("the values are in memory already");
         let values = self.staging.place(*layout);
         // SAFETY: the recorded set exists, and the memory has room for it, with an offset for each of its types. It is moved once.
         unsafe {

@@ -79,7 +79,7 @@ macro_rules! components {
 components! {
     A {}
     B {}
-    // Can be switched off.
+    // Enableable.
     X { const ENABLEABLE: bool = true; }
     // Stays.
     C { const CLEANUP: bool = true; }
@@ -680,7 +680,7 @@ fn inside_of_one_of_its_jobs_a_world_does_not_do_what_others_are_in_the_way_of()
     let uses = [(Resource::Values(ComponentType::of::<A>()), Access::Write)];
     let job = move |()| {
         let mut world = given.recv().unwrap();
-        // Nobody is in the way of this, and the job itself in that of the other.
+        // The first conflicts with no job, the second with the job itself.
         let read = world.exists(entity);
         let refused = catch_unwind(AssertUnwindSafe(|| world.get_mut::<A>(entity).is_ok()));
         tell.send((read, refused.is_err(), world)).unwrap();

@@ -154,8 +154,8 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
         self.check(index);
         assert!(
             self.batch.contains(&index),
-            "A0077: index {index} is out of the restricted range {} to {} of this batch of a parallel job, of an array of \
-             `{}`; change what is in the range, or take an array that only reads",
+            "A0077: index {index} is outside the range {} to {} of this batch of a parallel job, in an array of `{}`; \
+             write only elements in the range, or use a read-only array",
             self.batch.start,
             self.batch.end.saturating_sub(1),
             type_name::<D>()
@@ -168,7 +168,7 @@ impl<'v, D: QueryData> QueryArrayBatch<'v, D> {
     fn check(&self, index: usize) {
         assert!(
             index < self.len(),
-            "A0077: index {index} is asked of an array of {} entities, of `{}`; ask for one below that",
+            "A0077: index {index} is out of bounds for an array of {} entities of `{}`; use a smaller index",
             self.len(),
             type_name::<D>()
         );
@@ -310,9 +310,9 @@ impl<'w, D: QueryData> QueryJob<'w, D> {
         let asks = plan.parts.iter().any(asks);
         if !self.query.matched.is_plain() || asks {
             panic!(
-                "A0076: which entities the query of `{}` finds depends on what is switched off or has changed, so that \
-                 they have no numbers before the job runs; say `ignore_enabled`, leave out filters of changes, or schedule a \
-                 job over the query with `IndexInQuery`",
+                "A0076: the entities of the query `{}` depend on enabled bits or changes, so they have no fixed \
+                 indices before the job runs; add the filter `IgnoreEnabled`, remove change filters, or schedule a job \
+                 over the query with `IndexInQuery`",
                 type_name::<D>()
             );
         }

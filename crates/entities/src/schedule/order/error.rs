@@ -19,7 +19,7 @@ use super::{Elsewhere, GroupPart};
 /// world.add_system((|| {}).named("egg").before("hen"));
 /// let errors = world.sort_systems().unwrap_err();
 /// let SystemFault::Order { message } = errors.iter().next().unwrap().fault() else { panic!() };
-/// assert!(message.contains("`hen` before `egg` (said by `hen`), `egg` before `hen`"));
+/// assert!(message.contains("`hen` before `egg` (set by `hen`), `egg` before `hen`"));
 ///
 /// let hen = (|| {}).named("hen").create_after("egg");
 /// let egg = (|| {}).named("egg").create_after("hen");
@@ -109,7 +109,7 @@ impl GroupPart {
     fn in_words(self) -> &'static str {
         match self {
             Self::First => "among the first",
-            Self::Middle => "neither among the first nor among the last",
+            Self::Middle => "neither among the first nor the last",
             Self::Last => "among the last",
         }
     }
@@ -118,9 +118,9 @@ impl GroupPart {
 fn write_cycle(f: &mut fmt::Formatter<'_>, links: &[CycleLink]) -> fmt::Result {
     for (at, CycleLink { before, after, said_by }) in links.iter().enumerate() {
         let gap = if at == 0 { "" } else { ", " };
-        write!(f, "{gap}`{before}` before `{after}` (said by `{said_by}`)")?;
+        write!(f, "{gap}`{before}` before `{after}` (set by `{said_by}`)")?;
     }
-    f.write_str("; take one of these constraints away")
+    f.write_str("; remove one of these constraints")
 }
 
 impl NamedConstraint {
@@ -129,19 +129,16 @@ impl NamedConstraint {
         let Self { system, group, is_before, target } = self;
         let word = if *is_before { "before" } else { "after" };
         let begin = |f: &mut fmt::Formatter<'_>, code: &str| {
-            write!(f, "{code}: `{system}` of `{group}` is to run {word} `{target}`, ")
+            write!(f, "{code}: `{system}` of `{group}` should run {word} `{target}`, ")
         };
         match fault {
             ConstraintFault::Unknown => {
                 begin(f, "A0124")?;
-                write!(
-                    f,
-                    "which this world does not have; add it to `{group}`, or take `{word}` away"
-                )
+                write!(f, "which this world does not have; add it to `{group}`, or remove `{word}`")
             }
             ConstraintFault::OfItself => write!(
                 f,
-                "A0125: `{system}` is to run {word} itself; name another system, or take `{word}` away"
+                "A0125: `{system}` cannot run {word} itself; name another system, or remove `{word}`"
             ),
             ConstraintFault::NotASibling { target_group, is_met } => {
                 begin(f, "A0126")?;
@@ -149,34 +146,30 @@ impl NamedConstraint {
                 if *is_met {
                     write!(
                         f,
-                        "all systems of `{group}` run {word} `{target}` already: take `{word}` away"
+                        "all systems of `{group}` run {word} `{target}` already: remove `{word}`"
                     )
                 } else {
                     f.write_str(
-                        "only systems of one group have an order among themselves: put both in one group, or order \
-                         the groups",
+                        "only systems of the same group can be ordered: put both in one group, or order the groups",
                     )
                 }
             }
-            ConstraintFault::OfPatch => {
-                begin(f, "A0097")?;
-                write!(
-                    f,
-                    "which is a patch, and has no place among other systems: it runs after each of them; take `{word}` away, \
-                     or `patch`"
-                )
-            }
+            ConstraintFault::OfPatch => write!(
+                f,
+                "A0097: `{system}` of `{group}` cannot run {word} `{target}`: that is a patch, which runs after every \
+                 other system; remove `{word}` or `patch`"
+            ),
             ConstraintFault::Contradiction { place, target_place, suits_late } => {
                 let (place, target_place) = (place.in_words(), target_place.in_words());
                 begin(f, "A0127")?;
-                write!(f, "and cannot: it is {place}, and `{target}` is {target_place}; ")?;
+                write!(f, "but it is {place}, and `{target}` is {target_place}; ")?;
                 if *suits_late {
                     write!(
                         f,
-                        "put `{system}` in `LateSimulation`, which runs after `{target}`, or take `{word}` away"
+                        "put `{system}` in `LateSimulation`, which runs after `{target}`, or remove `{word}`"
                     )
                 } else {
-                    write!(f, "take `{word}` away, or `first` or `last`")
+                    write!(f, "remove `{word}`, `first` or `last`")
                 }
             }
         }
@@ -187,31 +180,31 @@ impl fmt::Display for OrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cycle { group, links } => {
-                write!(f, "A0123: the systems of `{group}` cannot be put in an order: ")?;
+                write!(f, "A0123: the order of the systems of `{group}` has a cycle: ")?;
                 write_cycle(f, links)
             }
             Self::Constraint(constraint, fault) => constraint.fmt_fault(fault, f),
             Self::FirstAndLast { system, group } => write!(
                 f,
-                "A0128: `{system}` of `{group}` is to be both first and last; take `first` or `last` away"
+                "A0128: `{system}` of `{group}` cannot be both first and last; remove `first` or `last`"
             ),
             Self::CreateCycle { links } => {
-                f.write_str("A0131: systems cannot be created in an order: ")?;
+                f.write_str("A0131: the creation order of systems has a cycle: ")?;
                 write_cycle(f, links)
             }
             Self::CreateAfterUnknown { system, target } => write!(
                 f,
-                "A0132: `{system}` is to be created after `{target}`, which is neither in this world nor added with it; add both \
-                 with `add_systems`, or take `create_after` away"
+                "A0132: `{system}` should be created after `{target}`, which is neither in this world nor added with \
+                 it; add both with `add_systems`, or remove `create_after`"
             ),
             Self::CreateBeforeExisting { system, target } => write!(
                 f,
-                "A0133: `{system}` is to be created before `{target}`, which is in this world already; add both with \
-                 `add_systems`, or take `create_before` away"
+                "A0133: `{system}` should be created before `{target}`, which is in this world already; add both with \
+                 `add_systems`, or remove `create_before`"
             ),
             Self::CreateOfItself { system } => write!(
                 f,
-                "A0134: `{system}` is to be created before or after itself; name another system, or take the constraint away"
+                "A0134: `{system}` cannot be created before or after itself; name another system, or remove the constraint"
             ),
         }
     }

@@ -127,8 +127,8 @@ fn a_cycle_of_two_names_its_constraints() {
     let all = [child("a").before("b"), child("c").after("b"), child("b").before("a")];
     assert_eq!(
         refused(&all),
-        "A0123: the systems of `Simulation` cannot be put in an order: `a` before `b` (said by `a`), `b` before `a` (said by \
-         `b`); take one of these constraints away"
+        "A0123: the order of the systems of `Simulation` has a cycle: `a` before `b` (set by `a`), `b` before `a` (set \
+         by `b`); remove one of these constraints"
     );
 }
 
@@ -146,9 +146,9 @@ fn a_cycle_of_five_lists_only_its_members() {
     ];
     assert_eq!(
         refused(&all),
-        "A0123: the systems of `Simulation` cannot be put in an order: `e` before `d` (said by `e`), `d` before `c` (said by \
-         `d`), `c` before `b` (said by `b`), `b` before `a` (said by `a`), `a` before `e` (said by `a`); take one of these \
-         constraints away"
+        "A0123: the order of the systems of `Simulation` has a cycle: `e` before `d` (set by `e`), `d` before `c` (set \
+         by `d`), `c` before `b` (set by `b`), `b` before `a` (set by `a`), `a` before `e` (set by `a`); remove one of \
+         these constraints"
     );
 }
 
@@ -171,17 +171,17 @@ fn one_of_two_cycles_is_reported() {
 fn invalid_targets_are_refused() {
     assert_eq!(
         refused(&[child("move").before("steer")]),
-        "A0124: `move` of `Simulation` is to run before `steer`, which this world does not have; add it to `Simulation`, or \
-         take `before` away"
+        "A0124: `move` of `Simulation` should run before `steer`, which this world does not have; add it to \
+         `Simulation`, or remove `before`"
     );
     assert_eq!(
         refused(&[child("move").after("move")]),
-        "A0125: `move` is to run after itself; name another system, or take `after` away"
+        "A0125: `move` cannot run after itself; name another system, or remove `after`"
     );
     assert_eq!(
         refused(&[child("move").after("draw")]),
-        "A0126: `move` of `Simulation` is to run after `draw`, which is in `Presentation`; only systems of one group have an \
-         order among themselves: put both in one group, or order the groups"
+        "A0126: `move` of `Simulation` should run after `draw`, which is in `Presentation`; only systems of the same \
+         group can be ordered: put both in one group, or order the groups"
     );
 }
 
@@ -189,17 +189,17 @@ fn invalid_targets_are_refused() {
 fn contradictions_of_parts_are_refused() {
     assert_eq!(
         refused(&[child("input").first(), child("move").before("input")]),
-        "A0127: `move` of `Simulation` is to run before `input`, and cannot: it is neither among the first nor among the \
-         last, and `input` is among the first; take `before` away, or `first` or `last`"
+        "A0127: `move` of `Simulation` should run before `input`, but it is neither among the first nor the last, and \
+         `input` is among the first; remove `before`, `first` or `last`"
     );
     assert_eq!(
         refused(&[child("input").first().after("sum"), child("sum").last()]),
-        "A0127: `input` of `Simulation` is to run after `sum`, and cannot: it is among the first, and `sum` is among the \
-         last; take `after` away, or `first` or `last`"
+        "A0127: `input` of `Simulation` should run after `sum`, but it is among the first, and `sum` is among the \
+         last; remove `after`, `first` or `last`"
     );
     assert_eq!(
         refused(&[child("input").first().last()]),
-        "A0128: `input` of `Simulation` is to be both first and last; take `first` or `last` away"
+        "A0128: `input` of `Simulation` cannot be both first and last; remove `first` or `last`"
     );
 }
 

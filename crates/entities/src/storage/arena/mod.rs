@@ -230,7 +230,7 @@ impl Drop for ArenaShared {
 /// use ancho_entities::OutOfMemory;
 ///
 /// let refused = OutOfMemory { requested: 16384, limit: Some(65536) };
-/// assert!(refused.to_string().starts_with("A0056: there is no room for a chunk of 16384 bytes"));
+/// assert!(refused.to_string().starts_with("A0056: cannot allocate a chunk of 16384 bytes"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OutOfMemory {
@@ -243,7 +243,7 @@ pub struct OutOfMemory {
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { requested, limit } = self;
-        write!(f, "A0056: there is no room for a chunk of {requested} bytes: ")?;
+        write!(f, "A0056: cannot allocate a chunk of {requested} bytes: ")?;
         match limit {
             Some(limit) => write!(
                 f,

@@ -121,8 +121,8 @@ fn the_limit_counts_chunks_in_use() {
     assert_eq!(refused, OutOfMemory { requested: 16_384, limit: Some(49_153) });
     assert_eq!(
         refused.to_string(),
-        "A0056: there is no room for a chunk of 16384 bytes: the arena is limited to 49153 bytes in use; \
-         despawn entities, or give the world an arena with a higher limit"
+        "A0056: cannot allocate a chunk of 16384 bytes: the arena is limited to 49153 bytes in use; despawn entities, \
+         or give the world an arena with a higher limit"
     );
     // Another owner of the same chunk costs nothing.
     let shared = chunks[0].share();
@@ -256,7 +256,7 @@ fn threads_share_and_release_a_chunk_and_one_of_them_frees_it() {
                         let more = [chunk.share(), chunk.share()];
                         let mut freed = 0;
                         for chunk in more.into_iter().chain([chunk]) {
-                            // SAFETY: nobody writes while there are several owners.
+                            // SAFETY: no owner writes while there are several owners.
                             assert_eq!(unsafe { chunk.as_ptr().read() }, 8);
                             if let Some(last) = chunk.release() {
                                 // SAFETY: this is the last owner, and what others did is over.
@@ -287,7 +287,7 @@ fn the_owner_that_remains_alone_may_write() {
         thread::scope(|scope| {
             for reader in readers {
                 scope.spawn(move || {
-                    // SAFETY: nobody writes before this owner is gone.
+                    // SAFETY: no owner writes before this owner is dropped.
                     assert_eq!(unsafe { reader.as_ptr().read() }, 1);
                 });
             }

@@ -156,7 +156,7 @@ fn promise(pair: &mut Pair, promised: u32, meanwhile: u32) {
             let again = pair.table.release_reserved(&[first]);
             assert_eq!(again, Err(first), "it is set aside no more");
         }
-        // And some that nobody was promised.
+        // And some ids that are not reserved.
         allocate_rows(pair, part.len() as u32 + 3, 2);
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn allocate_in(
     let upcoming = table.next_ids(count as usize, Vec::new());
     let mut ids = Vec::with_capacity(count as usize);
     table.allocate_rows(&mut ids.spare_capacity_mut()[..count as usize], chunk, first_row);
-    // SAFETY: so many were written.
+    // SAFETY: this number of ids was written.
     unsafe { ids.set_len(count as usize) };
     table.check().unwrap();
     assert!(ids.iter().enumerate().all(|(at, &id)| id == upcoming.get(at)));

@@ -210,8 +210,8 @@ unsafe fn fetch_single<'w, D: QueryData, F: QueryFilter>(
 fn refuse_single<D: QueryData, F: QueryFilter>(found: usize) -> ! {
     let (single, query) = (short_name::<Single<'_, D, F>>(), short_name::<Query<'_, D, F>>());
     panic!(
-        "A0136: `{single}` finds {found} entities by now, and one was expected: another parameter of its set has switched \
-         components; have the single before that, or ask for a `{query}` in its place"
+        "A0136: `{single}` now matches {found} entities, but one was expected: another parameter of its `ParamSet` \
+         enabled or disabled components; use the single before that, or take a `{query}` instead"
     );
 }
 

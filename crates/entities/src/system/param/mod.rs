@@ -77,8 +77,8 @@ use crate::world::World;
 /// - `declare` declares all data of the world that `fetch` accesses
 /// - `fetch` accesses no other data, and accesses it mutably only if that was declared
 #[diagnostic::on_unimplemented(
-    message = "a system cannot be given `{Self}`",
-    label = "no parameter of a system",
+    message = "`{Self}` is not a system parameter",
+    label = "not a system parameter",
     note = "parameters are `Query`, `Lookup`, `Single`, `Res`, `ResMut`, `Time`, `Commands`, `CommandsAt`, `Local`, \
             `UpdateAllocator`, `SystemData`, `ParamSet`, `&JobScheduler`, `&EntityManager`, `&mut EntityManager` and `&mut World`"
 )]

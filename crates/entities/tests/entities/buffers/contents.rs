@@ -221,14 +221,14 @@ fn what_is_out_of_range_is_refused_and_changes_nothing() {
         let message = refused(|| buffer.insert(4, Eight(9)));
         assert_eq!(
             message,
-            "A0066: nothing can be inserted at 4 in a buffer of `entities::buffers::contents::Eight` with 3 elements; insert at 0 to 3, or \
-             use `push`"
+            "A0066: cannot insert at index 4 of a buffer of `entities::buffers::contents::Eight` with 3 elements; insert at 0 \
+             to 3, or use `push`"
         );
         let message = refused(|| assert_eq!(buffer.remove(3), Eight(0)));
         assert_eq!(
             message,
-            "A0066: there is no element 3 in a buffer of `entities::buffers::contents::Eight` with 3 elements; compare the index with \
-             `len()` first"
+            "A0066: index 3 is out of bounds for a buffer of `entities::buffers::contents::Eight` with 3 elements; compare the \
+             index with `len()` first"
         );
         assert!(
             refused(|| assert_eq!(buffer.swap_remove(usize::MAX), Eight(0))).starts_with("A0066: ")
@@ -236,8 +236,8 @@ fn what_is_out_of_range_is_refused_and_changes_nothing() {
         let message = refused(|| buffer.remove_range(1..4));
         assert_eq!(
             message,
-            "A0066: there is no range 1..4 in a buffer of `entities::buffers::contents::Eight` with 3 elements; it begins before it ends, \
-             and ends at 3 at the latest"
+            "A0066: the range 1..4 is out of bounds for a buffer of `entities::buffers::contents::Eight` with 3 elements; use \
+             a range within 0..3"
         );
         assert!(refused(|| buffer.remove_range(2..1)).starts_with("A0066: "));
         assert!(refused(|| buffer.swap_remove_range(..=usize::MAX)).starts_with("A0066: "));
@@ -382,7 +382,7 @@ fn missing_buffers_are_errors_and_only_writing_marks() {
     assert!(matches!(world.add_buffer::<Eight>(gone), Err(EntityError::NoSuchEntity { .. })));
     assert_eq!(
         missing.to_string(),
-        "A0051: entity 1v1 has no `Buffer<entities::buffers::contents::Eight>`; add it first, or ask with `has`"
+        "A0051: entity 1v1 has no `Buffer<entities::buffers::contents::Eight>`; add it first, or check with `has`"
     );
 
     let version = |world: &World| {

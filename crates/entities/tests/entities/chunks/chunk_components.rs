@@ -235,7 +235,7 @@ fn what_is_not_there_is_an_error() {
         assert_eq!(
             missing.to_string(),
             format!(
-                "A0051: entity {plain} has no `PerChunk<game::chunk::Note>`; add it first, or ask with `has`"
+                "A0051: entity {plain} has no `PerChunk<game::chunk::Note>`; add it first, or check with `has`"
             )
         );
         for gone in [dead, Entity::from_parts(900, 1), Entity::NULL] {

@@ -109,7 +109,7 @@ impl Script {
             let rows = pair.shadow.values();
             rows.filter(|row| row.contains(&Some(false))).count()
         };
-        assert!(self.pairs.iter().map(disabled).sum::<usize>() > 0, "nothing was switched off");
+        assert!(self.pairs.iter().map(disabled).sum::<usize>() > 0, "nothing was disabled");
     }
 
     fn step(&mut self, count: usize) {

@@ -65,7 +65,7 @@ fn an_entity_that_is_not_created_yet_does_not_exist() {
                 panic!("{}", refused.error);
             };
             assert_eq!((entity, refused.value), (missing, A(2)));
-            assert!(refused.error.to_string().contains("not created it yet"));
+            assert!(refused.error.to_string().contains("has not created it"));
         }
     }
 }

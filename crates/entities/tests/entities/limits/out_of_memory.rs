@@ -53,9 +53,8 @@ fn creating_without_a_result_panics() {
     let (mut world, _, arena) = limited(4, 1, &owner);
     let count = Arc::strong_count(&owner);
     let before = look(&world, &arena);
-    let expected = "A0056: there is no room for a chunk of 16384 bytes: the arena is limited to \
-                    16384 bytes in use; despawn entities, or give the world an arena with a higher \
-                    limit";
+    let expected = "A0056: cannot allocate a chunk of 16384 bytes: the arena is limited to 16384 bytes in use; despawn \
+                    entities, or give the world an arena with a higher limit";
     assert_eq!(panic_message(|| world.spawn(set(9, &owner))), expected);
     assert_eq!(look(&world, &arena), before);
     for many in [1, 4, 5, 1000] {

@@ -156,7 +156,7 @@ fn what_is_refused_is_given_back() {
         assert_eq!(
             missing.to_string(),
             format!(
-                "A0051: entity {plain} has no `Managed<game::Voice>`; add it first, or ask with `has`"
+                "A0051: entity {plain} has no `Managed<game::Voice>`; add it first, or check with `has`"
             )
         );
         let foreign = Entity::from_parts(900, 1);

@@ -86,7 +86,7 @@ fn worlds_drop_each_value_once() {
 #[test]
 fn values_are_listed_with_the_default_first() {
     for mut world in both() {
-        assert_eq!(teams(&world), [0], "the default is there, though nobody has it");
+        assert_eq!(teams(&world), [0], "the default exists, though no entity has it");
         assert_eq!(world.shared_values::<Mesh>().count(), 0, "there is no default");
         let [three, five, two] = [3, 5, 2].map(|number| world.spawn((A(number), team(number))));
         assert_eq!(teams(&world), [0, 3, 5, 2]);

@@ -101,8 +101,8 @@ fn another_number_of_values_than_entities_is_refused_and_changes_nothing() {
         let error = EntityError::WrongCount { component, expected: found, found: count };
         assert_eq!(refused.error, error);
         let message = format!(
-            "A0060: the query finds {found} entities, and {count} values of `queries::B` were given; take as many as \
-             `count`, or the list of `to_components`"
+            "A0060: the query matches {found} entities, but {count} values of `queries::B` were passed; pass as many \
+             as `count` returns, or the list of `to_components`"
         );
         assert_eq!(refused.error.to_string(), message);
     }

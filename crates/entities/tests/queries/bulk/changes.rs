@@ -194,7 +194,7 @@ fn components_that_are_there_are_replaced_and_stay_off() {
         world.batch(QueryDescriptor::of::<&A, ()>()).add((X(50), Text("new".into()))).unwrap(),
         0
     );
-    assert_eq!(world.all_entities(), order, "nobody moved");
+    assert_eq!(world.all_entities(), order, "no entity moved");
     assert!(world.query::<&Text>().iter().all(|text| text.0 == "new"));
     assert!(world.query_filtered::<&X, IgnoreEnabled>().iter().all(|x| x.0 == 50));
     assert_eq!(world.is_component_enabled::<X>(all[3]), Ok(false));
@@ -280,7 +280,7 @@ fn only_chunks_with_the_value_are_touched() {
         Ok(10)
     );
     assert_eq!(world.query::<&Tag>().with_shared(Team(2)).count(), 10);
-    assert_eq!(world.shared_reference_count(&Team(1)), 0, "nobody has it any more");
+    assert_eq!(world.shared_reference_count(&Team(1)), 0, "no entity has the value");
     // Entities that already have the value are not counted.
     let all = world.batch(QueryDescriptor::of::<(), With<Shared<Team>>>());
     assert_eq!(all.set_shared(Team(2)), Ok(10));

@@ -153,7 +153,7 @@ fn ways<F: QueryFilter>() -> Vec<Way> {
             view.since(since).for_each(|(entity, ..)| found.push(entity));
             found
         }),
-        ("for_each_structural", |world, since| {
+        ("Batch::for_each", |world, since| {
             let mut found = Vec::new();
             let query = world.batch(QueryDescriptor::of::<(), F>().since(since));
             query.for_each(|_, entity| found.push(entity));

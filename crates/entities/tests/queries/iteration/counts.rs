@@ -58,8 +58,8 @@ fn values_are_written_back() {
     let few = world.query_mut::<(&X, &mut A)>().copy_from(&[A(0); 36]);
     assert_eq!(
         few.unwrap_err().to_string(),
-        "A0060: the query finds 37 entities, and 36 values of `game::A` were given; take as many as `count`, or the \
-         list of `to_components`"
+        "A0060: the query matches 37 entities, but 36 values of `game::A` were passed; pass as many as `count` \
+         returns, or the list of `to_components`"
     );
     let foreign = world.query_mut::<&X>().copy_from(&[A(0); 37]);
     assert!(matches!(foreign, Err(EntityError::NotGiven { .. })));
@@ -71,7 +71,7 @@ fn values_are_written_back() {
     let values: Vec<A> = (100..137).map(A).collect();
     world.query_mut::<(&X, &mut A)>().copy_from(&values).unwrap();
     assert_eq!(world.query_filtered::<&X, With<A>>().to_components::<A>(), Ok(values));
-    assert_eq!(world.get(all[0]), Ok(&A(0)), "switched off");
+    assert_eq!(world.get(all[0]), Ok(&A(0)), "disabled");
     assert_eq!(changed(&world), 50);
     let only = world.query_filtered::<(), ancho_entities::Changed<X>>().since(seen);
     assert_eq!(only.count(), 0);

@@ -131,7 +131,7 @@ fn one_failing_buffer_does_not_stop_the_others_and_both_names_are_told() {
     let told = errors.to_string();
     assert!(
         told.starts_with(
-            "A0113: `EndSimulation` has not carried out all commands; those of `first bad`: "
+            "A0113: `EndSimulation` did not apply all commands; those of `first bad`: "
         ),
         "{told}"
     );

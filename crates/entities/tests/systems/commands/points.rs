@@ -94,15 +94,15 @@ fn a_buffer_that_fails_does_not_stop_the_others() {
         assert_eq!(errors.iter().len(), 1, "one error with all messages");
         let failed = |name| {
             format!(
-                "A0078: command 1 of 1 failed, `add `{name}` to 0v1`; those before it were carried out, those after it were not: A0050: \
-                 entity 0v1 does not exist any more: it was despawned; ask with `exists` before following references that may \
-                 be old"
+                "A0078: command 1 of 1 failed, `add `{name}` to 0v1`; the commands before it were applied, those after \
+                 it were not: A0050: entity 0v1 no longer exists: it was despawned; check stored references with \
+                 `exists`"
             )
         };
         assert_eq!(
             errors.to_string(),
             format!(
-                "A0113: `Point` has not carried out all commands; those of `bad`: {}; those of `worse`: {}",
+                "A0113: `Point` did not apply all commands; those of `bad`: {}; those of `worse`: {}",
                 failed("game::B"),
                 failed("game::A")
             )
@@ -120,13 +120,12 @@ fn a_point_that_is_removed_carries_nothing_out() {
     world.remove_system(point).unwrap();
     assert_eq!(
         world.commands_at::<Point>().unwrap_err().to_string(),
-        "A0114: the world has no point `Point` at which commands are carried out; add it as a system"
+        "A0114: the world has no command point `Point`; add it as a system"
     );
     world.add_system((|_: CommandsAt<Point>| {}).named("recorder"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0114: system `recorder` was not run: the world has no point `Point` at which commands are carried out; add it as a \
-         system"
+        "A0114: system `recorder` was not run: the world has no command point `Point`; add it as a system"
     );
     world.add_system(Point);
     world.try_update(0.1).unwrap();

@@ -89,13 +89,15 @@ fn what_a_system_needs_and_the_world_has_not_is_told() {
         told[0].contains("Absent`; insert it with `insert_resource`, or take an `Option` of it")
     );
     assert!(told[1].starts_with("A0104: system `single` was not run, because `Single<"));
-    assert!(told[1].contains("finds no entity; let it wait with `require`, or take an `Option`"));
+    assert!(
+        told[1].contains("matches no entity; make it wait with `require`, or take an `Option`")
+    );
     world.insert_resource(Absent);
     world.spawn(Health(1));
     world.try_update(0.1).unwrap();
     world.spawn(Health(2));
     let told = world.try_update(0.1).unwrap_err().to_string();
-    assert!(told.contains("finds 2 entities"), "{told}");
+    assert!(told.contains("matches 2 entities"), "{told}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn a0105_a_system_whose_memory_fails_to_go_is_told_by_its_name() {
     assert!(!world.has_system(id));
     assert_eq!(
         failed.to_string(),
-        "A0150: `holder` was removed, but failed while it ended: A0105: system `holder` panicked: in a destructor"
+        "A0150: `holder` was removed, but failed during removal: A0105: system `holder` panicked: in a destructor"
     );
     assert_eq!(errors.take(), "", "the caller has the error");
     world.try_update(0.1).unwrap();
@@ -232,8 +232,7 @@ fn a_rate_that_panics_or_gives_a_bad_time_is_told_and_the_others_run() {
     assert_eq!(trace.take(), "other");
     world.set_rate(group, Bad).unwrap();
     let sentences = told(&mut world);
-    let expected = "A0120: group `Group` was not updated: it cannot be NaN seconds after the beginning; give \
-                    a finite number of seconds";
+    let expected = "A0120: group `Group` was not updated: the elapsed time cannot be NaN seconds; pass a finite number";
     assert_eq!(sentences, [expected]);
     assert_eq!(trace.take(), "other");
     assert_eq!(world.time().frame(), 2);
@@ -363,7 +362,7 @@ fn a0105_a_rate_that_fails_to_go_is_told_by_the_name_of_its_group() {
     let failed = world.remove_system(id).unwrap_err();
     assert_eq!(
         failed.to_string(),
-        "A0150: `steps` was removed, but failed while it ended: A0105: system `steps` panicked: in a destructor"
+        "A0150: `steps` was removed, but failed during removal: A0105: system `steps` panicked: in a destructor"
     );
     assert_eq!(errors.take(), "", "the caller has the error");
     assert!(!world.has_system(id));

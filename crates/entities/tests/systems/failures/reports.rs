@@ -45,16 +45,16 @@ fn a0104_sy14_singletons_are_one() {
     world.add_system((|_: Single<&A>| {}).named("reader"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0104: system `reader` was not run, because `Single<&systems::fixtures::components::A>` finds no entity; let it wait with \
-         `require`, or take an `Option` of it"
+        "A0104: system `reader` was not run, because `Single<&systems::fixtures::components::A>` matches no entity; make it wait \
+         with `require`, or take an `Option` of it"
     );
     world.spawn(A(1));
     world.try_update(0.1).unwrap();
     world.spawn_many(A(1), 2);
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0104: system `reader` was not run, because `Single<&systems::fixtures::components::A>` finds 3 entities; there has to be one of \
-         them, or take a `Query`"
+        "A0104: system `reader` was not run, because `Single<&systems::fixtures::components::A>` matches 3 entities instead of one; \
+         despawn the others, or take a `Query`"
     );
 }
 
@@ -155,7 +155,7 @@ fn a0078_of_two_buffers_of_one_function_both_are_told() {
         assert_eq!(told.len(), 4, "{told:?}");
         let names = ["late", "late", "in a set", "in a set"];
         for ((line, entity), name) in told.iter().zip([first, second, first, second]).zip(names) {
-            let begins = format!("A0078: of system `{name}` not all commands");
+            let begins = format!("A0078: not all commands of system `{name}`");
             assert!(line.starts_with(&begins), "{line}");
             assert!(line.contains(&format!("entity {entity} ")), "{line}");
         }

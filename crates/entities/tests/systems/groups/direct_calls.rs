@@ -123,7 +123,7 @@ fn rates_that_fail_are_told_also_if_their_group_is_empty() {
         (|| panic!("no clock"), "A0105: system `FixedStep` panicked: no clock"),
         (
             || Some(Time::new(0.0, -1.0)),
-            "A0120: group `FixedStep` was not updated: an update cannot take -1 seconds",
+            "A0120: group `FixedStep` was not updated: the delta time of an update cannot be -1 seconds",
         ),
     ];
     for (fault, told) in faults {

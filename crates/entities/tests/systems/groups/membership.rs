@@ -61,7 +61,7 @@ fn a_group_cannot_be_in_itself() {
     let told = world.try_add_system(Outer).unwrap_err().to_string();
     assert_eq!(
         told,
-        "A0116: this world has `Outer` already; structs, groups and points are there once: remove the other, or make it \
+        "A0116: this world already has `Outer`; structs, groups and points can be added once: remove the other, or use \
          another type"
     );
     world.try_update(0.1).unwrap();

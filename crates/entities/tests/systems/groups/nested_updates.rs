@@ -64,9 +64,7 @@ fn a0109_nobody_updates_itself() {
     let mut world = world();
     world.add_system(Itself.named("itself"));
     world.try_update(0.1).unwrap();
-    let said = |who| {
-        format!("A0109: `{who}` is just being updated; do it when it has returned, or from outside")
-    };
+    let said = |who| format!("A0109: `{who}` is being updated; wait until its update returns");
     assert_eq!(take(&mut world), [said("itself"), said("Simulation"), said("test")]);
 }
 
@@ -141,7 +139,7 @@ fn a_system_that_updates_the_world_leaves_errors_of_others_to_who_updates() {
     world.add_system(|world: &mut World| world.update(0.1));
     let expected = [
         "A0106: system `engine` failed: no fuel",
-        "A0109: `test` is just being updated; do it when it has returned, or from outside",
+        "A0109: `test` is being updated; wait until its update returns",
     ];
     let errors = world.try_update(0.1).unwrap_err();
     assert_eq!(errors.to_string(), expected.join("\n"));

@@ -85,8 +85,8 @@ fn cycles_of_two_and_five_list_their_members_alone() {
     world.add_system(noting(&trace, "b").named("b").before("a"));
     assert_eq!(
         refused(&mut world),
-        "A0123: the systems of `Simulation` cannot be put in an order: `a` before `b` (said by `a`), `b` before `a` (said by \
-         `b`); take one of these constraints away"
+        "A0123: the order of the systems of `Simulation` has a cycle: `a` before `b` (set by `a`), `b` before `a` (set \
+         by `b`); remove one of these constraints"
     );
 
     let (mut world, trace) = traced();
@@ -98,9 +98,9 @@ fn cycles_of_two_and_five_list_their_members_alone() {
     world.add_system(noting(&trace, "ahead").named("ahead").before("a"));
     assert_eq!(
         refused(&mut world),
-        "A0123: the systems of `Simulation` cannot be put in an order: `a` before `b` (said by `b`), `b` before `c` (said by \
-         `c`), `c` before `d` (said by `d`), `d` before `e` (said by `e`), `e` before `a` (said by `a`); take one of these \
-         constraints away"
+        "A0123: the order of the systems of `Simulation` has a cycle: `a` before `b` (set by `b`), `b` before `c` (set \
+         by `c`), `c` before `d` (set by `d`), `d` before `e` (set by `e`), `e` before `a` (set by `a`); remove one of \
+         these constraints"
     );
 }
 
@@ -117,8 +117,8 @@ fn a_cycle_stops_its_group_alone_until_it_is_broken() {
     // Now `b` does not exist.
     assert_eq!(
         refused(&mut world),
-        "A0124: `a` of `Simulation` is to run before `b`, which this world does not have; add it to `Simulation`, or take \
-         `before` away"
+        "A0124: `a` of `Simulation` should run before `b`, which this world does not have; add it to `Simulation`, or \
+         remove `before`"
     );
     trace.take();
     world.add_system(noting(&trace, "b").named("b"));
@@ -143,16 +143,16 @@ fn what_first_and_last_contradict_is_refused() {
     world.add_system(noting(&trace, "m").named("m").before("f"));
     assert_eq!(
         refused(&mut world),
-        "A0127: `m` of `Simulation` is to run before `f`, and cannot: it is neither among the first nor among the last, and \
-         `f` is among the first; take `before` away, or `first` or `last`"
+        "A0127: `m` of `Simulation` should run before `f`, but it is neither among the first nor the last, and `f` is \
+         among the first; remove `before`, `first` or `last`"
     );
     let (mut world, trace) = traced();
     world.add_system(noting(&trace, "f").named("f").first().after("z"));
     world.add_system(noting(&trace, "z").named("z").last());
     assert_eq!(
         refused(&mut world),
-        "A0127: `f` of `Simulation` is to run after `z`, and cannot: it is among the first, and `z` is among the last; take \
-         `after` away, or `first` or `last`"
+        "A0127: `f` of `Simulation` should run after `z`, but it is among the first, and `z` is among the last; remove \
+         `after`, `first` or `last`"
     );
 }
 
@@ -164,18 +164,18 @@ fn first_and_last_at_once_is_refused() {
     let told = refused.err().unwrap_or_else(|| world.try_update(0.1).unwrap_err().to_string());
     assert_eq!(
         told,
-        "A0128: `f` of `Simulation` is to be both first and last; take `first` or `last` away"
+        "A0128: `f` of `Simulation` cannot be both first and last; remove `first` or `last`"
     );
 }
 
 #[test]
 fn unknown_targets_are_errors() {
     let (mut world, trace) = traced();
-    world.add_system(noting(&trace, "a").named("a").after("nobody"));
+    world.add_system(noting(&trace, "a").named("a").after("missing"));
     assert_eq!(
         refused(&mut world),
-        "A0124: `a` of `Simulation` is to run after `nobody`, which this world does not have; add it to `Simulation`, or take \
-         `after` away"
+        "A0124: `a` of `Simulation` should run after `missing`, which this world does not have; add it to `Simulation`, \
+         or remove `after`"
     );
 }
 
@@ -186,8 +186,8 @@ fn targets_in_other_groups_are_errors() {
     world.add_system(noting(&trace, "draw").named("draw").in_group(Presentation));
     assert_eq!(
         refused(&mut world),
-        "A0126: `a` of `Simulation` is to run after `draw`, which is in `Presentation`; only systems of one group have an \
-         order among themselves: put both in one group, or order the groups"
+        "A0126: `a` of `Simulation` should run after `draw`, which is in `Presentation`; only systems of the same \
+         group can be ordered: put both in one group, or order the groups"
     );
 }
 
@@ -199,7 +199,7 @@ fn a_system_before_itself_is_an_error() {
     let told = refused.err().unwrap_or_else(|| world.try_update(0.1).unwrap_err().to_string());
     assert_eq!(
         told,
-        "A0125: `a` is to run before itself; name another system, or take `before` away"
+        "A0125: `a` cannot run before itself; name another system, or remove `before`"
     );
 }
 
@@ -210,13 +210,13 @@ fn only_groups_have_systems() {
     let told = world.try_add_system(noting(&trace, "a").named("a").in_group("plan")).unwrap_err();
     assert_eq!(
         told.to_string(),
-        "A0110: system `a` cannot be in `plan`, which is no group of this world; add the group first, or name another"
+        "A0110: system `a` cannot be in `plan`, which is not a group of this world; add the group first, or name another"
     );
     // The group does not exist.
     let told = world.try_add_system(noting(&trace, "a").named("a").in_group(Physics)).unwrap_err();
     assert_eq!(
         told.to_string(),
-        "A0110: system `a` cannot be in `Physics`, which is no group of this world; add the group first, or name another"
+        "A0110: system `a` cannot be in `Physics`, which is not a group of this world; add the group first, or name another"
     );
 }
 

@@ -69,14 +69,14 @@ fn a_cycle_is_told_by_its_members_and_its_group_does_not_run() {
     let message = world.try_update(0.1).unwrap_err().to_string();
     assert_eq!(
         message,
-        "A0123: the systems of `Simulation` cannot be put in an order: `hen` before `egg` (said by `hen`), `egg` before `hen` \
-         (said by `egg`); take one of these constraints away"
+        "A0123: the order of the systems of `Simulation` has a cycle: `hen` before `egg` (set by `hen`), `egg` before \
+         `hen` (set by `egg`); remove one of these constraints"
     );
     assert_eq!(take(&mut world), ["draw"]);
     world.remove_system(egg).unwrap();
     let unknown = world.sort_systems().unwrap_err().to_string();
     assert!(
-        unknown.starts_with("A0124: `hen` of `Simulation` is to run before `egg`"),
+        unknown.starts_with("A0124: `hen` of `Simulation` should run before `egg`"),
         "{unknown}"
     );
     world.add_system(say("egg").named("egg"));
@@ -92,7 +92,7 @@ fn targets_of_other_groups_are_errors() {
     let message = world.try_update(0.1).unwrap_err().to_string();
     assert!(
         message.starts_with(
-            "A0126: `y` of `Simulation` is to run after `x`, which is in `Presentation`"
+            "A0126: `y` of `Simulation` should run after `x`, which is in `Presentation`"
         ),
         "{message}"
     );
@@ -196,8 +196,8 @@ fn fixed_steps_have_their_own_time() {
     assert_eq!(take(&mut world), ["0.5 0.25", "frame 0.5"]);
     assert_eq!(
         world.set_timestep(FixedStep, 0.0).unwrap_err().to_string(),
-        "A0121: group `FixedStep` stays at its rate: a group cannot update every 0 seconds; give a number of seconds that is \
-         above zero, and finite"
+        "A0121: group `FixedStep` keeps its rate: the time step of a group cannot be 0 seconds; pass a finite number \
+         above zero"
     );
     assert_eq!(world.timestep(FixedStep), Ok(Some(0.25)));
     world.set_rate(FixedStep, FixedRateSimple::new(0.5)).unwrap();
@@ -209,8 +209,8 @@ fn fixed_steps_have_their_own_time() {
     assert_eq!(take(&mut world).len(), 2);
     assert_eq!(
         world.set_timestep(Simulation, 1.5).unwrap_err().to_string(),
-        "A0121: group `Simulation` stays at its rate: a group cannot update every 1.5 seconds if its rate manager does not work \
-         with steps, or it has none; give it a `FixedRateCatchUp` or a `FixedRateSimple` first"
+        "A0121: group `Simulation` keeps its rate: the time step of a group cannot be 1.5 seconds: the group has no \
+         rate manager with a fixed step; set a `FixedRateCatchUp` or a `FixedRateSimple` first"
     );
 }
 

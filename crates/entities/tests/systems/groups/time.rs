@@ -102,7 +102,7 @@ fn bad_deltas_are_refused_and_nothing_runs() {
     {
         let told = world.try_update(bad).unwrap_err().to_string();
         let expected = format!(
-            "A0120: an update cannot take {word} seconds; give it a number of seconds that is zero or above, and finite"
+            "A0120: the delta time of an update cannot be {word} seconds; pass a finite number, zero or above"
         );
         assert_eq!(told, expected);
     }
@@ -182,7 +182,7 @@ fn a_fixed_step_of_zero_is_refused() {
     let told = FixedRateCatchUp::try_new(0.0).unwrap_err().to_string();
     assert_eq!(
         told,
-        "A0121: a group cannot update every 0 seconds; give a number of seconds that is above zero, and finite"
+        "A0121: the time step of a group cannot be 0 seconds; pass a finite number above zero"
     );
 }
 

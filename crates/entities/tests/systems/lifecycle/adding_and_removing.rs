@@ -110,7 +110,8 @@ fn a_group_that_goes_takes_no_systems() {
         log.take(),
         [
             "destroy",
-            "A0110: system `late` cannot be in `Group`, which is no group of this world; add the group first, or name another"
+            "A0110: system `late` cannot be in `Group`, which is not a group of this world; add the group first, or \
+             name another"
         ]
     );
     world.try_update(0.1).unwrap();
@@ -141,7 +142,7 @@ fn a_system_that_removes_its_group_while_it_is_created_is_not_added() {
     let refused = world.try_add_system(told.named("told").in_group(Group)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "A0110: system `told` cannot be in `Group`, which is no group of this world; add the group first, or name another"
+        "A0110: system `told` cannot be in `Group`, which is not a group of this world; add the group first, or name another"
     );
     assert_eq!(log.take(), ["destroy"]);
     assert_eq!(world.find_system("told"), None);
@@ -191,7 +192,7 @@ impl Leaves {
     fn told(&self, world: &mut World, moment: &'static str) -> SystemResult {
         self.0.push(moment);
         if moment == self.1 {
-            let own = world.executing_system().ok_or("nobody is told anything")?;
+            let own = world.executing_system().ok_or("no system is running")?;
             world.remove_system(own)?;
         }
         Ok(())

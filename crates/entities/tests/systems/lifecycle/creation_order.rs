@@ -147,8 +147,8 @@ fn a0131_a_cycle_is_told_by_its_members_and_nothing_is_added() {
     ));
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "A0131: systems cannot be created in an order: `hen` before `egg` (said by `egg`), `egg` before `hen` (said by `hen`); \
-         take one of these constraints away"
+        "A0131: the creation order of systems has a cycle: `hen` before `egg` (set by `egg`), `egg` before `hen` (set \
+         by `hen`); remove one of these constraints"
     );
     assert_eq!(log.take(), [""; 0]);
     assert_eq!(world.find_system("beside"), None);
@@ -164,19 +164,19 @@ fn a0132_a0133_a0134_targets_that_cannot_be() {
         assert_eq!(log.take().iter().filter(|line| *line != "+1").count(), 0);
         alone
     };
-    let unknown = "A0132: `two` is to be created after `nobody`, which is neither in this world nor added with it; add both \
-                   with `add_systems`, or take `create_after` away";
-    assert_eq!(refused(told::<2>(&log).named("two").create_after("nobody")), unknown);
+    let unknown = "A0132: `two` should be created after `missing`, which is neither in this world nor added with it; \
+                   add both with `add_systems`, or remove `create_after`";
+    assert_eq!(refused(told::<2>(&log).named("two").create_after("missing")), unknown);
     assert_eq!(
         refused(told::<2>(&log).named("two").create_before("there")),
-        "A0133: `two` is to be created before `there`, which is in this world already; add both with `add_systems`, or take \
-         `create_before` away"
+        "A0133: `two` should be created before `there`, which is in this world already; add both with `add_systems`, \
+         or remove `create_before`"
     );
     assert_eq!(
         refused(told::<2>(&log).named("two").create_before("two")),
-        "A0134: `two` is to be created before or after itself; name another system, or take the constraint away"
+        "A0134: `two` cannot be created before or after itself; name another system, or remove the constraint"
     );
-    let alone = world.try_add_system(told::<2>(&log).named("two").create_after("nobody"));
+    let alone = world.try_add_system(told::<2>(&log).named("two").create_after("missing"));
     assert_eq!(alone.unwrap_err().to_string(), unknown);
 }
 
@@ -228,10 +228,10 @@ fn a0133_all_that_are_named_are_looked_at() {
     let log = Shared::default();
     let mut world = World::new("test");
     world.add_system(told::<1>(&log).named("there"));
-    let two = told::<2>(&log).named("two").create_before("nobody").create_before("there");
+    let two = told::<2>(&log).named("two").create_before("missing").create_before("there");
     let refused = world.try_add_system(two).unwrap_err().to_string();
     assert!(
-        refused.starts_with("A0133: `two` is to be created before `there`, which is in"),
+        refused.starts_with("A0133: `two` should be created before `there`, which is in"),
         "{refused}"
     );
     assert_eq!(log.take(), ["+1"]);

@@ -97,7 +97,7 @@ fn starting_and_stopping_alternate() {
     world.update(0.1);
     assert_eq!(log.take(), ["x start", "x update", "x update"]);
     world.set_system_enabled(id, false).unwrap();
-    assert!(log.take().is_empty(), "it is told when its update comes");
+    assert!(log.take().is_empty(), "the callback runs with its update");
     world.update(0.1);
     world.update(0.1);
     assert_eq!(log.take(), ["x stop"]);
@@ -293,7 +293,7 @@ fn a0150_removing_a_system_returns_what_failed_when_it_ended() {
     world.set_error_handler(move |error| handler.push(error.to_string()));
     let id = world.add_system(Fails.named("saves"));
     let error = world.remove_system(id).unwrap_err();
-    let expected = "A0150: `saves` was removed, but failed while it ended: A0106: system `saves` failed: no disk";
+    let expected = "A0150: `saves` was removed, but failed during removal: A0106: system `saves` failed: no disk";
     assert_eq!(error.to_string(), expected);
     assert!(!world.has_system(id));
 
@@ -304,8 +304,8 @@ fn a0150_removing_a_system_returns_what_failed_when_it_ended() {
     assert_eq!(
         error.to_string(),
         format!(
-            "A0150: `{}` was removed, but failed while it ended: A0105: system `saves` panicked: cannot stop; A0106: system `saves` \
-             failed: no disk",
+            "A0150: `{}` was removed, but failed during removal: A0105: system `saves` panicked: cannot stop; A0106: \
+             system `saves` failed: no disk",
             std::any::type_name::<Group>()
         )
     );

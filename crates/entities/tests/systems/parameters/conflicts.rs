@@ -38,7 +38,7 @@ fn a0100_two_queries_of_what_one_changes() {
     );
     let bits = refusal(|_: Query<EnabledMut<Switch>>, _: Query<EnabledRef<Switch>>| {});
     assert!(
-        bits.contains("changes and parameter 2") && bits.contains("whether it is on, of `Switch`"),
+        bits.contains("changes and parameter 2") && bits.contains("the enabled bit of `Switch`"),
         "{bits}"
     );
     for message in [
@@ -76,8 +76,8 @@ fn a0102_other_parameters_exclude_each_other() {
     assert_eq!(
         refusal(|_: ResMut<Log>, _: Res<Log>| {}),
         "A0102: system `it` cannot be added: parameter 1, `ResMut<systems::common::Log>`, and parameter 2, \
-         `Res<systems::common::Log>`, both use the resource `systems::common::Log`, and one of them can change it; leave one of \
-         them out, or put both in a `ParamSet`"
+         `Res<systems::common::Log>`, both use the resource `systems::common::Log`, at least one of them mutably; \
+         remove one of them, or put both in a `ParamSet`"
     );
     for message in [
         refusal(|_: ResMut<Log>, _: ResMut<Log>| {}),
@@ -126,17 +126,17 @@ fn a0097_sy16_patches_have_no_place() {
     for (what, system) in [
         ("in_group", nothing.patch().in_group(Simulation)),
         ("before", nothing.before("it").patch()),
-        ("after", nothing.patch().after("nobody")),
+        ("after", nothing.patch().after("missing")),
         ("first", nothing.first().patch()),
         ("last", nothing.patch().last()),
         ("first", nothing.patch().first().last()),
-        ("in_group", nothing.patch().after("nobody").in_group("nobody")),
+        ("in_group", nothing.patch().after("missing").in_group("missing")),
     ] {
         assert_eq!(
             refusal(system),
             format!(
-                "A0097: `{what}` was said of `it`, which is a patch, and has no place among other systems: it runs after each of \
-                 them; take `{what}` away, or `patch`"
+                "A0097: `{what}` cannot be used for `it`: it is a patch, which runs after every other system; remove \
+                 `{what}` or `patch`"
             )
         );
     }
@@ -147,7 +147,7 @@ fn a0097_sy16_patches_have_no_place() {
     assert_eq!((info.group, info.depth), (None, 0));
     let moved = world.set_group(id, ancho_entities::Presentation).unwrap_err().to_string();
     assert!(
-        moved.starts_with("A0097: `set_group` was said of `tidy`, which is a patch"),
+        moved.starts_with("A0097: `set_group` cannot be used for `tidy`: it is a patch"),
         "{moved}"
     );
     world.try_update(0.1).unwrap();
@@ -162,8 +162,8 @@ fn a0097_sy16_nobody_is_before_or_after_a_patch() {
         assert_eq!(
             world.try_update(0.1).unwrap_err().to_string(),
             format!(
-                "A0097: `it` of `Simulation` is to run {word} `tidy`, which is a patch, and has no place among other systems: it runs \
-                 after each of them; take `{word}` away, or `patch`"
+                "A0097: `it` of `Simulation` cannot run {word} `tidy`: that is a patch, which runs after every other \
+                 system; remove `{word}` or `patch`"
             )
         );
     }
@@ -179,29 +179,29 @@ fn a0097_sy16_nobody_is_before_or_after_a_patch() {
 fn a0098_what_goes_by_parameters_is_for_functions() {
     assert_eq!(
         refusal(Once.require_matching()),
-        "A0098: `require_matching` is for functions, whose queries are known, and `it` is none; take it away, and say with \
-         `require` or `require_any` which entities it needs"
+        "A0098: `require_matching` is for function systems, but `it` is not a function, so its queries are unknown; \
+         remove it, and use `require` or `require_any`"
     );
     assert!(
         refusal(Physics.require_matching())
-            .starts_with("A0098: `require_matching` is for functions")
+            .starts_with("A0098: `require_matching` is for function systems")
     );
     for message in [refusal(Once.in_jobs()), refusal(Physics.in_jobs()), refusal(Point.in_jobs())] {
-        assert!(message.starts_with("A0098: `in_jobs` is for functions"), "{message}");
+        assert!(message.starts_with("A0098: `in_jobs` is for function systems"), "{message}");
     }
     accepted((|_: Query<&A>| {}).require_matching().in_jobs());
 }
 
 #[test]
 fn a0110_groups_have_to_be_there_and_groups() {
-    let expected = "A0110: system `it` cannot be in `systems::parameters::conflicts::Physics`, which is no group of this world; add the group \
-                    first, or name another";
+    let expected = "A0110: system `it` cannot be in `systems::parameters::conflicts::Physics`, which is not a group of this world; \
+                    add the group first, or name another";
     assert_eq!(refusal(nothing.in_group(Physics)), expected);
     assert!(
         refusal(nothing.in_group(ancho_entities::EndSimulation))
-            .contains("in `EndSimulation`, which is no group")
+            .contains("in `EndSimulation`, which is not a group")
     );
-    assert!(refusal(nothing.in_group("nobody")).starts_with("A0110: "));
+    assert!(refusal(nothing.in_group("missing")).starts_with("A0110: "));
     let itself =
         "A0110: group `it` cannot be in itself, nor in a group that is in it; name another group";
     assert_eq!(refusal(Physics.in_group(Physics)), itself);
@@ -221,7 +221,7 @@ fn a0110_groups_have_to_be_there_and_groups() {
 fn a0111_rates_are_for_groups() {
     assert_eq!(
         refusal(nothing.rate(FixedRateSimple::new(0.1))),
-        "A0111: `rate` is for groups, and `it` is none; say it of the group that it is in"
+        "A0111: `rate` is for groups, but `it` is not a group; set it on the group that contains it"
     );
     assert!(refusal(nothing.unsorted()).starts_with("A0111: `unsorted` is for groups"));
 }
@@ -291,9 +291,9 @@ fn a0108_ids_are_of_one_world_and_one_system() {
     let next = one.add_system(nothing);
     assert!(!one.has_system(id) && one.has_system(next));
     assert!(
-        one.set_system_enabled("nobody", true)
+        one.set_system_enabled("missing", true)
             .unwrap_err()
             .to_string()
-            .starts_with("A0108: this world has no system `nobody`")
+            .starts_with("A0108: this world has no system `missing`")
     );
 }

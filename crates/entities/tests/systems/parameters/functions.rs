@@ -182,8 +182,8 @@ fn what_another_system_knows_is_read() {
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
         "A0118: system `report` was not run, because it reads system \
-         `systems::parameters::functions::what_another_system_knows_is_read::Census`, which is not there or just being updated; add it to \
-         the world, and ask for it in systems that it does not update itself"
+         `systems::parameters::functions::what_another_system_knows_is_read::Census`, which does not exist or is being updated; \
+         add it to the world, and read it only in systems that it does not update"
     );
     world.spawn(A(1));
     let id = world.add_system(Census::default());

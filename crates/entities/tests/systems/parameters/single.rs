@@ -41,7 +41,7 @@ fn a_system_has_its_singleton_or_none() {
     // With several entities, even an `Option` parameter is ambiguous.
     world.spawn(Score(9));
     let told = world.try_update(0.1).unwrap_err().to_string();
-    assert!(told.contains("finds 2 entities"), "{told}");
+    assert!(told.contains("matches 2 entities"), "{told}");
     assert_eq!(world.get(one), Ok(&Score(2)));
 }
 
@@ -65,9 +65,9 @@ fn a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
     assert!(system.starts_with("A0105: system `") && system.contains("switch"), "{told}");
     assert_eq!(
         sentence,
-        "A0136: `Single<&systems::parameters::single::Shield>` finds 0 entities by now, and one was expected: another \
-         parameter of its set has switched components; have the single before that, or ask for a \
-         `Query<&systems::parameters::single::Shield>` in its place"
+        "A0136: `Single<&systems::parameters::single::Shield>` now matches 0 entities, but one was expected: another \
+         parameter of its `ParamSet` enabled or disabled components; use the single before that, or take a \
+         `Query<&systems::parameters::single::Shield>` instead"
     );
 
     // After the toggle, the single finds two entities.
@@ -79,7 +79,7 @@ fn a_single_that_others_of_its_set_switch_is_refused_in_a_sentence() {
     world.spawn(Shield(7));
     world.add_system(switch);
     let told = world.try_update(0.1).unwrap_err().to_string();
-    assert!(told.contains("finds 2 entities by now"), "{told}");
+    assert!(told.contains("now matches 2 entities"), "{told}");
 }
 
 #[test]

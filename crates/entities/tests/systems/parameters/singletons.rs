@@ -30,7 +30,8 @@ fn singletons_of_a_world() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "A0137: entity {entity} has `{}` already, and no other may; change it with `set_singleton`, or despawn the entity first",
+            "A0137: entity {entity} already has the singleton `{}`; change it with `set_singleton`, or despawn the \
+             entity first",
             ComponentType::of::<A>()
         )
     );
@@ -83,8 +84,8 @@ fn buffers_are_singletons_too() {
     assert_eq!(
         none.to_string(),
         format!(
-            "A0088: no entity with `{orders}` is found, and one was expected; create it with `create_singleton_buffer`, ask \
-             with `try_singleton_buffer`, or let the system wait for it with `require`"
+            "A0088: no entity has `{orders}`, but one was expected; create it with `create_singleton_buffer`, check \
+             with `try_singleton_buffer`, or make the system wait for it with `require`"
         )
     );
     let entity = world.create_singleton_buffer(Buffer::from([Order(1)])).unwrap();
@@ -100,7 +101,7 @@ fn buffers_are_singletons_too() {
     assert_eq!(world.singleton_buffer::<Order>(), Err(two));
     assert_eq!(world.try_singleton_buffer::<Order>(), Err(two));
     assert_eq!(world.singleton_buffer_mut::<Order>().unwrap_err(), two);
-    assert!(two.to_string().starts_with(&format!("A0088: 2 entities with `{orders}` are found")));
+    assert!(two.to_string().starts_with(&format!("A0088: 2 entities have `{orders}`")));
 }
 
 #[derive(SharedComponent, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

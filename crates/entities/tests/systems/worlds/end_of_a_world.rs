@@ -84,7 +84,7 @@ fn the_version_of_systems_rises_when_they_come_and_go() {
     let id = world.add_system(noting(&trace, "a").named("a"));
     assert!(has_risen(&world));
     world.try_update(0.1).unwrap();
-    assert!(!has_risen(&world), "nobody came or went");
+    assert!(!has_risen(&world), "no entity was created or destroyed");
     world.add_system(Group);
     assert!(has_risen(&world));
     world.remove_system(id).unwrap();

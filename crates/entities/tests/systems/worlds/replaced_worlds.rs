@@ -32,8 +32,7 @@ fn a0115_a_world_that_is_exchanged_while_updating_ends_the_update() {
     world.add_system(say("never"));
     assert_eq!(
         world.try_update(0.1).unwrap_err().to_string(),
-        "A0115: system `thief` has put another world in the place of its own, and is gone with it; exchange worlds between \
-         updates"
+        "A0115: system `thief` replaced its own world, and was dropped with it; swap worlds between updates"
     );
     assert_eq!(world.name(), "new");
     assert_eq!(log.take(), ["destroyed"]);
@@ -79,7 +78,7 @@ fn a0115_a_world_that_was_kept_goes_on_without_the_system_that_kept_it() {
     world.try_update(0.001).unwrap_err();
     assert_eq!(world.name(), "new");
     let mut old = kept.lock().unwrap().take().unwrap();
-    assert_eq!(old.executing_system(), Some(thief), "nobody could tell it");
+    assert_eq!(old.executing_system(), Some(thief), "the old world was not notified");
     old.try_update(0.25).unwrap();
     assert_eq!((old.executing_system(), old.has_system(thief)), (None, false));
     assert_eq!(old.time().elapsed(), 0.251);

@@ -62,7 +62,7 @@ fn using_what_is_older_is_refused_in_a_sentence() {
     assert!(refused.starts_with("A0013: `hits` ("), "{refused}");
     assert!(
         refused.ends_with(
-            "can no longer be used, because the update allocator of the world has taken back what was made in it before; make a new \
+            "is no longer valid, because the update allocator of the world has reclaimed its memory; create a new \
              one"
         ),
         "{refused}"

@@ -67,8 +67,9 @@ fn a0003_and_a0001_in_use() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "A0001: job `Again` writes concurrently {label}, which job `Hit` writes concurrently and which was not completed; pass \
-             the handle of `Hit` as a dependency, or complete it first; a job from a builder can also wait for its turn (`in_turn`)"
+            "A0001: job `Again` writes concurrently {label}, which job `Hit` writes concurrently and which was not \
+             completed; pass the handle of `Hit` as a dependency, complete it first, or use `in_turn`, which waits for \
+             earlier users"
         )
     );
     jobs.complete(job);

@@ -100,8 +100,8 @@ fn an_index_beyond_the_end_is_refused() {
     assert_eq!(
         failed,
         format!(
-            "A0011: job `Beyond` panicked: A0077: index 340 is asked of an array of 340 entities, of `&{}`; ask for one \
-             below that",
+            "A0011: job `Beyond` panicked: A0077: index 340 is out of bounds for an array of 340 entities of `&{}`; \
+             use a smaller index",
             std::any::type_name::<A>()
         )
     );
@@ -133,8 +133,8 @@ fn an_index_of_another_batch_is_refused() {
         assert_eq!(
             failed,
             format!(
-                "A0011: job `Stray` panicked: A0077: index {to} is out of the restricted range 32 to 47 of this batch of a \
-                 parallel job, of an array of `&mut {}`; change what is in the range, or take an array that only reads",
+                "A0011: job `Stray` panicked: A0077: index {to} is outside the range 32 to 47 of this batch of a \
+                 parallel job, in an array of `&mut {}`; write only elements in the range, or use a read-only array",
                 std::any::type_name::<A>()
             )
         );
@@ -150,7 +150,7 @@ fn an_array_of_nothing_has_no_index() {
     let jobs = all.jobs();
     let job = jobs.named("Nothing").schedule(&[], all, |mut all| all.get_mut(0).0 = 1).unwrap();
     let failed = world.jobs().try_complete(job).unwrap_err();
-    let expected = "A0077: index 0 is asked of an array of 0 entities, of `&mut ";
+    let expected = "A0077: index 0 is out of bounds for an array of 0 entities of `&mut ";
     assert!(failed.message().starts_with(expected), "{failed}");
     let all = world.query::<&A>().job().into_array();
     let jobs = all.jobs();
@@ -169,8 +169,8 @@ fn what_is_not_counted_is_refused() {
         panic_message(|| _ = world.query_mut::<EnabledMut<X>>().job().into_array()),
     ];
     for message in refused {
-        let start = "A0076: which entities the query of `";
-        assert!(message.starts_with(start) && message.contains("`ignore_enabled`"), "{message}");
+        let start = "A0076: the entities of the query `";
+        assert!(message.starts_with(start) && message.contains("`IgnoreEnabled`"), "{message}");
     }
     assert_eq!(world.query_filtered::<&X, IgnoreEnabled>().job().into_array().len(), 1);
 }

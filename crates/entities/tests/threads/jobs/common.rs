@@ -60,7 +60,7 @@ impl State {
             thread::sleep(Duration::from_micros(100));
         }
         self.left.fetch_add(1, Ordering::SeqCst);
-        assert!(self.is_open.load(Ordering::SeqCst), "nobody has opened the gate");
+        assert!(self.is_open.load(Ordering::SeqCst), "the gate was never opened");
     }
 }
 
@@ -102,7 +102,7 @@ impl Gate {
     /// Runs an action that must not wait for the job at the gate.
     #[track_caller]
     pub(crate) fn beside<R>(&self, name: &str, action: impl FnOnce() -> R) -> R {
-        assert!(self.is_occupied(), "{name}: nobody is at the gate");
+        assert!(self.is_occupied(), "{name}: no job is at the gate");
         let result = action();
         assert!(self.is_occupied(), "{name} has waited");
         result
@@ -111,7 +111,7 @@ impl Gate {
     /// Runs an action that must wait for the job at the gate, and opens the gate after a while.
     #[track_caller]
     pub(crate) fn after<R>(&self, name: &str, action: impl FnOnce() -> R) -> R {
-        assert!(self.is_occupied(), "{name}: nobody is at the gate");
+        assert!(self.is_occupied(), "{name}: no job is at the gate");
         let state = Arc::clone(&self.0);
         let opener = thread::spawn(move || {
             a_while();

@@ -36,8 +36,8 @@ fn a0001_containers_are_not_ordered_by_themselves() {
     );
     assert!(
         message.ends_with(
-            ", which job `First` writes and which was not completed; pass the handle of `First` as a dependency, or \
-             complete it first; a job from a builder can also wait for its turn (`in_turn`)"
+            ", which job `First` writes and which was not completed; pass the handle of `First` as a dependency, \
+             complete it first, or use `in_turn`, which waits for earlier users"
         ),
         "{message}"
     );
@@ -210,7 +210,8 @@ fn a0074_what_is_of_a_world_is_scheduled_there() {
         let message = job.unwrap_err().to_string();
         assert_eq!(world.jobs().uncompleted(), 0);
         assert!(message.starts_with("A0074: job `Lost` uses "), "{message}");
-        let end = ", which belongs to another scheduler; schedule it there: what is of a world, on the world's own";
+        let end = ", which belongs to another scheduler; schedule the job there, and jobs over a world on the world's \
+                   own scheduler";
         assert!(message.ends_with(end), "{message}");
         assert_eq!(jobs.uncompleted(), 0);
     }
@@ -232,8 +233,8 @@ fn a0092_a_lookup_of_what_the_query_changes_is_refused() {
         let _ = query.job().with(lookup.into_job()).schedule_parallel(|_, _| {});
     });
     let told = format!(
-        "A0092: the world cannot be split so: part 1, `Query<{mut_a}, ()>`, changes and part 2, `Lookup<{a}, ()>`, reads the \
-         values of `game::A`, perhaps of one entity; "
+        "A0092: the world cannot be split this way: part 1, `Query<{mut_a}, ()>`, changes and part 2, `Lookup<{a}, \
+         ()>`, reads the values of `game::A`, possibly of the same entity; "
     );
     assert!(message.starts_with(&told), "{message}");
     let message = panic_message(|| {
@@ -271,7 +272,7 @@ fn a0008_a_pool_that_is_full_says_so() {
         })
         .expect("there was room for all");
     assert!(
-        message.starts_with("A0008: job `More` finds the pool full, with 64 jobs "),
+        message.starts_with("A0008: job `More` cannot be scheduled: the pool is full, with 64 "),
         "{message}"
     );
     assert_eq!(world.get::<A>(entity), Ok(&A(scheduled)));

@@ -121,7 +121,7 @@ fn who_completed_a_job_on_the_way_does_not_keep_its_failure() {
     assert!(world.jobs().is_completed(bad));
     let failed = world.jobs().try_complete(bad).unwrap_err();
     assert_eq!((failed.job(), failed.message()), ("Bad", "so bad"));
-    assert!(world.jobs().try_complete(bad).is_ok(), "that was told");
+    assert!(world.jobs().try_complete(bad).is_ok(), "the failure was reported");
     assert!(world.jobs().take_failures().is_empty());
 
     let bad = world.query_mut::<&mut A>().job().named("Bad").schedule(|_| panic!("so bad"));

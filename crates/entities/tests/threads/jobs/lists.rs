@@ -181,8 +181,8 @@ fn a_list_of_another_length_is_refused_by_the_job() {
     let job = world.query_mut::<&mut A>().job().schedule_copy_from(values.read_elements());
     let failed = world.jobs().try_complete(job).unwrap_err();
     let said = failed.to_string();
-    let expected = "A0060: the query finds 90 entities, and 2 values of `game::A` were given; take as many as `count`, or \
-                    the list of `to_components`";
+    let expected = "A0060: the query matches 90 entities, but 2 values of `game::A` were passed; pass as many as \
+                    `count` returns, or the list of `to_components`";
     assert!(said.contains(expected), "{said}");
     assert_eq!(failed.job(), "copy_from");
     assert!(world.query_filtered::<(), Changed<A>>().since(seen).is_empty(), "nothing is written");
@@ -196,8 +196,8 @@ fn values_that_the_query_does_not_give_are_refused() {
     let refused = panic_message(|| query.clone().job().schedule_to_components::<A>(values.write()));
     assert_eq!(
         refused,
-        "A0135: the query does not give `game::A`, and another query may have it at the same time; ask for `&game::A` in the \
-         data of the query"
+        "A0135: the query does not fetch `game::A`, and another query may access it at the same time; add \
+         `&game::A` to the data of the query"
     );
     let optional = world.query::<Option<&A>>();
     let refused = panic_message(|| optional.job().schedule_to_components::<A>(values.write()));

@@ -79,7 +79,7 @@ fn a0109_the_world_is_not_updated_by_a_system_that_is_updated_alone() {
         .named("outer"),
     );
     world.update_system(id).unwrap();
-    let told = "A0109: `test` is just being updated; do it when it has returned, or from outside";
+    let told = "A0109: `test` is being updated; wait until its update returns";
     assert_eq!(take(&mut world), [told]);
     assert_eq!(world.time().frame(), 0);
     world.set_system_enabled(id, false).unwrap();

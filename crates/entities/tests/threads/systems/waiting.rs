@@ -37,7 +37,7 @@ impl Gate {
         let is_open = self.0.0.lock().unwrap();
         let limit = Duration::from_secs(30);
         let (is_open, _) = self.0.1.wait_timeout_while(is_open, limit, |open| !*open).unwrap();
-        assert!(*is_open, "somebody waits for who was to open the gate");
+        assert!(*is_open, "a system waits for the job that opens the gate");
     }
 }
 

@@ -58,7 +58,7 @@ fn entities_are_exchanged_while_jobs_record_commands_for_a_point() {
     world.add_system(say("goes on"));
     let _ = world.try_update(0.1);
     assert_eq!(take(&mut world), ["goes on"]);
-    assert_eq!(world.entity_count(), 100, "they came back, and nobody despawned them");
+    assert_eq!(world.entity_count(), 100, "the entities came back, and were not despawned");
 }
 
 #[test]

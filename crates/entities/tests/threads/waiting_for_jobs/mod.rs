@@ -414,7 +414,7 @@ fn jobs_that_write_buffers_are_waited_for() {
         }),
         ("buffer_mut", |stage| stage.world.buffer_mut::<Item>(stage.with_items).unwrap().clear()),
         ("add_buffer", |stage| stage.world.add_buffer::<Item>(stage.with_items).unwrap().clear()),
-        ("buffer_lookup", |stage| {
+        ("lookup of buffers", |stage| {
             let items = stage.world.lookup::<&Buffer<Item>>();
             assert_eq!(items.get(stage.with_items).unwrap().len(), 9);
         }),

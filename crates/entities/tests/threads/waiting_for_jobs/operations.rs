@@ -226,7 +226,7 @@ pub(crate) const NEAR: &[Operation] = &[
         let expected = stage.a;
         stage.world.query_mut::<&mut A>().for_each(|a| assert_eq!(a.0, expected));
     }),
-    ("a loop with changes of structure", |stage| {
+    ("a loop with structural changes", |stage| {
         let expected = stage.a;
         stage.world.batch(QueryDescriptor::of::<&Text, ()>()).for_each(|entities, entity| {
             assert_eq!(entities.take::<A>(entity), Ok(A(expected)));
@@ -243,7 +243,7 @@ pub(crate) const NEAR: &[Operation] = &[
         let copied = QueryDescriptor::of::<&A, ()>().copy_to(&stage.world, &mut other).unwrap();
         assert!(copied.len() > 30 && other.query::<&A>().iter().all(|a| a.0 == stage.a));
     }),
-    ("move_slice_from and back", |stage| {
+    ("move_to and back", |stage| {
         let mut other = elsewhere();
         let moved = stage.world.batch(&stage.pair).move_to(&mut other).unwrap();
         let there = stage.pair.map(|old| moved.get(old).unwrap());

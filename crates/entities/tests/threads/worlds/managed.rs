@@ -67,7 +67,7 @@ fn work(world: &mut World, all: &[Entity], owner: &Arc<()>, seed: usize) -> Vec<
         // A fork that is dropped at once, on this thread.
         let fork = world.fork().unwrap();
         for diary in fork.chunks().filter_map(|chunk| chunk.managed::<Diary>()).flatten() {
-            diary.note("nobody reads this");
+            diary.note("a line that is never read");
         }
     }
     world.check_invariants().unwrap();

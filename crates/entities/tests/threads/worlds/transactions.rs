@@ -320,7 +320,7 @@ fn failures_come_back_with_the_world() {
         let Rejected { value: world, error } = transaction.end().unwrap_err();
         assert_eq!(error.message(), "told to");
         assert_eq!(world.entity_count(), 3);
-        assert!(world.jobs().take_failures().is_empty(), "it was told");
+        assert!(world.jobs().take_failures().is_empty(), "the failure was reported");
     }
 }
 
@@ -342,7 +342,10 @@ fn failures_of_jobs_over_entities_that_are_lent_come_back_too() {
                 error.message().to_owned()
             } else {
                 let failed = transaction.complete().unwrap_err();
-                assert!(transaction.complete().is_ok() && transaction.end().is_ok(), "it was told");
+                assert!(
+                    transaction.complete().is_ok() && transaction.end().is_ok(),
+                    "the failure was reported"
+                );
                 failed.message().to_owned()
             };
             assert!(message.contains("told to"), "{message}");

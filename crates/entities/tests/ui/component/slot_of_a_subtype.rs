@@ -1,4 +1,4 @@
-//! What was registered as one type is not found as another, of which it is a subtype.
+//! A type that was registered is not found as a supertype.
 
 use ancho_entities::__macro::TypeSlot;
 use ancho_entities::{Component, Field};

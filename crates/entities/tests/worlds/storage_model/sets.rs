@@ -80,7 +80,7 @@ per_chunk! {
 macro_rules! sets {
     ($(($($name:ident),*))*) => {$(
         #[expect(clippy::allow_attributes, reason = "all tuples but the empty one use everything")]
-        #[allow(unused_variables, clippy::unused_unit, non_snake_case, reason = "as above")]
+        #[allow(unused_variables, clippy::unused_unit, non_snake_case, reason = "generated for tuples of all lengths")]
         impl<$($name: Set),*> Set for ($($name,)*) {
             fn kinds(into: &mut Vec<usize>) {
                 $($name::kinds(into);)*
