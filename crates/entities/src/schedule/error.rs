@@ -169,11 +169,9 @@ impl fmt::Display for SystemError {
                 "A0117: system `{system}` cannot be added to a world that is being dropped; add it before, or to another world"
             ),
             Self::Order { message } => f.write_str(message),
-            Self::Rate { group, error } => fmt_with_prefix(
-                f,
-                &error.to_string(),
-                &format!("group `{group}` keeps its rate"),
-            ),
+            Self::Rate { group, error } => {
+                fmt_with_prefix(f, &error.to_string(), &format!("group `{group}` keeps its rate"))
+            }
             Self::NoAutoSystem { path } => write!(
                 f,
                 "A0129: the system `{path}` cannot be left out, because no system with this path is marked with \
@@ -383,6 +381,9 @@ impl fmt::Display for UpdateError {
                 f,
                 "A0108: this world has no system {system}; add it, or use the world that has it"
             ),
+            SystemFault::IsExecuting => {
+                write!(f, "A0109: `{system}` is being updated; wait until its update returns")
+            }
             SystemFault::WorldExchanged => write!(
                 f,
                 "A0115: system `{system}` replaced its own world, and was dropped with it; swap worlds between updates"

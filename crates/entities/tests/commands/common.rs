@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ancho_entities::{CommandError, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, ManagedComponent, PlaybackStopped, SharedComponent, World};
+use ancho_entities::{
+    CommandError, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer,
+    ManagedComponent, PlaybackStopped, SharedComponent, World,
+};
 
 pub(crate) use crate::fixtures::*;
 

@@ -1,6 +1,9 @@
 //! Buffers played once or several times, in one world or in several.
 
-use ancho_entities::{Buffer, CommandError, CommandFault, Entity, EntityCommandBuffer, EntityTracker, Managed, QueryDescriptor, Shared, World};
+use ancho_entities::{
+    Buffer, CommandError, CommandFault, Entity, EntityCommandBuffer, EntityTracker, Managed,
+    QueryDescriptor, Shared, World,
+};
 
 use crate::common::*;
 

@@ -4,7 +4,9 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use ancho_entities::{CommandError, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, World};
+use ancho_entities::{
+    CommandError, CommandFault, CommandRecorder, Component, Entity, EntityCommandBuffer, World,
+};
 use ancho_jobs::{JobCell, JobSlice};
 
 use crate::commands::common::*;
