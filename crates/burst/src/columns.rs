@@ -98,7 +98,7 @@ macro_rules! glam_floats {
 #[cfg(feature = "glam")]
 glam_floats! { Vec2 2 Vec3 3 Vec3A 3 Vec4 4 Quat 4 }
 
-#[expect(unnameable_types, reason = "nobody else is to implement or use these")]
+#[expect(unnameable_types, reason = "only this module implements and uses these")]
 mod sealed {
     use super::{BLOCK, Floats};
 
@@ -275,7 +275,7 @@ impl<K, S: sealed::Slices<K>> ColumnSlices<K> for S {}
 ///
 /// # Panics
 ///
-/// If the slices have different lengths. If the kernel panics, either all earlier elements are written or those of earlier
+/// Panics if the slices have different lengths. If the kernel panics, either all earlier elements are written or those of earlier
 /// blocks, depending on the level.
 ///
 /// # Determinism

@@ -51,7 +51,7 @@ pub fn verdict(report: &Report, level: CpuLevel) -> Verdict {
         let culprits = if wide == 0 { instance.calls.iter().collect() } else { in_loop };
         if wide == 0 || !culprits.is_empty() {
             let stopped = match culprits.as_slice() {
-                [] => "it makes no calls; `cargo xtask inspect` tells what stopped the compiler"
+                [] => "it makes no calls; `cargo xtask inspect` shows what stopped the compiler"
                     .to_owned(),
                 calls => format!("it calls {}", List(calls)),
             };
@@ -72,7 +72,7 @@ pub fn verdict(report: &Report, level: CpuLevel) -> Verdict {
 ///
 /// # Panics
 ///
-/// If the kernel is not vectorised, has no instance at the level, or does not exist.
+/// Panics if the kernel is not vectorised, has no instance at the level, or does not exist.
 ///
 /// # Examples
 ///
