@@ -154,7 +154,7 @@ impl<T, S> Set<T, S> {
         self.map.len()
     }
 
-    /// Returns whether the pointer is null.
+    /// Returns whether there are no values.
     ///
     /// # Examples
     ///
@@ -333,7 +333,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
     /// Frees the capacity that the values do not need (Unity's `TrimExcess`). The memory of
     /// parallel writers is freed too.
     ///
-    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// The values are moved to smaller memory. If the allocator has no memory for that, nothing
     /// changes.
     ///
     /// # Examples
@@ -569,7 +569,7 @@ impl<T: fmt::Debug, S> fmt::Debug for Set<T, S> {
 /// ```
 /// assert_eq!(ancho_collections::Set::from([5]).iter().next(), Some(&5));
 /// ```
-#[must_use = "a set is walked only when the iterator is used"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct SetIter<'a, T>(MapIter<'a, T, ()>);
 
 /// Iterator of the values of a [`Set`](crate::Set), by value.

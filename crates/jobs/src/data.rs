@@ -20,8 +20,8 @@ use crate::safety::AccessList;
 ///
 /// - [`declare`](Self::declare) names every container that the views reach, with the access they allow.
 /// - Data that writes a container was made from a mutable borrow of it. Data that reads a container was made from a
-///   shared borrow of it. The borrow is a lifetime in the type, so it lasts as long as `Self` could. So it outlives
-///   the call that schedules or runs the job, also after [`hold`](Self::hold).
+///   shared borrow of it. The borrow is a lifetime of the type. So it outlives the call that schedules or runs the job,
+///   even after [`hold`](Self::hold).
 /// - [`USES_CONTAINERS`](Self::USES_CONTAINERS) is false only where `declare` adds nothing.
 /// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the views reach. Data
 ///   behind a [fence](crate::Fence) is kept alive by the fence's owner. That owner completes the jobs that use the
@@ -53,7 +53,7 @@ use crate::safety::AccessList;
 ///     }
 ///
 ///     unsafe fn whole(held: &mut Held<Vec<u32>>) -> &mut Vec<u32> {
-///         // SAFETY: nobody else uses the list, since the declared access passed the check, and this
+///         // SAFETY: no other job uses the list, since the declared access passed the check, and this
 ///         // is the one view of it.
 ///         unsafe { &mut *held.as_ptr() }
 ///     }
@@ -67,7 +67,7 @@ use crate::safety::AccessList;
 /// assert_eq!(list.get().unwrap(), &[1, 2, 3]);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not something a job can take along",
+    message = "`{Self}` is not job data",
     label = "not job data",
     note = "pass tokens of containers, such as `slice.write()` or `cell.read()`, or a tuple of them; \
             plain values are captured by the job's closure"
@@ -159,7 +159,7 @@ pub unsafe trait JobData {
 /// #     }
 /// #
 /// #     unsafe fn whole(held: &mut Held<[u32; 256]>) -> &mut [u32; 256] {
-/// #         // SAFETY: nobody else uses the table, since the declared access passed the check, and this
+/// #         // SAFETY: no other job uses the table, since the declared access passed the check, and this
 /// #         // is the one view of it.
 /// #         unsafe { &mut *held.as_ptr() }
 /// #     }
@@ -189,7 +189,7 @@ pub unsafe trait JobData {
 ///     ) -> &'v mut [u32] {
 ///         assert!(batch.range.end <= 256, "the table is too short for the batch");
 ///         let first = table.wrapping_add(batch.range.start);
-///         // SAFETY: inside the table, which is held. Nobody outside of the job uses it, since the
+///         // SAFETY: inside the table, which is held. No other job uses it, since the
 ///         // declared access passed the check, and no other batch has one of these indices.
 ///         unsafe { std::slice::from_raw_parts_mut(first, batch.range.len()) }
 ///     }

@@ -15,7 +15,7 @@ impl<T: Send + 'static> Guarded<T> {
     /// # Errors
     ///
     /// Returns the container and the error if a job that uses it is neither among the given ones nor among their
-    /// dependencies (A0001). Also if the container's memory was taken back (A0013).
+    /// dependencies (A0001). Also if the container's memory was rewound (A0013).
     ///
     /// # Examples
     ///
@@ -65,8 +65,7 @@ impl<T: Send + 'static> JobCell<T> {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         let disposed = self.value.dispose_after(jobs, dependencies);
-        disposed
-            .map_err(|Kept { container: value, error }| Kept { container: Self { value }, error })
+        disposed.map_err(|kept| kept.map(|value| Self { value }))
     }
 }
 
@@ -95,10 +94,7 @@ impl<T: Send + 'static> JobSlice<T> {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         let disposed = self.elements.dispose_after(jobs, dependencies);
-        disposed.map_err(|Kept { container: elements, error }| Kept {
-            container: Self { elements },
-            error,
-        })
+        disposed.map_err(|kept| kept.map(|elements| Self { elements }))
     }
 }
 

@@ -100,7 +100,7 @@ pub enum ScheduleError {
         /// The number of indices of the job.
         count: usize,
     },
-    /// A0013: the memory that the container was made in was taken back.
+    /// A0013: the memory of the container was rewound.
     Expired {
         /// The container.
         container: ContainerLabel,
@@ -168,13 +168,13 @@ impl fmt::Display for ScheduleError {
             ),
             Self::Expired { container, job, memory } => write!(
                 f,
-                "A0013: job `{job}` takes {container}, which can no longer be used, because {memory} has \
-                 taken back what was made in it before; make a new one"
+                "A0013: job `{job}` takes {container}, which can no longer be used, because {memory} \
+                 has been rewound; make a new one"
             ),
             Self::ForeignFence { job, what } => write!(
                 f,
-                "A0074: job `{job}` uses {what}, which belongs to another scheduler; schedule it there: \
-                 what is of a world, on the world's own"
+                "A0074: job `{job}` uses {what}, which belongs to another scheduler; schedule the \
+                 job there, for data of a world on the world's own scheduler"
             ),
         }
     }
@@ -211,7 +211,7 @@ pub enum AccessError {
         /// The access of that job.
         job_access: Access,
     },
-    /// A0013: the memory that the container was made in was taken back.
+    /// A0013: the memory of the container was rewound.
     Expired {
         /// The container.
         container: ContainerLabel,
@@ -238,7 +238,7 @@ impl AccessError {
     pub fn summary(&self) -> impl fmt::Display {
         fmt::from_fn(move |f| match self {
             Self::InUse { job, .. } => write!(f, "in use by job `{job}`"),
-            Self::Expired { memory, .. } => write!(f, "taken back by {memory}"),
+            Self::Expired { memory, .. } => write!(f, "expired with {memory}"),
         })
     }
 }
@@ -261,8 +261,8 @@ impl fmt::Display for AccessError {
             }
             Self::Expired { container, memory } => write!(
                 f,
-                "A0013: {container} can no longer be used, because {memory} has taken back what was \
-                 made in it before; make a new one"
+                "A0013: {container} can no longer be used, because {memory} has been rewound; make \
+                 a new one"
             ),
         }
     }
@@ -339,6 +339,20 @@ pub struct Kept<C, E> {
     pub container: C,
     /// The reason why the container was not consumed.
     pub error: E,
+}
+
+impl<C, E> Kept<C, E> {
+    /// Converts the container, for containers that wrap others.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let kept = ancho_jobs::Kept { container: 5, error: "in use" };
+    /// assert_eq!(kept.map(Some).container, Some(5));
+    /// ```
+    pub fn map<D>(self, convert: impl FnOnce(C) -> D) -> Kept<D, E> {
+        Kept { container: convert(self.container), error: self.error }
+    }
 }
 
 impl<C, E: fmt::Display> fmt::Display for Kept<C, E> {

@@ -456,7 +456,7 @@ mod tests {
         match block.take(Layout::from_size_align(size, 1).unwrap()) {
             Taken::Memory(memory) => Some(memory),
             Taken::Full => None,
-            Taken::Replaced => panic!("nobody replaced it"),
+            Taken::Replaced => panic!("the block was not replaced"),
         }
     }
 
@@ -491,7 +491,7 @@ mod tests {
     /// A thread measures, pauses, and continues when the record has new memory with the same number
     /// of lines taken.
     #[test]
-    fn a_claim_on_memory_that_was_replaced_is_given_back() {
+    fn a_claim_on_replaced_memory_is_released() {
         let block = opened(1024);
         let large = Layout::from_size_align(900, 1).unwrap();
         let claim = block.measure(block.load(), large).unwrap();
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_counted_is_refused() {
+    fn sizes_that_overflow_are_refused() {
         let block = opened(1024);
         assert_eq!(take(&block, isize::MAX as usize), None);
         let largest = Layout::from_size_align(1 << 62, 1).unwrap();

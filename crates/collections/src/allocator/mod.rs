@@ -117,7 +117,7 @@ impl Allocator {
     ///
     /// struct Nothing;
     ///
-    /// // SAFETY: there is no memory to promise anything about.
+    /// // SAFETY: it never returns memory, so there is none to free or to resize.
     /// unsafe impl MemorySource for Nothing {
     ///     fn allocate(&self, _: Layout) -> Option<NonNull<u8>> { None }
     ///     unsafe fn deallocate(&self, _: NonNull<u8>, _: Layout) {}

@@ -126,8 +126,8 @@ impl fmt::Display for BlobError {
             ),
             Self::ForeignStore { asset } => write!(
                 f,
-                "A0042: the reference to a blob asset `{asset}` is of another store; ask the store that \
-                 it was inserted in"
+                "A0042: the reference to a blob asset `{asset}` is of another store; use the store \
+                 that it was inserted in"
             ),
             Self::WrongType { wanted, found } => write!(
                 f,

@@ -135,7 +135,8 @@ impl BlobStore {
     ///
     /// # Complexity
     ///
-    /// As for [`insert`](Self::insert).
+    /// The first change after a [`reader`](Self::reader) was made copies the table, as for
+    /// [`insert`](Self::insert).
     ///
     /// # Examples
     ///
@@ -196,7 +197,7 @@ impl BlobStore {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Returns the same errors as [`get`](Self::get).
     ///
     /// # Examples
     ///

@@ -11,7 +11,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it.
     ///
     /// # Examples
     ///
@@ -29,7 +29,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it.
     ///
     /// # Examples
     ///
@@ -49,8 +49,8 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it, and
-    /// [`Format`](FixedStringError::Format), if its `Display` returns an error.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it, and
+    /// [`Format`](FixedStringError::Format) if its `Display` returns an error.
     ///
     /// # Examples
     ///
@@ -74,8 +74,8 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Format`](FixedStringError::Format), if the format is invalid, with the reason and the
-    /// position. [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    /// Returns [`Format`](FixedStringError::Format) if the format is invalid, with the reason and the
+    /// position. [`Overflow`](FixedStringError::Overflow) if there is no room for the result.
     ///
     /// # Examples
     ///
@@ -103,11 +103,11 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if `index` is inside a code point, or beyond the end.
+    /// Panics with code A0031 if `index` is inside a code point, or beyond the end.
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it.
     ///
     /// # Examples
     ///
@@ -126,11 +126,11 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if `index` is inside a code point, or beyond the end.
+    /// Panics with code A0031 if `index` is inside a code point, or beyond the end.
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it.
     ///
     /// # Examples
     ///
@@ -149,12 +149,12 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if the range begins or ends inside a code point, or beyond the end, or if it ends
+    /// Panics with code A0031 if the range begins or ends inside a code point, or beyond the end, or if it ends
     /// before it begins.
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for the result.
     ///
     /// # Examples
     ///
@@ -194,7 +194,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for the result.
     ///
     /// # Examples
     ///
@@ -223,7 +223,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if no code point begins there.
+    /// Panics with code A0031 if no code point begins there.
     ///
     /// # Examples
     ///
@@ -260,7 +260,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if `len` is inside a code point.
+    /// Panics with code A0031 if `len` is inside a code point.
     ///
     /// # Examples
     ///
@@ -372,8 +372,8 @@ fn bad_position(text: &str, position: usize, size: usize) -> ! {
              take positions from `find` or `char_indices`"
         ),
         None => panic!(
-            "A0031: byte {position} of a FixedString<{size}> was asked for, and its text is {len} bytes \
-             long; take positions from `find` or `char_indices`"
+            "A0031: byte {position} of a FixedString<{size}> is beyond the end of its text, which has {len} \
+             bytes; take positions from `find` or `char_indices`"
         ),
     }
 }

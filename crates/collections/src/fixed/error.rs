@@ -64,7 +64,7 @@ impl fmt::Display for FixedStringError {
             }
             Self::Encoding { position } => write!(f, "the text is not UTF-8 at byte {position}"),
             Self::NotZero { position } => {
-                write!(f, "byte {position} of the string is behind its text, and is not zero")
+                write!(f, "byte {position} of the string is after its text, and is not zero")
             }
             Self::Format(error) => error.fmt(f),
         }
@@ -141,7 +141,7 @@ impl fmt::Display for FormatError {
             ),
             Self::MissingArgument { position, index, given } => write!(
                 f,
-                "the format asks for {{{index}}} at byte {position}, and the number of arguments is {given}"
+                "the format names {{{index}}} at byte {position}, and the number of arguments is {given}"
             ),
             Self::TooManyArguments { given } => {
                 write!(f, "a format takes up to 10 arguments, and {given} were given")

@@ -15,7 +15,7 @@ use crate::allocator::Allocator;
 /// let map = ancho_collections::Map::from([(1, "one")]);
 /// assert_eq!(map.iter().next(), Some((&1, &"one")));
 /// ```
-#[must_use = "a map is walked only when the iterator is used"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct MapIter<'a, K, V>(pub(super) hash_table::Iter<'a, (K, V)>);
 
 /// Iterator of the pairs of a [`Map`](crate::Map), with mutable values.
@@ -26,7 +26,7 @@ pub struct MapIter<'a, K, V>(pub(super) hash_table::Iter<'a, (K, V)>);
 /// let mut map = ancho_collections::Map::from([(1, "one")]);
 /// assert_eq!(map.iter_mut().next(), Some((&1, &mut "one")));
 /// ```
-#[must_use = "a map is walked only when the iterator is used"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct MapIterMut<'a, K, V>(pub(super) hash_table::IterMut<'a, (K, V)>);
 
 /// Iterator of the pairs of a [`Map`](crate::Map), by value.

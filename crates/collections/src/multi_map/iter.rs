@@ -24,7 +24,7 @@ use super::nodes::{Chain, NIL, Node, Nodes};
 /// assert_eq!(values.len(), 2);
 /// assert_eq!([values.next(), values.next(), values.next()], [Some(&'a'), Some(&'c'), None]);
 /// ```
-#[must_use = "a map is walked only when the iterator is used"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct MultiMapValues<'a, V> {
     nodes: &'a [Node<V>],
     next: u32,
@@ -40,7 +40,7 @@ pub struct MultiMapValues<'a, V> {
 /// map.values_for_mut(&1).for_each(|value| *value += 10);
 /// assert!(map.values_for(&1).eq(&[15, 17]));
 /// ```
-#[must_use = "a map is walked only when the iterator is used"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct MultiMapValuesMut<'a, V> {
     nodes: *mut Node<V>,
     /// Number of nodes.
@@ -59,7 +59,7 @@ pub struct MultiMapValuesMut<'a, V> {
 /// let map = ancho_collections::MultiMap::from([(1, 'a'), (1, 'b')]);
 /// assert!(map.iter().eq([(&1, &'a'), (&1, &'b')]));
 /// ```
-#[must_use = "a map is walked only when the iterator is used"]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct MultiMapIter<'a, K, V> {
     heads: hash_table::Iter<'a, (K, Head)>,
     nodes: &'a Nodes<V>,

@@ -74,7 +74,7 @@ fn references_of_another_store_are_refused() {
     let foreign = other.insert(BlobBuilder::new(7).build().unwrap());
     assert_eq!(
         store.get(foreign).unwrap_err().to_string(),
-        "A0042: the reference to a blob asset `i32` is of another store; ask the store that it was \
+        "A0042: the reference to a blob asset `i32` is of another store; use the store that it was \
          inserted in"
     );
     assert_eq!(store.remove(foreign), Err(BlobError::ForeignStore { asset: "i32" }));
@@ -95,7 +95,7 @@ fn references_of_another_type_are_refused() {
 }
 
 #[test]
-fn no_bits_lead_to_what_is_not_there() {
+fn no_bits_lead_to_a_missing_asset() {
     let mut store = BlobStore::new();
     let reference = store.insert(BlobBuilder::new(7_u8).build().unwrap());
     let gone = store.insert(BlobBuilder::new(8_u8).build().unwrap());

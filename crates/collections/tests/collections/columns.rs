@@ -363,7 +363,7 @@ proptest! {
     #![proptest_config(cases(128))]
 
     #[test]
-    fn any_script_does_what_a_vector_of_tuples_does(
+    fn any_script_gives_the_result_of_a_vector_of_tuples(
         steps in prop::collection::vec(
             prop_oneof![
                 8 => any::<u8>().prop_map(Step::Push),

@@ -41,7 +41,7 @@ fn expected(capacities: [usize; 5]) -> [(usize, usize); 5] {
 }
 
 #[test]
-fn the_size_is_fixed_and_the_capacity_is_what_fits_behind_the_length() {
+fn the_size_is_fixed_and_the_capacity_is_the_rest_after_the_length() {
     assert_eq!(sizes_and_capacities::<u8>(), expected([30, 62, 126, 510, 4094]));
     assert_eq!(sizes_and_capacities::<[u8; 3]>(), expected([10, 20, 42, 170, 1364]));
     assert_eq!(sizes_and_capacities::<u16>(), expected([15, 31, 63, 255, 2047]));
@@ -99,7 +99,7 @@ fn nothing_stays_behind_a_list_that_became_shorter() {
 }
 
 #[test]
-fn a_full_list_gives_back_what_does_not_fit() {
+fn a_full_list_returns_elements_that_do_not_fit() {
     let mut list = Tiny::from(FULL);
     assert!(list.is_full());
     assert_eq!(list.try_push(7), Err(FixedListFull { value: 7, capacity: 6 }));
@@ -124,8 +124,8 @@ fn a_full_list_gives_back_what_does_not_fit() {
 fn a_full_list_panics_and_is_left_as_it_was() {
     let more = |len, more| {
         format!(
-            "A0032: a FixedList<u8, 8> with {len} elements was to get {more} more, and holds 6; take a \
-             larger size, or append with `try_push` and keep what comes back"
+            "A0032: a FixedList<u8, 8> with {len} elements has no room for {more} more, since it holds 6; \
+             take a larger size, or use `try_push`, which returns the element"
         )
     };
     let mut list = Tiny::from(FULL);
@@ -216,8 +216,8 @@ fn ranges_are_inserted_and_removed_as_a_whole_or_not_at_all() {
     assert_eq!(list.try_push_repeated(5, usize::MAX).unwrap_err().capacity, 7);
     assert_eq!(list.try_resize(8, 5).unwrap_err().value, 5);
     assert_eq!(list, before);
-    let full = "A0032: a FixedList<u32, 32> with 3 elements was to get 5 more, and holds 7; take a larger size, or \
-                append with `try_push` and keep what comes back";
+    let full = "A0032: a FixedList<u32, 32> with 3 elements has no room for 5 more, since it holds 7; take a larger \
+                size, or use `try_push`, which returns the element";
     assert_panics(|| list.insert_slice(0, &[0; 5]), full);
     assert_panics(|| list.push_repeated(0, 5), full);
     assert_panics(|| list.resize(8, 0), full);

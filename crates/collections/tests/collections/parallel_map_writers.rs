@@ -334,7 +334,7 @@ fn a_panic_of_the_hash_while_settling_loses_no_key_that_was_there() {
 }
 
 #[test]
-fn a_batch_that_panics_loses_what_it_had_not_written_yet() {
+fn a_batch_that_panics_loses_its_remaining_writes() {
     let jobs = JobScheduler::new(&JobPool::builder().workers(2).build().unwrap());
     let mut map = NativeHashMap::with_capacity(100);
     let job = jobs.schedule_for_each(&[], map.writer(), 100, 10, |map, i| {
@@ -355,7 +355,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn parallel_writers_do_what_one_writer_does(
+    fn parallel_writers_give_the_result_of_one_writer(
         writes in writes(),
         before in prop::collection::vec(0_u8..60, 0..20),
         removed in prop::collection::vec(0_u8..60, 0..10),

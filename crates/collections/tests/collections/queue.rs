@@ -255,7 +255,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn a_queue_does_what_a_deque_does(steps in prop::collection::vec(step(), 0..200)) {
+    fn a_queue_behaves_like_a_deque(steps in prop::collection::vec(step(), 0..200)) {
         let mut queue = Queue::new();
         let mut model = VecDeque::new();
         for step in steps {

@@ -25,12 +25,12 @@ fn a_container_made_before_is_refused_to_its_owner() {
     assert!(matches!(refused, AccessError::Expired { container, .. } if container == label));
     let text = refused.to_string();
     assert!(text.starts_with(&format!("A0013: {label} can no longer be used, because ")), "{text}");
-    assert!(text.ends_with("has taken back what was made in it before; make a new one"), "{text}");
+    assert!(text.ends_with("has been rewound; make a new one"), "{text}");
     assert!(list.get_mut().is_err() && table.get().is_err() && table.get_mut().is_err());
     assert!(matches!(array.get(), Err(AccessError::Expired { .. })));
     assert!(matches!(array.get_mut(), Err(AccessError::Expired { .. })));
     assert_eq!(array.len(), 3, "this never changes");
-    assert!(format!("{list:?}").contains("taken back by"), "{list:?}");
+    assert!(format!("{list:?}").contains("expired with"), "{list:?}");
 
     let kept = list.into_inner().unwrap_err();
     assert!(matches!(kept.error, AccessError::Expired { .. }));
@@ -198,7 +198,7 @@ fn a_container_that_has_expired_is_dropped_and_not_disposed_of_later() {
 }
 
 #[test]
-fn what_was_taken_out_of_a_container_outlives_a_rewind() {
+fn data_taken_out_of_a_container_outlives_a_rewind() {
     let level = RewindableAllocator::new();
     let memory = level.allocator();
     let mut list = NativeList::with_capacity_in(10, &memory);

@@ -130,7 +130,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn text_does_what_a_string_does(steps in prop::collection::vec(step(), 0..60)) {
+    fn text_behaves_like_a_string(steps in prop::collection::vec(step(), 0..60)) {
         let mut text = Text::new();
         let mut model = String::new();
         for step in steps {

@@ -198,7 +198,7 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
 /// let token = unsafe { values.write_unrestricted() };
 /// let job = jobs.schedule(&[], token, |values| {
 ///     assert!(!values.is_empty() && values.len() == 4);
-///     // SAFETY: nobody else uses the elements, and there is a first one.
+///     // SAFETY: no other code uses the elements, and there is a first one.
 ///     unsafe { (*values.get_mut(3), *values.as_mut_ptr()) = (values.get(1) * 10, 7) };
 /// });
 /// jobs.complete(job.unwrap());

@@ -9,7 +9,7 @@ use ancho_jobs::{JobCell, JobSlice, ScheduleError};
 use common::{Door, WORKERS, eventually, occupy_workers, scheduler};
 
 #[test]
-fn the_count_is_what_an_earlier_job_made_of_the_list() {
+fn the_count_is_the_length_that_an_earlier_job_left() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut list = JobCell::new(Vec::new());
@@ -159,7 +159,7 @@ fn a_batch_size_of_zero_is_refused_at_once() {
 }
 
 #[test]
-fn the_count_closure_may_look_at_what_the_batches_write() {
+fn the_count_closure_may_read_the_containers_that_the_batches_write() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(100, 1);

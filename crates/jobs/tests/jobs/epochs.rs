@@ -1,4 +1,4 @@
-//! A container whose memory was taken back is refused, while jobs that hold it continue.
+//! A container whose memory was rewound is refused, while jobs that hold it continue.
 
 use crate::common;
 
@@ -20,12 +20,12 @@ fn a_container_whose_epoch_is_past_is_refused_to_its_owner_and_to_jobs() {
         let mut values = JobSlice::new(10, 1).stamped(epoch.stamp());
         assert_eq!(score.get(), Ok(&5));
         epoch.advance();
-        let taken_back =
+        let expired =
             AccessError::Expired { container: score.label(), memory: "the level's memory" };
-        assert_eq!(score.get(), Err(taken_back));
-        assert_eq!(score.get_mut(), Err(taken_back));
-        assert!(taken_back.to_string().starts_with("A0013: `score` (u32 made at "));
-        assert_eq!(format!("{score:?}"), "Guarded(taken back by the level's memory)");
+        assert_eq!(score.get(), Err(expired));
+        assert_eq!(score.get_mut(), Err(expired));
+        assert!(expired.to_string().starts_with("A0013: `score` (u32 made at "));
+        assert_eq!(format!("{score:?}"), "Guarded(expired with the level's memory)");
         assert!(values.as_slice().unwrap_err().to_string().starts_with("A0013: "));
         assert!(values.as_mut_slice().unwrap_err().to_string().starts_with("A0013: "));
 

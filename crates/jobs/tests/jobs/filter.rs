@@ -27,7 +27,7 @@ fn append_then_filter_then_append() {
 }
 
 #[test]
-fn append_asks_each_index_once_in_rising_order_and_keeps_what_was_there() {
+fn append_tests_each_index_once_in_rising_order_and_keeps_existing_elements() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![99_u32, 3]);
     let mut asked = JobCell::new(Vec::new());

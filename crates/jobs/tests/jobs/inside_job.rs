@@ -94,7 +94,7 @@ fn completing_and_flushing_panic() {
 }
 
 #[test]
-fn the_message_names_both_jobs_and_says_what_to_do() {
+fn the_message_names_both_jobs_and_the_remedy() {
     assert_eq!(
         REFUSED.to_string(),
         "A0006: job `Outer` tried to schedule job `Inner`; jobs are scheduled and completed by the \

@@ -31,7 +31,7 @@ fn job_order(jobs: &JobScheduler) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_scheduler_begins_in_parallel_mode_and_keeps_what_is_set() {
+fn a_scheduler_begins_in_parallel_mode_and_keeps_the_mode_that_is_set() {
     let jobs = scheduler(1);
     assert_eq!(jobs.mode(), ExecutionMode::Parallel);
     assert_eq!(ExecutionMode::default(), ExecutionMode::Parallel);

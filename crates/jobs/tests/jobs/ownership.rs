@@ -167,7 +167,7 @@ fn a_handle_of_another_scheduler_is_refused() {
 }
 
 #[test]
-fn the_message_about_a_foreign_handle_says_what_to_do() {
+fn the_message_about_a_foreign_handle_names_the_remedy() {
     assert_eq!(
         ScheduleError::ForeignHandle { job: "Here" }.to_string(),
         "A0004: job `Here` depends on a job of another scheduler; complete that job there, or schedule \

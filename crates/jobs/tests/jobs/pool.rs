@@ -152,7 +152,7 @@ fn dropping_a_pools_handles_with_jobs_pending_loses_no_job() {
 }
 
 #[test]
-fn dropping_a_scheduler_completes_what_was_scheduled() {
+fn dropping_a_scheduler_completes_its_jobs() {
     for workers in [0, 1, 2] {
         let jobs = scheduler(workers);
         let (flushed, held) = (Flag::default(), Flag::default());
@@ -205,7 +205,7 @@ fn more_workers_than_a_pool_can_have_are_an_error() {
 
 /// A separate process requests stacks that are too large for any system, and so gets no threads.
 #[test]
-fn a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for() {
+fn a_refused_thread_is_reported_for_each_request_of_the_shared_pool() {
     const ROLE: &str = "ANCHO_TEST_REFUSED_THREADS";
     if std::env::var_os(ROLE).is_some() {
         let shared = || panic_message(JobPool::shared);
@@ -218,7 +218,7 @@ fn a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for() {
         // The pool has no workers, so nothing can be refused.
         return;
     }
-    let this = "pool::a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for";
+    let this = "pool::a_refused_thread_is_reported_for_each_request_of_the_shared_pool";
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         // With one test thread, tests run on the main thread of the process.
         .args(["--exact", this, "--test-threads=1"])

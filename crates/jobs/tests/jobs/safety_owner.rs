@@ -121,7 +121,7 @@ fn length_label_and_debug_can_be_asked_for_at_any_time() {
 }
 
 #[test]
-fn the_message_names_container_and_job_and_says_what_to_do() {
+fn the_message_names_the_container_the_job_and_the_remedy() {
     let jobs = scheduler(1);
     let mut score = JobCell::new(0).named("score");
     let place = score.label().made();
