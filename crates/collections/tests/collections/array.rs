@@ -360,7 +360,7 @@ fn an_array_is_freed_by_the_last_of_several_jobs_on_whatever_thread() {
 }
 
 #[test]
-fn jobs_that_do_not_run_let_go_of_arrays_too() {
+fn jobs_that_do_not_run_release_arrays_too() {
     let jobs = scheduler(1);
     let drops = Drops::default();
     let mut array = NativeArray::from(drops.values::<Vec<_>>(10));

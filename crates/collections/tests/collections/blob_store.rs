@@ -157,7 +157,7 @@ fn readers_see_the_store_as_it_was() {
 }
 
 #[test]
-fn jobs_read_while_the_owner_goes_on() {
+fn jobs_read_while_the_owner_continues() {
     let jobs = JobScheduler::new(&JobPool::new());
     let mut store = BlobStore::new();
     let mut sums: Vec<JobCell<u32>> = (0..8).map(|_| JobCell::new(0)).collect();
@@ -180,7 +180,7 @@ fn jobs_read_while_the_owner_goes_on() {
 }
 
 #[test]
-fn assets_readers_and_references_go_to_other_threads() {
+fn assets_readers_and_references_can_be_sent_to_other_threads() {
     fn crosses<T: Send + Sync + 'static>() {}
     crosses::<BlobAsset<BlobArray<u32>>>();
     crosses::<BlobAssetReference<BlobArray<u32>>>();

@@ -13,7 +13,7 @@ use model::cases;
 use proptest::prelude::*;
 
 #[test]
-fn rows_go_in_and_come_out() {
+fn rows_are_added_and_removed() {
     let mut table = Columns::from_iter([(1, 'a', "x"), (2, 'b', "y")]);
     table.push((3, 'c', "z"));
     assert_eq!(table.slices(), (&[1, 2, 3][..], &['a', 'b', 'c'][..], &["x", "y", "z"][..]));

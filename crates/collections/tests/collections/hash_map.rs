@@ -21,7 +21,7 @@ fn message(action: impl FnOnce()) -> String {
 }
 
 #[test]
-fn adding_a_key_twice_is_refused_and_gives_it_back() {
+fn adding_a_key_twice_is_refused_and_returns_it() {
     let mut map = Map::new();
     map.add("Ada", 10).unwrap();
     let Rejected { value, error } = map.add("Ada", 20).unwrap_err();

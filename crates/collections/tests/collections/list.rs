@@ -35,7 +35,7 @@ fn a_list_grows_to_powers_of_two_and_has_a_line_at_least() {
 }
 
 #[test]
-fn a_capacity_that_was_asked_for_grows_to_the_next_power_of_two() {
+fn a_reserved_capacity_grows_to_the_next_power_of_two() {
     let mut list = List::<u32>::with_capacity(100);
     assert_eq!(list.capacity(), 100);
     list.push_repeated(7, 100);
@@ -154,7 +154,7 @@ fn a_length_is_changed_from_the_end() {
 }
 
 #[test]
-fn retain_keeps_the_order_and_asks_once_for_each() {
+fn retain_keeps_the_order_and_tests_each_element_once() {
     let mut list: List<u32> = (0..10).collect();
     let mut asked = Vec::new();
     list.retain(|value| {

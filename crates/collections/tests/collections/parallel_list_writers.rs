@@ -324,7 +324,7 @@ fn elements_are_dropped_once_whatever_becomes_of_them() {
 }
 
 #[test]
-fn a_list_that_is_dropped_meanwhile_goes_with_the_job() {
+fn a_list_that_is_dropped_meanwhile_is_freed_with_the_job() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (allocator, ledger) = limited(1 << 20);

@@ -73,7 +73,7 @@ fn a_rewind_keeps_the_blocks_that_were_used_and_releases_the_others() {
 }
 
 #[test]
-fn the_same_each_time_asks_the_system_for_nothing() {
+fn repeated_work_requests_no_memory_from_the_system() {
     let level = RewindableAllocator::new();
     let run = || {
         let all: Vec<_> = (0..1000).map(|n| bytes(&level, n, n as u8)).collect();

@@ -102,7 +102,7 @@ fn each_allocator_takes_back_its_own() {
 }
 
 #[test]
-fn jobs_scheduled_before_go_on_and_finish_right() {
+fn jobs_scheduled_before_continue_and_finish_correctly() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let level = RewindableAllocator::new();

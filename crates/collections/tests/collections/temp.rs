@@ -15,7 +15,7 @@ fn address<T: ?Sized>(value: &T) -> usize {
 }
 
 #[test]
-fn slices_begin_at_a_line_and_values_where_their_type_asks() {
+fn slices_begin_at_a_line_and_values_at_the_alignment_of_their_type() {
     #[repr(align(128))]
     #[derive(Clone, Copy)]
     struct Wide;

@@ -44,7 +44,7 @@ fn complete_completes_the_dependencies_of_the_job_first() {
 }
 
 #[test]
-fn complete_gives_back_the_containers_of_ancestors_too() {
+fn complete_releases_the_containers_of_ancestors_too() {
     let jobs = scheduler(1);
     let (mut first, mut second) = (JobCell::new(0), JobCell::new(0));
     let a = jobs.schedule(&[], first.write(), |v| *v = 1).unwrap();
@@ -258,7 +258,7 @@ fn a_deep_chain_runs_in_the_background() {
 }
 
 #[test]
-fn a_deep_chain_is_completed_when_the_scheduler_goes() {
+fn a_deep_chain_is_completed_when_the_scheduler_is_dropped() {
     let total = Arc::new(AtomicUsize::new(0));
     let jobs = scheduler(1);
     chain(&jobs, MANY, &total);

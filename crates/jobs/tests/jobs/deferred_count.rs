@@ -68,7 +68,7 @@ fn batches_are_cut_as_for_a_known_count() {
 }
 
 #[test]
-fn the_count_is_not_asked_for_before_the_dependencies_have_finished() {
+fn the_count_is_not_computed_before_the_dependencies_have_finished() {
     let jobs = scheduler(1);
     let door = Door::default();
     let busy = occupy_workers(&jobs, &door);

@@ -68,7 +68,7 @@ fn a_container_is_refused_along_a_chain_as_well() {
 }
 
 #[test]
-fn jobs_that_hold_a_container_when_its_epoch_ends_go_on() {
+fn jobs_that_hold_a_container_when_its_epoch_ends_continue() {
     for jobs in schedulers() {
         let epoch = Epoch::new("scratch");
         let mut seen = JobCell::new(0);

@@ -42,7 +42,7 @@ fn append_tests_each_index_once_in_rising_order_and_keeps_existing_elements() {
 }
 
 #[test]
-fn filter_asks_each_index_of_the_list_once_and_keeps_the_order() {
+fn filter_tests_each_index_of_the_list_once_and_keeps_the_order() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![5_usize, 1, 4, 1, 3]);
     let values = JobSlice::from(vec![0, 10, 20, 30, 40, 50]);

@@ -63,7 +63,7 @@ fn combining_is_refused() {
 }
 
 #[test]
-fn disposing_after_a_job_is_refused_and_gives_the_container_back() {
+fn disposing_after_a_job_is_refused_and_returns_the_container() {
     in_job(|jobs| {
         let Kept { container: cell, error } = JobCell::new(5).dispose_after(jobs, &[]).unwrap_err();
         assert!(matches!(error, ScheduleError::InsideJob { inside: "Outer", .. }));

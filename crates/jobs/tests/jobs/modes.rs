@@ -139,7 +139,7 @@ fn a_shuffled_order_respects_dependencies() {
 }
 
 #[test]
-fn every_mode_gives_the_same_results() {
+fn every_mode_computes_the_same_results() {
     let results = |workers, mode| {
         let jobs = scheduler(workers);
         jobs.set_mode(mode);

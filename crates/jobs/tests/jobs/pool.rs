@@ -11,7 +11,7 @@ use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, JobSlice, ScheduleEr
 use common::{Door, Flag, must_end, occupy_workers, panic_message, pool, scheduler};
 
 #[test]
-fn a_pool_has_the_workers_that_were_asked_for() {
+fn a_pool_has_the_requested_workers() {
     for workers in [0, 1, 2, 4, 9] {
         let pool = pool(workers);
         assert_eq!(pool.workers(), workers);
@@ -73,7 +73,7 @@ fn workers_are_woken_from_sleep_again_and_again() {
 }
 
 #[test]
-fn a_pool_that_never_spins_gives_the_same_results() {
+fn a_pool_that_never_spins_computes_the_same_results() {
     must_end(|| {
         let pool = JobPool::builder().workers(2).spin(0).build().unwrap();
         let jobs = JobScheduler::new(&pool);
