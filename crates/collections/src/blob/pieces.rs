@@ -311,9 +311,6 @@ impl BlobVisitor for Copy {
     }
 
     #[inline]
-    fn structure<T: BlobData>(&mut self, _: &'static str) {}
-
-    #[inline]
     fn field<S: BlobData, F: BlobData>(&mut self, _: &'static str, offset: usize, _: fn(&S) -> &F) {
         self.part::<F>(offset);
     }

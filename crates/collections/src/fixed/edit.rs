@@ -1,10 +1,11 @@
 //! Methods that change a string of fixed size.
 
 use std::fmt::{self, Display, Write};
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 
 use super::error::{FixedStringError, FormatError};
 use super::string::FixedString;
+use crate::error::bounds;
 
 impl<const N: usize> FixedString<N> {
     /// Appends a code point.
@@ -170,16 +171,7 @@ impl<const N: usize> FixedString<N> {
         range: impl RangeBounds<usize>,
         with: &str,
     ) -> Result<(), FixedStringError> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => *start,
-            Bound::Excluded(before) => before.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(last) => last.saturating_add(1),
-            Bound::Excluded(end) => *end,
-            Bound::Unbounded => self.len(),
-        };
+        let (start, end) = bounds(range, self.len());
         self.check_boundary(start);
         self.check_boundary(end);
         if start > end {
