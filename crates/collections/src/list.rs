@@ -274,7 +274,7 @@ impl<T> List<T> {
             self.grow();
         }
         let length = self.items.len();
-        // SAFETY: there is room for one more element.
+        // SAFETY: there is room for one more element, which is written before the length counts it.
         unsafe {
             self.items.as_mut_ptr().add(length).write(value);
             self.items.set_len(length + 1);

@@ -259,7 +259,7 @@ pub unsafe trait ParallelJobData: JobData {
     fn item<'b>(batch: &'b mut Self::Batch<'_>, offset: usize) -> Self::Item<'b>;
 }
 
-// SAFETY: the views reach no container.
+// SAFETY: it declares, borrows and holds nothing, and its views reach nothing.
 unsafe impl JobData for () {
     type Held = ();
     type Whole<'v> = ();
@@ -273,7 +273,7 @@ unsafe impl JobData for () {
     unsafe fn whole(_: &mut ()) {}
 }
 
-// SAFETY: the views reach no container.
+// SAFETY: it declares, borrows and holds nothing. Its views reach nothing, so two threads may use them at once.
 unsafe impl ParallelJobData for () {
     type Batch<'v> = ();
     type Item<'b> = ();
@@ -303,7 +303,7 @@ unsafe impl ParallelJobData for () {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Plain<T>(pub T);
 
-// SAFETY: the view reaches only the value that the job owns.
+// SAFETY: it declares no container and borrows nothing. The view reaches only the value, which the job holds.
 unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
     type Held = T;
     type Whole<'v> = &'v mut T;
@@ -374,7 +374,8 @@ impl Panics {
 /// Implements both traits for tuples by calling each part in order.
 macro_rules! tuples {
     ($(($($part:ident $place:tt),+)),+ $(,)?) => {$(
-        // SAFETY: the views are those of the parts, and all parts are declared and held.
+        // SAFETY: each part is declared, borrowed and held as its own contract says, and the views are those of the
+        // parts.
         unsafe impl<$($part: JobData),+> JobData for ($($part,)+) {
             type Held = ($($part::Held,)+);
             type Whole<'v> = ($($part::Whole<'v>,)+);

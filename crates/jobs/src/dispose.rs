@@ -101,7 +101,7 @@ impl<T: Send + 'static> JobSlice<T> {
 /// The token of a job that only releases a container.
 struct Disposal<'a, T>(&'a mut Guarded<T>);
 
-// SAFETY: there is no view. Freeing is declared as writing, and the container is borrowed mutably.
+// SAFETY: declares that it writes the container, which it borrows mutably, and holds its block. There is no view.
 unsafe impl<T: Send + 'static> JobData for Disposal<'_, T> {
     type Held = Held<T>;
     type Whole<'v> = ();

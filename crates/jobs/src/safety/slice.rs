@@ -377,7 +377,7 @@ enum Memory {
     Foreign(SliceMemory),
 }
 
-// SAFETY: owns its elements, like a vector.
+// SAFETY: it owns its elements, like a vector, and any thread may free their memory, by the contract of `from_raw`.
 unsafe impl<T: Send> Send for Elements<T> {}
 
 impl<T> Elements<T> {

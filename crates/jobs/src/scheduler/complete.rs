@@ -283,7 +283,7 @@ impl JobScheduler {
         while let Some((index, _)) = state.walk.pop() {
             let node = self.node(index);
             let notes = notes_of(node);
-            // SAFETY: this thread is the owner of a node that is held.
+            // SAFETY: this thread is the owner of the node, which is held: that is tested first.
             if !notes.is_held() || !matches!(unsafe { node.task() }.functions.kind, TaskKind::Join)
             {
                 return false;

@@ -103,7 +103,8 @@ impl JobScheduler {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, ScheduleError> {
         let request = Request { dependencies, ..Request::JOIN };
-        // SAFETY: a job that only waits has no payload, and its functions touch none.
+        // SAFETY: the functions of a job that only waits do not touch their payload, which is `()`. It is `Send` and
+        // `Sync`, and borrows nothing.
         unsafe { self.submit(&request, (), |()| ()) }
     }
 
