@@ -29,7 +29,7 @@ use crate::native::{Growable, Native, labelled_as};
 /// ```
 /// let mut seen = ancho_collections::Set::new();
 /// assert!(seen.add("Ada"));
-/// assert!(!seen.add("Ada"), "there already");
+/// assert!(!seen.add("Ada"), "the value exists already");
 /// assert!(seen.contains("Ada"));
 /// ```
 pub struct Set<T, S = FixedState> {

@@ -20,7 +20,7 @@ use crate::safety::{Access, ContainerLabel};
 /// let add = jobs.named("Add").schedule(&[], score.write(), |score| *score += 1).unwrap();
 /// let refused = jobs.named("Show").schedule(&[], score.read(), |_| {}).unwrap_err();
 /// assert!(matches!(refused, ScheduleError::Conflict { job: "Show", other: "Add", .. }));
-/// // The remedy is to say which comes first.
+/// // The remedy is a dependency, which orders the two jobs.
 /// let show = jobs.named("Show").schedule(&[add], score.read(), |score| assert_eq!(*score, 1));
 /// jobs.complete(show.unwrap());
 /// ```

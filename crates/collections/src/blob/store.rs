@@ -96,7 +96,7 @@ impl BlobStore {
     /// let first = store.insert(BlobBuilder::new(1.5).build().unwrap());
     /// let second = store.insert(BlobBuilder::new(1.5).build().unwrap());
     /// assert_eq!(first, second);
-    /// // Removed as often as it was inserted.
+    /// // An asset must be removed as often as it was inserted.
     /// store.remove(first).unwrap();
     /// assert_eq!(store.get(second), Ok(&1.5));
     /// store.remove(second).unwrap();

@@ -136,7 +136,7 @@ impl<const N: usize> FixedString<N> {
     /// ```
     /// use ancho_collections::FixedString;
     ///
-    /// // Five bytes of text, and ñ takes two.
+    /// // The text has room for five bytes, and ñ takes two.
     /// assert_eq!(FixedString::<8>::from_truncated("mañana"), "maña");
     /// assert_eq!(FixedString::<8>::from_truncated("cabañas"), "caba");
     /// ```

@@ -38,7 +38,7 @@ use crate::table::KeyTable;
 /// ```
 /// let mut scores = ancho_collections::Map::new();
 /// scores.insert("Ada", 10);
-/// assert!(!scores.try_add("Ada", 20), "there already");
+/// assert!(!scores.try_add("Ada", 20), "the key exists already");
 /// assert_eq!(scores["Ada"], 10);
 /// assert_eq!(scores.get("Bob"), None);
 /// ```

@@ -45,7 +45,7 @@ use crate::table::NodeTable;
 /// let rain = jobs.schedule(&[], Turn(&mut weather), |()| println!("first")).unwrap();
 /// let sun = jobs.schedule(&[], Turn(&mut weather), |()| println!("second")).unwrap();
 /// jobs.complete(sun);
-/// assert!(jobs.is_completed(rain), "the later one was ordered after it");
+/// assert!(jobs.is_completed(rain), "the later job was ordered after it");
 /// ```
 pub struct Fence {
     slot: Slot,

@@ -91,7 +91,7 @@ impl<T: Send + 'static> JobSlice<T> {
     /// let memory = SliceMemory {
     ///     layout: Layout::new::<[i32; 3]>(),
     ///     context: std::ptr::null_mut(),
-    ///     // SAFETY: the memory of a box, freed once, with its layout.
+    ///     // SAFETY: the memory is that of a box. It is freed once, with the layout of the box.
     ///     free: |memory, layout, _| unsafe { std::alloc::dealloc(memory.as_ptr(), layout) },
     /// };
     /// // SAFETY: the elements are valid and used by no other code, and `free` frees the memory of the box on any thread.

@@ -314,7 +314,7 @@ impl JobScheduler {
     /// let job = jobs.schedule(&[], (), |()| {}).unwrap();
     /// assert!(jobs.knows(job) && !others.knows(job));
     /// jobs.complete(job);
-    /// assert!(jobs.knows(job), "it was one");
+    /// assert!(jobs.knows(job), "it is still a handle of this scheduler");
     /// ```
     pub fn knows(&self, handle: JobHandle) -> bool {
         handle.scheduler == self.id || handle.scheduler == 0
