@@ -275,7 +275,7 @@ impl<K, S: sealed::Slices<K>> ColumnSlices<K> for S {}
 ///
 /// # Panics
 ///
-/// If the slices have different lengths. If the kernel panics, either all earlier elements are written or those of earlier
+/// Panics if the slices have different lengths. If the kernel panics, either all earlier elements are written or those of earlier
 /// blocks, depending on the level.
 ///
 /// # Determinism

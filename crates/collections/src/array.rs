@@ -45,7 +45,7 @@ use crate::error::{AllocationError, expect_memory};
 /// ```
 pub struct NativeArray<T> {
     slice: JobSlice<T>,
-    /// Registers it with its allocator.
+    /// The entry in the registry of the allocator, if it has one.
     registration: Option<Registration>,
 }
 
@@ -327,10 +327,8 @@ impl<T: Send + 'static> NativeArray<T> {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         let Self { slice, registration } = self;
-        slice.dispose_after(jobs, dependencies).map_err(|Kept { container: slice, error }| Kept {
-            container: Self { slice, registration },
-            error,
-        })
+        let disposed = slice.dispose_after(jobs, dependencies);
+        disposed.map_err(|kept| kept.map(|slice| Self { slice, registration }))
     }
 }
 
@@ -420,10 +418,7 @@ impl<T> NativeArray<T> {
     /// ```
     pub fn into_vec(self) -> Result<Vec<T>, Kept<Self, AccessError>> {
         let Self { slice, registration } = self;
-        slice.into_vec().map_err(|Kept { container: slice, error }| Kept {
-            container: Self { slice, registration },
-            error,
-        })
+        slice.into_vec().map_err(|kept| kept.map(|slice| Self { slice, registration }))
     }
 
     /// Frees the array immediately, or when the last job that uses it is done. The same as dropping

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::iter;
-use std::ops::{Bound, Range, RangeBounds};
+use std::ops::{Range, RangeBounds};
 
 use crate::allocator::Allocator;
-use crate::error::{AllocationError, expect_memory, index_outside, range_outside};
+use crate::error::{AllocationError, bounds, expect_memory, index_outside, range_outside};
 use crate::list::List;
 use crate::native::{Native, labelled_as};
 
@@ -663,16 +663,7 @@ impl BitArray {
     /// Returns the start and the end of the range.
     #[track_caller]
     fn check_range(&self, range: impl RangeBounds<usize>) -> Range<usize> {
-        let start = match range.start_bound() {
-            Bound::Included(&start) => start,
-            Bound::Excluded(&before) => before.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(&last) => last.saturating_add(1),
-            Bound::Excluded(&end) => end,
-            Bound::Unbounded => self.length,
-        };
+        let (start, end) = bounds(range, self.length);
         if start > end || end > self.length {
             range_outside("a bit array", start, end, self.length);
         }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::ops::{Bound, RangeBounds};
 
 /// Error of an allocation that failed. Code A0017.
 ///
@@ -154,6 +155,21 @@ pub(crate) fn expect_memory<R>(result: Result<R, AllocationError>) -> R {
 #[track_caller]
 fn no_memory(error: &AllocationError) -> ! {
     panic!("{error}");
+}
+
+/// Returns the start and the end of a range of `length` elements. Neither is checked.
+pub(crate) fn bounds(range: impl RangeBounds<usize>, length: usize) -> (usize, usize) {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => length,
+    };
+    (start, end)
 }
 
 /// Panics because `index` is not among the `length` elements of `what`.

@@ -56,7 +56,7 @@ pub struct List<T> {
 /// let jobs = JobScheduler::new(&JobPool::new());
 /// let mut squares = NativeList::new();
 /// let fill = jobs.schedule(&[], squares.write(), |squares| squares.extend((0..1000).map(|i| i * i)))?;
-/// // How long the list is by then, only that job knows.
+/// // The length is known only when that job has run.
 /// let halve = jobs.named("Deferred").schedule_deferred(&[fill], squares.write_elements(), |all| all.len(), 64, |part, _| {
 ///     part.iter_mut().for_each(|square| *square /= 2);
 /// })?;
@@ -182,7 +182,7 @@ impl<T> List<T> {
     /// Frees the capacity that the elements do not need (Unity's `TrimExcess`). The memory of
     /// parallel writers is freed too.
     ///
-    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// The elements are moved to smaller memory. If the allocator has no memory for that, nothing
     /// changes.
     ///
     /// # Examples
@@ -274,7 +274,7 @@ impl<T> List<T> {
             self.grow();
         }
         let length = self.items.len();
-        // SAFETY: there is room for one more element.
+        // SAFETY: there is room for one more element, which is written before the length counts it.
         unsafe {
             self.items.as_mut_ptr().add(length).write(value);
             self.items.set_len(length + 1);
@@ -464,7 +464,7 @@ impl<T> List<T> {
         self.items.remove(index)
     }
 
-    /// Removes the element at `index` and returns it. The last row takes its place.
+    /// Removes the element at `index` and returns it. The last element takes its place.
     ///
     /// # Panics
     ///
@@ -763,7 +763,7 @@ impl IndexList for &mut List<u32> {
     }
 }
 
-/// Elements that one batch adds to a list.
+/// The elements that one batch adds to a list.
 ///
 /// # Examples
 ///
@@ -842,9 +842,9 @@ impl<T: Send + Sync + 'static> ConcurrentWrite for List<T> {
 fn append<T>(items: &mut RawVec<T, Allocator>, from: &mut Vec<T>, count: usize) {
     let left = from.len() - count;
     assert!(items.capacity() - items.len() >= count, "room was made");
-    // SAFETY: there is room for `count` elements, and `from` has at least that number. They are
-    // moved: The length of `from` is set to zero before, and then to the number of remaining
-    // elements, which move to its front.
+    // SAFETY: there is room for `count` elements, and `from` has at least that number. The elements
+    // are moved, not copied: the length of `from` is zero meanwhile, and is then set to the number
+    // of remaining elements, which move to its front.
     unsafe {
         from.set_len(0);
         let end = items.as_mut_ptr().add(items.len());

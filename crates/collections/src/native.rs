@@ -31,7 +31,8 @@ use crate::allocator::{Allocator, Registration};
 /// assert!(scores.label().to_string().starts_with("the Native<HighScores> made at "));
 /// ```
 pub trait Container: Sized + Send + 'static {
-    /// Returns the label for error messages, unless the container has a name of its own.
+    /// Returns the label for error messages: by default the type, and the place where the container
+    /// was made.
     #[track_caller]
     fn label() -> ContainerLabel {
         ContainerLabel::of::<Native<Self>>()
@@ -108,7 +109,7 @@ pub trait Growable: Container {
 /// ```
 pub struct Native<C> {
     data: Guarded<C>,
-    /// Registers it with its allocator.
+    /// The entry in the registry of the allocator, if it has one.
     registration: Option<Registration>,
 }
 
@@ -359,10 +360,8 @@ impl<C: Container> Native<C> {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         let Self { data, registration } = self;
-        data.dispose_after(jobs, dependencies).map_err(|Kept { container: data, error }| Kept {
-            container: Self { data, registration },
-            error,
-        })
+        let disposed = data.dispose_after(jobs, dependencies);
+        disposed.map_err(|kept| kept.map(|data| Self { data, registration }))
     }
 
     pub(crate) fn guarded(&self) -> &Guarded<C> {
@@ -439,10 +438,7 @@ impl<C> Native<C> {
     /// ```
     pub fn into_inner(self) -> Result<C, Kept<Self, AccessError>> {
         let Self { data, registration } = self;
-        data.into_inner().map_err(|Kept { container: data, error }| Kept {
-            container: Self { data, registration },
-            error,
-        })
+        data.into_inner().map_err(|kept| kept.map(|data| Self { data, registration }))
     }
 
     /// Frees the container immediately, or when the last job that uses it is done. The same as

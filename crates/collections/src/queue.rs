@@ -18,7 +18,7 @@ use crate::ring::{QueueDrain, Ring, RingIter};
 /// [`RingQueue`](crate::RingQueue).
 ///
 /// The elements are in a ring of slots, whose number is a power of two and doubles when all are in
-/// use. Memory is never freed before the queue is dropped.
+/// use. Memory is freed by [`shrink_to_fit`](Queue::shrink_to_fit), and when the queue is dropped.
 ///
 /// # Examples
 ///
@@ -32,14 +32,15 @@ use crate::ring::{QueueDrain, Ring, RingIter};
 /// ```
 pub type Queue<T> = Fifo<T, Unbounded<T>>;
 
-/// A queue, first in, first out: the methods that [`Queue`] and [`RingQueue`](crate::RingQueue)
-/// have in common.
+/// The common part of [`Queue`] and [`RingQueue`](crate::RingQueue): elements that are dequeued in
+/// the order in which they were enqueued.
 pub struct Fifo<T, B> {
     pub(crate) ring: Ring<T>,
     pub(crate) bound: B,
 }
 
-/// The state of a [`Queue`] that grows: what parallel writers have enqueued.
+/// The part of a [`Queue`] that a [`RingQueue`](crate::RingQueue) does not have: the buffers of
+/// parallel writers.
 pub struct Unbounded<T> {
     lanes: Lanes<QueueLane<T>>,
     /// Elements of parallel writers for which there was no memory.
@@ -181,7 +182,7 @@ impl<T> Queue<T> {
     /// Frees the capacity that the elements do not need (Unity's `TrimExcess`). The memory of
     /// parallel writers is freed too.
     ///
-    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// The elements are moved to smaller memory. If the allocator has no memory for that, nothing
     /// changes.
     ///
     /// # Examples
@@ -372,7 +373,7 @@ impl<T, B> Fifo<T, B> {
         self.ring.iter()
     }
 
-    /// Returns all elements in two slices, the first slice first.
+    /// Returns the elements as two slices. The second one continues the first.
     ///
     /// # Examples
     ///

@@ -140,7 +140,8 @@ impl<T> Ring<T> {
         if layout.size() > 0 {
             let memory = match self.layout() {
                 None => self.allocator.allocate(layout),
-                // SAFETY: the memory is the allocator's, with this layout, and the new one is larger.
+                // SAFETY: the memory is from the allocator with the layout `old`, and the new layout is
+                // not smaller. The old pointer is replaced.
                 Some(old) => unsafe { self.allocator.grow(self.memory.cast(), old, layout) },
             };
             self.memory = memory.map_err(|_| refused)?.cast();

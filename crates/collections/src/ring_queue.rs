@@ -29,7 +29,7 @@ use crate::ring::Ring;
 /// ```
 pub type RingQueue<T> = Fifo<T, Bounded>;
 
-/// The state of a [`RingQueue`]: its capacity.
+/// The part of a [`RingQueue`] that a [`Queue`](crate::Queue) does not have: its fixed capacity.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded {
     /// The ring has at least this number of slots, and so never grows.

@@ -29,7 +29,7 @@ use crate::native::{Growable, Native, labelled_as};
 /// ```
 /// let mut seen = ancho_collections::Set::new();
 /// assert!(seen.add("Ada"));
-/// assert!(!seen.add("Ada"), "there already");
+/// assert!(!seen.add("Ada"), "the value exists already");
 /// assert!(seen.contains("Ada"));
 /// ```
 pub struct Set<T, S = FixedState> {
@@ -154,7 +154,7 @@ impl<T, S> Set<T, S> {
         self.map.len()
     }
 
-    /// Returns whether the pointer is null.
+    /// Returns whether there are no values.
     ///
     /// # Examples
     ///
@@ -333,7 +333,7 @@ impl<T: Hash + Eq, S: BuildHasher> Set<T, S> {
     /// Frees the capacity that the values do not need (Unity's `TrimExcess`). The memory of
     /// parallel writers is freed too.
     ///
-    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// The values are moved to smaller memory. If the allocator has no memory for that, nothing
     /// changes.
     ///
     /// # Examples

@@ -24,8 +24,8 @@ use crate::native::{Container, Native};
 ///
 /// let groups = shared.groups()?;
 /// assert_eq!(groups.values(), [1, 3, 7]);
-/// assert_eq!(groups.indices(2), [0, 2, 3], "who is of team 7");
-/// assert_eq!(groups.value_index(4), 1, "the fifth is of team 3");
+/// assert_eq!(groups.indices(2), [0, 2, 3], "the elements of team 7");
+/// assert_eq!(groups.value_index(4), 1, "element 4 is of team 3");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl<T> Default for Groups<T> {
 }
 
 impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
-    /// Makes one without groups.
+    /// Makes an empty result, without groups.
     ///
     /// # Examples
     ///
@@ -76,7 +76,7 @@ impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
     ///
     /// # Errors
     ///
-    /// As for [`JobScheduler::schedule`].
+    /// Returns the same errors as [`JobScheduler::schedule`].
     ///
     /// # Panics
     ///
@@ -114,7 +114,7 @@ impl<T: Ord + Copy + Send + Sync + 'static> SharedValues<T> {
         jobs.named("SharedValues").schedule(&[sort], tokens, |(groups, pairs)| groups.fill(pairs))
     }
 
-    /// Lends the groups.
+    /// Returns the groups.
     ///
     /// # Errors
     ///

@@ -13,9 +13,9 @@ use crate::error::{debug_as_display, index_outside, range_outside};
 
 /// A strided view of a slice: one field of an array of structs, or every other element.
 ///
-/// It is made in place, also inside a job, from any slice. For contiguous elements, a plain slice
-/// does as well and vectorises better; for a loop over one field that runs often,
-/// [`Columns`](crate::Columns) are faster.
+/// It can be made from any slice, also inside a job. For contiguous elements use a plain slice,
+/// which vectorises better. For a loop over one field that runs often, [`Columns`](crate::Columns)
+/// are faster.
 ///
 /// # Examples
 ///
@@ -348,7 +348,7 @@ impl<'a, T> NativeSliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As for [`NativeSlice::of_field`].
+    /// Returns the same errors as [`NativeSlice::of_field`].
     ///
     /// # Examples
     ///

@@ -73,7 +73,7 @@ impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
     ///
     /// # Errors
     ///
-    /// As for [`JobScheduler::schedule`]. If there is no room for all the jobs (A0008), some may
+    /// Returns the same errors as [`JobScheduler::schedule`]. If there is no room for all the jobs (A0008), some may
     /// have been scheduled; the array then has the same elements in some order.
     ///
     /// # Examples
@@ -110,7 +110,7 @@ impl<T: Copy + Send + Sync + 'static> NativeArray<T> {
     ///
     /// # Errors
     ///
-    /// As for [`sort_job`](Self::sort_job).
+    /// Returns the same errors as [`sort_job`](Self::sort_job).
     ///
     /// # Examples
     ///
@@ -150,7 +150,7 @@ impl<T: Copy + Send + Sync + 'static> NativeList<T> {
     ///
     /// # Errors
     ///
-    /// As for [`NativeArray::sort_job`].
+    /// Returns the same errors as [`NativeArray::sort_job`].
     ///
     /// # Examples
     ///
@@ -185,7 +185,7 @@ impl<T: Copy + Send + Sync + 'static> NativeList<T> {
     ///
     /// # Errors
     ///
-    /// As for [`NativeArray::sort_job`].
+    /// Returns the same errors as [`NativeArray::sort_job`].
     ///
     /// # Examples
     ///

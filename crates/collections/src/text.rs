@@ -1,5 +1,5 @@
 //! Growable text.
-#![expect(unsafe_code, reason = "takes bytes for text without looking at them again")]
+#![expect(unsafe_code, reason = "treats bytes as text without a second check")]
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -214,7 +214,7 @@ impl Text {
 
     /// Frees the capacity that the bytes do not need (Unity's `TrimExcess`).
     ///
-    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// The bytes are moved to smaller memory. If the allocator has no memory for that, nothing
     /// changes.
     ///
     /// # Examples

@@ -20,8 +20,8 @@ use crate::safety::AccessList;
 ///
 /// - [`declare`](Self::declare) names every container that the views reach, with the access they allow.
 /// - Data that writes a container was made from a mutable borrow of it. Data that reads a container was made from a
-///   shared borrow of it. The borrow is a lifetime in the type, so it lasts as long as `Self` could. So it outlives
-///   the call that schedules or runs the job, also after [`hold`](Self::hold).
+///   shared borrow of it. The borrow is a lifetime of the type. So it outlives the call that schedules or runs the job,
+///   even after [`hold`](Self::hold).
 /// - [`USES_CONTAINERS`](Self::USES_CONTAINERS) is false only where `declare` adds nothing.
 /// - [`Held`](Self::Held) keeps the declared containers' blocks alive, and so the memory that the views reach. Data
 ///   behind a [fence](crate::Fence) is kept alive by the fence's owner. That owner completes the jobs that use the
@@ -189,7 +189,7 @@ pub unsafe trait JobData {
 ///     ) -> &'v mut [u32] {
 ///         assert!(batch.range.end <= 256, "the table is too short for the batch");
 ///         let first = table.wrapping_add(batch.range.start);
-///         // SAFETY: inside the table, which is held. No code outside of the job uses it, since the
+///         // SAFETY: inside the table, which is held. No other job uses it, since the
 ///         // declared access passed the check, and no other batch has one of these indices.
 ///         unsafe { std::slice::from_raw_parts_mut(first, batch.range.len()) }
 ///     }
@@ -259,7 +259,7 @@ pub unsafe trait ParallelJobData: JobData {
     fn item<'b>(batch: &'b mut Self::Batch<'_>, offset: usize) -> Self::Item<'b>;
 }
 
-// SAFETY: the views reach no container.
+// SAFETY: it declares, borrows and holds nothing, and its views reach nothing.
 unsafe impl JobData for () {
     type Held = ();
     type Whole<'v> = ();
@@ -273,7 +273,7 @@ unsafe impl JobData for () {
     unsafe fn whole(_: &mut ()) {}
 }
 
-// SAFETY: the views reach no container.
+// SAFETY: it declares, borrows and holds nothing. Its views reach nothing, so two threads may use them at once.
 unsafe impl ParallelJobData for () {
     type Batch<'v> = ();
     type Item<'b> = ();
@@ -303,7 +303,7 @@ unsafe impl ParallelJobData for () {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Plain<T>(pub T);
 
-// SAFETY: the view reaches only the value that the job owns.
+// SAFETY: it declares no container and borrows nothing. The view reaches only the value, which the job holds.
 unsafe impl<T: Send + Sync + 'static> JobData for Plain<T> {
     type Held = T;
     type Whole<'v> = &'v mut T;
@@ -374,7 +374,8 @@ impl Panics {
 /// Implements both traits for tuples by calling each part in order.
 macro_rules! tuples {
     ($(($($part:ident $place:tt),+)),+ $(,)?) => {$(
-        // SAFETY: the views are those of the parts, and all parts are declared and held.
+        // SAFETY: each part is declared, borrowed and held as its own contract says, and the views are those of the
+        // parts.
         unsafe impl<$($part: JobData),+> JobData for ($($part,)+) {
             type Held = ($($part::Held,)+);
             type Whole<'v> = ($($part::Whole<'v>,)+);

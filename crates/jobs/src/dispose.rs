@@ -15,7 +15,7 @@ impl<T: Send + 'static> Guarded<T> {
     /// # Errors
     ///
     /// Returns the container and the error if a job that uses it is neither among the given ones nor among their
-    /// dependencies (A0001). Also if the container's memory was taken back (A0013).
+    /// dependencies (A0001). Also if the container's memory was rewound (A0013).
     ///
     /// # Examples
     ///
@@ -65,8 +65,7 @@ impl<T: Send + 'static> JobCell<T> {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         let disposed = self.value.dispose_after(jobs, dependencies);
-        disposed
-            .map_err(|Kept { container: value, error }| Kept { container: Self { value }, error })
+        disposed.map_err(|kept| kept.map(|value| Self { value }))
     }
 }
 
@@ -95,17 +94,14 @@ impl<T: Send + 'static> JobSlice<T> {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, Kept<Self, ScheduleError>> {
         let disposed = self.elements.dispose_after(jobs, dependencies);
-        disposed.map_err(|Kept { container: elements, error }| Kept {
-            container: Self { elements },
-            error,
-        })
+        disposed.map_err(|kept| kept.map(|elements| Self { elements }))
     }
 }
 
 /// The token of a job that only releases a container.
 struct Disposal<'a, T>(&'a mut Guarded<T>);
 
-// SAFETY: there is no view. Freeing is declared as writing, and the container is borrowed mutably.
+// SAFETY: declares that it writes the container, which it borrows mutably, and holds its block. There is no view.
 unsafe impl<T: Send + 'static> JobData for Disposal<'_, T> {
     type Held = Held<T>;
     type Whole<'v> = ();

@@ -20,7 +20,7 @@ use crate::safety::{Access, ContainerLabel};
 /// let add = jobs.named("Add").schedule(&[], score.write(), |score| *score += 1).unwrap();
 /// let refused = jobs.named("Show").schedule(&[], score.read(), |_| {}).unwrap_err();
 /// assert!(matches!(refused, ScheduleError::Conflict { job: "Show", other: "Add", .. }));
-/// // The remedy is to say which comes first.
+/// // The remedy is a dependency, which orders the two jobs.
 /// let show = jobs.named("Show").schedule(&[add], score.read(), |score| assert_eq!(*score, 1));
 /// jobs.complete(show.unwrap());
 /// ```
@@ -100,7 +100,7 @@ pub enum ScheduleError {
         /// The number of indices of the job.
         count: usize,
     },
-    /// A0013: the memory that the container was made in was taken back.
+    /// A0013: the memory of the container was rewound.
     Expired {
         /// The container.
         container: ContainerLabel,
@@ -210,7 +210,7 @@ pub enum AccessError {
         /// The access of that job.
         job_access: Access,
     },
-    /// A0013: the memory that the container was made in was taken back.
+    /// A0013: the memory of the container was rewound.
     Expired {
         /// The container.
         container: ContainerLabel,
@@ -337,6 +337,20 @@ pub struct Kept<C, E> {
     pub container: C,
     /// The reason why the container was not consumed.
     pub error: E,
+}
+
+impl<C, E> Kept<C, E> {
+    /// Converts the container, for containers that wrap others.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let kept = ancho_jobs::Kept { container: 5, error: "in use" };
+    /// assert_eq!(kept.map(Some).container, Some(5));
+    /// ```
+    pub fn map<D>(self, convert: impl FnOnce(C) -> D) -> Kept<D, E> {
+        Kept { container: convert(self.container), error: self.error }
+    }
 }
 
 impl<C, E: fmt::Display> fmt::Display for Kept<C, E> {

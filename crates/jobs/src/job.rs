@@ -6,7 +6,7 @@ use crate::data::{JobData, ParallelJobData};
 
 /// A struct that can be scheduled as a single job. Its fields are tokens of containers and plain values.
 ///
-/// Derived. Fields whose type mentions the struct's lifetime are tokens; the others are plain values that the job
+/// Implemented by a derive macro. Fields whose type mentions the struct's lifetime are tokens; the others are plain values that the job
 /// owns. For a struct `Add` the derive makes `AddView`, with the same field names. Its fields are the views of the
 /// tokens, and `&mut` references to the plain values.
 ///
@@ -27,7 +27,7 @@ pub trait JobStruct {
 
 /// A struct that can be scheduled as a parallel job. Its fields are tokens of containers and plain values.
 ///
-/// Derived, like [`JobStruct`]. For a struct `Move` the derive makes `MoveBatch` and `MoveItem`. Their fields are the
+/// Implemented by a derive macro, like [`JobStruct`]. For a struct `Move` the derive makes `MoveBatch` and `MoveItem`. Their fields are the
 /// views of the tokens for a batch and for an index, and `&` references to the plain values.
 ///
 /// See [`ParallelFor`] and [`ParallelForBatch`] for examples.

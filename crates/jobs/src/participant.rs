@@ -49,7 +49,7 @@ impl Participant<'_> {
     /// running when this returns; the result is then false. `in_job` marks the thread as inside a job.
     #[inline(always)]
     pub(crate) fn run_private(&self, index: u32, node: &Node, in_job: &InJob) -> bool {
-        // SAFETY: the caller is the owner of a node that is not published.
+        // SAFETY: the caller is the owner of the node, which is held.
         let task = unsafe { node.task() };
         if node.has_failed() {
             self.drop_payload(node, task);
@@ -73,7 +73,8 @@ impl Participant<'_> {
     /// Starts the job of a node that the caller has claimed. Returns a claimed dependent, if the job has finished and
     /// released one.
     fn start(self, index: u32, node: &Node) -> Option<u32> {
-        // SAFETY: the gate admitted this thread, or it claimed a node that no other thread could enter.
+        // SAFETY: the gate admitted this thread, or it claimed a node that no other thread could enter, and the list of
+        // dependents is not closed.
         let task = unsafe { node.task() };
         if node.has_failed() {
             self.drop_payload(node, task);
@@ -119,9 +120,9 @@ impl Participant<'_> {
 
     /// Joins a parallel job that is running.
     fn join(self, node: &Node) -> Option<u32> {
-        // SAFETY: the gate admitted this thread, and it has not left.
+        // SAFETY: the gate admitted this thread, which has not left, so the list of dependents is not closed.
         let task = unsafe { node.task() };
-        // SAFETY: the gate admitted this thread, and it has not left.
+        // SAFETY: the gate admitted this thread, which has not left, so the list of dependents is not closed.
         let Parallel { count, batch, batches, shuffle, ranges } = unsafe { node.parallel() };
         let ranges = ranges.as_ref().expect("a job that can be joined has ranges");
         let count = count.load(Ordering::Relaxed) as usize;
@@ -238,7 +239,8 @@ impl Participant<'_> {
     /// Closes the node and releases its dependents. Claims one of those that became ready, for the caller to start;
     /// the others are published.
     fn finish(self, node: &Node) -> Option<u32> {
-        // SAFETY: the list of dependents is not closed yet.
+        // SAFETY: this thread is the last inside the gate, or claimed a node that no other thread could enter. The list
+        // of dependents is not closed yet.
         let owner = unsafe { node.task() }.owner;
         let failure = node.failure();
         let mut released = node.dependents.close();

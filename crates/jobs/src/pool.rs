@@ -193,7 +193,7 @@ impl JobPool {
     /// pool.set_profiling(true);
     /// jobs.complete(jobs.schedule(&[], (), |()| {}).unwrap());
     /// assert_eq!(pool.take_events().len(), 1);
-    /// assert!(pool.take_events().is_empty(), "they were taken");
+    /// assert!(pool.take_events().is_empty(), "the first call took them");
     /// ```
     pub fn take_events(&self) -> Vec<JobEvent> {
         self.inner().profiler.take()
@@ -286,7 +286,7 @@ impl JobPoolBuilder {
     /// ```
     /// use ancho_jobs::JobPool;
     ///
-    /// // For jobs that call themselves very often.
+    /// // For jobs with deep recursion.
     /// let pool = JobPool::builder().workers(1).stack_size(8 * 1024 * 1024).build().unwrap();
     /// assert_eq!(pool.workers(), 1);
     /// ```

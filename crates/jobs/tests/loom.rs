@@ -253,7 +253,7 @@ fn a_reused_slot_was_read() {
 /// A container on another thread that sees the job of a node completed sees the job's writes, even if the node
 /// already has the next job.
 #[test]
-fn a_recycled_node_tells_that_its_job_was_completed() {
+fn a_recycled_node_shows_that_its_job_was_completed() {
     loom::model(|| {
         let shared = Arc::new((Sequence::new(), Data::new()));
         shared.0.set(1);

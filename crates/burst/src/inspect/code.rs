@@ -134,7 +134,7 @@ fn near_target(instruction: &Instruction) -> Option<u64> {
 
 /// Returns the target of a call, with `None` as the address of a call through a pointer. A jump out of the function is a tail
 /// call.
-#[expect(clippy::option_option, reason = "no call, and a call to who knows where, are different")]
+#[expect(clippy::option_option, reason = "no call differs from a call to an unknown address")]
 fn call_target(instruction: &Instruction, inside: &Range<u64>) -> Option<Option<u64>> {
     let through = || {
         if let Some(target) = near_target(instruction) {

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_an_outer_loop_alone_does_not_count() {
+    fn calls_in_an_outer_loop_alone_do_not_count() {
         // 1 is the head of the outer loop, 2 the inner loop, and 3 jumps back.
         assert_eq!(innermost(&[&[1], &[2], &[2, 3], &[1, 4], &[]]), [2]);
     }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_leads_to_is_a_start() {
+    fn a_block_without_predecessors_is_an_entry_point() {
         assert_eq!(innermost(&[&[], &[2], &[2, 3], &[]]), [2]);
     }
 }

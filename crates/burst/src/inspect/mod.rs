@@ -17,16 +17,16 @@
 //! ```
 
 mod code;
-mod error;
 mod flow;
 mod image;
 mod reason;
 mod report;
 mod verdict;
 
+use std::error::Error;
+use std::fmt;
 use std::path::Path;
 
-pub use error::InspectError;
 pub use reason::{Reason, reasons_of};
 pub use report::{Call, Counts, Instance, Report};
 pub use verdict::{Verdict, expect_vectorized, verdict};
@@ -35,7 +35,7 @@ pub use verdict::{Verdict, expect_vectorized, verdict};
 ///
 /// # Errors
 ///
-/// If the executable cannot be read, or the inspector does not support its kind.
+/// Returns an error if the executable cannot be read, or the inspector does not support its kind.
 ///
 /// # Examples
 ///
@@ -55,7 +55,7 @@ pub fn kernels() -> Result<Vec<Report>, InspectError> {
 ///
 /// # Errors
 ///
-/// If the executable cannot be read, or the inspector does not support its kind.
+/// Returns an error if the executable cannot be read, or the inspector does not support its kind.
 ///
 /// # Examples
 ///
@@ -74,7 +74,7 @@ pub fn kernels_of(executable: &Path) -> Result<Vec<Report>, InspectError> {
 ///
 /// # Errors
 ///
-/// The errors of [`kernels`], and if no kernel or more than one has the name.
+/// Returns the errors of [`kernels`], and an error if no kernel or more than one has the name.
 ///
 /// # Examples
 ///
@@ -90,7 +90,7 @@ pub fn kernel(name: &str) -> Result<Report, InspectError> {
 ///
 /// # Errors
 ///
-/// If no kernel or more than one has the name.
+/// Returns an error if no kernel or more than one has the name.
 ///
 /// # Examples
 ///
@@ -100,3 +100,63 @@ pub fn kernel(name: &str) -> Result<Report, InspectError> {
 pub fn select(reports: Vec<Report>, name: &str) -> Result<Report, InspectError> {
     report::find(reports, name)
 }
+
+/// Reasons why the inspector has no report.
+///
+/// # Examples
+///
+/// ```
+/// use ancho_burst::inspect::InspectError;
+///
+/// let error = InspectError::Unknown { name: "stear".into(), known: vec!["game::steer".into()] };
+/// assert_eq!(error.to_string(), "no kernel is called `stear`; there are:\n  game::steer");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InspectError {
+    /// The inspector does not support this kind of executable. The text names the supported ones.
+    Unsupported(&'static str),
+    /// The executable could not be read, for the reason in the text.
+    Read(String),
+    /// No kernel has the name.
+    Unknown {
+        /// The requested name.
+        name: String,
+        /// The names of all kernels.
+        known: Vec<String>,
+    },
+    /// Several kernels have the name.
+    Ambiguous {
+        /// The requested name.
+        name: String,
+        /// The full names that end in it.
+        found: Vec<String>,
+    },
+}
+
+impl fmt::Display for InspectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, names: &[String]| {
+            names.iter().try_for_each(|name| write!(f, "\n  {name}"))
+        };
+        match self {
+            Self::Unsupported(reason) => f.write_str(reason),
+            Self::Read(reason) => write!(f, "the executable cannot be read: {reason}"),
+            Self::Unknown { name, known } if known.is_empty() => write!(
+                f,
+                "no kernel is called `{name}`, and the executable has none: kernels are found where they \
+                 are compiled with optimisation and the features `dispatch` and `inspect`"
+            ),
+            Self::Unknown { name, known } => {
+                write!(f, "no kernel is called `{name}`; there are:")?;
+                list(f, known)
+            }
+            Self::Ambiguous { name, found } => {
+                write!(f, "`{name}` could be any of these; give more of the name:")?;
+                list(f, found)
+            }
+        }
+    }
+}
+
+impl Error for InspectError {}

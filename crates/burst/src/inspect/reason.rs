@@ -54,7 +54,7 @@ impl fmt::Display for Reason {
 ///
 /// # Errors
 ///
-/// The errors of [`kernels_of`](super::kernels_of).
+/// Returns the errors of [`kernels_of`](super::kernels_of).
 ///
 /// # Examples
 ///
@@ -177,7 +177,7 @@ note: a.rs:3:5 loop-vectorize (missed): loop not vectorized
     }
 
     #[test]
-    fn a_line_of_the_standard_library_is_told_as_the_line_it_was_inlined_into() {
+    fn a_line_of_the_standard_library_is_reported_as_the_line_it_was_inlined_into() {
         let remark =
             format!("note: {CORE}:105:45 loop-vectorize (analysis): loop not vectorized: no");
         let found = texts(&remark);

@@ -72,7 +72,7 @@ pub fn verdict(report: &Report, level: CpuLevel) -> Verdict {
 ///
 /// # Panics
 ///
-/// If the kernel is not vectorised, has no instance at the level, or does not exist.
+/// Panics if the kernel is not vectorised, has no instance at the level, or does not exist.
 ///
 /// # Examples
 ///

@@ -46,19 +46,14 @@ mod log;
 mod pow;
 mod reduce;
 mod rem;
-mod root;
-mod sin_cos;
-mod tan;
-mod turn;
+mod trigonometry;
 
 #[cfg(feature = "glam")]
 pub use self::glam::{affine3a, quat, vec3a, vec4};
 pub use arc::{acos, asin, atan, atan2};
 pub use exp::{exp, exp2};
 pub use log::{ln, log2};
-pub use pow::pow;
+pub use pow::{pow, rsqrt, sqrt};
 pub use reduce::{FloatMode, dot, max, min, sum};
 pub use rem::{fract, rem};
-pub use root::{rsqrt, sqrt};
-pub use sin_cos::{cos, sin, sincos, sincos_near, sincos_slice};
-pub use tan::tan;
+pub use trigonometry::{cos, sin, sincos, sincos_near, sincos_slice, tan};

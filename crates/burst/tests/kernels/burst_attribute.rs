@@ -206,7 +206,7 @@ fn methods_can_be_kernels() {
 }
 
 #[test]
-fn shadowed_names_are_not_in_the_way() {
+fn shadowed_names_do_not_conflict() {
     assert_eq!(shadowed::count(&[1, 2, 1], 1), 2);
 }
 

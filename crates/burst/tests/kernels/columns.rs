@@ -74,7 +74,7 @@ fn every_place_is_visited_once_and_in_order() {
 }
 
 #[test]
-fn what_is_only_read_stays_as_it_is() {
+fn slices_that_are_only_read_stay_unchanged() {
     let numbers = vec![1.0_f32; 300];
     let mut sums = vec![0.0_f32; 300];
     in_columns(

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_was_never_given_back_goes_with_the_arena() {
+    fn memory_that_was_never_freed_is_freed_with_the_arena() {
         // AddressSanitizer would report a leak.
         let arena = Arena::new(0);
         arena.allocate(layout(100, 8)).unwrap();

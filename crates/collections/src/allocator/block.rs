@@ -124,7 +124,8 @@ impl Block {
         let start = self.start.swap(null_mut(), Ordering::Relaxed);
         let size = self.lines.swap(0, Ordering::Relaxed) as usize * LINE;
         if let Some(start) = NonNull::new(start) {
-            // SAFETY: `open` stored them, and they are taken out once.
+            // SAFETY: `open` stored the start and the size from one call of `into_raw`, and the swaps
+            // take them out once.
             drop(unsafe { Piece::from_raw(start, size) });
         }
     }
@@ -259,7 +260,8 @@ impl Block {
     ) -> NonNull<u8> {
         let (first, end) = self.range(memory, size);
         let (_, new_end) = self.range(memory, new_size);
-        // SAFETY: the lines belong to the allocation.
+        // SAFETY: the lines are within the block, and part of the allocation, which is alive. It has
+        // at least one line, so `new_end` is beyond `first`.
         let memory = unsafe { self.sign(first, new_end) };
         // Only now, since freed lines may belong to another allocation.
         self.exchange(|word| (word.used() == end).then(|| word.with(new_end, word.live())));
@@ -481,7 +483,7 @@ mod tests {
     fn a_block_is_kept_if_it_was_used() {
         let block = opened(1024);
         let memory = take(&block, 100).unwrap();
-        // SAFETY: taken from this block by this test.
+        // SAFETY: it was taken from this block with this size, and is not used afterwards.
         assert!(!unsafe { block.give_back(memory, 100) });
         assert_eq!(block.bytes_used(), 0);
         assert!(block.rewind() == Outcome::Kept);
@@ -491,13 +493,13 @@ mod tests {
     /// A thread measures, pauses, and continues when the record has new memory with the same number
     /// of lines taken.
     #[test]
-    fn a_claim_on_memory_that_was_replaced_is_given_back() {
+    fn a_claim_on_replaced_memory_is_released() {
         let block = opened(1024);
         let large = Layout::from_size_align(900, 1).unwrap();
         let claim = block.measure(block.load(), large).unwrap();
 
         assert!(block.rewind() == Outcome::Unused);
-        // SAFETY: it is empty and closed.
+        // SAFETY: the block is closed and empty, and is freed once.
         unsafe { block.free() };
         block.open(Piece::new(128).unwrap());
 
@@ -510,12 +512,12 @@ mod tests {
         assert!(matches!(claimed, Taken::Replaced));
         assert!(block.rewind() == Outcome::Retired);
         assert!(block.leave());
-        // SAFETY: it was the last of a closed block.
+        // SAFETY: the last allocation of the closed block was freed, and the block is freed once.
         unsafe { block.free() };
     }
 
     #[test]
-    fn what_cannot_be_counted_is_refused() {
+    fn sizes_that_overflow_are_refused() {
         let block = opened(1024);
         assert_eq!(take(&block, isize::MAX as usize), None);
         let largest = Layout::from_size_align(1 << 62, 1).unwrap();

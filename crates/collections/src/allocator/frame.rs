@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_nobody_uses_are_given_back() {
+    fn unused_blocks_are_freed() {
         let mut memory = FrameMemory::new("Game");
         let lists = [(); 3].map(|()| RawVec::<u8, _>::with_capacity_in(1 << 20, memory.temp_job()));
         assert_eq!(memory.arena.statistics().blocks, 3);

@@ -117,7 +117,7 @@ impl Allocator {
     ///
     /// struct Nothing;
     ///
-    /// // SAFETY: there is no memory to promise anything about.
+    /// // SAFETY: it never returns memory, so there is none to free or to resize.
     /// unsafe impl MemorySource for Nothing {
     ///     fn allocate(&self, _: Layout) -> Option<NonNull<u8>> { None }
     ///     unsafe fn deallocate(&self, _: NonNull<u8>, _: Layout) {}
@@ -277,7 +277,7 @@ impl Source {
     #[inline(never)]
     fn allocate(&self, layout: Layout, zeroed: bool) -> Result<NonNull<[u8]>, AllocError> {
         let memory = match (layout.size(), zeroed) {
-            (0, _) => Some(nothing(layout)),
+            (0, _) => Some(layout.dangling_ptr()),
             (_, false) => self.memory().allocate(layout),
             (_, true) => self.memory().allocate_zeroed(layout),
         };
@@ -346,11 +346,6 @@ pub(crate) fn move_to_capacity<T, A: RawAllocator + Clone>(
     moved.append(items);
     *items = moved;
     Ok(())
-}
-
-/// Returns the dangling pointer used for zero bytes.
-fn nothing(layout: Layout) -> NonNull<u8> {
-    layout.dangling_ptr()
 }
 
 /// Wraps memory of exactly the requested size: sources may rely on that size when the memory is

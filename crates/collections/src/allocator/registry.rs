@@ -35,7 +35,7 @@ struct State {
     frame: u64,
     /// The number of the next container. Numbers and frames only rise.
     next: u64,
-    /// Number of the first container that `Registry::aged` has not examined; it reports each once.
+    /// Number of the first container that `Registry::advance` has not examined. It reports each once.
     looked_at: u64,
     live: BTreeMap<u64, LiveContainer>,
 }
@@ -83,10 +83,10 @@ impl Registry {
         let found = state.live.range(state.looked_at..);
         let old: Vec<_> = found.take_while(|(_, container)| is_old(container)).collect();
         let looked_at = old.last().map_or(state.looked_at, |(number, _)| **number + 1);
-        let told = old.into_iter().map(|(_, container)| *container);
-        let told = told.filter(|container| container.allocator == allocator).collect();
+        let reported = old.into_iter().map(|(_, container)| *container);
+        let reported = reported.filter(|container| container.allocator == allocator).collect();
         state.looked_at = looked_at;
-        (frame, told)
+        (frame, reported)
     }
 
     /// Returns all live containers, in the order in which they were made.
@@ -142,21 +142,21 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_told_of_once_when_it_has_become_too_old() {
+    fn a_container_that_becomes_too_old_is_reported_once() {
         let registry = Arc::new(Registry::default());
         let (first, second) = (label("first"), label("second"));
         let _first = registry.register(first, "TempJob");
         let _other = registry.register(label("other"), "Persistent");
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let _second = (1..=10)
             .map(|_| {
                 let (frame, old) = registry.advance("TempJob", 4);
-                told.push((frame, names(&old)));
+                reported.push((frame, names(&old)));
                 (frame == 2).then(|| registry.register(second, "TempJob"))
             })
             .collect::<Vec<_>>();
-        told.retain(|(_, names)| !names.is_empty());
-        assert_eq!(told, [(5, vec![first]), (7, vec![second])]);
+        reported.retain(|(_, names)| !names.is_empty());
+        assert_eq!(reported, [(5, vec![first]), (7, vec![second])]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ use std::ptr::{self, NonNull};
 ///
 /// struct Limited { left: AtomicUsize }
 ///
-/// // SAFETY: the memory is the system's, which keeps the same promises; the number only refuses.
+/// // SAFETY: the memory is from the system allocator, which has the same contract. The limit only refuses.
 /// unsafe impl MemorySource for Limited {
 ///     fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
 ///         let size = layout.size();
@@ -53,7 +53,7 @@ use std::ptr::{self, NonNull};
 ///     }
 ///
 ///     unsafe fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
-///         // SAFETY: it was allocated above, with this layout.
+///         // SAFETY: by the contract, it is from `allocate` with this layout, and is not used again.
 ///         unsafe { dealloc(memory.as_ptr(), layout) };
 ///         self.left.fetch_add(layout.size(), Relaxed);
 ///     }

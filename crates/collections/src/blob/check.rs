@@ -286,8 +286,6 @@ impl BlobVisitor for Checker<'_> {
         self.elements::<T>(count);
     }
 
-    fn structure<T: BlobData>(&mut self, _: &'static str) {}
-
     fn field<S: BlobData, F: BlobData>(&mut self, _: &'static str, offset: usize, _: fn(&S) -> &F) {
         self.part::<F>(self.at + offset);
     }

@@ -85,8 +85,10 @@ pub trait BlobVisitor {
     /// A `[T; count]`.
     fn repeat<T: BlobData>(&mut self, count: usize);
 
-    /// A struct.
-    fn structure<T: BlobData>(&mut self, name: &'static str);
+    /// A struct, whose fields follow. Most visitors look only at the fields.
+    fn structure<T: BlobData>(&mut self, name: &'static str) {
+        _ = name;
+    }
 
     /// A field of the struct `S`. The function exists for its type: the compiler infers `F` from
     /// it, so the derive need not rely on tokens.
@@ -221,8 +223,6 @@ impl BlobVisitor for Survey {
             self.plain = false;
         }
     }
-
-    fn structure<T: BlobData>(&mut self, _: &'static str) {}
 
     fn field<S: BlobData, F: BlobData>(&mut self, _: &'static str, _: usize, _: fn(&S) -> &F) {
         F::visit(self);

@@ -1,7 +1,7 @@
 //! Blob assets: immutable data that is built once, in one block of bytes.
 //!
 //! A block begins at a multiple of 16, with its root. The contents of the root's arrays, texts and
-//! pointers follow, level by level, each after all that lead to it. A struct of a `u16`, a text
+//! pointers follow, level by level, each after all fields that lead to it. A struct of a `u16`, a text
 //! `"jump!"` and an array of two `f32` is this:
 //!
 //! ```text

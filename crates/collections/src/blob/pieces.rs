@@ -311,9 +311,6 @@ impl BlobVisitor for Copy {
     }
 
     #[inline]
-    fn structure<T: BlobData>(&mut self, _: &'static str) {}
-
-    #[inline]
     fn field<S: BlobData, F: BlobData>(&mut self, _: &'static str, offset: usize, _: fn(&S) -> &F) {
         self.part::<F>(offset);
     }
@@ -349,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_comes_after_all_that_share_it() {
+    fn a_shared_piece_comes_after_all_pieces_that_lead_to_it() {
         let pieces = [BYTE; 4];
         let layout = lay_out(&pieces, &links(&[(0, 0, 1), (0, 4, 2), (1, 0, 3), (2, 0, 3)]));
         assert_eq!(layout.unwrap().positions, [0, 1, 2, 3]);

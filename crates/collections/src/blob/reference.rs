@@ -75,7 +75,7 @@ impl<T> BlobAssetReference<T> {
     ///
     /// let asset = BlobBuilder::new(1.5).build().unwrap();
     /// let [first, second] = [(); 2].map(|()| BlobStore::new().insert(asset.clone()));
-    /// assert_ne!(first, second, "of two stores");
+    /// assert_ne!(first, second, "they belong to two stores");
     /// assert_eq!(first.content_hash(), second.content_hash());
     /// assert_eq!(first.content_hash(), asset.content_hash() as u32);
     /// ```

@@ -96,7 +96,7 @@ impl BlobStore {
     /// let first = store.insert(BlobBuilder::new(1.5).build().unwrap());
     /// let second = store.insert(BlobBuilder::new(1.5).build().unwrap());
     /// assert_eq!(first, second);
-    /// // Removed as often as it was inserted.
+    /// // An asset must be removed as often as it was inserted.
     /// store.remove(first).unwrap();
     /// assert_eq!(store.get(second), Ok(&1.5));
     /// store.remove(second).unwrap();
@@ -135,7 +135,8 @@ impl BlobStore {
     ///
     /// # Complexity
     ///
-    /// As for [`insert`](Self::insert).
+    /// The first change after a [`reader`](Self::reader) was made copies the table, as for
+    /// [`insert`](Self::insert).
     ///
     /// # Examples
     ///
@@ -196,7 +197,7 @@ impl BlobStore {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Returns the same errors as [`get`](Self::get).
     ///
     /// # Examples
     ///

@@ -144,7 +144,7 @@ impl<R: Row> Columns<R> {
 
     /// Frees the capacity that the rows do not need (Unity's `TrimExcess`).
     ///
-    /// The bits are moved to smaller memory. Each column for which there is no memory stays as it
+    /// The rows are moved to smaller memory. Each column for which there is no memory stays as it
     /// is.
     ///
     /// # Examples

@@ -1,17 +1,18 @@
 //! Methods that change a string of fixed size.
 
 use std::fmt::{self, Display, Write};
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 
 use super::error::{FixedStringError, FormatError};
 use super::string::FixedString;
+use crate::error::bounds;
 
 impl<const N: usize> FixedString<N> {
     /// Appends a code point.
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it.
     ///
     /// # Examples
     ///
@@ -29,7 +30,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it.
     ///
     /// # Examples
     ///
@@ -49,8 +50,8 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it, and
-    /// [`Format`](FixedStringError::Format), if its `Display` returns an error.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it, and
+    /// [`Format`](FixedStringError::Format) if its `Display` returns an error.
     ///
     /// # Examples
     ///
@@ -74,8 +75,8 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Format`](FixedStringError::Format), if the format is invalid, with the reason and the
-    /// position. [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    /// Returns [`Format`](FixedStringError::Format) if the format is invalid, with the reason and the
+    /// position. [`Overflow`](FixedStringError::Overflow) if there is no room for the result.
     ///
     /// # Examples
     ///
@@ -103,11 +104,11 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if `index` is inside a code point, or beyond the end.
+    /// Panics with code A0031 if `index` is inside a code point, or beyond the end.
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it.
     ///
     /// # Examples
     ///
@@ -126,11 +127,11 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if `index` is inside a code point, or beyond the end.
+    /// Panics with code A0031 if `index` is inside a code point, or beyond the end.
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for it.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for it.
     ///
     /// # Examples
     ///
@@ -149,12 +150,12 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if the range begins or ends inside a code point, or beyond the end, or if it ends
+    /// Panics with code A0031 if the range begins or ends inside a code point, or beyond the end, or if it ends
     /// before it begins.
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for the result.
     ///
     /// # Examples
     ///
@@ -170,16 +171,7 @@ impl<const N: usize> FixedString<N> {
         range: impl RangeBounds<usize>,
         with: &str,
     ) -> Result<(), FixedStringError> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => *start,
-            Bound::Excluded(before) => before.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(last) => last.saturating_add(1),
-            Bound::Excluded(end) => *end,
-            Bound::Unbounded => self.len(),
-        };
+        let (start, end) = bounds(range, self.len());
         self.check_boundary(start);
         self.check_boundary(end);
         if start > end {
@@ -194,7 +186,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if there is no room for the result.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if there is no room for the result.
     ///
     /// # Examples
     ///
@@ -223,7 +215,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if no code point begins there.
+    /// Panics with code A0031 if no code point begins there.
     ///
     /// # Examples
     ///
@@ -260,7 +252,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0031, if `len` is inside a code point.
+    /// Panics with code A0031 if `len` is inside a code point.
     ///
     /// # Examples
     ///

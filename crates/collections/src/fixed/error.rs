@@ -64,7 +64,7 @@ impl fmt::Display for FixedStringError {
             }
             Self::Encoding { position } => write!(f, "the text is not UTF-8 at byte {position}"),
             Self::NotZero { position } => {
-                write!(f, "byte {position} of the string is behind its text, and is not zero")
+                write!(f, "byte {position} of the string is after its text, and is not zero")
             }
             Self::Format(error) => error.fmt(f),
         }

@@ -31,7 +31,7 @@ pub type FixedList4096<T> = FixedList<T, 4096>;
 /// to a slice. For a list of any length, use `Vec`.
 ///
 /// Unity's five sizes have names: [`FixedList32`] is its `FixedList32Bytes`. Any other size that is
-/// a multiple of the alignment of `T` does as well.
+/// a multiple of the alignment of `T` can be used too.
 ///
 /// # Layout
 ///
@@ -80,7 +80,7 @@ pub type FixedList4096<T> = FixedList<T, 4096>;
 /// ```
 ///
 /// ```compile_fail,E0080
-/// // 32 bytes, and two for the length.
+/// // The element has 32 bytes, and the length two.
 /// let list = ancho_collections::FixedList32::<[u8; 32]>::new();
 /// ```
 #[derive(Clone, Copy)]
@@ -183,7 +183,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0032, if the list is full. [`try_push`](Self::try_push) returns an error instead.
+    /// Panics with code A0032 if the list is full. [`try_push`](Self::try_push) returns an error instead.
     ///
     /// # Examples
     ///
@@ -203,7 +203,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Errors
     ///
-    /// [`FixedListFull`], if the list is full.
+    /// Returns [`FixedListFull`] if the list is full.
     ///
     /// # Examples
     ///
@@ -224,7 +224,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0032, if there is no room for all of them. Then no element is appended.
+    /// Panics with code A0032 if there is no room for all of them. Then no element is appended.
     ///
     /// # Examples
     ///
@@ -244,7 +244,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Errors
     ///
-    /// [`FixedListFull`], if there is no room for all of them.
+    /// Returns [`FixedListFull`] if there is no room for all of them.
     ///
     /// # Examples
     ///
@@ -278,7 +278,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0033, if `index` is beyond the end, and with A0032, if the list is full.
+    /// Panics with code A0033 if `index` is beyond the end, and with code A0032 if the list is full.
     ///
     /// # Examples
     ///
@@ -297,7 +297,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0033, if `index` is beyond the end, and with A0032, if there is no room for all of them. Then nothing is
+    /// Panics with code A0033 if `index` is beyond the end, and with code A0032 if there is no room for all of them. Then nothing is
     /// changed.
     ///
     /// # Examples
@@ -319,11 +319,11 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Errors
     ///
-    /// [`FixedListFull`], if there is no room for all of them.
+    /// Returns [`FixedListFull`] if there is no room for all of them.
     ///
     /// # Panics
     ///
-    /// With A0033, if `index` is beyond the end.
+    /// Panics with code A0033 if `index` is beyond the end.
     ///
     /// # Examples
     ///
@@ -354,7 +354,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0033, if `index` is out of bounds.
+    /// Panics with code A0033 if `index` is out of bounds.
     ///
     /// # Examples
     ///
@@ -381,7 +381,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0033, if `index` is out of bounds.
+    /// Panics with code A0033 if `index` is out of bounds.
     ///
     /// # Examples
     ///
@@ -406,7 +406,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0033, if the range ends beyond the list, or before it starts.
+    /// Panics with code A0033 if the range ends beyond the list, or before it starts.
     ///
     /// # Examples
     ///
@@ -429,7 +429,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0033, if the range ends beyond the list, or before it starts.
+    /// Panics with code A0033 if the range ends beyond the list, or before it starts.
     ///
     /// # Examples
     ///
@@ -483,7 +483,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0032, if `len` is larger than [`CAPACITY`](Self::CAPACITY). Then nothing is changed.
+    /// Panics with code A0032 if `len` is larger than [`CAPACITY`](Self::CAPACITY). Then nothing is changed.
     ///
     /// # Examples
     ///
@@ -504,7 +504,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Errors
     ///
-    /// [`FixedListFull`], if `len` is larger than [`CAPACITY`](Self::CAPACITY).
+    /// Returns [`FixedListFull`] if `len` is larger than [`CAPACITY`](Self::CAPACITY).
     ///
     /// # Examples
     ///
@@ -528,7 +528,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Panics
     ///
-    /// With A0032, if there is no room for all of them. Then nothing is changed.
+    /// Panics with code A0032 if there is no room for all of them. Then nothing is changed.
     ///
     /// # Examples
     ///
@@ -549,7 +549,7 @@ impl<T: Copy, const N: usize> FixedList<T, N> {
     ///
     /// # Errors
     ///
-    /// [`FixedListFull`], if there is no room for all of them.
+    /// Returns [`FixedListFull`] if there is no room for all of them.
     ///
     /// # Examples
     ///
@@ -820,7 +820,7 @@ impl<T: Copy + PartialEq, const N: usize, const K: usize> PartialEq<[T; K]> for 
 /// An array that does not fit is a compile error.
 ///
 /// ```compile_fail,E0080
-/// // The list holds three.
+/// // The list holds three elements.
 /// let list = ancho_collections::FixedList32::from([1_u64, 2, 3, 4]);
 /// ```
 impl<T: Copy, const N: usize, const K: usize> From<[T; K]> for FixedList<T, N> {
@@ -856,7 +856,7 @@ impl<T: Copy, const N: usize> AsRef<[T]> for FixedList<T, N> {
 
 /// # Panics
 ///
-/// With A0032, if there are more elements than the list holds.
+/// Panics with code A0032 if there are more elements than the list holds.
 impl<T: Copy, const N: usize> FromIterator<T> for FixedList<T, N> {
     #[track_caller]
     fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
@@ -868,7 +868,7 @@ impl<T: Copy, const N: usize> FromIterator<T> for FixedList<T, N> {
 
 /// # Panics
 ///
-/// With A0032, when the list is full. The elements before that are in the list.
+/// Panics with code A0032 when the list is full. The elements before that are in the list.
 impl<T: Copy, const N: usize> Extend<T> for FixedList<T, N> {
     #[track_caller]
     fn extend<I: IntoIterator<Item = T>>(&mut self, elements: I) {

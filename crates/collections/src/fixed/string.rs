@@ -28,7 +28,7 @@ pub type FixedString4096 = FixedString<4096>;
 /// a text of any length, use `String`.
 ///
 /// Unity's five sizes have names: [`FixedString32`] is its `FixedString32Bytes`. Any other size
-/// from 3 to 65538 bytes does as well.
+/// from 3 to 65538 bytes can be used too.
 ///
 /// # Layout
 ///
@@ -53,7 +53,7 @@ pub type FixedString4096 = FixedString<4096>;
 /// name.push_str(" Paz")?;
 /// assert_eq!(name, "Ana Paz");
 /// assert_eq!((name.len(), size_of_val(&name)), (7, 32));
-/// // Reading is reading a `str`, and so is parsing.
+/// // It is read and parsed like a `str`.
 /// assert!(name.starts_with("Ana"));
 /// assert_eq!(FixedString32::from_static("1.5").parse(), Ok(1.5_f32));
 /// # Ok::<(), ancho_collections::FixedStringError>(())
@@ -99,7 +99,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Panics
     ///
-    /// With A0030, if the text is longer than [`CAPACITY`](Self::CAPACITY).
+    /// Panics with code A0030 if the text is longer than [`CAPACITY`](Self::CAPACITY).
     ///
     /// # Examples
     ///
@@ -136,7 +136,7 @@ impl<const N: usize> FixedString<N> {
     /// ```
     /// use ancho_collections::FixedString;
     ///
-    /// // Five bytes of text, and ñ takes two.
+    /// // The text has room for five bytes, and ñ takes two.
     /// assert_eq!(FixedString::<8>::from_truncated("mañana"), "maña");
     /// assert_eq!(FixedString::<8>::from_truncated("cabañas"), "caba");
     /// ```
@@ -152,7 +152,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Truncation`](FixedStringError::Truncation), if the text was cut. The string then has the
+    /// Returns [`Truncation`](FixedStringError::Truncation) if the text was cut. The string then has the
     /// part that fits.
     ///
     /// # Examples
@@ -181,8 +181,8 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Encoding`](FixedStringError::Encoding), if they are not UTF-8, and
-    /// [`Overflow`](FixedStringError::Overflow), if they do not fit.
+    /// Returns [`Encoding`](FixedStringError::Encoding) if they are not UTF-8, and
+    /// [`Overflow`](FixedStringError::Overflow) if they do not fit.
     ///
     /// # Examples
     ///
@@ -204,9 +204,9 @@ impl<const N: usize> FixedString<N> {
     ///
     /// # Errors
     ///
-    /// [`Overflow`](FixedStringError::Overflow), if the length is larger than the capacity;
-    /// [`Encoding`](FixedStringError::Encoding), if the text is not UTF-8;
-    /// [`NotZero`](FixedStringError::NotZero), if a later byte is not zero.
+    /// Returns [`Overflow`](FixedStringError::Overflow) if the length is larger than the capacity;
+    /// [`Encoding`](FixedStringError::Encoding) if the text is not UTF-8;
+    /// [`NotZero`](FixedStringError::NotZero) if a later byte is not zero.
     ///
     /// # Examples
     ///
@@ -234,7 +234,7 @@ impl<const N: usize> FixedString<N> {
     ///
     /// let text = ancho_collections::FixedString::<8>::from_static("hi");
     /// assert_eq!(text.raw_bytes(), &[2, 0, b'h', b'i', 0, 0, 0, 0]);
-    /// // What C is given begins behind the length.
+    /// // The text for C begins after the length.
     /// assert_eq!(CStr::from_bytes_until_nul(&text.raw_bytes()[2..]), Ok(c"hi"));
     /// ```
     #[must_use]
@@ -294,7 +294,7 @@ impl<const N: usize> Debug for FixedString<N> {
     }
 }
 
-/// Panics in `from_static`, for a text of `len` bytes.
+/// Returns the panic message of `from_static`, for a text of `len` bytes.
 const fn too_long(len: usize, size: usize, capacity: usize) -> RawText<256> {
     const fn push(message: &mut RawText<256>, text: &str) {
         assert!(message.push_str(text).is_ok());

@@ -41,7 +41,7 @@ impl<K: Hash, V, S: BuildHasher> MapLane<K, V, S> {
     /// let mut first = NativeHashMap::with_capacity(10);
     /// let job = jobs.schedule_for_each(&[], first.writer(), 1000, 64, |first, i| first.try_add(i % 10, i));
     /// jobs.complete(job.unwrap());
-    /// assert_eq!(first.get().unwrap()[&7], 7, "and not 17, 27, 37");
+    /// assert_eq!(first.get().unwrap()[&7], 7, "the first value of the key, not 17 or 27");
     /// ```
     #[inline]
     pub fn try_add(&mut self, key: K, value: V) {

@@ -38,7 +38,7 @@ use crate::table::KeyTable;
 /// ```
 /// let mut scores = ancho_collections::Map::new();
 /// scores.insert("Ada", 10);
-/// assert!(!scores.try_add("Ada", 20), "there already");
+/// assert!(!scores.try_add("Ada", 20), "the key exists already");
 /// assert_eq!(scores["Ada"], 10);
 /// assert_eq!(scores.get("Bob"), None);
 /// ```
@@ -182,7 +182,7 @@ impl<K, V, S> Map<K, V, S> {
         self.table.pairs.len()
     }
 
-    /// Returns whether the map is empty.
+    /// Returns whether there are no keys.
     ///
     /// # Examples
     ///
@@ -295,7 +295,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Map<K, V, S> {
     /// Frees the capacity that the keys do not need (Unity's `TrimExcess`). The memory of parallel
     /// writers is freed too.
     ///
-    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// The pairs are moved to smaller memory. If the allocator has no memory for that, nothing
     /// changes.
     ///
     /// # Examples

@@ -202,7 +202,7 @@ impl<K, V, S> MultiMap<K, V, S> {
         self.nodes.len()
     }
 
-    /// Returns whether the pointer is null.
+    /// Returns whether there are no values.
     ///
     /// # Examples
     ///
@@ -323,7 +323,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> MultiMap<K, V, S> {
     /// Frees the capacity that the keys and values do not need (Unity's `TrimExcess`). The memory
     /// of parallel writers is freed too. The values of each key are then contiguous.
     ///
-    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// The pairs are moved to smaller memory. If the allocator has no memory for that, nothing
     /// changes.
     ///
     /// # Examples

@@ -1,20 +1,20 @@
 //! Values of any type, in lanes.
 //!
-//! # What can go wrong
+//! # Misuse
 //!
 //! Unity's `NativeStream` throws an exception in each of these cases. Here the lifetime of a
-//! [`LaneWriter`] is the time between `BeginForEachIndex` and `EndForEachIndex`, so most of them
-//! cannot be written.
+//! [`LaneWriter`] is the time between `BeginForEachIndex` and `EndForEachIndex`, so most of them do
+//! not compile.
 //!
 //! |  # | Misuse | What happens |
 //! |---:|---|---|
 //! |  1 | writing without beginning a lane | does not compile: a stream has no `write` |
 //! |  2 | ending a lane that was not begun | does not compile: there is nothing to call |
-//! |  3 | not ending a lane | cannot happen: it ends with its writer |
+//! |  3 | not ending a lane | cannot happen: dropping the writer ends the lane |
 //! |  4 | writing after the end of a lane | does not compile: the writer is gone |
 //! |  5 | beginning a lane before the last one has ended | does not compile: a writer borrows its stream |
 //! |  6 | copying a writer by value | does not compile: a writer is moved |
-//! |  7 | copying a writer by value for a function to write through | does not compile, as in row 6 |
+//! |  7 | passing a copy of a writer to a function | does not compile: a writer is moved |
 //! |  8 | keeping a lane's writer after its turn in a job | does not compile: it is lent for one call |
 //! |  9 | beginning a lane twice | panics with A0025 |
 //! | 10 | a second job that writes a lane of the first one | the job panics with A0025 |
@@ -32,7 +32,7 @@
 //! Using a stream that was disposed of (21), or was never made (22), does not compile. Values that have
 //! pointers or padding in them (23) are not `IntoBytes`, and do not compile.
 //!
-//! The compiler refuses 1 and 16,
+//! Rows 1 and 16 do not compile:
 //!
 //! ```compile_fail,E0599
 //! let mut stream = ancho_collections::Stream::new(1);
@@ -44,7 +44,7 @@
 //! stream.read::<u32>();
 //! ```
 //!
-//! 2 and 4,
+//! Nor do rows 2 and 4:
 //!
 //! ```compile_fail,E0382
 //! let mut stream = ancho_collections::Stream::new(1);
@@ -53,7 +53,7 @@
 //! lane.write(5_u32);
 //! ```
 //!
-//! 5,
+//! Row 5:
 //!
 //! ```compile_fail,E0499
 //! let mut stream = ancho_collections::Stream::new(2);
@@ -62,7 +62,7 @@
 //! first.write(5_u32);
 //! ```
 //!
-//! 6 and 7,
+//! Rows 6 and 7:
 //!
 //! ```compile_fail,E0382
 //! use ancho_collections::{LaneWriter, Stream};
@@ -77,7 +77,7 @@
 //! lane.write(6_u32);
 //! ```
 //!
-//! 8,
+//! Row 8:
 //!
 //! ```compile_fail
 //! # use ancho_jobs::{JobPool, JobScheduler};
@@ -89,7 +89,7 @@
 //! });
 //! ```
 //!
-//! reading beside writing,
+//! Reading a stream while a lane is written:
 //!
 //! ```compile_fail,E0502
 //! let mut stream = ancho_collections::Stream::new(2);
@@ -98,7 +98,7 @@
 //! lane.write(5_u32);
 //! ```
 //!
-//! 21,
+//! Row 21:
 //!
 //! ```compile_fail,E0382
 //! let stream = ancho_collections::NativeStream::new(2);
@@ -106,14 +106,14 @@
 //! stream.get();
 //! ```
 //!
-//! 22,
+//! Row 22:
 //!
 //! ```compile_fail,E0381
 //! let stream: ancho_collections::NativeStream;
 //! stream.get();
 //! ```
 //!
-//! and 23.
+//! Row 23:
 //!
 //! ```compile_fail,E0277
 //! ancho_collections::Stream::new(1).lane(0).write("text");
@@ -357,7 +357,7 @@ impl Stream {
     /// Frees the capacity that the lanes and values do not need (Unity's `TrimExcess`). The memory
     /// of parallel writers is freed too.
     ///
-    /// The bits are moved to smaller memory. If the allocator has no memory for that, nothing
+    /// The values are moved to smaller memory. If the allocator has no memory for that, nothing
     /// changes.
     ///
     /// # Examples
@@ -559,7 +559,7 @@ impl Native<Stream> {
 pub enum StreamError {
     /// The lane does not exist.
     NoSuchLane {
-        /// The requested capacity.
+        /// The requested lane.
         lane: usize,
         /// Number of lanes.
         lanes: usize,

@@ -241,7 +241,9 @@ impl ConcurrentWrite for Stream {
             batch.forget();
         });
         if let Some(error) = refused {
-            panic!("{error}; lanes of {container} that do not fit can be begun again");
+            panic!(
+                "{error}; the lanes of {container} that did not fit are empty, and can be begun again"
+            );
         }
         if let Some(lane) = twice {
             panic!(

@@ -13,7 +13,7 @@ use common::{
 };
 
 #[test]
-fn an_array_is_filled_with_defaults_copies_or_what_a_function_says() {
+fn an_array_is_filled_with_defaults_copies_or_results_of_a_function() {
     assert_eq!(NativeArray::<u32>::new(3).get().unwrap(), [0, 0, 0]);
     assert_eq!(NativeArray::<String>::new(2).get().unwrap(), ["", ""]);
     assert_eq!(NativeArray::filled(2, "x".to_owned()).get().unwrap(), ["x", "x"]);
@@ -57,7 +57,7 @@ fn a_length_never_changes_and_is_known_while_jobs_run() {
 }
 
 #[test]
-fn elements_begin_at_a_line_or_at_what_their_type_asks_for() {
+fn elements_begin_at_a_line_or_at_the_alignment_of_their_type() {
     #[derive(Clone, Copy, Default)]
     #[repr(align(128))]
     struct Wide(u8);
@@ -99,7 +99,7 @@ fn an_array_of_no_elements_and_one_of_elements_without_a_size_take_no_memory() {
 }
 
 #[test]
-fn what_there_is_no_memory_for_is_refused() {
+fn an_array_without_memory_is_refused() {
     for length in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8, 1 << 60] {
         assert_refused("A0017", || NativeArray::<u64>::new(length));
         assert_refused("A0017", || NativeArray::filled(length, 1_u64));
@@ -117,7 +117,7 @@ fn what_there_is_no_memory_for_is_refused() {
 }
 
 #[test]
-fn what_was_made_before_a_panic_is_dropped_once() {
+fn elements_made_before_a_panic_are_dropped_once() {
     let (allocator, ledger) = limited(1 << 20);
     for allocator in [Allocator::PERSISTENT, allocator] {
         for at in [0, 1, 5, 9] {
@@ -220,7 +220,7 @@ fn elements_are_taken_out_once_no_job_uses_them() {
 }
 
 #[test]
-fn the_owner_may_read_what_jobs_read_and_nothing_that_they_write() {
+fn the_owner_may_read_containers_that_jobs_read_and_none_that_they_write() {
     let jobs = scheduler(1);
     let mut array = NativeArray::from([1, 2, 3]).named("scores");
     let label = array.label().to_string();
@@ -360,7 +360,7 @@ fn an_array_is_freed_by_the_last_of_several_jobs_on_whatever_thread() {
 }
 
 #[test]
-fn jobs_that_do_not_run_let_go_of_arrays_too() {
+fn jobs_that_do_not_run_release_arrays_too() {
     let jobs = scheduler(1);
     let drops = Drops::default();
     let mut array = NativeArray::from(drops.values::<Vec<_>>(10));

@@ -94,7 +94,7 @@ fn references_of_another_type_are_refused() {
 }
 
 #[test]
-fn no_bits_lead_to_what_is_not_there() {
+fn no_bits_lead_to_a_missing_asset() {
     let mut store = BlobStore::new();
     let reference = store.insert(BlobBuilder::new(7_u8).build().unwrap());
     let gone = store.insert(BlobBuilder::new(8_u8).build().unwrap());
@@ -156,7 +156,7 @@ fn readers_see_the_store_as_it_was() {
 }
 
 #[test]
-fn jobs_read_while_the_owner_goes_on() {
+fn jobs_read_while_the_owner_continues() {
     let jobs = JobScheduler::new(&JobPool::new());
     let mut store = BlobStore::new();
     let mut sums: Vec<JobCell<u32>> = (0..8).map(|_| JobCell::new(0)).collect();
@@ -179,7 +179,7 @@ fn jobs_read_while_the_owner_goes_on() {
 }
 
 #[test]
-fn assets_readers_and_references_go_to_other_threads() {
+fn assets_readers_and_references_can_be_sent_to_other_threads() {
     fn crosses<T: Send + Sync + 'static>() {}
     crosses::<BlobAsset<BlobArray<u32>>>();
     crosses::<BlobAssetReference<BlobArray<u32>>>();

@@ -13,7 +13,7 @@ use model::{cases, time_is_up};
 use proptest::prelude::*;
 
 #[test]
-fn rows_go_in_and_come_out() {
+fn rows_are_added_and_removed() {
     let mut table = Columns::from_iter([(1, 'a', "x"), (2, 'b', "y")]);
     table.push((3, 'c', "z"));
     assert_eq!(table.slices(), (&[1, 2, 3][..], &['a', 'b', 'c'][..], &["x", "y", "z"][..]));
@@ -363,7 +363,7 @@ proptest! {
     #![proptest_config(cases(128))]
 
     #[test]
-    fn any_script_does_what_a_vector_of_tuples_does(
+    fn any_script_gives_the_result_of_a_vector_of_tuples(
         steps in prop::collection::vec(
             prop_oneof![
                 8 => any::<u8>().prop_map(Step::Push),

@@ -242,7 +242,7 @@ fn structs_take_tokens_of_arrays_and_lists() {
 
 /// If an earlier job fills a list, its length is unknown when the next job is scheduled.
 #[test]
-fn a_parallel_job_works_on_what_an_earlier_job_puts_in_a_list() {
+fn a_parallel_job_processes_the_list_that_an_earlier_job_fills() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut list = NativeList::<usize>::new();

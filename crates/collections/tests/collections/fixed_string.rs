@@ -399,7 +399,7 @@ fn errors_are_sentences() {
     assert_eq!(said(FixedStringError::Encoding { position: 2 }), "the text is not UTF-8 at byte 2");
     assert_eq!(
         said(FixedStringError::NotZero { position: 7 }),
-        "byte 7 of the string is behind its text, and is not zero"
+        "byte 7 of the string is after its text, and is not zero"
     );
     assert_eq!(
         said(FormatError::BadFormat { position: 3 }.into()),

@@ -135,7 +135,7 @@ fn apply(edit: &Edit, string: &mut FixedString<SIZE>, model: &mut String) {
 }
 
 #[test]
-fn random_edits_do_what_they_do_to_a_string() {
+fn random_edits_give_the_result_of_a_string() {
     let config = cases(512);
     proptest!(config, |(edits in prop::collection::vec(edit(), 1..64))| {
         if time_is_up() {

@@ -21,7 +21,7 @@ fn message(action: impl FnOnce()) -> String {
 }
 
 #[test]
-fn adding_a_key_twice_is_refused_and_gives_it_back() {
+fn adding_a_key_twice_is_refused_and_returns_it() {
     let mut map = Map::new();
     map.add("Ada", 10).unwrap();
     let Rejected { value, error } = map.add("Ada", 20).unwrap_err();
@@ -71,7 +71,7 @@ fn capacity_is_not_lowered_by_removing() {
 }
 
 #[test]
-fn capacity_is_what_a_table_can_hold_without_growing() {
+fn capacity_is_the_number_of_keys_that_fit_without_growing() {
     for asked in 0..300 {
         let mut map: Map<u32, u32> = Map::with_capacity(asked);
         let capacity = map.capacity();
@@ -122,7 +122,7 @@ fn the_same_operations_give_the_same_order() {
 }
 
 #[test]
-fn keys_are_found_by_what_they_lend() {
+fn keys_are_found_by_their_borrowed_form() {
     let mut map = Map::from([("Ada".to_string(), 10)]);
     assert_eq!(map.get("Ada"), Some(&10));
     *map.get_mut("Ada").unwrap() += 1;

@@ -374,7 +374,7 @@ fn elements_of_any_alignment_are_where_they_belong() {
 // Writers that are misused.
 
 #[test]
-fn a_writer_that_is_forgotten_loses_what_it_wrote_and_no_more() {
+fn a_forgotten_writer_loses_only_its_own_writes() {
     for jobs in schedulers() {
         // Zero-sized, so that nothing is leaked.
         let mut list = NativeList::<()>::new();
@@ -390,7 +390,7 @@ fn a_writer_that_is_forgotten_loses_what_it_wrote_and_no_more() {
 }
 
 #[test]
-fn writers_that_are_kept_together_and_exchanged_write_what_they_hold() {
+fn swapped_lanes_keep_their_elements() {
     for jobs in schedulers() {
         let census = Census::default();
         let mut list = NativeList::with_capacity(40);
@@ -415,7 +415,7 @@ fn writers_that_are_kept_together_and_exchanged_write_what_they_hold() {
 }
 
 #[test]
-fn a_lane_that_is_taken_away_belongs_to_who_took_it() {
+fn a_lane_that_is_moved_out_belongs_to_its_new_owner() {
     use std::sync::Mutex;
 
     for jobs in schedulers() {
@@ -439,7 +439,7 @@ fn a_lane_that_is_taken_away_belongs_to_who_took_it() {
 }
 
 #[test]
-fn what_the_count_of_a_deferred_job_writes_comes_first_whatever_the_threads_do() {
+fn the_writes_of_a_deferred_count_come_first_on_any_threads() {
     let expected = (0..200).map(|i| i + 1000).collect::<Vec<_>>();
     let expected = [vec![1, 2], expected].concat();
     for jobs in schedulers() {
@@ -465,7 +465,7 @@ fn what_the_count_of_a_deferred_job_writes_comes_first_whatever_the_threads_do()
 }
 
 #[test]
-fn what_is_written_without_a_job_waits_for_the_next_one() {
+fn writes_without_a_job_are_settled_with_the_next_job() {
     let jobs = scheduler(2);
     let mut list = NativeList::with_capacity(10);
     let by_hand = BatchInfo { index: 7, range: 0..0, thread: 99 };
@@ -549,7 +549,7 @@ impl ConcurrentWrite for Odd {
 }
 
 #[test]
-fn lanes_survive_panics_in_what_their_author_wrote() {
+fn lanes_survive_panics_in_the_code_of_their_author() {
     for jobs in schedulers() {
         let mut odd = Native::of(Odd::default());
         let mut write = |values: std::ops::Range<usize>| {
@@ -678,7 +678,7 @@ fn containers_of_containers_are_freed_from_the_inside() {
 }
 
 #[test]
-fn a_job_that_never_runs_frees_what_it_held() {
+fn a_job_that_never_runs_frees_its_containers() {
     for jobs in schedulers() {
         let census = Census::default();
         let mut list = NativeList::with_capacity(5);

@@ -82,7 +82,7 @@ fn assert_apart(map: &MultiMap<u32, Box<u32>, Tired>) {
 }
 
 #[test]
-fn values_whose_key_is_lost_take_the_place_of_no_others() {
+fn values_whose_key_is_lost_replace_no_other_values() {
     for count in [0, 1, 5, 20, 43] {
         let mut map = after_a_panic_at(count);
         assert_apart(&map);

@@ -131,7 +131,7 @@ fn a_name_that_is_given_later_is_in_the_report_with_the_place_where_it_was_made(
 }
 
 #[test]
-fn what_is_forgotten_is_a_leak_and_what_is_taken_apart_is_none() {
+fn a_forgotten_container_is_a_leak_and_an_unwrapped_one_is_not() {
     let mut memory = FrameMemory::new("Game");
     let allocator = memory.persistent();
     forget(NativeArray::<u8>::new_in(3, &allocator).named("lost array"));
@@ -266,7 +266,7 @@ fn use_and_drop(allocator: &Allocator, jobs: &ancho_jobs::JobScheduler, drops: &
 }
 
 #[test]
-fn every_byte_is_given_back_whoever_drops_last() {
+fn every_byte_is_freed_by_the_last_owner() {
     for (context, jobs) in schedulers() {
         let (allocator, ledger) = limited(usize::MAX);
         let drops = Drops::default();

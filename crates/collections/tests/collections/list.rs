@@ -35,7 +35,7 @@ fn a_list_grows_to_powers_of_two_and_has_a_line_at_least() {
 }
 
 #[test]
-fn a_capacity_that_was_asked_for_grows_to_the_next_power_of_two() {
+fn a_reserved_capacity_grows_to_the_next_power_of_two() {
     let mut list = List::<u32>::with_capacity(100);
     assert_eq!(list.capacity(), 100);
     list.push_repeated(7, 100);
@@ -154,7 +154,7 @@ fn a_length_is_changed_from_the_end() {
 }
 
 #[test]
-fn retain_keeps_the_order_and_asks_once_for_each() {
+fn retain_keeps_the_order_and_tests_each_element_once() {
     let mut list: List<u32> = (0..10).collect();
     let mut asked = Vec::new();
     list.retain(|value| {
@@ -226,7 +226,7 @@ fn a_refusal_names_the_place_and_the_length() {
 }
 
 #[test]
-fn a_value_that_there_is_no_memory_for_is_given_back() {
+fn a_value_without_memory_is_returned() {
     let (allocator, ledger) = limited(128);
     let mut list = List::with_capacity_in(2, &allocator);
     list.push("one".to_owned());
@@ -276,7 +276,7 @@ fn a_call_that_there_is_no_memory_for_changes_nothing() {
 }
 
 #[test]
-fn a_list_that_cannot_double_takes_what_it_can_be_given() {
+fn a_list_that_cannot_double_returns_an_error() {
     // A line of eight elements, next to which sixteen do not fit.
     let (allocator, _) = limited(64 + 100);
     let mut list = List::new_in(&allocator);
@@ -286,7 +286,7 @@ fn a_list_that_cannot_double_takes_what_it_can_be_given() {
 }
 
 #[test]
-fn room_that_cannot_be_given_back_is_an_error() {
+fn capacity_that_cannot_be_reduced_is_an_error() {
     let (allocator, ledger) = limited(1000);
     let mut list = List::with_capacity_in(100, &allocator);
     list.extend_from_slice(&[1_u32, 2, 3]);

@@ -7,7 +7,7 @@ use common::source::limited;
 use common::{Counted, Drops, WORKERS, assert_refused, numbers, panic_message, scheduler};
 
 #[test]
-fn what_is_removed_is_dropped_and_what_is_left_is_dropped_with_the_list() {
+fn removed_elements_are_dropped_and_remaining_ones_are_dropped_with_the_list() {
     let drops = Drops::default();
     let mut list: List<Counted> = drops.values(20);
     drop(list.remove(3));
@@ -39,7 +39,7 @@ fn what_is_removed_is_dropped_and_what_is_left_is_dropped_with_the_list() {
 }
 
 #[test]
-fn a_value_that_is_refused_is_dropped_once_or_given_back() {
+fn a_refused_value_is_dropped_once_or_returned() {
     let (allocator, ledger) = limited(1000);
     let drops = Drops::default();
     let mut list = List::with_capacity_in(2, &allocator);

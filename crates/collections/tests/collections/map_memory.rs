@@ -50,7 +50,7 @@ fn panics_with_a0017(action: impl FnOnce()) {
 }
 
 #[test]
-fn a_map_that_cannot_grow_says_so_and_keeps_what_it_has() {
+fn a_map_that_cannot_grow_reports_it_and_stays_unchanged() {
     let (allocator, tap) = tap();
     let mut map = Map::with_capacity_in(7, &allocator);
     map.extend((0..7).map(|i| (i, i)));
@@ -72,7 +72,7 @@ fn a_map_that_cannot_grow_says_so_and_keeps_what_it_has() {
 }
 
 #[test]
-fn a_map_of_many_values_that_cannot_grow_says_so_and_keeps_what_it_has() {
+fn a_multi_map_that_cannot_grow_reports_it_and_stays_unchanged() {
     let (allocator, tap) = tap();
     let mut map = MultiMap::with_capacity_in(3, &allocator);
     map.extend([(1, 'a'), (1, 'b'), (2, 'c')]);

@@ -76,7 +76,7 @@ fn of_several_writers_of_a_key_the_lowest_batch_wins_and_in_it_the_first() {
 }
 
 #[test]
-fn a_full_map_keeps_the_first_and_gives_out_the_others_in_order() {
+fn a_full_map_keeps_the_first_pairs_and_overflows_the_others_in_order() {
     let (message, pairs, overflow) = the_same_everywhere(|jobs| {
         let mut map = NativeHashMap::with_capacity(14).named("squares");
         map.get_mut().unwrap().extend([(1000, 0), (1001, 0)]);
@@ -153,7 +153,7 @@ fn values_of_a_key_have_the_order_of_batches_and_calls() {
 }
 
 #[test]
-fn a_full_map_of_many_values_keeps_the_first_and_gives_out_the_others_in_order() {
+fn a_full_multi_map_keeps_the_first_pairs_and_overflows_the_others_in_order() {
     let (message, values, overflow) = the_same_everywhere(|jobs| {
         let mut map = NativeMultiHashMap::with_capacity(10).named("cells");
         map.get_mut().unwrap().add(0, 99);
@@ -334,7 +334,7 @@ fn a_panic_of_the_hash_while_settling_loses_no_key_that_was_there() {
 }
 
 #[test]
-fn a_batch_that_panics_loses_what_it_had_not_written_yet() {
+fn a_batch_that_panics_loses_its_remaining_writes() {
     let jobs = JobScheduler::new(&JobPool::builder().workers(2).build().unwrap());
     let mut map = NativeHashMap::with_capacity(100);
     let job = jobs.schedule_for_each(&[], map.writer(), 100, 10, |map, i| {
@@ -355,7 +355,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn parallel_writers_do_what_one_writer_does(
+    fn parallel_writers_give_the_result_of_one_writer(
         writes in writes(),
         before in prop::collection::vec(0_u8..60, 0..20),
         removed in prop::collection::vec(0_u8..60, 0..10),

@@ -102,7 +102,7 @@ fn each_allocator_takes_back_its_own() {
 }
 
 #[test]
-fn jobs_scheduled_before_go_on_and_finish_right() {
+fn jobs_scheduled_before_continue_and_finish_correctly() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let level = RewindableAllocator::new();
@@ -198,7 +198,7 @@ fn a_container_that_has_expired_is_dropped_and_not_disposed_of_later() {
 }
 
 #[test]
-fn what_was_taken_out_of_a_container_outlives_a_rewind() {
+fn data_taken_out_of_a_container_outlives_a_rewind() {
     let level = RewindableAllocator::new();
     let memory = level.allocator();
     let mut list = NativeList::with_capacity_in(10, &memory);

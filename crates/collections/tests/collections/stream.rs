@@ -214,7 +214,7 @@ fn a_stream_is_not_read_before_the_job_is_completed() {
 
 /// Numbers 17 to 20.
 #[test]
-fn what_cannot_be_read_is_an_error() {
+fn reading_a_missing_or_mismatched_value_is_an_error() {
     let mut stream = Stream::new(1);
     let mut lane = stream.lane(0);
     lane.write(5_u32);

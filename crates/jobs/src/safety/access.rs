@@ -134,7 +134,7 @@ impl AccessList {
     ///
     /// struct Turn;
     ///
-    /// // SAFETY: it reaches nothing.
+    /// // SAFETY: it declares no container, and its view is `()`.
     /// unsafe impl JobData for Turn {
     ///     type Held = ();
     ///     type Whole<'v> = ();

@@ -82,7 +82,7 @@ pub trait ConcurrentWrite: Send + Sync + 'static {
     /// Lends a batch's writer to the index at `offset` from its first index.
     fn item<'b>(writer: &'b mut Self::Writer<'_>, offset: usize) -> Self::Item<'b>;
 
-    /// Puts the writes of all batches in order. Called once, when the job's last batch is done and before anything
+    /// Merges the writes of all batches in order. Called once, when the job's last batch is done and before anything
     /// that waits for the job continues; also if a batch panicked. A panic here fails the job; its message should
     /// name `container`.
     fn settle(&mut self, container: ContainerLabel) {
@@ -312,9 +312,7 @@ impl<T> JobCell<T> {
     /// assert_eq!(cell.into_inner().unwrap(), [1, 2]);
     /// ```
     pub fn into_inner(self) -> Result<T, Kept<Self, AccessError>> {
-        self.value
-            .into_inner()
-            .map_err(|Kept { container: value, error }| Kept { container: Self { value }, error })
+        self.value.into_inner().map_err(|kept| kept.map(|value| Self { value }))
     }
 }
 

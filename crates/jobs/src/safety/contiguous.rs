@@ -103,7 +103,8 @@ pub(super) unsafe trait SliceSource<T> {
     fn hold(&self) -> HeldSlice<T>;
 }
 
-// SAFETY: declares and holds itself; the elements are looked up in the held value.
+// SAFETY: `declare` adds the container itself, and `hold` holds its block. The elements are looked up in the held
+// value.
 unsafe impl<S: Contiguous> SliceSource<S::Element> for Guarded<S> {
     fn label(&self) -> ContainerLabel {
         Self::label(self)

@@ -1,11 +1,11 @@
-//! Epochs, which invalidate containers when their memory is taken back.
+//! Epochs, which invalidate containers when their memory is rewound.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::primitive::{AtomicU64, Ordering};
 
-/// The lifetime shared by the containers of one allocator, which ends when their memory is taken back.
+/// The lifetime shared by the containers of one allocator, which ends when their memory is rewound.
 ///
 /// A container that was [stamped](crate::Guarded::stamped) can be used until the epoch advances. After that, it is
 /// refused to its owner and to jobs, with code A0013. Jobs that were scheduled before continue to use it, so the

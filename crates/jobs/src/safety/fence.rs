@@ -23,10 +23,10 @@ use crate::table::NodeTable;
 /// ```
 /// use ancho_jobs::{Access, AccessList, ContainerLabel, Fence, JobData, JobPool, JobScheduler};
 ///
-/// /// The data of a job that writes what the fence stands for.
+/// /// The data of a job that writes the data behind the fence.
 /// struct Turn<'a>(&'a mut Fence);
 ///
-/// // SAFETY: it reaches nothing.
+/// // SAFETY: it declares no container, and its view is `()`.
 /// unsafe impl JobData for Turn<'_> {
 ///     type Held = ();
 ///     type Whole<'v> = ();
@@ -45,7 +45,7 @@ use crate::table::NodeTable;
 /// let rain = jobs.schedule(&[], Turn(&mut weather), |()| println!("first")).unwrap();
 /// let sun = jobs.schedule(&[], Turn(&mut weather), |()| println!("second")).unwrap();
 /// jobs.complete(sun);
-/// assert!(jobs.is_completed(rain), "the later one was ordered after it");
+/// assert!(jobs.is_completed(rain), "the later job was ordered after it");
 /// ```
 pub struct Fence {
     slot: Slot,
@@ -72,9 +72,9 @@ impl Fence {
     ///
     /// let jobs = JobScheduler::new(&JobPool::new());
     /// let weather = jobs.fence(ContainerLabel::of::<u32>());
-    /// let mut in_the_way = Vec::new();
-    /// weather.uncompleted(Access::Write, &mut in_the_way);
-    /// assert!(in_the_way.is_empty());
+    /// let mut conflicting = Vec::new();
+    /// weather.uncompleted(Access::Write, &mut conflicting);
+    /// assert!(conflicting.is_empty());
     /// ```
     #[inline]
     pub fn uncompleted(&self, access: Access, list: &mut Vec<JobHandle>) {

@@ -74,7 +74,7 @@ unsafe impl<T: Send> Send for Guarded<T> {}
 /// let value = Guarded::new(5, ContainerLabel::of::<i32>());
 /// let held = value.hold();
 /// drop(value);
-/// // SAFETY: the value is held, and no job writes it.
+/// // SAFETY: the value is held, and no job or owner writes it.
 /// assert_eq!(unsafe { *held.as_ptr() }, 5);
 /// ```
 pub struct Held<T> {
@@ -453,7 +453,7 @@ impl<T> Held<T> {
     /// use ancho_jobs::{ContainerLabel, Guarded};
     ///
     /// let held = Guarded::new(5, ContainerLabel::of::<i32>()).hold();
-    /// // SAFETY: the value is held, and no job writes it.
+    /// // SAFETY: the value is held, and no job or owner writes it.
     /// assert_eq!(unsafe { *held.as_ptr() }, 5);
     /// ```
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Access checks for containers: the third ring of safety.
+//! Access checks for containers.
 //!
 //! Every container that jobs share has a *slot*, which records the uncompleted jobs that use it. A job that conflicts
 //! with one of them, without depending on it, is refused when it is scheduled. The owner is also refused access while

@@ -18,8 +18,8 @@ use crate::error::{AccessError, Kept};
 
 /// An array of fixed length that jobs share with its owner.
 ///
-/// A parallel job that writes it sees only the batch's own part in each batch. A parallel job that reads it sees all
-/// of it.
+/// In a parallel job that writes the array, each batch sees only its own part. In a job that reads it, each batch sees
+/// all of it.
 ///
 /// # Examples
 ///
@@ -91,10 +91,10 @@ impl<T: Send + 'static> JobSlice<T> {
     /// let memory = SliceMemory {
     ///     layout: Layout::new::<[i32; 3]>(),
     ///     context: std::ptr::null_mut(),
-    ///     // SAFETY: the memory of a box, freed once, with its layout.
+    ///     // SAFETY: the memory is that of a box. It is freed once, with the layout of the box.
     ///     free: |memory, layout, _| unsafe { std::alloc::dealloc(memory.as_ptr(), layout) },
     /// };
-    /// // SAFETY: no other code refers to the elements, and their memory is freed as a box is.
+    /// // SAFETY: the elements are valid and used by no other code, and `free` frees the memory of the box on any thread.
     /// let slice = unsafe { JobSlice::from_raw(elements, memory) };
     /// assert_eq!(slice.as_slice().unwrap(), [1, 2, 3]);
     /// ```
@@ -203,7 +203,7 @@ impl<T: Send + 'static> JobSlice<T> {
     /// // SAFETY: each index writes one element of its own.
     /// let token = unsafe { reversed.write_unrestricted() };
     /// let job = jobs.schedule_for_each(&[], token, 100, 8, |reversed, i| {
-    ///     // SAFETY: no other index writes this element.
+    ///     // SAFETY: only this index writes the element, so no other reference to it exists.
     ///     unsafe { *reversed.get_mut(99 - i) = i }
     /// });
     /// jobs.complete(job.unwrap());
@@ -308,12 +308,8 @@ impl<T> JobSlice<T> {
     /// assert_eq!(ancho_jobs::JobSlice::new(3, 5).into_vec().unwrap(), [5, 5, 5]);
     /// ```
     pub fn into_vec(self) -> Result<Vec<T>, Kept<Self, AccessError>> {
-        match self.elements.into_inner() {
-            Ok(elements) => Ok(elements.into_vec()),
-            Err(Kept { container: elements, error }) => {
-                Err(Kept { container: Self { elements }, error })
-            }
-        }
+        let elements = self.elements.into_inner();
+        elements.map(Elements::into_vec).map_err(|kept| kept.map(|elements| Self { elements }))
     }
 }
 
@@ -381,7 +377,7 @@ enum Memory {
     Foreign(SliceMemory),
 }
 
-// SAFETY: owns its elements, like a vector.
+// SAFETY: it owns its elements, like a vector, and any thread may free their memory, by the contract of `from_raw`.
 unsafe impl<T: Send> Send for Elements<T> {}
 
 impl<T> Elements<T> {

@@ -194,11 +194,11 @@ unsafe impl<T: Send + 'static> ParallelJobData for SliceWrite<'_, T> {
 /// use ancho_jobs::{JobPool, JobScheduler, JobSlice};
 /// let jobs = JobScheduler::new(&JobPool::new());
 /// let mut values = JobSlice::from(vec![1, 2, 0, 0]);
-/// // SAFETY: a single job has no batches that could meet.
+/// // SAFETY: a single job has one batch, so no other batch uses the elements.
 /// let token = unsafe { values.write_unrestricted() };
 /// let job = jobs.schedule(&[], token, |values| {
 ///     assert!(!values.is_empty() && values.len() == 4);
-///     // SAFETY: no other job uses the elements, and there is a first one.
+///     // SAFETY: no other code uses the elements, and there is a first one.
 ///     unsafe { (*values.get_mut(3), *values.as_mut_ptr()) = (values.get(1) * 10, 7) };
 /// });
 /// jobs.complete(job.unwrap());

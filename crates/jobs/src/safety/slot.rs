@@ -11,7 +11,7 @@ use crate::table::NodeTable;
 /// A record of the uncompleted jobs that use a container.
 pub(crate) struct Slot {
     pub(crate) label: ContainerLabel,
-    /// The epoch of the container's memory, if that can be taken back.
+    /// The epoch of the container's memory, if that memory can be rewound.
     pub(crate) stamp: Option<EpochStamp>,
     users: RefCell<Users>,
 }
@@ -40,7 +40,7 @@ pub(crate) enum SlotConflict {
     Foreign(Use),
     /// A job uses it that is not ordered before this one.
     Unordered(Use),
-    /// The memory with this name was taken back.
+    /// The memory with this name was rewound.
     Expired(&'static str),
 }
 
@@ -83,7 +83,7 @@ impl Slot {
         debug_assert!(met.is_none());
     }
 
-    /// Returns the name of the container's memory if that was taken back.
+    /// Returns the name of the container's memory if that was rewound.
     #[inline]
     fn expired(&self) -> Option<&'static str> {
         self.stamp.as_ref().filter(|stamp| stamp.is_past()).map(EpochStamp::name)

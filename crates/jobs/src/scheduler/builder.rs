@@ -1,5 +1,5 @@
 //! A job with a name or ordering, and the calls that schedule it.
-#![expect(unsafe_code, reason = "promises of each closure what its bounds say")]
+#![expect(unsafe_code, reason = "submits closures whose bounds say that threads may run them")]
 
 use std::any::type_name;
 use std::fmt;
@@ -19,7 +19,8 @@ use crate::work::Work;
 
 /// A job with a name or ordering, to be scheduled by one of the methods below.
 ///
-/// Made by [`JobScheduler::named`]. Jobs with neither use the same methods of the scheduler itself.
+/// Made by [`JobScheduler::named`]. The scheduler itself has the most common of these methods, for jobs without a name
+/// or ordering.
 ///
 /// # Examples
 ///
@@ -59,15 +60,15 @@ impl<'s> JobBuilder<'s> {
     /// let mut log = JobCell::new("");
     /// let fails = jobs.named("Fails").schedule(&[], (), |()| panic!("oh")).unwrap();
     /// let logs = jobs.named("Logs").after(&[fails]).schedule(&[], log.write(), |log| *log = "done");
-    /// assert!(jobs.try_complete(logs.unwrap()).is_err(), "tells of the panic, all the same");
+    /// assert!(jobs.try_complete(logs.unwrap()).is_err(), "the panic is reported nevertheless");
     /// assert_eq!(*log.get().unwrap(), "done");
     /// ```
     pub fn after(self, jobs: &'s [JobHandle]) -> Self {
         Self { after: jobs, ..self }
     }
 
-    /// Makes the job wait for the jobs that conflict with it over a container, in the order in which they were
-    /// scheduled. No handles have to be passed, and the job is not refused with A0001.
+    /// Makes the job wait for uncompleted jobs that conflict with it over a container. No handles have to be passed,
+    /// and the job is not refused with A0001.
     ///
     /// The job depends on the jobs that write its containers: if one of them fails, the data is missing, and the job
     /// does not run. To run anyway, [order](Self::after) it after the other job. Jobs that only read are not
@@ -88,7 +89,7 @@ impl<'s> JobBuilder<'s> {
     /// let double = jobs.named("Double").in_turn().schedule(&[], score.write(), |score| *score *= 2)?;
     /// jobs.complete(double);
     /// assert_eq!(*score.get().unwrap(), 6);
-    /// assert!(jobs.is_completed(add), "the second has waited for it");
+    /// assert!(jobs.is_completed(add), "the second job has waited for it");
     /// # Ok::<(), ancho_jobs::ScheduleError>(())
     /// ```
     pub fn in_turn(self) -> Self {

@@ -76,7 +76,7 @@ impl JobScheduler {
         self.refuse_inside_job("complete a job");
         self.refuse_foreign(handle);
         if self.find(handle.job()).is_none() {
-            return self.state.borrow_mut().unreported.tell(handle.job());
+            return self.state.borrow_mut().unreported.report(handle.job());
         }
         if self.state.borrow().ends_chain(handle.job()) {
             return self.complete_chain();
@@ -136,13 +136,13 @@ impl JobScheduler {
         }
         let uncompleted = |handle: &&JobHandle| self.find(handle.job()).is_some();
         let targets = handles.iter().filter(uncompleted).map(|handle| handle.job().node);
-        let untold = {
-            let untold = &mut self.state.borrow_mut().unreported;
+        let unreported = {
+            let unreported = &mut self.state.borrow_mut().unreported;
             let gone = handles.iter().filter(|handle| self.find(handle.job()).is_none());
-            gone.map(|handle| untold.tell(handle.job())).fold(Ok(()), Result::and)
+            gone.map(|handle| unreported.report(handle.job())).fold(Ok(()), Result::and)
         };
         let done = self.finish_and_retire(targets);
-        untold.and(done)
+        unreported.and(done)
     }
 
     /// Works on jobs until all of them have finished, without completing them. Completing one of them afterwards does
@@ -283,7 +283,7 @@ impl JobScheduler {
         while let Some((index, _)) = state.walk.pop() {
             let node = self.node(index);
             let notes = notes_of(node);
-            // SAFETY: this thread is the owner of a node that is held.
+            // SAFETY: this thread is the owner of the node, which is held: that is tested first.
             if !notes.is_held() || !matches!(unsafe { node.task() }.functions.kind, TaskKind::Join)
             {
                 return false;
@@ -314,7 +314,7 @@ impl JobScheduler {
     /// let job = jobs.schedule(&[], (), |()| {}).unwrap();
     /// assert!(jobs.knows(job) && !others.knows(job));
     /// jobs.complete(job);
-    /// assert!(jobs.knows(job), "it was one");
+    /// assert!(jobs.knows(job), "it is still a handle of this scheduler");
     /// ```
     pub fn knows(&self, handle: JobHandle) -> bool {
         handle.scheduler == self.id || handle.scheduler == 0
@@ -382,16 +382,16 @@ impl JobScheduler {
         targets: impl Iterator<Item = u32>,
     ) -> Result<(), JobFailed> {
         let any_panicked = self.shared.panics.load(Ordering::Relaxed) != 0;
-        let told = if any_panicked && order.iter().any(|&index| self.node(index).has_failed()) {
+        let failure = if any_panicked && order.iter().any(|&index| self.node(index).has_failed()) {
             self.fail_held_dependants(state);
-            self.failure_to_tell(order, targets)
+            self.failure_to_report(order, targets)
         } else {
             None
         };
         for &index in order {
             self.recycle(state, index, self.node(index));
         }
-        told.map_or(Ok(()), Err)
+        failure.map_or(Ok(()), Err)
     }
 
     /// Frees a node.
@@ -429,7 +429,7 @@ impl JobScheduler {
     }
 
     #[cold]
-    pub(super) fn failure_to_tell(
+    pub(super) fn failure_to_report(
         &self,
         order: &[u32],
         mut targets: impl Iterator<Item = u32>,

@@ -1,5 +1,8 @@
 //! Type erasure of jobs: the payloads stored in nodes, and the functions that access them.
-#![expect(unsafe_code, reason = "erases the types of jobs and runs them as the scheduler promises")]
+#![expect(
+    unsafe_code,
+    reason = "erases the types of jobs, and runs them under the contract of the scheduler"
+)]
 
 use std::ops::Range;
 use std::ptr;
@@ -185,7 +188,8 @@ where
 {
     // SAFETY: the payload has this type, and is consumed here: a single job runs once.
     let Single { mut held, job } = unsafe { ptr::read(payload.cast::<Single<D, F>>()) };
-    // SAFETY: the check has passed, the job's dependencies have finished, and nothing else is opened.
+    // SAFETY: the declared accesses passed the check, and no conflicting job runs, since the dependencies have
+    // finished. Nothing else is opened from `held`.
     unsafe { call_and_settle::<D, ()>(&mut held, job) };
 }
 
@@ -242,7 +246,8 @@ where
 {
     // SAFETY: the payload has this type, and the participants only share it.
     let Parallel { held, job, .. } = unsafe { &*payload.cast::<Parallel<D, C, F>>() };
-    // SAFETY: the check has passed, and the job's dependencies have finished.
+    // SAFETY: the declared accesses passed the check, and no conflicting job runs until this one has finished, since
+    // its dependencies have finished.
     let open = unsafe { D::open(held) };
     job(&mut Work { held, open, claims });
 }
@@ -257,7 +262,8 @@ where
 {
     // SAFETY: the payload has this type, and is not shared yet.
     let Parallel { held, count, .. } = unsafe { &mut *payload.cast::<Parallel<D, C, F>>() };
-    // SAFETY: the check has passed, the job's dependencies have finished, and nothing else is opened.
+    // SAFETY: the declared accesses passed the check, and no conflicting job runs, since the dependencies have
+    // finished. Nothing else is opened from `held` before the batches.
     count(unsafe { D::whole(held) })
 }
 

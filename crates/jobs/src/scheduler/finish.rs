@@ -18,7 +18,7 @@ impl JobScheduler {
     pub(super) fn complete_chain(&self) -> Result<(), JobFailed> {
         // No other jobs are awaited, so no walk marks any.
         let participant = self.participant(NO_WALK);
-        let mut told = Ok(());
+        let mut result = Ok(());
         // Removed from the held jobs before any job runs.
         let (places, held) = {
             let state = &mut *self.state.borrow_mut();
@@ -47,8 +47,9 @@ impl JobScheduler {
                 if let Some(next) = next {
                     self.inherit_failure(self.node(next.node));
                 }
-                if told.is_ok() || next.is_none() {
-                    told = self.failure_to_tell(&[index], std::iter::empty()).map_or(Ok(()), Err);
+                if result.is_ok() || next.is_none() {
+                    result =
+                        self.failure_to_report(&[index], std::iter::empty()).map_or(Ok(()), Err);
                 }
             }
             if let Some(lanes) = self.vacate(node) {
@@ -59,7 +60,7 @@ impl JobScheduler {
         state.free.extend(held[places.clone()].iter().map(|job| job.node));
         state.held = held;
         state.held.truncate(places.start);
-        told
+        result
     }
 
     /// Works until the targets have finished. Leaves them and all their dependencies in `state.order`.

@@ -375,7 +375,8 @@ impl State {
         let indices = first..first + BLOCK as u32;
         for index in indices.clone() {
             let node = nodes.node(index);
-            // SAFETY: a node of a block that was just leased is free, and this thread is its owner.
+            // SAFETY: a node of a block that was just leased is free, this thread is its owner, and no other reference
+            // to the task is in use.
             unsafe {
                 node.task_mut().owner = owner;
                 node.task_mut().scheduler = scheduler;

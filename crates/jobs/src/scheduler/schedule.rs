@@ -1,4 +1,4 @@
-//! Scheduling methods for jobs without a name or ordering.
+//! Short forms of the builder's methods, for jobs without a name or ordering.
 
 use std::ops::Range;
 
@@ -52,9 +52,9 @@ impl JobScheduler {
     /// Schedules a parallel job: one call for each batch of `batch` indices of `0..count`, on all threads. The last
     /// batch may be shorter.
     ///
-    /// A batch sees its own part of containers that are written, and all of containers that are read. A good batch
-    /// size is the work of some thousand additions; if there are many batches, a thread takes several at once. A job
-    /// of one batch wakes no other thread.
+    /// Each batch gets its own part of written containers, and all of read containers. Choose a batch size whose work
+    /// takes about as long as a few thousand additions. If there are many batches, a thread takes several at once. A
+    /// job of one batch wakes no other thread.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl JobScheduler {
     /// Schedules a parallel job: one call for each index of `0..count`, on all threads, in batches of `batch`
     /// indices.
     ///
-    /// An index sees its own element of containers that are written, and all of containers that are read.
+    /// Each index gets its own element of written containers, and all of read containers.
     ///
     /// # Errors
     ///

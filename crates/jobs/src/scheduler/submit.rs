@@ -16,7 +16,7 @@ use crate::node::{Node, Parallel, TaskFunctions, TaskKind};
 use crate::notes::{Dependency, Notes};
 use crate::primitive::Ordering;
 use crate::ranges::Ranges;
-use crate::safety::{Access, AccessList, ContainerLabel, Declared, SlotConflict, Use};
+use crate::safety::{Access, AccessList, ContainerLabel, Declared, Slot, SlotConflict, Use};
 
 /// The description of a job, without its data.
 pub(super) struct Request<'r> {
@@ -103,7 +103,8 @@ impl JobScheduler {
         dependencies: &[JobHandle],
     ) -> Result<JobHandle, ScheduleError> {
         let request = Request { dependencies, ..Request::JOIN };
-        // SAFETY: a job that only waits has no payload, and its functions touch none.
+        // SAFETY: the functions of a job that only waits do not touch their payload, which is `()`. It is `Send` and
+        // `Sync`, and borrows nothing.
         unsafe { self.submit(&request, (), |()| ()) }
     }
 
@@ -135,16 +136,15 @@ impl JobScheduler {
 
     /// Completes the jobs that conflict over a fence.
     fn complete_fences(&self, accesses: &AccessList) {
-        let mut in_the_way = Vec::new();
+        let mut conflicting = Vec::new();
         for declared in accesses.declared().iter().filter(|declared| declared.orders) {
-            // SAFETY: the data that declared the fence is alive, and borrows it.
-            let slot = unsafe { declared.slot.as_ref() };
+            let slot = slot_of(declared);
             let scheduler = slot.scheduler();
             slot.conflicts(declared.access, |user| {
-                in_the_way.push(JobHandle::new(user.job, scheduler));
+                conflicting.push(JobHandle::new(user.job, scheduler));
             });
         }
-        self.complete_quietly(&in_the_way);
+        self.complete_quietly(&conflicting);
     }
 
     /// Completes the jobs that conflict over a container. Panics if one that writes fails.
@@ -152,8 +152,7 @@ impl JobScheduler {
     fn complete_turns(&self, accesses: &AccessList) {
         let (mut writers, mut readers) = (Vec::new(), Vec::new());
         for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
-            // SAFETY: the token that declared the container is alive.
-            let slot = unsafe { declared.slot.as_ref() };
+            let slot = slot_of(declared);
             // The check reports jobs of another scheduler.
             if slot.scheduler() == self.id {
                 slot.conflicts(declared.access, |user| {
@@ -240,14 +239,12 @@ impl JobScheduler {
     #[inline(always)]
     fn pass_on(
         &self,
-        &Declared { slot, access, .. }: &Declared,
+        declared: &Declared,
         job: JobId,
         name: &'static str,
         notes: Notes<'_>,
     ) -> bool {
-        // SAFETY: the payload holds the container's block, by the contract of `JobData`.
-        let slot = unsafe { slot.as_ref() };
-        let next = Use { job, name, access };
+        let (slot, next) = (slot_of(declared), Use { job, name, access: declared.access });
         notes.dependency(0).is_some_and(|previous| slot.pass_on(previous.job(), next, self.id))
     }
 
@@ -262,8 +259,7 @@ impl JobScheduler {
     ) -> Result<(), Box<ScheduleError>> {
         self.mark_dependencies(state, notes);
         for declared in accesses.declared().iter().filter(|declared| declared.orders) {
-            // SAFETY: the data that declared the fence borrows it for longer than this call, as its lifetime shows.
-            let slot = unsafe { declared.slot.as_ref() };
+            let slot = slot_of(declared);
             if slot.scheduler() != self.id {
                 let what = slot.label;
                 return Err(Box::new(ScheduleError::ForeignFence { job: name, what }));
@@ -283,8 +279,7 @@ impl JobScheduler {
         // A job that reads one container may write another, so writers come first.
         for writes in [true, false] {
             for declared in accesses.declared().iter().filter(|declared| !declared.orders) {
-                // SAFETY: the payload holds the container's block, by the contract of `JobData`.
-                let slot = unsafe { declared.slot.as_ref() };
+                let slot = slot_of(declared);
                 // The check reports jobs of another scheduler.
                 if slot.scheduler() == self.id {
                     slot.conflicts(declared.access, |user| {
@@ -326,9 +321,9 @@ impl JobScheduler {
         notes: Notes<'_>,
     ) -> Result<(), Box<ScheduleError>> {
         self.check(state, name, accesses, Some(notes))?;
-        for &Declared { slot, access, .. } in accesses.declared() {
-            // SAFETY: the payload holds the container's block, by the contract of `JobData`.
-            unsafe { slot.as_ref() }.add(Use { job, name, access }, self.id, &self.nodes);
+        for declared in accesses.declared() {
+            let user = Use { job, name, access: declared.access };
+            slot_of(declared).add(user, self.id, &self.nodes);
         }
         Ok(())
     }
@@ -412,9 +407,7 @@ impl JobScheduler {
             if declared.orders {
                 continue;
             }
-            // SAFETY: the payload holds the container's block, by the contract of `JobData`; or the token that
-            // declared it is still alive.
-            let slot = unsafe { declared.slot.as_ref() };
+            let slot = slot_of(declared);
             let access = declared.access;
             let aliased = accesses.declared()[..place]
                 .iter()
@@ -429,6 +422,14 @@ impl JobScheduler {
         }
         Ok(())
     }
+}
+
+/// Returns the slot that the data of the call in progress has declared.
+#[inline(always)]
+fn slot_of(declared: &Declared) -> &Slot {
+    // SAFETY: the slot is alive until the call ends. The data that declared it borrows its container or fence for longer
+    // than the call, even after `hold`, by the contract of `JobData`. The list is emptied before the next call.
+    unsafe { declared.slot.as_ref() }
 }
 
 #[cold]

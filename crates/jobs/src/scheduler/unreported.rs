@@ -13,11 +13,11 @@ use crate::table::BLOCK;
 pub(super) struct Unreported(VecDeque<(JobId, JobFailed)>);
 
 /// The maximum number of failures kept, so that memory stays bounded if they are never taken.
-const MOST: usize = 256;
+const MAX_KEPT: usize = 256;
 
 impl Unreported {
     fn keep(&mut self, job: JobId, failed: JobFailed) {
-        if self.0.len() == MOST {
+        if self.0.len() == MAX_KEPT {
             self.0.pop_front();
         }
         self.0.push_back((job, failed));
@@ -25,7 +25,7 @@ impl Unreported {
 
     /// Returns the failure of a job, if it failed and was not reported yet.
     #[inline]
-    pub(super) fn tell(&mut self, job: JobId) -> Result<(), JobFailed> {
+    pub(super) fn report(&mut self, job: JobId) -> Result<(), JobFailed> {
         if self.0.is_empty() { Ok(()) } else { self.take(job).map_or(Ok(()), Err) }
     }
 
@@ -62,7 +62,7 @@ impl JobScheduler {
     /// jobs.complete_quietly(&[bad]);
     /// assert!(jobs.is_completed(bad));
     /// assert_eq!(jobs.try_complete(bad).unwrap_err().message(), "by zero");
-    /// assert!(jobs.try_complete(bad).is_ok(), "that was told");
+    /// assert!(jobs.try_complete(bad).is_ok(), "it was reported already");
     /// ```
     #[track_caller]
     pub fn complete_quietly(&self, handles: &[JobHandle]) {
@@ -157,8 +157,8 @@ impl JobScheduler {
     /// assert_eq!(failures[0].message(), "by zero");
     /// ```
     pub fn take_failures(&self) -> Vec<JobFailed> {
-        let untold = std::mem::take(&mut self.state.borrow_mut().unreported.0);
-        let mut all: Vec<_> = untold.into();
+        let unreported = std::mem::take(&mut self.state.borrow_mut().unreported.0);
+        let mut all: Vec<_> = unreported.into();
         all.sort_by_key(|(job, _)| job.sequence);
         all.into_iter().map(|(_, failed)| failed).collect()
     }
@@ -196,7 +196,7 @@ impl JobScheduler {
     /// assert!(jobs.take_failure(bad).is_none(), "it has not run");
     /// jobs.complete_quietly(&[bad]);
     /// assert_eq!(jobs.take_failure(bad).unwrap().message(), "by zero");
-    /// assert!(jobs.take_failure(bad).is_none(), "that was told");
+    /// assert!(jobs.take_failure(bad).is_none(), "it was reported already");
     /// ```
     #[track_caller]
     pub fn take_failure(&self, handle: JobHandle) -> Option<JobFailed> {
@@ -267,6 +267,6 @@ impl JobScheduler {
                 state.unreported.keep(job, failed);
             }
         }
-        let _told = self.retire(state, order, std::iter::empty());
+        let _reported = self.retire(state, order, std::iter::empty());
     }
 }

@@ -135,7 +135,7 @@ fn the_largest_counts_are_cut_like_small_ones() {
 }
 
 #[test]
-fn zero_sized_elements_may_be_as_many_as_there_are_numbers() {
+fn a_slice_can_have_usize_max_zero_sized_elements() {
     let jobs = scheduler(1);
     let mut units = JobSlice::new(usize::MAX, ());
     let job = jobs.schedule_parallel(&[], units.write(), usize::MAX, usize::MAX, |units, range| {
@@ -146,7 +146,7 @@ fn zero_sized_elements_may_be_as_many_as_there_are_numbers() {
 }
 
 #[test]
-fn of_several_mistakes_one_is_told_and_nothing_is_scheduled() {
+fn of_several_mistakes_one_is_reported_and_nothing_is_scheduled() {
     let jobs = scheduler(1);
     let other = scheduler(0);
     let foreign = other.schedule(&[], (), |()| {}).unwrap();

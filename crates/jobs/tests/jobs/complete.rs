@@ -30,7 +30,7 @@ fn chain(jobs: &JobScheduler, length: usize, total: &Arc<AtomicUsize>) -> Vec<Jo
 }
 
 #[test]
-fn complete_completes_what_the_job_depends_on_first() {
+fn complete_completes_the_dependencies_of_the_job_first() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let log = Log::default();
@@ -44,7 +44,7 @@ fn complete_completes_what_the_job_depends_on_first() {
 }
 
 #[test]
-fn complete_gives_back_the_containers_of_ancestors_too() {
+fn complete_releases_the_containers_of_ancestors_too() {
     let jobs = scheduler(1);
     let (mut first, mut second) = (JobCell::new(0), JobCell::new(0));
     let a = jobs.schedule(&[], first.write(), |v| *v = 1).unwrap();
@@ -258,7 +258,7 @@ fn a_deep_chain_runs_in_the_background() {
 }
 
 #[test]
-fn a_deep_chain_is_completed_when_the_scheduler_goes() {
+fn a_deep_chain_is_completed_when_the_scheduler_is_dropped() {
     let total = Arc::new(AtomicUsize::new(0));
     let jobs = scheduler(1);
     chain(&jobs, MANY, &total);
@@ -443,7 +443,7 @@ fn jobs_that_are_completed_together_may_run_at_the_same_time() {
 }
 
 #[test]
-fn handles_say_what_they_are() {
+fn debug_output_of_handles_names_the_job() {
     let jobs = scheduler(0);
     let job = jobs.schedule(&[], (), |()| {}).unwrap();
     assert_eq!(format!("{:?}", JobHandle::COMPLETED), "JobHandle(completed)");
@@ -454,7 +454,7 @@ fn handles_say_what_they_are() {
 }
 
 #[test]
-fn what_can_be_worked_on_is_while_another_job_is_awaited() {
+fn ready_jobs_run_while_another_job_is_awaited() {
     must_end(|| {
         let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
         let met = Arc::new(Barrier::new(2));
@@ -472,7 +472,7 @@ fn what_can_be_worked_on_is_while_another_job_is_awaited() {
 }
 
 #[test]
-fn jobs_that_were_finished_together_are_told_of_one_by_one() {
+fn jobs_that_were_finished_together_are_reported_one_by_one() {
     let jobs = scheduler(1);
     let bad = jobs.named("Bad").schedule(&[], (), |()| panic!("by zero")).unwrap();
     let after = jobs.named("After").schedule(&[bad], (), |()| {}).unwrap();

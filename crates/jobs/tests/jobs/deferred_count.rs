@@ -9,7 +9,7 @@ use ancho_jobs::{JobCell, JobSlice, ScheduleError};
 use common::{Door, WORKERS, eventually, occupy_workers, scheduler};
 
 #[test]
-fn the_count_is_what_an_earlier_job_made_of_the_list() {
+fn the_count_is_the_length_that_an_earlier_job_left() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut list = JobCell::new(Vec::new());
@@ -68,7 +68,7 @@ fn batches_are_cut_as_for_a_known_count() {
 }
 
 #[test]
-fn the_count_is_not_asked_for_before_the_dependencies_have_finished() {
+fn the_count_is_not_computed_before_the_dependencies_have_finished() {
     let jobs = scheduler(1);
     let door = Door::default();
     let busy = occupy_workers(&jobs, &door);
@@ -159,7 +159,7 @@ fn a_batch_size_of_zero_is_refused_at_once() {
 }
 
 #[test]
-fn the_count_closure_may_look_at_what_the_batches_write() {
+fn the_count_closure_may_read_the_containers_that_the_batches_write() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(100, 1);

@@ -1,4 +1,4 @@
-//! A container whose memory was taken back is refused, while jobs that hold it continue.
+//! A container whose memory was rewound is refused, while jobs that hold it continue.
 
 use crate::common;
 
@@ -20,7 +20,7 @@ fn a_container_whose_epoch_is_past_is_refused_to_its_owner_and_to_jobs() {
         let mut values = JobSlice::new(10, 1).stamped(epoch.stamp());
         assert_eq!(score.get(), Ok(&5));
         epoch.advance();
-        let taken_back =
+        let expired =
             AccessError::Expired { container: score.label(), memory: "the level's memory" };
         assert_eq!(score.get(), Err(taken_back));
         assert_eq!(score.get_mut(), Err(taken_back));
@@ -68,7 +68,7 @@ fn a_container_is_refused_along_a_chain_as_well() {
 }
 
 #[test]
-fn jobs_that_hold_a_container_when_its_epoch_ends_go_on() {
+fn jobs_that_hold_a_container_when_its_epoch_ends_continue() {
     for jobs in schedulers() {
         let epoch = Epoch::new("scratch");
         let mut seen = JobCell::new(0);

@@ -126,7 +126,7 @@ fn a_fence_orders_containers_too() {
 }
 
 #[test]
-fn a_failure_is_not_passed_on_and_is_told_to_who_has_the_handle() {
+fn a_failure_is_not_passed_on_and_is_reported_to_the_owner_of_the_handle() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");
@@ -163,7 +163,7 @@ fn only_the_last_failures_are_kept() {
 }
 
 #[test]
-fn what_never_ends_is_not_remembered_for_ever() {
+fn memory_for_jobs_that_are_never_completed_stays_bounded() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");
@@ -198,7 +198,7 @@ fn jobs_that_take_containers_along_are_not_forgotten() {
 }
 
 #[test]
-fn running_now_completes_what_is_in_the_way() {
+fn running_now_completes_conflicting_jobs() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");

@@ -27,7 +27,7 @@ fn append_then_filter_then_append() {
 }
 
 #[test]
-fn append_asks_each_index_once_in_rising_order_and_keeps_what_was_there() {
+fn append_tests_each_index_once_in_rising_order_and_keeps_existing_elements() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![99_u32, 3]);
     let mut asked = JobCell::new(Vec::new());
@@ -42,7 +42,7 @@ fn append_asks_each_index_once_in_rising_order_and_keeps_what_was_there() {
 }
 
 #[test]
-fn filter_asks_each_index_of_the_list_once_and_keeps_the_order() {
+fn filter_tests_each_index_of_the_list_once_and_keeps_the_order() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![5_usize, 1, 4, 1, 3]);
     let values = JobSlice::from(vec![0, 10, 20, 30, 40, 50]);

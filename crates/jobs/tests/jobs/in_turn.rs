@@ -48,7 +48,7 @@ fn each_container_has_its_own_turns() {
 }
 
 #[test]
-fn those_who_read_run_side_by_side() {
+fn readers_run_at_the_same_time() {
     for workers in [2, 4] {
         let jobs = scheduler(workers);
         let mut value = JobCell::new(0);
@@ -93,7 +93,7 @@ fn a_parallel_job_has_its_turn_too() {
 }
 
 #[test]
-fn what_a_failed_job_was_to_write_is_not_used() {
+fn a_job_in_turn_does_not_run_after_a_failed_writer() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (mut value, ran) = (JobCell::new(0), Flag::default());
@@ -117,7 +117,7 @@ fn what_a_failed_job_was_to_write_is_not_used() {
 }
 
 #[test]
-fn who_runs_now_is_told_of_a_failed_job() {
+fn running_now_reports_a_failed_job() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (mut value, ran) = (JobCell::new(0), Flag::default());
@@ -137,7 +137,7 @@ fn who_runs_now_is_told_of_a_failed_job() {
 }
 
 #[test]
-fn a_failed_reader_stops_nobody() {
+fn a_failed_reader_does_not_stop_later_jobs() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (mut value, mut other) = (JobCell::new(0), JobCell::new(0));
@@ -161,7 +161,7 @@ fn a_failed_reader_stops_nobody() {
 }
 
 #[test]
-fn who_does_not_ask_for_a_turn_is_refused() {
+fn a_conflicting_job_without_in_turn_is_refused() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut value = JobCell::new(0);

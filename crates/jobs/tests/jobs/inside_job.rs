@@ -63,7 +63,7 @@ fn combining_is_refused() {
 }
 
 #[test]
-fn disposing_after_a_job_is_refused_and_gives_the_container_back() {
+fn disposing_after_a_job_is_refused_and_returns_the_container() {
     in_job(|jobs| {
         let Kept { container: cell, error } = JobCell::new(5).dispose_after(jobs, &[]).unwrap_err();
         assert!(matches!(error, ScheduleError::InsideJob { inside: "Outer", .. }));
@@ -94,7 +94,7 @@ fn completing_and_flushing_panic() {
 }
 
 #[test]
-fn the_message_names_both_jobs_and_says_what_to_do() {
+fn the_message_names_both_jobs_and_the_remedy() {
     assert_eq!(
         REFUSED.to_string(),
         "A0006: job `Outer` tried to schedule job `Inner`; jobs are scheduled and completed by the \

@@ -16,7 +16,7 @@ fn finished(jobs: &JobScheduler) -> JobHandle {
 }
 
 #[test]
-fn a_job_under_way_and_what_depends_on_it_are_not_completed() {
+fn a_running_job_and_its_dependents_are_not_completed() {
     let jobs = scheduler(1);
     let door = Door::default();
     let busy = occupy_workers(&jobs, &door)[0];

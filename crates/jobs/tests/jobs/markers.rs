@@ -72,7 +72,7 @@ fn containers_move_between_threads_and_are_not_shared() {
 }
 
 #[test]
-fn what_jobs_hold_is_shared_by_their_batches() {
+fn held_data_is_send_and_sync_if_the_value_is_send() {
     assert_eq!(markers!(Held<Cell<u32>>), (true, true));
     assert_eq!(markers!(HeldSlice<Cell<u32>>), (true, true));
     assert_eq!(markers!(Held<Rc<u32>>), (false, false));

@@ -31,7 +31,7 @@ fn job_order(jobs: &JobScheduler) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_scheduler_begins_in_parallel_mode_and_keeps_what_is_set() {
+fn a_scheduler_begins_in_parallel_mode_and_keeps_the_mode_that_is_set() {
     let jobs = scheduler(1);
     assert_eq!(jobs.mode(), ExecutionMode::Parallel);
     assert_eq!(ExecutionMode::default(), ExecutionMode::Parallel);
@@ -139,7 +139,7 @@ fn a_shuffled_order_respects_dependencies() {
 }
 
 #[test]
-fn every_mode_gives_the_same_results() {
+fn every_mode_computes_the_same_results() {
     let results = |workers, mode| {
         let jobs = scheduler(workers);
         jobs.set_mode(mode);

@@ -81,7 +81,7 @@ fn a_job_smaller_than_its_batch_size_is_one_batch() {
 }
 
 #[test]
-fn a_batch_sees_its_own_part_of_what_it_writes_and_all_of_what_it_reads() {
+fn a_batch_sees_its_part_of_written_containers_and_all_of_read_ones() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut own = JobSlice::from((0..1000).collect::<Vec<usize>>());
@@ -232,7 +232,7 @@ fn a_parallel_job_that_runs_at_once_borrows() {
 }
 
 #[test]
-fn a_parallel_job_that_runs_at_once_is_refused_what_a_scheduled_job_uses() {
+fn a_parallel_job_that_runs_immediately_cannot_use_containers_of_a_scheduled_job() {
     let jobs = scheduler(1);
     let mut values = JobSlice::new(10, 1);
     let job = jobs.schedule(&[], values.write(), |_| {}).unwrap();

@@ -125,7 +125,7 @@ fn jobs_that_run_at_once_are_recorded_like_others() {
 }
 
 #[test]
-fn a_trace_is_json_that_says_what_the_events_say() {
+fn a_trace_is_json_with_the_data_of_the_events() {
     let pool = pool(1);
     pool.set_profiling(true);
     let jobs = JobScheduler::new(&pool);
@@ -163,7 +163,7 @@ fn a_trace_of_nothing_is_json_too() {
 }
 
 #[test]
-fn a_writer_that_fails_is_told_of() {
+fn an_error_of_the_writer_is_returned() {
     struct Full;
 
     impl io::Write for Full {

@@ -312,7 +312,7 @@ fn a_conflict_is_found_through_a_long_chain() {
 }
 
 #[test]
-fn the_message_names_container_and_jobs_and_says_what_to_do() {
+fn the_message_names_the_container_the_jobs_and_the_remedy() {
     let jobs = scheduler(1);
     let line = line!() + 1;
     let mut score = JobCell::new(0).named("score");

@@ -103,7 +103,7 @@ const KINDS: [(&str, Schedule); 6] = [
 ];
 
 #[test]
-fn what_the_batches_wrote_is_settled_once_before_the_next_job() {
+fn the_writes_of_the_batches_are_settled_once_before_the_next_job() {
     let all = (0..100).collect::<Vec<_>>();
     for jobs in schedulers() {
         for (kind, schedule) in KINDS {
@@ -220,7 +220,7 @@ fn a_job_without_batches_is_settled_all_the_same() {
 }
 
 #[test]
-fn what_the_count_of_a_deferred_job_writes_is_settled_with_its_batches() {
+fn the_writes_of_a_deferred_count_are_settled_with_the_batches() {
     for jobs in schedulers() {
         let mut pages = JobCell::new(Pages::default());
         let count = |mut page: Page<'_>| {
@@ -258,7 +258,7 @@ fn a_panic_in_the_count_leaves_a_job_that_is_settled() {
 }
 
 #[test]
-fn what_was_written_before_a_panic_is_settled() {
+fn writes_before_a_panic_are_settled() {
     for jobs in schedulers() {
         let mut pages = JobCell::new(Pages::default());
         let job = jobs.schedule_for_each(&[], pages.concurrent(), 10, 2, |page, i| {
@@ -317,7 +317,7 @@ fn a_chain_stops_at_a_job_that_cannot_be_settled() {
 }
 
 #[test]
-fn a_panic_of_the_job_is_told_before_one_while_settling() {
+fn a_panic_of_the_job_is_reported_before_one_while_settling() {
     for jobs in schedulers() {
         let mut pages = failing("cannot settle");
         let last = |page: &mut Vec<usize>, i| {
@@ -335,7 +335,7 @@ fn a_panic_of_the_job_is_told_before_one_while_settling() {
 }
 
 #[test]
-fn a_panic_that_is_not_told_is_dropped() {
+fn a_panic_that_is_not_reported_is_dropped() {
     /// Panics with a counted value, and panics again when it is dropped.
     struct Failing(Drops);
 
@@ -395,7 +395,7 @@ fn a_panic_while_settling_reaches_the_caller_of_a_job_that_runs_at_once() {
 }
 
 #[test]
-fn every_part_of_a_tuple_is_settled_and_the_first_panic_is_told() {
+fn every_part_of_a_tuple_is_settled_and_the_first_panic_is_reported() {
     for jobs in schedulers() {
         let mut good = [(); 3].map(|()| JobCell::new(Pages::default()));
         let (mut bad, mut worse) = (failing("bad"), failing("worse"));
