@@ -146,7 +146,7 @@ fn zero_sized_elements_may_be_as_many_as_there_are_numbers() {
 }
 
 #[test]
-fn of_several_mistakes_one_is_told_and_nothing_is_scheduled() {
+fn of_several_mistakes_one_is_reported_and_nothing_is_scheduled() {
     let jobs = scheduler(1);
     let other = scheduler(0);
     let foreign = other.schedule(&[], (), |()| {}).unwrap();
