@@ -2,6 +2,6 @@
 #![cfg(feature = "macros")]
 
 #[test]
-fn what_cannot_be_a_kernel_does_not_compile() {
+fn wrong_kernels_do_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

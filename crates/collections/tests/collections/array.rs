@@ -13,7 +13,7 @@ use common::{
 };
 
 #[test]
-fn an_array_is_filled_with_defaults_copies_or_what_a_function_says() {
+fn an_array_is_filled_with_defaults_copies_or_computed_values() {
     assert_eq!(NativeArray::<u32>::new(3).get().unwrap(), [0, 0, 0]);
     assert_eq!(NativeArray::<String>::new(2).get().unwrap(), ["", ""]);
     assert_eq!(NativeArray::filled(2, "x".to_owned()).get().unwrap(), ["x", "x"]);
@@ -57,7 +57,7 @@ fn a_length_never_changes_and_is_known_while_jobs_run() {
 }
 
 #[test]
-fn elements_begin_at_a_line_or_at_what_their_type_asks_for() {
+fn elements_are_aligned_to_a_cache_line_or_to_their_type() {
     #[derive(Clone, Copy, Default)]
     #[repr(align(128))]
     struct Wide(u8);
@@ -99,7 +99,7 @@ fn an_array_of_no_elements_and_one_of_elements_without_a_size_take_no_memory() {
 }
 
 #[test]
-fn what_there_is_no_memory_for_is_refused() {
+fn an_array_too_large_for_memory_is_refused() {
     for length in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8, 1 << 60] {
         assert_refused("A0017", || NativeArray::<u64>::new(length));
         assert_refused("A0017", || NativeArray::filled(length, 1_u64));
@@ -117,7 +117,7 @@ fn what_there_is_no_memory_for_is_refused() {
 }
 
 #[test]
-fn what_was_made_before_a_panic_is_dropped_once() {
+fn values_created_before_a_panic_are_dropped_once() {
     let (allocator, ledger) = limited(1 << 20);
     for allocator in [Allocator::PERSISTENT, allocator] {
         for at in [0, 1, 5, 9] {
@@ -204,7 +204,7 @@ fn elements_are_dropped_with_the_array() {
 }
 
 #[test]
-fn elements_are_taken_out_once_no_job_uses_them() {
+fn elements_can_be_taken_when_no_job_uses_them() {
     let (allocator, ledger) = limited(1 << 20);
     let jobs = scheduler(1);
     let drops = Drops::default();
@@ -220,7 +220,7 @@ fn elements_are_taken_out_once_no_job_uses_them() {
 }
 
 #[test]
-fn the_owner_may_read_what_jobs_read_and_nothing_that_they_write() {
+fn the_owner_can_read_data_that_jobs_read_and_not_data_that_they_write() {
     let jobs = scheduler(1);
     let mut array = NativeArray::from([1, 2, 3]).named("scores");
     let label = array.label().to_string();
@@ -338,7 +338,7 @@ fn dropping_an_array_in_use_never_waits_and_frees_it_once() {
 }
 
 #[test]
-fn an_array_is_freed_by_the_last_of_several_jobs_on_whatever_thread() {
+fn an_array_is_freed_by_its_last_job_on_any_thread() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (allocator, ledger) = limited(1 << 20);
@@ -360,7 +360,7 @@ fn an_array_is_freed_by_the_last_of_several_jobs_on_whatever_thread() {
 }
 
 #[test]
-fn jobs_that_do_not_run_let_go_of_arrays_too() {
+fn jobs_that_do_not_run_release_their_arrays() {
     let jobs = scheduler(1);
     let drops = Drops::default();
     let mut array = NativeArray::from(drops.values::<Vec<_>>(10));

@@ -145,7 +145,7 @@ fn values_need_not_have_bytes() {
 }
 
 #[test]
-fn what_is_shared_is_there_once() {
+fn shared_parts_are_stored_once() {
     let mut builder = BlobBuilder::new(BlobArray::new());
     let nodes = builder.array(builder.root(), |root| root, (0..2).map(node)).unwrap();
     let [first, second] = [0, 1].map(|index| nodes.get(index).unwrap());
@@ -209,7 +209,7 @@ fn a_field_is_filled_once() {
 }
 
 #[test]
-fn what_is_not_filled_is_not_shared() {
+fn unfilled_parts_are_not_shared() {
     let mut builder = BlobBuilder::new([const { BlobString::new() }; 2]);
     let root = builder.root();
     let refused = builder.share_string(root, |root| &root[0], root, |root| &root[1]).unwrap_err();

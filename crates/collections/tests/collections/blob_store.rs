@@ -95,7 +95,7 @@ fn references_of_another_type_are_refused() {
 }
 
 #[test]
-fn no_bits_lead_to_what_is_not_there() {
+fn no_forged_bits_resolve_to_a_missing_blob() {
     let mut store = BlobStore::new();
     let reference = store.insert(BlobBuilder::new(7_u8).build().unwrap());
     let gone = store.insert(BlobBuilder::new(8_u8).build().unwrap());
@@ -157,7 +157,7 @@ fn readers_see_the_store_as_it_was() {
 }
 
 #[test]
-fn jobs_read_while_the_owner_goes_on() {
+fn jobs_read_while_the_owner_continues() {
     let jobs = JobScheduler::new(&JobPool::new());
     let mut store = BlobStore::new();
     let mut sums: Vec<JobCell<u32>> = (0..8).map(|_| JobCell::new(0)).collect();

@@ -13,7 +13,7 @@ use model::{cases, time_is_up};
 use proptest::prelude::*;
 
 #[test]
-fn rows_go_in_and_come_out() {
+fn rows_are_pushed_and_popped() {
     let mut table = Columns::from_iter([(1, 'a', "x"), (2, 'b', "y")]);
     table.push((3, 'c', "z"));
     assert_eq!(table.slices(), (&[1, 2, 3][..], &['a', 'b', 'c'][..], &["x", "y", "z"][..]));
@@ -63,7 +63,7 @@ fn every_column_begins_at_a_line() {
 }
 
 #[test]
-fn rows_that_are_not_there_are_refused() {
+fn rows_out_of_range_are_refused() {
     let drops = Drops::default();
     let mut table: Columns<(Counted, u8)> =
         drops.values::<Vec<_>>(3).into_iter().zip(0..).collect();
@@ -363,7 +363,7 @@ proptest! {
     #![proptest_config(cases(128))]
 
     #[test]
-    fn any_script_does_what_a_vector_of_tuples_does(
+    fn any_script_equals_a_vector_of_tuples(
         steps in prop::collection::vec(
             prop_oneof![
                 8 => any::<u8>().prop_map(Step::Push),

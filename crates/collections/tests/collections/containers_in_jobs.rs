@@ -242,7 +242,7 @@ fn structs_take_tokens_of_arrays_and_lists() {
 
 /// If an earlier job fills a list, its length is unknown when the next job is scheduled.
 #[test]
-fn a_parallel_job_works_on_what_an_earlier_job_puts_in_a_list() {
+fn a_parallel_job_uses_the_elements_that_an_earlier_job_pushed() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut list = NativeList::<usize>::new();
@@ -404,7 +404,7 @@ fn a_token_that_is_dropped_changes_nothing() {
 }
 
 #[test]
-fn a_job_may_put_another_list_in_the_place_of_its_own() {
+fn a_job_can_replace_its_list() {
     let (allocator, ledger) = limited(1 << 20);
     let jobs = scheduler(2);
     let mut list = NativeList::with_capacity_in(10, &allocator);

@@ -41,7 +41,7 @@ fn expected(capacities: [usize; 5]) -> [(usize, usize); 5] {
 }
 
 #[test]
-fn the_size_is_fixed_and_the_capacity_is_what_fits_behind_the_length() {
+fn the_size_is_fixed_and_the_capacity_is_the_rest_after_the_length() {
     assert_eq!(sizes_and_capacities::<u8>(), expected([30, 62, 126, 510, 4094]));
     assert_eq!(sizes_and_capacities::<[u8; 3]>(), expected([10, 20, 42, 170, 1364]));
     assert_eq!(sizes_and_capacities::<u16>(), expected([15, 31, 63, 255, 2047]));
@@ -99,7 +99,7 @@ fn nothing_stays_behind_a_list_that_became_shorter() {
 }
 
 #[test]
-fn a_full_list_gives_back_what_does_not_fit() {
+fn a_full_list_returns_values_that_do_not_fit() {
     let mut list = Tiny::from(FULL);
     assert!(list.is_full());
     assert_eq!(list.try_push(7), Err(FixedListFull { value: 7, capacity: 6 }));
@@ -257,7 +257,7 @@ fn a_list_is_a_slice() {
 }
 
 #[test]
-fn elements_are_taken_from_both_ends() {
+fn elements_are_removed_from_both_ends() {
     let mut elements = Tiny::from([1, 2, 3, 4]).into_iter();
     assert_eq!((elements.next(), elements.next_back(), elements.len()), (Some(1), Some(4), 2));
     assert_eq!(format!("{elements:?}"), "FixedListIntoIter([2, 3])");

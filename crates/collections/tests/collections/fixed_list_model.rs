@@ -147,7 +147,7 @@ where
 }
 
 #[test]
-fn random_edits_do_what_they_do_to_a_vec() {
+fn random_edits_equal_those_of_a_vec() {
     let config = cases(256);
     proptest!(config, |(edits in prop::collection::vec(edit(), 1..64))| {
         if time_is_up() {

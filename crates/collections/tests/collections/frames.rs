@@ -6,7 +6,7 @@ use allocator_api2::vec::Vec as RawVec;
 use ancho_collections::{Allocator, FrameMemory};
 
 #[test]
-fn a_frame_gives_back_the_scratch_memory() {
+fn a_new_frame_frees_the_scratch_memory() {
     let mut memory = FrameMemory::new("Game");
     for frame in 0..100_u32 {
         let scratch = memory.temp().slice(10_000, frame);

@@ -323,7 +323,7 @@ fn elements_without_a_size_can_be_counted_without_end() {
 }
 
 #[test]
-fn elements_of_any_alignment_are_where_they_belong() {
+fn elements_of_any_alignment_are_aligned() {
     fn check<T: Copy + Send + Sync + PartialEq + 'static>(value: T, align: usize) {
         let is_aligned = move |value: &T| std::ptr::from_ref(value).addr().is_multiple_of(align);
         for jobs in [scheduler(0), scheduler(2)] {
@@ -374,7 +374,7 @@ fn elements_of_any_alignment_are_where_they_belong() {
 // Writers that are misused.
 
 #[test]
-fn a_writer_that_is_forgotten_loses_what_it_wrote_and_no_more() {
+fn a_forgotten_writer_loses_only_its_own_values() {
     for jobs in schedulers() {
         // Zero-sized, so that nothing is leaked.
         let mut list = NativeList::<()>::new();
@@ -390,7 +390,7 @@ fn a_writer_that_is_forgotten_loses_what_it_wrote_and_no_more() {
 }
 
 #[test]
-fn writers_that_are_kept_together_and_exchanged_write_what_they_hold() {
+fn swapped_writers_write_their_own_values() {
     for jobs in schedulers() {
         let census = Census::default();
         let mut list = NativeList::with_capacity(40);
@@ -415,7 +415,7 @@ fn writers_that_are_kept_together_and_exchanged_write_what_they_hold() {
 }
 
 #[test]
-fn a_lane_that_is_taken_away_belongs_to_who_took_it() {
+fn a_taken_lane_belongs_to_its_new_owner() {
     use std::sync::Mutex;
 
     for jobs in schedulers() {
@@ -439,7 +439,7 @@ fn a_lane_that_is_taken_away_belongs_to_who_took_it() {
 }
 
 #[test]
-fn what_the_count_of_a_deferred_job_writes_comes_first_whatever_the_threads_do() {
+fn values_written_by_the_count_of_a_deferred_job_come_first() {
     let expected = (0..200).map(|i| i + 1000).collect::<Vec<_>>();
     let expected = [vec![1, 2], expected].concat();
     for jobs in schedulers() {
@@ -462,7 +462,7 @@ fn what_the_count_of_a_deferred_job_writes_comes_first_whatever_the_threads_do()
 }
 
 #[test]
-fn what_is_written_without_a_job_waits_for_the_next_one() {
+fn values_written_without_a_job_wait_for_the_next_job() {
     let jobs = scheduler(2);
     let mut list = NativeList::with_capacity(10);
     let by_hand = BatchInfo { index: 7, range: 0..0, thread: 99 };
@@ -546,7 +546,7 @@ impl ConcurrentWrite for Odd {
 }
 
 #[test]
-fn lanes_survive_panics_in_what_their_author_wrote() {
+fn lanes_survive_panics_in_user_code() {
     for jobs in schedulers() {
         let mut odd = Native::of(Odd::default());
         let mut write = |values: std::ops::Range<usize>| {
@@ -570,7 +570,7 @@ fn lanes_survive_panics_in_what_their_author_wrote() {
 // Containers that are moved.
 
 #[test]
-fn a_list_that_a_job_takes_away_leaves_an_empty_one() {
+fn a_list_taken_by_a_job_leaves_an_empty_one() {
     for jobs in schedulers() {
         let census = Census::default();
         let mut list = (0..5).map(|_| census.person()).collect::<NativeList<_>>();
@@ -669,7 +669,7 @@ fn containers_of_containers_are_freed_from_the_inside() {
 }
 
 #[test]
-fn a_job_that_never_runs_frees_what_it_held() {
+fn a_job_that_never_runs_frees_its_containers() {
     for jobs in schedulers() {
         let census = Census::default();
         let mut list = NativeList::with_capacity(5);

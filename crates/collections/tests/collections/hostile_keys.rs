@@ -82,7 +82,7 @@ fn assert_apart(map: &MultiMap<u32, Box<u32>, Tired>) {
 }
 
 #[test]
-fn values_whose_key_is_lost_take_the_place_of_no_others() {
+fn values_with_a_lost_key_do_not_replace_others() {
     for count in [0, 1, 5, 20, 43] {
         let mut map = after_a_panic_at(count);
         assert_apart(&map);
@@ -139,7 +139,7 @@ impl Hash for Locked {
 
 /// New keys take the places of removed ones, until the table has to be rehashed for them.
 #[test]
-fn a_key_that_cannot_be_hashed_takes_no_others_with_it() {
+fn a_key_whose_hash_panics_loses_no_others() {
     let lock = Arc::new(AtomicBool::new(false));
     let free = |key| Locked(key, Arc::default());
     let add_until_refused = |add: &mut dyn FnMut(Locked)| {

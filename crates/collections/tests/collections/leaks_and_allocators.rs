@@ -103,7 +103,7 @@ fn containers_of_all_types_are_reported_in_the_order_in_which_they_were_made() {
 }
 
 #[test]
-fn a_name_that_is_given_later_is_in_the_report_with_the_place_where_it_was_made() {
+fn a_name_set_later_is_reported_with_the_place_of_creation() {
     #[track_caller]
     fn here() -> &'static Location<'static> {
         Location::caller()
@@ -131,7 +131,7 @@ fn a_name_that_is_given_later_is_in_the_report_with_the_place_where_it_was_made(
 }
 
 #[test]
-fn what_is_forgotten_is_a_leak_and_what_is_taken_apart_is_none() {
+fn forgotten_containers_are_leaks_and_dismantled_ones_are_not() {
     let mut memory = FrameMemory::new("Game");
     let allocator = memory.persistent();
     forget(NativeArray::<u8>::new_in(3, &allocator).named("lost array"));
@@ -192,7 +192,7 @@ fn worlds_report_their_own() {
 }
 
 #[test]
-fn a_world_that_ends_first_takes_nothing_from_its_containers() {
+fn containers_outlive_the_frame_memory() {
     let memory = FrameMemory::new("Game");
     let mut list = NativeList::new_in(&memory.temp_job());
     let array = NativeArray::from_slice_in(&[1, 2, 3], &memory.persistent());
@@ -266,7 +266,7 @@ fn use_and_drop(allocator: &Allocator, jobs: &ancho_jobs::JobScheduler, drops: &
 }
 
 #[test]
-fn every_byte_is_given_back_whoever_drops_last() {
+fn every_byte_is_freed_in_any_order_of_drops() {
     for (context, jobs) in schedulers() {
         let (allocator, ledger) = limited(usize::MAX);
         let drops = Drops::default();
@@ -305,7 +305,7 @@ fn containers_are_dropped_on_other_threads() {
 }
 
 #[test]
-fn a_job_that_finds_no_memory_fails_and_its_list_is_as_it_was() {
+fn a_job_without_memory_fails_and_its_list_is_unchanged() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (allocator, ledger) = limited(64);

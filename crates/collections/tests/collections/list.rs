@@ -35,7 +35,7 @@ fn a_list_grows_to_powers_of_two_and_has_a_line_at_least() {
 }
 
 #[test]
-fn a_capacity_that_was_asked_for_grows_to_the_next_power_of_two() {
+fn a_requested_capacity_grows_to_the_next_power_of_two() {
     let mut list = List::<u32>::with_capacity(100);
     assert_eq!(list.capacity(), 100);
     list.push_repeated(7, 100);
@@ -119,7 +119,7 @@ fn elements_are_removed_from_anywhere() {
 }
 
 #[test]
-fn elements_from_the_end_take_the_place_of_a_range() {
+fn elements_from_the_end_replace_a_removed_range() {
     let after = |range: Range<usize>| {
         let mut list = List::from([0, 1, 2, 3, 4, 5]);
         list.swap_remove_range(range);
@@ -154,7 +154,7 @@ fn a_length_is_changed_from_the_end() {
 }
 
 #[test]
-fn retain_keeps_the_order_and_asks_once_for_each() {
+fn retain_keeps_the_order_and_tests_each_element_once() {
     let mut list: List<u32> = (0..10).collect();
     let mut asked = Vec::new();
     list.retain(|value| {
@@ -226,7 +226,7 @@ fn a_refusal_names_the_place_and_the_length() {
 }
 
 #[test]
-fn a_value_that_there_is_no_memory_for_is_given_back() {
+fn a_value_without_memory_is_returned() {
     let (allocator, ledger) = limited(128);
     let mut list = List::with_capacity_in(2, &allocator);
     list.push("one".to_owned());
@@ -276,7 +276,7 @@ fn a_call_that_there_is_no_memory_for_changes_nothing() {
 }
 
 #[test]
-fn a_list_that_cannot_double_takes_what_it_can_be_given() {
+fn a_list_that_cannot_double_grows_as_far_as_possible() {
     // A line of eight elements, next to which sixteen do not fit.
     let (allocator, _) = limited(64 + 100);
     let mut list = List::new_in(&allocator);
@@ -286,7 +286,7 @@ fn a_list_that_cannot_double_takes_what_it_can_be_given() {
 }
 
 #[test]
-fn room_that_cannot_be_given_back_is_an_error() {
+fn a_shrink_that_fails_is_an_error() {
     let (allocator, ledger) = limited(1000);
     let mut list = List::with_capacity_in(100, &allocator);
     list.extend_from_slice(&[1_u32, 2, 3]);
@@ -328,7 +328,7 @@ fn absurd_sizes_are_refused() {
 }
 
 #[test]
-fn nothing_takes_no_memory() {
+fn an_empty_list_takes_no_memory() {
     let (allocator, ledger) = limited(0);
     let mut list = List::new_in(&allocator);
     list.push_repeated((), 1000);
@@ -358,7 +358,7 @@ fn there_can_be_no_more_than_a_usize_of_nothing() {
 }
 
 #[test]
-fn a_clone_is_a_list_of_its_own_in_memory_of_the_same_allocator() {
+fn a_clone_is_separate_and_uses_the_same_allocator() {
     let (allocator, ledger) = limited(10_000);
     let mut list = List::new_in(&allocator);
     list.extend(["one", "two"].map(str::to_owned));

@@ -7,7 +7,7 @@ use common::source::limited;
 use common::{Counted, Drops, WORKERS, assert_refused, numbers, panic_message, scheduler};
 
 #[test]
-fn what_is_removed_is_dropped_and_what_is_left_is_dropped_with_the_list() {
+fn removed_elements_are_dropped_and_the_rest_with_the_list() {
     let drops = Drops::default();
     let mut list: List<Counted> = drops.values(20);
     drop(list.remove(3));
@@ -39,7 +39,7 @@ fn what_is_removed_is_dropped_and_what_is_left_is_dropped_with_the_list() {
 }
 
 #[test]
-fn a_value_that_is_refused_is_dropped_once_or_given_back() {
+fn a_refused_value_is_dropped_once_or_returned() {
     let (allocator, ledger) = limited(1000);
     let drops = Drops::default();
     let mut list = List::with_capacity_in(2, &allocator);
@@ -169,7 +169,7 @@ fn a_shared_list_drops_its_elements_when_the_last_job_is_done() {
 }
 
 #[test]
-fn a_shared_list_that_is_taken_apart_is_dropped_by_its_new_owner() {
+fn a_dismantled_shared_list_is_dropped_by_its_new_owner() {
     let jobs = scheduler(1);
     let drops = Drops::default();
     let list: NativeList<Counted> = drops.values(3);

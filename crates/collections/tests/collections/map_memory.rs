@@ -50,7 +50,7 @@ fn panics_with_a0017(action: impl FnOnce()) {
 }
 
 #[test]
-fn a_map_that_cannot_grow_says_so_and_keeps_what_it_has() {
+fn a_map_that_cannot_grow_returns_an_error_and_keeps_its_entries() {
     let (allocator, tap) = tap();
     let mut map = Map::with_capacity_in(7, &allocator);
     map.extend((0..7).map(|i| (i, i)));
@@ -72,7 +72,7 @@ fn a_map_that_cannot_grow_says_so_and_keeps_what_it_has() {
 }
 
 #[test]
-fn a_map_of_many_values_that_cannot_grow_says_so_and_keeps_what_it_has() {
+fn a_multi_map_that_cannot_grow_returns_an_error_and_keeps_its_entries() {
     let (allocator, tap) = tap();
     let mut map = MultiMap::with_capacity_in(3, &allocator);
     map.extend([(1, 'a'), (1, 'b'), (2, 'c')]);
@@ -87,7 +87,7 @@ fn a_map_of_many_values_that_cannot_grow_says_so_and_keeps_what_it_has() {
 }
 
 #[test]
-fn sets_use_the_allocator_they_are_given() {
+fn sets_use_their_allocator() {
     let (allocator, tap) = tap();
     let set = Set::<u64>::with_capacity_in(100, &allocator);
     assert!(tap.out.load(Relaxed) >= 800);
@@ -113,7 +113,7 @@ fn parallel_writers_of_a_map_ask_for_no_memory_of_it() {
 }
 
 #[test]
-fn keys_that_get_no_memory_are_in_the_overflow() {
+fn keys_without_memory_are_in_the_overflow() {
     let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
     let (allocator, tap) = tap();
     let mut map = NativeMultiHashMap::<usize, usize>::new_in(&allocator);

@@ -204,7 +204,7 @@ fn a_view_of_nothing_has_a_length() {
 }
 
 #[test]
-fn batches_make_views_of_what_they_write() {
+fn batches_create_views_of_their_elements() {
     let jobs = scheduler(2);
     let mut array = NativeArray::from(particles(200));
     let job = jobs.schedule_parallel(&[], array.write(), 200, 16, |part, _| {

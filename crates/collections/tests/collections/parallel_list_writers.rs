@@ -28,7 +28,7 @@ fn add(jobs: &JobScheduler, list: &mut NativeList<(usize, usize)>) {
 }
 
 #[test]
-fn the_order_is_that_of_the_batches_whoever_runs_them_when() {
+fn the_order_is_that_of_the_batches_on_any_threads() {
     let expected = expected();
     for (context, jobs) in schedulers() {
         let mut list = NativeList::with_capacity(1000);
@@ -38,7 +38,7 @@ fn the_order_is_that_of_the_batches_whoever_runs_them_when() {
 }
 
 #[test]
-fn what_was_in_the_list_stays_in_front() {
+fn earlier_elements_stay_in_front() {
     for (context, jobs) in schedulers() {
         let mut list = NativeList::from([(7, 7), (8, 8)]);
         list.get_mut().unwrap().set_capacity(2 + 2 * expected().len()).unwrap();
@@ -71,7 +71,7 @@ fn two_jobs_one_after_the_other_add_in_that_order() {
 }
 
 #[test]
-fn slices_are_added_too() {
+fn slices_can_be_added() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut list = NativeList::with_capacity(300);
@@ -182,7 +182,7 @@ fn a_list_without_room_keeps_everything_as_overflow() {
 }
 
 #[test]
-fn nobody_else_may_use_the_list_meanwhile() {
+fn no_other_job_can_use_the_list_meanwhile() {
     let jobs = scheduler(1);
     let mut list = NativeList::<u32>::with_capacity(100).named("hits");
     let label = list.label();
@@ -221,7 +221,7 @@ fn nobody_else_may_use_the_list_meanwhile() {
 }
 
 #[test]
-fn a_batch_that_panics_takes_nothing_from_the_others() {
+fn a_batch_that_panics_loses_nothing_of_the_others() {
     for (context, jobs) in schedulers() {
         let mut list = NativeList::with_capacity(100);
         let job =
@@ -245,7 +245,7 @@ fn a_batch_that_panics_takes_nothing_from_the_others() {
 }
 
 #[test]
-fn what_a_batch_wrote_before_it_panicked_is_the_same_for_any_threads() {
+fn elements_written_before_a_panic_are_the_same_for_any_threads() {
     let written = schedulers().map(|(_, jobs)| {
         let mut list = NativeList::with_capacity(100);
         let job = jobs.schedule_for_each(&[], list.writer(), 100, 10, |list, i| {
@@ -261,7 +261,7 @@ fn what_a_batch_wrote_before_it_panicked_is_the_same_for_any_threads() {
 }
 
 #[test]
-fn a_job_that_panics_and_writes_too_much_tells_the_same_for_any_threads() {
+fn a_job_that_panics_and_overflows_reports_the_same_for_any_threads() {
     let messages = schedulers().map(|(context, jobs)| {
         let mut list = NativeList::with_capacity(20);
         let job = jobs.schedule_for_each(&[], list.writer(), 100, 10, |list, i| {
@@ -303,7 +303,7 @@ fn two_lists_that_have_no_room_are_both_put_in_order() {
 }
 
 #[test]
-fn elements_are_dropped_once_whatever_becomes_of_them() {
+fn elements_are_dropped_once_in_every_case() {
     for (context, jobs) in schedulers() {
         let drops = Drops::default();
         let mut list = NativeList::with_capacity(30);
@@ -324,7 +324,7 @@ fn elements_are_dropped_once_whatever_becomes_of_them() {
 }
 
 #[test]
-fn a_list_that_is_dropped_meanwhile_goes_with_the_job() {
+fn a_list_dropped_meanwhile_is_freed_with_the_job() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (allocator, ledger) = limited(1 << 20);
@@ -341,7 +341,7 @@ fn a_list_that_is_dropped_meanwhile_goes_with_the_job() {
 }
 
 #[test]
-fn a_writer_that_is_forgotten_harms_nobody() {
+fn a_forgotten_writer_does_no_harm() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut list = NativeList::with_capacity(100);

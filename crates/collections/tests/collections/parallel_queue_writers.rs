@@ -73,7 +73,7 @@ fn elements_without_bytes_are_all_there() {
 }
 
 #[test]
-fn what_a_job_wrote_before_it_panicked_is_kept_in_order() {
+fn values_written_before_a_panic_are_kept_in_order() {
     let jobs = JobScheduler::new(&JobPool::builder().workers(2).build().unwrap());
     let mut queue = NativeQueue::new();
     let job = jobs.schedule_for_each(&[], queue.writer(), 100, 10, |queue, i| {

@@ -303,7 +303,7 @@ fn texts_and_bits_stay_as_they_are() {
 }
 
 #[test]
-fn what_cannot_be_made_leaves_nothing_behind() {
+fn a_failed_creation_leaves_nothing_behind() {
     let allocator = |allocator: &Allocator| allocator.clone();
     let look = |_: &mut Allocator, _| ();
     at_every_call(allocator, |a| drop(List::<u64>::with_capacity_in(100, a)), look);
@@ -321,7 +321,7 @@ fn what_cannot_be_made_leaves_nothing_behind() {
 }
 
 #[test]
-fn streams_keep_what_was_written() {
+fn streams_keep_written_values() {
     let make = |allocator: &Allocator| {
         let mut stream = Stream::new_in(3, allocator);
         stream.lane(0).write(7_u64);
@@ -420,7 +420,7 @@ fn gives_memory_back<C>(
 }
 
 #[test]
-fn containers_that_shrink_give_back_all_that_they_do_not_need() {
+fn containers_that_shrink_free_all_unneeded_memory() {
     gives_memory_back(
         |allocator| {
             let mut list = List::with_capacity_in(1000, allocator);

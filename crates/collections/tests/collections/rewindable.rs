@@ -73,7 +73,7 @@ fn a_rewind_keeps_the_blocks_that_were_used_and_releases_the_others() {
 }
 
 #[test]
-fn the_same_each_time_asks_the_system_for_nothing() {
+fn repeated_frames_allocate_nothing_from_the_system() {
     let level = RewindableAllocator::new();
     let run = || {
         let all: Vec<_> = (0..1000).map(|n| bytes(&level, n, n as u8)).collect();
@@ -87,7 +87,7 @@ fn the_same_each_time_asks_the_system_for_nothing() {
 }
 
 #[test]
-fn a_rewind_never_frees_what_a_container_still_has() {
+fn a_rewind_never_frees_memory_of_live_containers() {
     let level = RewindableAllocator::new();
     let mut late: Vec<Bytes> = Vec::new();
     for round in 0..20 {
@@ -179,7 +179,7 @@ fn a_handle_stays_the_same() {
 }
 
 #[test]
-fn debug_shows_what_there_is() {
+fn debug_shows_the_blocks() {
     let level = RewindableAllocator::new();
     let _late = bytes(&level, 1000, 1);
     level.rewind();

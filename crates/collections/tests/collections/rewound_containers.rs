@@ -92,7 +92,7 @@ fn a_container_made_after_works() {
 }
 
 #[test]
-fn each_allocator_takes_back_its_own() {
+fn each_allocator_rewinds_only_its_own_containers() {
     let (one, two) = (RewindableAllocator::new(), RewindableAllocator::new());
     let first = NativeArray::<u8>::new_in(3, &one.allocator());
     let second = NativeArray::<u8>::new_in(3, &two.allocator());
@@ -198,7 +198,7 @@ fn a_container_that_has_expired_is_dropped_and_not_disposed_of_later() {
 }
 
 #[test]
-fn what_was_taken_out_of_a_container_outlives_a_rewind() {
+fn values_taken_out_of_a_container_outlive_a_rewind() {
     let level = RewindableAllocator::new();
     let memory = level.allocator();
     let mut list = NativeList::with_capacity_in(10, &memory);

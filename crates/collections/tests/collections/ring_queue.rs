@@ -12,7 +12,7 @@ use model::{cases, time_is_up};
 use proptest::prelude::*;
 
 #[test]
-fn a_full_queue_gives_back_what_it_refuses() {
+fn a_full_queue_returns_refused_values() {
     let mut queue = RingQueue::with_capacity(3);
     for name in ["Ada", "Grace", "Edsger"] {
         queue.try_enqueue(name.to_owned()).unwrap();
@@ -47,7 +47,7 @@ fn a_queue_without_capacity_is_full_and_empty() {
 }
 
 #[test]
-fn the_capacity_stays_what_was_asked_for() {
+fn the_capacity_stays_as_requested() {
     for capacity in [1, 2, 3, 5, 8, 100] {
         let mut queue = RingQueue::with_capacity(capacity);
         assert_eq!((0..1000).filter(|&i| queue.try_enqueue(i).is_ok()).count(), capacity);
@@ -61,7 +61,7 @@ fn the_capacity_stays_what_was_asked_for() {
 }
 
 #[test]
-fn what_is_left_is_dropped() {
+fn remaining_values_are_dropped() {
     let shared = Rc::new(());
     let mut queue = RingQueue::with_capacity(3);
     for _ in 0..5 {

@@ -101,7 +101,7 @@ fn an_order_that_panics_fails_the_job_and_leaves_the_array_usable() {
 }
 
 #[test]
-fn an_order_that_contradicts_itself_gives_some_order_or_a_failed_job() {
+fn an_inconsistent_order_has_some_result_or_fails_the_job() {
     type Order = fn(&usize, &usize) -> Ordering;
     let orders: [Order; 3] = [
         |one, two| (one ^ 3).wrapping_mul(*two).cmp(&(two ^ 5)),
@@ -130,7 +130,7 @@ fn an_order_that_contradicts_itself_gives_some_order_or_a_failed_job() {
 
 /// Sorted runs, merged by an order in which each may be before the other.
 #[test]
-fn an_order_that_contradicts_itself_is_told_of() {
+fn an_inconsistent_order_is_reported() {
     let jobs = scheduler(2);
     let mut array = NativeArray::from_fn(30_000, |i| i);
     let order = |one: &usize, two: &usize| {

@@ -22,7 +22,7 @@ fn panic_of<R>(run: impl FnOnce() -> R) -> String {
 }
 
 #[test]
-fn values_of_any_type_come_back_in_order() -> Result<(), StreamError> {
+fn values_of_any_type_are_read_in_order() -> Result<(), StreamError> {
     #[derive(IntoBytes, FromBytes, Immutable, PartialEq, Debug, Clone, Copy)]
     #[repr(C)]
     struct Hit {
@@ -214,7 +214,7 @@ fn a_stream_is_not_read_before_the_job_is_completed() {
 
 /// Numbers 17 to 20.
 #[test]
-fn what_cannot_be_read_is_an_error() {
+fn reading_a_wrong_type_or_too_much_is_an_error() {
     let mut stream = Stream::new(1);
     let mut lane = stream.lane(0);
     lane.write(5_u32);

@@ -15,7 +15,7 @@ fn address<T: ?Sized>(value: &T) -> usize {
 }
 
 #[test]
-fn slices_begin_at_a_line_and_values_where_their_type_asks() {
+fn slices_are_aligned_to_a_cache_line_and_values_to_their_type() {
     #[repr(align(128))]
     #[derive(Clone, Copy)]
     struct Wide;
@@ -40,7 +40,7 @@ fn slices_begin_at_a_line_and_values_where_their_type_asks() {
 }
 
 #[test]
-fn what_was_allocated_stays_as_it_was() {
+fn allocated_values_are_unchanged() {
     let temp = Temp::new();
     let slices: Vec<_> = (0..2000).map(|n| (n, temp.slice(n, n as u32))).collect();
     assert!(temp.bytes_used() > 2000 * 2000 / 2 * 4);
@@ -50,7 +50,7 @@ fn what_was_allocated_stays_as_it_was() {
 }
 
 #[test]
-fn nothing_takes_nothing() {
+fn empty_allocations_take_no_memory() {
     let mut temp = Temp::new();
     assert_eq!(temp.slice(0, 5_u64), []);
     assert_eq!(temp.slice_uninit::<String>(0).len(), 0);
@@ -63,7 +63,7 @@ fn nothing_takes_nothing() {
 }
 
 #[test]
-fn a_program_that_does_the_same_each_frame_reserves_no_more() {
+fn repeated_frames_reserve_no_more_memory() {
     let mut temp = Temp::new();
     let frame = |temp: &mut Temp| {
         for n in 0..100 {
@@ -82,7 +82,7 @@ fn a_program_that_does_the_same_each_frame_reserves_no_more() {
 }
 
 #[test]
-fn a_block_that_is_too_small_is_left_for_what_fits() {
+fn a_block_that_is_too_small_is_kept_for_smaller_allocations() {
     let mut temp = Temp::with_capacity(1000);
     temp.slice(1 << 20, 0_u8);
     temp.reset();
@@ -149,7 +149,7 @@ fn the_last_list_grows_where_it_is() {
 }
 
 #[test]
-fn what_was_taken_last_is_given_back_at_once() {
+fn the_last_allocation_is_freed_immediately() {
     let temp = Temp::new();
     for _ in 0..1000 {
         let mut list = temp.list();
@@ -222,7 +222,7 @@ fn debug_shows_how_much_is_used() {
 }
 
 #[test]
-fn a_scope_gives_back_what_it_took() {
+fn a_scope_frees_its_allocations() {
     let reserved = || temp_scope(|temp| temp.bytes_reserved());
     temp_scope(|temp| temp.slice(1000, 1).len());
     let before = reserved();
@@ -241,7 +241,7 @@ fn a_scope_gives_back_what_it_took() {
 }
 
 #[test]
-fn an_inner_scope_leaves_the_outer_one_alone() {
+fn an_inner_scope_does_not_affect_the_outer_one() {
     temp_scope(|outer| {
         let before = outer.slice(100, 1);
         let during = temp_scope(|inner| {

@@ -64,7 +64,7 @@ fn a_job_that_takes_a_container_twice_and_writes_it_is_refused() {
 }
 
 #[test]
-fn the_message_names_job_and_container_and_says_what_to_do() {
+fn the_message_names_job_container_and_remedy() {
     let jobs = scheduler(1);
     let mut container = Guarded::new(5, ContainerLabel::of::<Guarded<i32>>().named("numbers"));
     let place = container.label().made();
@@ -112,7 +112,7 @@ fn a_parallel_job_may_read_one_container_through_several_tokens() {
 }
 
 #[test]
-fn a_container_that_was_read_twice_is_given_back_once_the_job_is_completed() {
+fn a_container_read_twice_is_released_when_the_job_is_completed() {
     let jobs = scheduler(1);
     let mut values = JobSlice::from(vec![1]);
     let job = jobs.schedule(&[], (values.read(), values.read()), |_| {}).unwrap();

@@ -30,7 +30,7 @@ fn chain(jobs: &JobScheduler, length: usize, total: &Arc<AtomicUsize>) -> Vec<Jo
 }
 
 #[test]
-fn complete_completes_what_the_job_depends_on_first() {
+fn complete_completes_the_dependencies_first() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let log = Log::default();
@@ -44,7 +44,7 @@ fn complete_completes_what_the_job_depends_on_first() {
 }
 
 #[test]
-fn complete_gives_back_the_containers_of_ancestors_too() {
+fn complete_releases_the_containers_of_ancestors() {
     let jobs = scheduler(1);
     let (mut first, mut second) = (JobCell::new(0), JobCell::new(0));
     let a = jobs.schedule(&[], first.write(), |v| *v = 1).unwrap();
@@ -198,7 +198,7 @@ fn a_combination_of_completed_jobs_is_complete() {
 }
 
 #[test]
-fn the_same_handle_may_be_given_several_times() {
+fn the_same_handle_can_be_passed_several_times() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let log = Log::default();
@@ -258,7 +258,7 @@ fn a_deep_chain_runs_in_the_background() {
 }
 
 #[test]
-fn a_deep_chain_is_completed_when_the_scheduler_goes() {
+fn a_deep_chain_is_completed_when_the_scheduler_is_dropped() {
     let total = Arc::new(AtomicUsize::new(0));
     let jobs = scheduler(1);
     chain(&jobs, MANY, &total);
@@ -320,7 +320,7 @@ fn combinations_of_combinations_of_arrays_complete() {
 }
 
 #[test]
-fn completing_through_layers_of_jobs_takes_no_more_than_there_are() {
+fn completing_layers_of_jobs_visits_each_job_once() {
     must_end(|| {
         for workers in [0, 1] {
             let jobs = scheduler(workers);
@@ -341,7 +341,7 @@ fn completing_through_layers_of_jobs_takes_no_more_than_there_are() {
 }
 
 #[test]
-fn a_job_completed_at_once_runs_on_the_calling_thread() {
+fn a_job_completed_immediately_runs_on_the_calling_thread() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut ran_on = JobCell::new(None);
@@ -443,7 +443,7 @@ fn jobs_that_are_completed_together_may_run_at_the_same_time() {
 }
 
 #[test]
-fn handles_say_what_they_are() {
+fn handles_have_readable_debug_output() {
     let jobs = scheduler(0);
     let job = jobs.schedule(&[], (), |()| {}).unwrap();
     assert_eq!(format!("{:?}", JobHandle::COMPLETED), "JobHandle(completed)");
@@ -454,7 +454,7 @@ fn handles_say_what_they_are() {
 }
 
 #[test]
-fn what_can_be_worked_on_is_while_another_job_is_awaited() {
+fn ready_jobs_run_while_another_job_is_awaited() {
     must_end(|| {
         let jobs = JobScheduler::new(&JobPool::builder().workers(1).build().unwrap());
         let met = Arc::new(Barrier::new(2));
@@ -472,7 +472,7 @@ fn what_can_be_worked_on_is_while_another_job_is_awaited() {
 }
 
 #[test]
-fn jobs_that_were_finished_together_are_told_of_one_by_one() {
+fn jobs_that_finish_together_are_reported_one_by_one() {
     let jobs = scheduler(1);
     let bad = jobs.named("Bad").schedule(&[], (), |()| panic!("by zero")).unwrap();
     let after = jobs.named("After").schedule(&[bad], (), |()| {}).unwrap();

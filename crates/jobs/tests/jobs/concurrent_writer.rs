@@ -108,7 +108,7 @@ fn all_batches_write_one_container() {
 }
 
 #[test]
-fn a_writer_that_keeps_batches_apart_gives_the_same_order_whoever_runs_them() {
+fn a_writer_per_batch_has_the_same_order_on_any_threads() {
     let expected: Vec<_> = (0..1000).step_by(3).collect();
     for workers in WORKERS {
         let jobs = scheduler(workers);
@@ -137,7 +137,7 @@ fn batches_use_a_writer_as_a_whole() {
 }
 
 #[test]
-fn writers_are_told_batch_range_and_thread() {
+fn writers_get_batch_range_and_thread() {
     #[derive(Debug, Default)]
     struct Infos(Mutex<Vec<BatchInfo>>);
 
@@ -236,7 +236,7 @@ fn jobs_in_order_may_mix_their_ways_of_writing() {
 }
 
 #[test]
-fn a_single_job_may_write_concurrently_too() {
+fn a_single_job_can_write_concurrently() {
     let jobs = scheduler(1);
     let mut found = JobCell::new(Collect::default());
     let job = jobs.schedule(&[], found.concurrent(), |mut found| {
@@ -323,7 +323,7 @@ impl ConcurrentWrite for Unsettled {
 }
 
 #[test]
-fn what_a_failed_job_wrote_can_be_discarded() {
+fn the_writes_of_a_failed_job_can_be_discarded() {
     struct Fails(bool);
 
     impl Drop for Fails {

@@ -9,7 +9,7 @@ use ancho_jobs::{JobCell, JobSlice, ScheduleError};
 use common::{Door, WORKERS, eventually, occupy_workers, scheduler};
 
 #[test]
-fn the_count_is_what_an_earlier_job_made_of_the_list() {
+fn the_count_is_the_length_after_an_earlier_job() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut list = JobCell::new(Vec::new());
@@ -68,7 +68,7 @@ fn batches_are_cut_as_for_a_known_count() {
 }
 
 #[test]
-fn the_count_is_not_asked_for_before_the_dependencies_have_finished() {
+fn the_count_is_computed_after_the_dependencies() {
     let jobs = scheduler(1);
     let door = Door::default();
     let busy = occupy_workers(&jobs, &door);
@@ -143,14 +143,14 @@ fn a_count_of_more_batches_than_can_be_numbered_fails_the_job() {
 }
 
 #[test]
-fn a_batch_size_of_zero_is_refused_at_once() {
+fn a_batch_size_of_zero_is_refused_immediately() {
     let jobs = scheduler(1);
     let refused = jobs.named("None").schedule_deferred(&[], (), |()| 5, 0, |(), _| {});
     assert_eq!(refused, Err(ScheduleError::ZeroBatch { job: "None" }));
 }
 
 #[test]
-fn the_count_closure_may_look_at_what_the_batches_write() {
+fn the_count_closure_can_read_data_that_the_batches_write() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(100, 1);

@@ -60,7 +60,7 @@ fn levels(
 
 #[test]
 #[cfg(feature = "dispatch")]
-fn a_job_runs_at_the_level_in_use_unless_it_is_told_otherwise() {
+fn a_job_runs_at_the_current_cpu_level_by_default() {
     let jobs = scheduler(1);
     for limit in CpuLevel::ALL {
         let level = limit.limit();

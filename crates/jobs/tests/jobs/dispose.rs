@@ -85,7 +85,7 @@ fn a_value_is_freed_in_the_background_without_being_completed() {
 }
 
 #[test]
-fn jobs_that_do_not_run_let_go_of_their_containers_too() {
+fn jobs_that_do_not_run_release_their_containers() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let drops = Drops::default();
@@ -116,7 +116,7 @@ fn taking_the_value_out_does_not_free_it() {
 }
 
 #[test]
-fn dispose_after_frees_when_the_given_jobs_are_done() {
+fn dispose_after_frees_when_the_jobs_have_finished() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let drops = Drops::default();
@@ -152,7 +152,7 @@ fn dispose_after_waits_for_jobs_that_do_not_use_the_container() {
 }
 
 #[test]
-fn dispose_after_the_wrong_jobs_gives_the_container_back() {
+fn dispose_after_the_wrong_jobs_returns_the_container() {
     let jobs = scheduler(1);
     let cell = JobCell::new(7).named("cell");
     let uses = jobs.named("Uses").schedule(&[], cell.read(), |_| {}).unwrap();

@@ -105,7 +105,7 @@ fn every_mode_keeps_the_order_of_scheduling() {
 }
 
 #[test]
-fn a_fence_orders_containers_too() {
+fn a_fence_orders_containers() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");
@@ -126,7 +126,7 @@ fn a_fence_orders_containers_too() {
 }
 
 #[test]
-fn a_failure_is_not_passed_on_and_is_told_to_who_has_the_handle() {
+fn a_failure_is_reported_to_the_owner_of_the_handle_only() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");
@@ -163,7 +163,7 @@ fn only_the_last_failures_are_kept() {
 }
 
 #[test]
-fn what_never_ends_is_not_remembered_for_ever() {
+fn completed_jobs_are_forgotten_by_a_fence() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");
@@ -186,7 +186,7 @@ fn what_never_ends_is_not_remembered_for_ever() {
 }
 
 #[test]
-fn jobs_that_take_containers_along_are_not_forgotten() {
+fn jobs_with_containers_are_not_forgotten() {
     let jobs = scheduler(0);
     let mut cell = JobCell::new(0);
     let job = jobs.schedule(&[], cell.write(), |cell| *cell += 1).unwrap();
@@ -198,7 +198,7 @@ fn jobs_that_take_containers_along_are_not_forgotten() {
 }
 
 #[test]
-fn running_now_completes_what_is_in_the_way() {
+fn running_immediately_completes_conflicting_jobs() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let ground = fence(&jobs, "ground");

@@ -23,7 +23,7 @@ fn append_then_filter_then_append() {
 }
 
 #[test]
-fn append_asks_each_index_once_in_rising_order_and_keeps_what_was_there() {
+fn append_tests_each_index_once_in_order_and_keeps_earlier_elements() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![99_u32, 3]);
     let mut asked = JobCell::new(Vec::new());
@@ -37,7 +37,7 @@ fn append_asks_each_index_once_in_rising_order_and_keeps_what_was_there() {
 }
 
 #[test]
-fn filter_asks_each_index_of_the_list_once_and_keeps_the_order() {
+fn filter_tests_each_index_once_and_keeps_the_order() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![5_usize, 1, 4, 1, 3]);
     let values = JobSlice::from(vec![0, 10, 20, 30, 40, 50]);
@@ -79,7 +79,7 @@ fn list_and_data_are_checked_for_conflicts() {
 }
 
 #[test]
-fn a_panic_while_filtering_leaves_a_list_that_can_be_used() {
+fn a_panic_while_filtering_leaves_a_usable_list() {
     let jobs = scheduler(1);
     let mut list = JobCell::new(vec![0_usize, 1, 2, 3]);
     let job = jobs.schedule_filter(&[], list.write(), (), |(), i| {

@@ -68,7 +68,7 @@ fn a_container_that_is_forgotten_while_jobs_use_it_keeps_its_memory() {
 }
 
 #[test]
-fn a_scheduler_that_is_forgotten_never_starts_what_was_not_flushed() {
+fn a_forgotten_scheduler_never_starts_unflushed_jobs() {
     let pool = pool(1);
     let jobs = JobScheduler::new(&pool);
     let (flushed, held) = (Flag::default(), Flag::default());
@@ -103,7 +103,7 @@ fn a_scheduler_that_is_forgotten_never_starts_what_was_not_flushed() {
 }
 
 #[test]
-fn forgotten_containers_and_schedulers_together_hold_nobody_up() {
+fn forgotten_containers_and_schedulers_block_nothing() {
     let pool = pool(2);
     for round in 0..10 {
         let jobs = JobScheduler::new(&pool);

@@ -48,7 +48,7 @@ fn each_container_has_its_own_turns() {
 }
 
 #[test]
-fn those_who_read_run_side_by_side() {
+fn readers_run_in_parallel() {
     for workers in [2, 4] {
         let jobs = scheduler(workers);
         let mut value = JobCell::new(0);
@@ -70,7 +70,7 @@ fn those_who_read_run_side_by_side() {
 }
 
 #[test]
-fn a_parallel_job_has_its_turn_too() {
+fn a_parallel_job_waits_for_its_turn() {
     for jobs in schedulers() {
         let mut values = JobSlice::new(1000, 1_u32);
         for _ in 0..3 {
@@ -93,7 +93,7 @@ fn a_parallel_job_has_its_turn_too() {
 }
 
 #[test]
-fn what_a_failed_job_was_to_write_is_not_used() {
+fn the_output_of_a_failed_job_is_not_used() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (mut value, ran) = (JobCell::new(0), Flag::default());
@@ -117,7 +117,7 @@ fn what_a_failed_job_was_to_write_is_not_used() {
 }
 
 #[test]
-fn who_runs_now_is_told_of_a_failed_job() {
+fn running_immediately_reports_a_failed_job() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (mut value, ran) = (JobCell::new(0), Flag::default());
@@ -134,7 +134,7 @@ fn who_runs_now_is_told_of_a_failed_job() {
 }
 
 #[test]
-fn a_failed_reader_stops_nobody() {
+fn a_failed_reader_stops_no_job() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let (mut value, mut other) = (JobCell::new(0), JobCell::new(0));
@@ -158,7 +158,7 @@ fn a_failed_reader_stops_nobody() {
 }
 
 #[test]
-fn who_does_not_ask_for_a_turn_is_refused() {
+fn a_job_without_in_turn_is_refused() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut value = JobCell::new(0);

@@ -63,7 +63,7 @@ fn combining_is_refused() {
 }
 
 #[test]
-fn disposing_after_a_job_is_refused_and_gives_the_container_back() {
+fn disposing_after_a_job_is_refused_and_returns_the_container() {
     in_job(|jobs| {
         let Kept { container: cell, error } = JobCell::new(5).dispose_after(jobs, &[]).unwrap_err();
         assert!(matches!(error, ScheduleError::InsideJob { inside: "Outer", .. }));
@@ -94,7 +94,7 @@ fn completing_and_flushing_panic() {
 }
 
 #[test]
-fn the_message_names_both_jobs_and_says_what_to_do() {
+fn the_message_names_both_jobs_and_the_remedy() {
     assert_eq!(
         REFUSED.to_string(),
         "A0006: job `Outer` tried to schedule job `Inner`; jobs are scheduled and completed by the \
@@ -132,7 +132,7 @@ fn a_scheduler_that_was_moved_into_a_job_refuses_on_every_thread() {
 }
 
 #[test]
-fn a_scheduler_made_inside_a_job_refuses_too() {
+fn a_scheduler_created_inside_a_job_refuses() {
     let jobs = scheduler(1);
     let pool = pool(1);
     let job = jobs.named("Outer").schedule(&[], (), move |()| {

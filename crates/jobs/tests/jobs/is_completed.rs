@@ -16,7 +16,7 @@ fn finished(jobs: &JobScheduler) -> JobHandle {
 }
 
 #[test]
-fn a_job_under_way_and_what_depends_on_it_are_not_completed() {
+fn a_running_job_and_its_dependents_are_not_completed() {
     let jobs = scheduler(1);
     let door = Door::default();
     let busy = occupy_workers(&jobs, &door)[0];
@@ -52,7 +52,7 @@ fn a_deep_combination_of_combinations_needs_no_deep_stack() {
 }
 
 #[test]
-fn layers_of_combinations_are_each_looked_at_once() {
+fn layers_of_combinations_are_visited_once() {
     must_end(|| {
         let jobs = scheduler(1);
         // Each layer has two handles, but there are 2^60 paths through them.

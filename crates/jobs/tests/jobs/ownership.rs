@@ -126,7 +126,7 @@ fn a_container_moves_to_another_thread_while_a_job_uses_it() {
 }
 
 #[test]
-fn a_scheduler_goes_while_its_containers_are_on_another_thread() {
+fn a_scheduler_is_dropped_while_its_containers_are_on_another_thread() {
     let jobs = scheduler(1);
     let mut cell = JobCell::new(0);
     let _ = jobs.schedule(&[], cell.write(), |value| *value = 5).unwrap();
@@ -167,7 +167,7 @@ fn a_handle_of_another_scheduler_is_refused() {
 }
 
 #[test]
-fn the_message_about_a_foreign_handle_says_what_to_do() {
+fn the_message_about_a_foreign_handle_names_the_remedy() {
     assert_eq!(
         ScheduleError::ForeignHandle { job: "Here" }.to_string(),
         "A0004: job `Here` depends on a job of another scheduler; complete that job there, or schedule \
@@ -268,7 +268,7 @@ fn completing_one_scheduler_runs_no_job_of_another() {
 }
 
 #[test]
-fn schedulers_come_and_go_on_one_pool() {
+fn schedulers_are_created_and_dropped_on_one_pool() {
     let pool = pool(1);
     let mut stale = JobHandle::COMPLETED;
     let mut cell = JobCell::new(0);

@@ -52,7 +52,7 @@ fn assert_usable(jobs: &JobScheduler) {
 }
 
 #[test]
-fn whoever_completes_a_job_that_panicked_is_told_its_name_and_message() {
+fn completing_a_job_that_panicked_reports_its_name_and_message() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let job = jobs.named("Divide").schedule(&[], (), |()| panic!("{} by zero", 1)).unwrap();
@@ -71,7 +71,7 @@ fn whoever_completes_a_job_that_panicked_is_told_its_name_and_message() {
 }
 
 #[test]
-fn a_failure_is_told_once_and_the_job_is_complete() {
+fn a_failure_is_reported_once_and_the_job_is_complete() {
     let jobs = scheduler(1);
     let job = fails(&jobs);
     jobs.try_complete(job).unwrap_err();
@@ -82,7 +82,7 @@ fn a_failure_is_told_once_and_the_job_is_complete() {
 }
 
 #[test]
-fn containers_of_a_job_that_panicked_are_given_back_as_far_as_they_were_written() {
+fn containers_of_a_job_that_panicked_are_released_with_their_partial_writes() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::from(vec![0, 0]);
@@ -233,7 +233,7 @@ fn a_job_scheduled_after_the_failure_and_before_its_completion_does_not_run() {
 }
 
 #[test]
-fn of_several_failures_the_earliest_scheduled_is_told_whichever_came_first() {
+fn of_several_failures_the_earliest_scheduled_is_reported() {
     let jobs = scheduler(2);
     let door = Door::default();
     let wait = door.waits();
@@ -254,7 +254,7 @@ fn of_several_failures_the_earliest_scheduled_is_told_whichever_came_first() {
 }
 
 #[test]
-fn complete_all_tells_the_first_of_its_jobs_that_failed_and_completes_all() {
+fn complete_all_reports_the_first_failed_job_and_completes_all() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let names = ["A", "B", "C"];
@@ -269,7 +269,7 @@ fn complete_all_tells_the_first_of_its_jobs_that_failed_and_completes_all() {
 }
 
 #[test]
-fn complete_everything_tells_the_earliest_failure_and_completes_all() {
+fn complete_everything_reports_the_earliest_failure_and_completes_all() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut cell = JobCell::new(0);
@@ -285,7 +285,7 @@ fn complete_everything_tells_the_earliest_failure_and_completes_all() {
 }
 
 #[test]
-fn complete_finished_tells_the_earliest_failure() {
+fn complete_finished_reports_the_earliest_failure() {
     let jobs = scheduler(1);
     let first = jobs.named("First").schedule(&[], (), |()| panic!("one")).unwrap();
     let second = jobs.named("Second").schedule(&[], (), |()| panic!("two")).unwrap();
@@ -299,7 +299,7 @@ fn complete_finished_tells_the_earliest_failure() {
 }
 
 #[test]
-fn the_other_batches_of_a_job_that_panics_run_and_the_lowest_is_told() {
+fn other_batches_of_a_job_that_panics_run_and_the_lowest_is_reported() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         for mode in [
@@ -358,7 +358,7 @@ fn all_batches_may_panic() {
 }
 
 #[test]
-fn a_panic_in_a_parallel_job_that_runs_at_once_is_told() {
+fn a_panic_in_a_parallel_job_that_runs_immediately_is_reported() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let mut values = JobSlice::new(100, 0);
@@ -441,7 +441,7 @@ fn a_payload_that_is_no_string_is_kept() {
 }
 
 #[test]
-fn what_a_job_captured_is_dropped_when_it_panics_and_when_it_does_not_run() {
+fn captures_of_a_job_are_dropped_when_it_panics_or_does_not_run() {
     for workers in WORKERS {
         for flushed in [false, true] {
             let jobs = scheduler(workers);
@@ -475,7 +475,7 @@ fn what_a_job_captured_is_dropped_when_it_panics_and_when_it_does_not_run() {
 }
 
 #[test]
-fn a_panic_while_dropping_what_a_single_job_captured_fails_the_job() {
+fn a_panic_while_dropping_captures_of_a_single_job_fails_the_job() {
     must_end(|| {
         for workers in WORKERS {
             for flushed in [false, true] {
@@ -502,7 +502,7 @@ fn a_panic_while_dropping_what_a_single_job_captured_fails_the_job() {
 }
 
 #[test]
-fn a_panic_while_dropping_what_a_parallel_job_captured_stops_nobody() {
+fn a_panic_while_dropping_captures_of_a_parallel_job_stops_no_job() {
     must_end(|| {
         for workers in WORKERS {
             for flushed in [false, true] {
@@ -529,7 +529,7 @@ fn a_panic_while_dropping_what_a_parallel_job_captured_stops_nobody() {
 }
 
 #[test]
-fn a_panic_while_dropping_what_a_job_that_does_not_run_captured_stops_nobody() {
+fn a_panic_while_dropping_captures_of_a_skipped_job_stops_no_job() {
     must_end(|| {
         for workers in WORKERS {
             for flushed in [false, true] {
@@ -566,7 +566,7 @@ fn a_panic_while_dropping_what_a_job_that_does_not_run_captured_stops_nobody() {
 }
 
 #[test]
-fn a_panic_while_a_job_frees_a_container_stops_nobody() {
+fn a_panic_while_a_job_frees_a_container_stops_no_job() {
     must_end(|| {
         for workers in WORKERS {
             let jobs = scheduler(workers);
@@ -591,7 +591,7 @@ fn a_panic_while_a_job_frees_a_container_stops_nobody() {
 }
 
 #[test]
-fn payloads_that_panic_when_they_are_dropped_stop_nobody() {
+fn payloads_that_panic_on_drop_stop_no_job() {
     must_end(|| {
         for workers in WORKERS {
             let jobs = scheduler(workers);
@@ -652,7 +652,7 @@ fn a_scheduler_dropped_by_a_panic_completes_its_jobs_also_those_that_panic() {
 }
 
 #[test]
-fn a_deep_chain_after_a_panic_does_not_run_and_is_soon_done_with() {
+fn a_deep_chain_after_a_panic_does_not_run_and_completes_quickly() {
     const MANY: usize = 100_000;
     for workers in [0, 1] {
         for flushed in [false, true] {
@@ -674,7 +674,7 @@ fn a_deep_chain_after_a_panic_does_not_run_and_is_soon_done_with() {
 }
 
 #[test]
-fn a_deep_chain_that_is_held_while_its_first_job_fails_does_not_run_and_is_soon_done_with() {
+fn a_deep_chain_held_while_its_first_job_fails_does_not_run_and_completes_quickly() {
     must_end(|| {
         let jobs = scheduler(1);
         let ran = Flag::default();
@@ -713,7 +713,7 @@ fn panics_in_many_frames_leave_no_trace() {
 
 /// The closure of [`JobScheduler::run`] panics on the calling thread, and the panic is not reported as a failure.
 #[test]
-fn what_is_noted_of_a_panic_that_passes_is_not_told_of_a_later_one() {
+fn the_record_of_a_caught_panic_is_not_reported_for_a_later_one() {
     struct Working;
 
     impl Drop for Working {

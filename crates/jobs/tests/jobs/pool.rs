@@ -11,7 +11,7 @@ use ancho_jobs::{JobCell, JobHandle, JobPool, JobScheduler, JobSlice, ScheduleEr
 use common::{Door, Flag, must_end, occupy_workers, panic_message, pool, scheduler};
 
 #[test]
-fn a_pool_has_the_workers_that_were_asked_for() {
+fn a_pool_has_the_requested_number_of_workers() {
     for workers in [0, 1, 2, 4, 9] {
         let pool = pool(workers);
         assert_eq!(pool.workers(), workers);
@@ -73,7 +73,7 @@ fn workers_are_woken_from_sleep_again_and_again() {
 }
 
 #[test]
-fn a_pool_that_never_spins_gives_the_same_results() {
+fn a_pool_that_never_spins_has_the_same_results() {
     must_end(|| {
         let pool = JobPool::builder().workers(2).spin(0).build().unwrap();
         let jobs = JobScheduler::new(&pool);
@@ -152,7 +152,7 @@ fn dropping_a_pools_handles_with_jobs_pending_loses_no_job() {
 }
 
 #[test]
-fn dropping_a_scheduler_completes_what_was_scheduled() {
+fn dropping_a_scheduler_completes_its_jobs() {
     for workers in [0, 1, 2] {
         let jobs = scheduler(workers);
         let (flushed, held) = (Flag::default(), Flag::default());
@@ -165,7 +165,7 @@ fn dropping_a_scheduler_completes_what_was_scheduled() {
 }
 
 #[test]
-fn pools_come_and_go() {
+fn pools_can_be_created_and_dropped_repeatedly() {
     must_end(|| {
         for round in 0..50 {
             let jobs = scheduler(round % 4);
@@ -205,7 +205,7 @@ fn more_workers_than_a_pool_can_have_are_an_error() {
 
 /// A separate process requests stacks that are too large for any system, and so gets no threads.
 #[test]
-fn a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for() {
+fn a_refused_thread_is_reported_at_each_use_of_the_shared_pool() {
     const ROLE: &str = "ANCHO_TEST_REFUSED_THREADS";
     if std::env::var_os(ROLE).is_some() {
         let shared = || panic_message(JobPool::shared);
@@ -218,7 +218,7 @@ fn a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for() {
         // The pool has no workers, so nothing can be refused.
         return;
     }
-    let this = "pool::a_refused_thread_is_told_of_each_time_the_shared_pool_is_asked_for";
+    let this = "pool::a_refused_thread_is_reported_at_each_use_of_the_shared_pool";
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         // With one test thread, tests run on the main thread of the process.
         .args(["--exact", this, "--test-threads=1"])
@@ -270,7 +270,7 @@ fn a_full_pool_refuses_and_takes_jobs_again_after_some_are_completed() {
 }
 
 #[test]
-fn schedulers_share_the_room_of_their_pool_and_give_it_back() {
+fn schedulers_share_the_capacity_of_their_pool_and_return_it() {
     let pool = JobPool::builder().workers(0).max_jobs(100).build().unwrap();
     let fill = |jobs: &JobScheduler| {
         let schedule = || jobs.schedule(&[], (), |()| {});
@@ -299,7 +299,7 @@ fn room_for_no_job_refuses_every_job_or_has_room_for_a_few() {
 }
 
 #[test]
-fn room_for_more_jobs_than_can_be_numbered_is_as_much_as_there_can_be() {
+fn a_capacity_beyond_the_limit_is_clamped() {
     let pool = JobPool::builder().workers(1).max_jobs(usize::MAX).build().unwrap();
     let jobs = JobScheduler::new(&pool);
     jobs.complete(jobs.schedule(&[], (), |()| {}).unwrap());

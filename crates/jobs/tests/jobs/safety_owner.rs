@@ -82,7 +82,7 @@ fn all_jobs_that_use_a_container_must_have_been_completed() {
 }
 
 #[test]
-fn completing_an_unrelated_job_gives_nothing_back() {
+fn completing_an_unrelated_job_releases_nothing() {
     let jobs = scheduler(1);
     let mut cell = JobCell::new(1);
     let job = jobs.schedule(&[], cell.write(), |_| {}).unwrap();
@@ -94,7 +94,7 @@ fn completing_an_unrelated_job_gives_nothing_back() {
 }
 
 #[test]
-fn dropping_the_scheduler_gives_everything_back() {
+fn dropping_the_scheduler_releases_everything() {
     let jobs = scheduler(1);
     let mut cell = JobCell::new(1);
     let _ = jobs.schedule(&[], cell.write(), |v| *v = 9).unwrap();
@@ -104,7 +104,7 @@ fn dropping_the_scheduler_gives_everything_back() {
 }
 
 #[test]
-fn length_label_and_debug_can_be_asked_for_at_any_time() {
+fn length_label_and_debug_are_available_at_any_time() {
     let jobs = scheduler(1);
     let mut values = JobSlice::new(3, 1).named("values");
     let mut cell = JobCell::new(5);
@@ -121,7 +121,7 @@ fn length_label_and_debug_can_be_asked_for_at_any_time() {
 }
 
 #[test]
-fn the_message_names_container_and_job_and_says_what_to_do() {
+fn the_message_names_container_job_and_remedy() {
     let jobs = scheduler(1);
     let mut score = JobCell::new(0).named("score");
     let place = score.label().made();

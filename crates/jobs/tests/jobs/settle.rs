@@ -103,7 +103,7 @@ const KINDS: [(&str, Schedule); 6] = [
 ];
 
 #[test]
-fn what_the_batches_wrote_is_settled_once_before_the_next_job() {
+fn writes_of_batches_are_settled_once_before_the_next_job() {
     let all = (0..100).collect::<Vec<_>>();
     for jobs in schedulers() {
         for (kind, schedule) in KINDS {
@@ -153,7 +153,7 @@ fn each_job_of_a_chain_is_settled_before_the_next_begins() {
 }
 
 #[test]
-fn a_job_that_runs_at_once_is_settled_when_the_call_returns() {
+fn a_job_that_runs_immediately_is_settled_when_the_call_returns() {
     for jobs in schedulers() {
         let mut pages = JobCell::new(Pages::default());
         let written = jobs.run(pages.concurrent(), |mut page| {
@@ -213,7 +213,7 @@ fn a_job_without_batches_is_settled_all_the_same() {
 }
 
 #[test]
-fn what_the_count_of_a_deferred_job_writes_is_settled_with_its_batches() {
+fn writes_of_the_count_of_a_deferred_job_are_settled_with_its_batches() {
     for jobs in schedulers() {
         let mut pages = JobCell::new(Pages::default());
         let count = |mut page: Page<'_>| {
@@ -245,7 +245,7 @@ fn a_panic_in_the_count_leaves_a_job_that_is_settled() {
 }
 
 #[test]
-fn what_was_written_before_a_panic_is_settled() {
+fn writes_before_a_panic_are_settled() {
     for jobs in schedulers() {
         let mut pages = JobCell::new(Pages::default());
         let job = jobs.schedule_for_each(&[], pages.concurrent(), 10, 2, |page, i| {
@@ -264,7 +264,7 @@ fn what_was_written_before_a_panic_is_settled() {
 }
 
 #[test]
-fn a_panic_while_settling_fails_the_job_and_those_that_depend_on_it() {
+fn a_panic_while_settling_fails_the_job_and_its_dependents() {
     for jobs in schedulers() {
         for (kind, schedule) in KINDS {
             for flushed in [false, true] {
@@ -304,7 +304,7 @@ fn a_chain_stops_at_a_job_that_cannot_be_settled() {
 }
 
 #[test]
-fn a_panic_of_the_job_is_told_before_one_while_settling() {
+fn a_panic_of_the_job_is_reported_before_one_while_settling() {
     for jobs in schedulers() {
         let mut pages = failing("cannot settle");
         let last = |page: &mut Vec<usize>, i| {
@@ -322,7 +322,7 @@ fn a_panic_of_the_job_is_told_before_one_while_settling() {
 }
 
 #[test]
-fn a_panic_that_is_not_told_is_dropped() {
+fn a_panic_that_is_not_reported_is_dropped() {
     /// Panics with a counted value, and panics again when it is dropped.
     struct Failing(Drops);
 
@@ -364,7 +364,7 @@ fn a_panic_that_is_not_told_is_dropped() {
 }
 
 #[test]
-fn a_panic_while_settling_reaches_the_caller_of_a_job_that_runs_at_once() {
+fn a_panic_while_settling_reaches_the_caller_of_an_immediate_job() {
     for jobs in schedulers() {
         let mut pages = failing("cannot settle");
         let drops = Drops::default();
@@ -382,7 +382,7 @@ fn a_panic_while_settling_reaches_the_caller_of_a_job_that_runs_at_once() {
 }
 
 #[test]
-fn every_part_of_a_tuple_is_settled_and_the_first_panic_is_told() {
+fn every_part_of_a_tuple_is_settled_and_the_first_panic_is_reported() {
     for jobs in schedulers() {
         let mut good = [(); 3].map(|()| JobCell::new(Pages::default()));
         let (mut bad, mut worse) = (failing("bad"), failing("worse"));

@@ -25,7 +25,7 @@ fn plain_values_are_copied_and_changes_of_containers_are_seen() {
 }
 
 #[test]
-fn a_job_gets_the_views_of_its_tokens_in_their_order() {
+fn a_job_gets_its_views_in_the_order_of_its_tokens() {
     let jobs = scheduler(1);
     let mut sums = JobSlice::new(2, 0);
     let left = JobSlice::from(vec![1, 2]);
@@ -56,7 +56,7 @@ fn tuples_of_tuples_are_job_data() {
 }
 
 #[test]
-fn a_job_runs_once_and_drops_what_it_captured_once() {
+fn a_job_runs_once_and_drops_its_captures_once() {
     for workers in WORKERS {
         let jobs = scheduler(workers);
         let drops = Drops::default();
@@ -77,7 +77,7 @@ fn a_job_runs_once_and_drops_what_it_captured_once() {
 }
 
 #[test]
-fn what_a_refused_job_captured_is_dropped() {
+fn captures_of_a_refused_job_are_dropped() {
     let jobs = scheduler(0);
     let drops = Drops::default();
     let captured = drops.value();
@@ -142,7 +142,7 @@ fn a_job_that_runs_inline_borrows_and_returns() {
 }
 
 #[test]
-fn a_job_that_runs_inline_is_refused_what_a_scheduled_job_uses() {
+fn a_job_that_runs_inline_is_refused_data_of_scheduled_jobs() {
     let jobs = scheduler(1);
     let mut values = JobSlice::from(vec![1, 2, 3]);
     let reads = jobs.schedule(&[], values.read(), |values| assert_eq!(values, [1, 2, 3])).unwrap();

@@ -490,7 +490,7 @@ fn script() -> impl Strategy<Value = Vec<Step>> {
 }
 
 #[test]
-fn random_graphs_do_what_the_model_does() {
+fn random_graphs_equal_the_model() {
     let pools = WORKERS.map(pool);
     let config =
         ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() };
