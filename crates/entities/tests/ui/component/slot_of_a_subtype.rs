@@ -1,4 +1,4 @@
-//! What was registered as one type is not found as another, of which it is a subtype.
+//! A value registered as one type is not found as a subtype of it.
 
 use ancho_entities::{Component, Field, TypeSlot};
 

@@ -1,4 +1,4 @@
-//! How many elements lie inline may differ between a type and its subtypes.
+//! The number of inline elements can differ between a type and its subtypes.
 
 use ancho_entities::{Buffer, BufferElement, Field, Lookup, Query};
 

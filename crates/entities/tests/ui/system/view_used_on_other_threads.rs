@@ -1,4 +1,4 @@
-//! Inside a loop on all threads there are no other views: nobody could tell which thread uses them.
+//! Inside a parallel loop there are no other views: their thread would be unknown.
 
 use ancho_entities::{Component, Query};
 
